@@ -1,0 +1,1 @@
+//! The part of Headway that lives inside the JVM.

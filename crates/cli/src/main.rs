@@ -1,0 +1,2 @@
+//! The `headway` command.
+fn main() {}

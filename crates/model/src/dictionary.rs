@@ -1,0 +1,86 @@
+//! Definitions by id: the constants that events refer to.
+
+use crate::event::{Event, LockDef, ThreadDef};
+use crate::id::{ChainId, LockId, MethodId, ThreadId};
+use crate::stack::{ChainDef, Method};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What threads, methods, chains and locks are called. Fed with the events
+/// that define them; later definitions of the same id replace earlier ones.
+///
+/// The agent keeps one that its tables bound; an analysis of a file keeps what
+/// the file defines.
+#[derive(Debug, Default, Clone)]
+pub struct Dictionary {
+    threads: HashMap<ThreadId, ThreadDef>,
+    methods: HashMap<MethodId, Arc<Method>>,
+    chains: HashMap<ChainId, Arc<ChainDef>>,
+    locks: HashMap<LockId, LockDef>,
+}
+
+impl Dictionary {
+    /// Takes in a definition; other events change nothing.
+    pub fn feed(&mut self, event: &Event) {
+        match event {
+            Event::Thread(def) => {
+                self.threads.insert(def.id, def.clone());
+            }
+            Event::Method(id, method) => {
+                self.methods.insert(*id, method.clone());
+            }
+            Event::Chain(def) => {
+                self.chains.insert(def.id, def.clone());
+            }
+            Event::Lock(def) => {
+                self.locks.insert(def.id, def.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The thread with this id.
+    pub fn thread(&self, id: ThreadId) -> Option<&ThreadDef> {
+        self.threads.get(&id)
+    }
+
+    /// The method with this id.
+    pub fn method(&self, id: MethodId) -> Option<&Arc<Method>> {
+        self.methods.get(&id)
+    }
+
+    /// The chain with this id.
+    pub fn chain(&self, id: ChainId) -> Option<&Arc<ChainDef>> {
+        self.chains.get(&id)
+    }
+
+    /// The lock with this id.
+    pub fn lock(&self, id: LockId) -> Option<&LockDef> {
+        self.locks.get(&id)
+    }
+
+    /// All threads, in no particular order.
+    pub fn threads(&self) -> impl Iterator<Item = &ThreadDef> {
+        self.threads.values()
+    }
+
+    /// All locks, in no particular order.
+    pub fn locks(&self) -> impl Iterator<Item = &LockDef> {
+        self.locks.values()
+    }
+
+    /// Forgets a lock whose object died and whose events are all written.
+    pub fn forget_lock(&mut self, id: LockId) {
+        self.locks.remove(&id);
+    }
+
+    /// Forgets a thread that ended and whose events are all written.
+    pub fn forget_thread(&mut self, id: ThreadId) {
+        self.threads.remove(&id);
+    }
+
+    /// Forgets a chain whose code died and whose events are all written.
+    pub fn forget_chain(&mut self, id: ChainId) {
+        self.chains.remove(&id);
+    }
+}

@@ -1,0 +1,404 @@
+//! What happened, in the field's words.
+//!
+//! A stream of events is fed to analyses and to the recording's writer. Its
+//! order is: definitions before their use; the events of one thread in time
+//! order; events of different threads in any order, but after
+//! [`Event::Watermark`]`(t)` no event that happened before `t` follows. The
+//! order of one lock's events is their [`Seq`], never their time.
+
+use crate::id::{ChainId, LockId, MethodId, Seq, ThreadId};
+use crate::loss::Loss;
+use crate::stack::{ChainDef, Method};
+use crate::time::{DurationNs, TimeNs};
+use std::sync::Arc;
+
+/// Anything that is fed to an analysis or written to a recording.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// Facts about the recording itself; first, and again when they change.
+    Recording(Arc<RecordingInfo>),
+    /// A thread's identity. Comes again when its name changes.
+    Thread(ThreadDef),
+    /// A method's names.
+    Method(MethodId, Arc<Method>),
+    /// The frames of a call chain.
+    Chain(Arc<ChainDef>),
+    /// A lock's identity. Comes again when its readable name becomes known.
+    Lock(LockDef),
+
+    /// A thread started.
+    ThreadStart(ThreadPoint),
+    /// A thread ended.
+    ThreadEnd(ThreadPoint),
+
+    /// A thread found a monitor owned and is about to block.
+    MonitorEnter(MonitorEnter),
+    /// A thread that had blocked acquired the monitor.
+    MonitorEntered(MonitorEntered),
+    /// An owner released a monitor for which others queue.
+    MonitorExit(MonitorExit),
+    /// A thread begins `Object.wait`, still owning the monitor.
+    MonitorWait(MonitorWait),
+    /// A waiter was chosen by `notify`; its contended re-acquisition begins.
+    MonitorNotify(MonitorNotify),
+    /// `Object.wait` is over, the monitor not yet acquired again.
+    MonitorWaited(MonitorWaited),
+    /// A waiter acquired its monitor again.
+    MonitorReentered(MonitorReentered),
+
+    /// A thread parked in `LockSupport.park` or its like came back.
+    Park(Park),
+    /// A sample of what a thread executed (or, for wall clock, where it waited).
+    Sample(Sample),
+
+    /// All application threads stood still.
+    StopTheWorld(StopTheWorld),
+    /// Something is missing; adds `count` to the cause.
+    Lost(Loss, u64),
+    /// A mechanism that is not in force, and what is used instead.
+    Degraded(Degraded),
+    /// Load of process and machine.
+    CpuLoad(CpuLoad),
+    /// The profiler's own cost so far.
+    SelfCost(SelfCost),
+    /// No event that happened before this time follows.
+    Watermark(TimeNs),
+    /// An event of a type that Headway does not know, by its type's name.
+    Other(Arc<str>),
+}
+
+/// Facts about the recording.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct RecordingInfo {
+    /// First moment covered.
+    pub start: TimeNs,
+    /// Unix epoch minus the recording's clock, in ns; 0 where times are epoch.
+    pub epoch_offset_ns: i64,
+    /// Who made the recording: `headway 0.1.0`, `jfr`, `async-profiler`.
+    pub producer: String,
+    /// `OpenJDK 64-Bit Server VM`.
+    pub jvm_name: String,
+    /// `17.0.15+6-Debian-1deb12u1`.
+    pub jvm_version: String,
+    /// Main class and arguments, empty if redacted or unknown.
+    pub java_arguments: String,
+    /// VM arguments, empty if redacted or unknown.
+    pub jvm_arguments: String,
+    /// Process id.
+    pub pid: u32,
+    /// When the JVM started.
+    pub jvm_start: TimeNs,
+    /// Settings in force, name and value, e.g. `events` = `monitor`.
+    pub settings: Vec<(String, String)>,
+}
+
+/// A thread's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ThreadDef {
+    /// Id under which events refer to it.
+    pub id: ThreadId,
+    /// Kernel thread id; 0 for virtual threads and where unknown.
+    pub os_id: u32,
+    /// Java name, or the kernel's if it has none.
+    pub name: Arc<str>,
+    /// Java thread group; empty if unknown.
+    pub group: Arc<str>,
+    /// True for a virtual thread.
+    pub is_virtual: bool,
+    /// True for threads of the JVM, the JDK or Headway itself (Reference
+    /// Handler, carriers, ...), which metrics about the application leave out.
+    pub is_service: bool,
+}
+
+/// A lock's identity.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct LockDef {
+    /// Id under which events refer to it.
+    pub id: LockId,
+    /// Class of the lock object, dotted; for a `Class` object `java.lang.Class`.
+    pub class: Arc<str>,
+    /// Identity hash code, 0 if unknown.
+    pub identity_hash: u32,
+    /// What a developer calls it: `Inventory.lock`, `Foo.class`, `this`
+    /// (then `Inventory (this)`); empty while unknown.
+    pub name: Arc<str>,
+}
+
+/// Something that happened to a thread at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadPoint {
+    /// When.
+    pub time: TimeNs,
+    /// Which thread.
+    pub thread: ThreadId,
+}
+
+/// See [`Event::MonitorEnter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorEnter {
+    /// When the blocked stretch began.
+    pub time: TimeNs,
+    /// The contender.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order.
+    pub seq: Seq,
+    /// The contender's call chain.
+    pub chain: ChainId,
+    /// Owner at that moment, read from the monitor; `NONE` if not readable.
+    pub owner: ThreadId,
+}
+
+/// See [`Event::MonitorEntered`]. In foreign recordings the only event of a
+/// blocked stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorEntered {
+    /// When the monitor was acquired.
+    pub time: TimeNs,
+    /// When the blocked stretch began.
+    pub start: TimeNs,
+    /// The contender, now owner.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order.
+    pub seq: Seq,
+    /// The contender's call chain, that of its contended enter.
+    pub chain: ChainId,
+    /// The thread that released the monitor last, `NONE` if unknown.
+    pub previous_owner: ThreadId,
+}
+
+/// How an owner released a monitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ExitCause {
+    /// Left a synchronized block or method, normally or by an exception, or
+    /// through JNI `MonitorExit`.
+    #[default]
+    Exit,
+    /// Released it inside `Object.wait`.
+    Wait,
+}
+
+/// See [`Event::MonitorExit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorExit {
+    /// When, taken while the monitor was still owned.
+    pub time: TimeNs,
+    /// The owner.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order, taken while the monitor was still owned.
+    pub seq: Seq,
+    /// The owner's call chain.
+    pub chain: ChainId,
+    /// Index into the chain of the frame that holds the lock: 0 for a plain
+    /// exit, deeper for a wait called below the method that acquired it.
+    pub holder_frame: u16,
+    /// True where more than one frame could be the holder.
+    pub holder_approximate: bool,
+    /// How it was released.
+    pub cause: ExitCause,
+}
+
+/// See [`Event::MonitorWait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorWait {
+    /// When.
+    pub time: TimeNs,
+    /// The waiter.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order.
+    pub seq: Seq,
+    /// The waiter's call chain.
+    pub chain: ChainId,
+    /// Timeout asked for; zero means none.
+    pub timeout: DurationNs,
+}
+
+/// See [`Event::MonitorNotify`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorNotify {
+    /// When.
+    pub time: TimeNs,
+    /// The notifier, owner of the monitor.
+    pub thread: ThreadId,
+    /// The waiter that was chosen.
+    pub waiter: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order.
+    pub seq: Seq,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum WaitOutcome {
+    /// Notified (or, rarely, woken spuriously).
+    #[default]
+    Notified,
+    /// The timeout ran out.
+    TimedOut,
+    /// The thread was interrupted.
+    Interrupted,
+}
+
+/// See [`Event::MonitorWaited`]. In foreign recordings the only event of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorWaited {
+    /// When the wait was over.
+    pub time: TimeNs,
+    /// When it began.
+    pub start: TimeNs,
+    /// The waiter.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order.
+    pub seq: Seq,
+    /// The waiter's call chain.
+    pub chain: ChainId,
+    /// Timeout asked for; zero means none.
+    pub timeout: DurationNs,
+    /// How it ended.
+    pub outcome: WaitOutcome,
+    /// Who notified it, `NONE` if unknown or nobody.
+    pub notifier: ThreadId,
+}
+
+/// See [`Event::MonitorReentered`]: a contended re-acquisition after a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct MonitorReentered {
+    /// When the monitor was acquired again.
+    pub time: TimeNs,
+    /// When the re-acquisition began: notify, timeout or interrupt.
+    pub start: TimeNs,
+    /// The waiter, owner again.
+    pub thread: ThreadId,
+    /// The lock.
+    pub lock: LockId,
+    /// Place in the lock's order of the begin; `NONE` if not numbered.
+    pub start_seq: Seq,
+    /// Place in the lock's order of the end.
+    pub seq: Seq,
+    /// The waiter's call chain, that of its wait.
+    pub chain: ChainId,
+    /// True where the end was not observed and `time` is only a bound.
+    pub bound: bool,
+}
+
+/// See [`Event::Park`].
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Park {
+    /// When the thread came back.
+    pub time: TimeNs,
+    /// When it parked.
+    pub start: TimeNs,
+    /// The parked thread.
+    pub thread: ThreadId,
+    /// Its call chain.
+    pub chain: ChainId,
+    /// Class of the blocker, empty if there was none.
+    pub blocker_class: Arc<str>,
+    /// The blocker, `NONE` if there was none.
+    pub blocker: LockId,
+}
+
+/// What a sampled thread was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SampleState {
+    /// Running Java code.
+    #[default]
+    Java,
+    /// Running native code.
+    Native,
+    /// Waiting, sleeping or blocked (wall-clock profiles).
+    Waiting,
+}
+
+/// See [`Event::Sample`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Sample {
+    /// When.
+    pub time: TimeNs,
+    /// Whose stack.
+    pub thread: ThreadId,
+    /// The stack.
+    pub chain: ChainId,
+    /// What the thread was doing.
+    pub state: SampleState,
+    /// Time that the sample stands for; zero where the recording does not say.
+    pub weight: DurationNs,
+}
+
+/// See [`Event::StopTheWorld`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct StopTheWorld {
+    /// When it began.
+    pub start: TimeNs,
+    /// How long it lasted.
+    pub duration: DurationNs,
+}
+
+/// See [`Event::Degraded`].
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Degraded {
+    /// The mechanism: `monitor-exit`, `walker`, ...
+    pub mechanism: Arc<str>,
+    /// One sentence: what is lost, why, and what is used instead.
+    pub reason: Arc<str>,
+}
+
+/// See [`Event::CpuLoad`]. Fractions of the machine, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct CpuLoad {
+    /// When.
+    pub time: TimeNs,
+    /// This JVM in user mode.
+    pub jvm_user: f32,
+    /// This JVM in the kernel.
+    pub jvm_system: f32,
+    /// The whole machine.
+    pub machine_total: f32,
+}
+
+/// See [`Event::SelfCost`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SelfCost {
+    /// When.
+    pub time: TimeNs,
+    /// CPU time of Headway's own threads since the recording's start.
+    pub own_cpu: DurationNs,
+    /// How long attaching held up the application.
+    pub attach_pause: DurationNs,
+    /// Memory in use for buffers and tables, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Event {
+    /// When it happened; `None` for definitions and losses.
+    pub fn time(&self) -> Option<TimeNs> {
+        Some(match self {
+            Event::ThreadStart(e) | Event::ThreadEnd(e) => e.time,
+            Event::MonitorEnter(e) => e.time,
+            Event::MonitorEntered(e) => e.time,
+            Event::MonitorExit(e) => e.time,
+            Event::MonitorWait(e) => e.time,
+            Event::MonitorNotify(e) => e.time,
+            Event::MonitorWaited(e) => e.time,
+            Event::MonitorReentered(e) => e.time,
+            Event::Park(e) => e.time,
+            Event::Sample(e) => e.time,
+            Event::StopTheWorld(e) => e.start + e.duration,
+            Event::CpuLoad(e) => e.time,
+            Event::SelfCost(e) => e.time,
+            Event::Watermark(time) => *time,
+            _ => return None,
+        })
+    }
+}

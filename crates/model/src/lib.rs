@@ -1,0 +1,27 @@
+//! The vocabulary of Headway: ids, time, stacks, events and losses.
+//!
+//! Everything that flows capture -> record -> analyse -> present is spelled
+//! with the types of this crate. It knows nothing about bytes, files or the
+//! JVM, so that the same analysis runs inside the agent (online) and inside
+//! the command line (offline).
+//!
+//! * [`id`]: every id has its own type; `0` is never a valid id.
+//! * [`time`]: nanoseconds on the recording's clock, durations.
+//! * [`stack`]: methods, frames, call chains.
+//! * [`event`]: what happened, in the field's words.
+//! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
+//! * [`loss`]: why something is missing. Loss is data.
+
+pub mod dictionary;
+pub mod event;
+pub mod id;
+pub mod loss;
+pub mod stack;
+pub mod time;
+
+pub use dictionary::Dictionary;
+pub use event::Event;
+pub use id::{ChainId, LockId, MethodId, Seq, ThreadId};
+pub use loss::Loss;
+pub use stack::{CallChain, Frame, FrameKind, Method};
+pub use time::{DurationNs, TimeNs};
