@@ -1,0 +1,33 @@
+package io.headway.workloads;
+
+import io.headway.workloads.demo.Demo;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The workloads jar: {@code java -jar headway-workloads.jar SUBCOMMAND [--option value]...}. */
+public final class Main {
+    private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of("demo", new Demo()));
+
+    private Main() {}
+
+    /** Runs a subcommand; exit code 2 if there is no such thing. */
+    public static void main(String[] args) throws Exception {
+        int code;
+        try {
+            code = dispatch(args);
+        } catch (UsageException e) {
+            System.err.println("headway-workloads: " + e.getMessage());
+            code = 2;
+        }
+        System.out.flush();
+        System.exit(code);
+    }
+
+    private static int dispatch(String[] args) throws Exception {
+        Workload workload = args.length == 0 ? null : WORKLOADS.get(args[0]);
+        if (workload == null) {
+            throw new UsageException("expected one of " + String.join(", ", WORKLOADS.keySet()));
+        }
+        return workload.run(new Arguments(args, 1));
+    }
+}
