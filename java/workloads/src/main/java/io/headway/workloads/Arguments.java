@@ -6,22 +6,26 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Options of the form {@code --name value}, with defaults, where an unknown or malformed one is an
- * error that names it.
+ * An optional word followed by options of the form {@code --name value}, with defaults, where an
+ * unknown or malformed one is an error that names it.
  */
 public final class Arguments {
     private final Map<String, String> values = new LinkedHashMap<>();
     private final Set<String> known = new TreeSet<>();
+    private final String word;
+    private boolean wordUsed;
 
     /**
      * Reads options.
      *
      * @param args the command line
-     * @param from index of the first option
+     * @param from index of the first option, or of the word in front of the options
      * @throws UsageException if something is not of the form {@code --name value}
      */
     public Arguments(String[] args, int from) {
-        for (int i = from; i < args.length; i += 2) {
+        boolean hasWord = from < args.length && !args[from].startsWith("--");
+        word = hasWord ? args[from] : null;
+        for (int i = hasWord ? from + 1 : from; i < args.length; i += 2) {
             if (!args[i].startsWith("--")) {
                 throw new UsageException("expected an option, found '" + args[i] + "'");
             }
@@ -30,6 +34,12 @@ public final class Arguments {
             }
             values.put(args[i].substring(2), args[i + 1]);
         }
+    }
+
+    /** The word in front of the options, or null. */
+    public String word() {
+        wordUsed = true;
+        return word;
     }
 
     /** The text given for an option, or {@code otherwise}. */
@@ -55,6 +65,16 @@ public final class Arguments {
         throw new UsageException("--" + name + " takes a whole number of at least " + least + ", not '" + text + "'");
     }
 
+    /** What was said for an option that is either {@code true} or {@code false}. */
+    public boolean flag(String name, boolean otherwise) {
+        String text = text(name, String.valueOf(otherwise));
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new UsageException("--" + name + " takes true or false, not '" + text + "'");
+        };
+    }
+
     /** The length of time given in seconds (fractions allowed) for an option, in nanoseconds. */
     public long secondsAsNanos(String name, double otherwise) {
         String text = text(name, null);
@@ -78,6 +98,9 @@ public final class Arguments {
      * @throws UsageException if one was given that nobody asked for
      */
     public void refuseUnknown() {
+        if (word != null && !wordUsed) {
+            throw new UsageException("expected an option, found '" + word + "'");
+        }
         for (String name : values.keySet()) {
             if (!known.contains(name)) {
                 throw new UsageException("unknown option --" + name + "; there are: --" + String.join(" --", known));

@@ -1,12 +1,15 @@
 package io.headway.workloads;
 
 import io.headway.workloads.demo.Demo;
+import io.headway.workloads.predict.Predict;
 import java.util.Map;
 import java.util.TreeMap;
 
 /** The workloads jar: {@code java -jar headway-workloads.jar SUBCOMMAND [--option value]...}. */
 public final class Main {
-    private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of("demo", new Demo()));
+    private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of(
+            "demo", new Demo(),
+            "predict", new Predict()));
 
     private Main() {}
 
