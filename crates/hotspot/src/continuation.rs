@@ -1,0 +1,211 @@
+//! Frames of a virtual thread that are not on a stack but in stack chunks on
+//! the heap.
+//!
+//! A mounted virtual thread has its youngest frames on the carrier's stack; the
+//! oldest of these returns to the return barrier, and the rest is in the chunks
+//! of its `Continuation`, youngest chunk first. The collector may move a chunk
+//! while it is read: the references that led to it are read again at the end,
+//! and if one changed, the frames from the chunks are dropped.
+
+use crate::code_cache::{BlobKind, CodeCache};
+use crate::frame::{slot, FrameRecord, RecordKind, Registers, WalkEnd, WalkResult};
+use crate::layout::{ContinuationLayout, Layout};
+use crate::memory::Memory;
+use crate::oop;
+use crate::walk::compiled_record;
+
+/// Most chunks followed; a virtual thread has one or two.
+const MAX_CHUNKS: u32 = 64;
+/// Largest stack a chunk may claim, in words (16 MB).
+const MAX_CHUNK_WORDS: u64 = 1 << 21;
+/// Words searched above the bottom frame for the `ContinuationEntry`: the
+/// arguments that `enter` takes on the stack lie between.
+const ENTRY_SEARCH_WORDS: u64 = 8;
+
+/// A chunk's numbers.
+struct Chunk {
+    stack: u64,
+    sp: u64,
+    bottom: u64,
+    pc: u64,
+}
+
+/// Goes on with the walk in the chunks of the continuation whose entry lies at
+/// or shortly above `near`.
+pub(crate) fn walk_chunks<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    near: u64,
+    out: &mut [FrameRecord],
+    mut frames: usize,
+) -> WalkResult {
+    let on_stack = frames;
+    let lost = WalkResult {
+        frames: on_stack,
+        end: WalkEnd::ReturnBarrier,
+        reused: 0,
+    };
+    let Some(continuation) = &layout.continuation else {
+        return lost;
+    };
+    let Some((entry, first)) = find_entry(layout, memory, continuation, near) else {
+        return lost;
+    };
+    let mut chunk = first;
+    for _ in 0..MAX_CHUNKS {
+        match walk_chunk(layout, memory, continuation, chunk, out, &mut frames) {
+            Some(WalkEnd::Complete) => {}
+            Some(end) => {
+                return WalkResult {
+                    frames,
+                    end,
+                    reused: 0,
+                }
+            }
+            None => return lost,
+        }
+        match oop::load(layout, memory, chunk + continuation.chunk_parent) {
+            Some(0) => break,
+            Some(parent) => chunk = parent,
+            None => return lost,
+        }
+    }
+    match tail(layout, memory, continuation, entry) {
+        Some(again) if again == first => WalkResult {
+            frames,
+            end: WalkEnd::VirtualThread,
+            reused: 0,
+        },
+        _ => lost,
+    }
+}
+
+/// The entry's address and the youngest chunk.
+fn find_entry<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    continuation: &ContinuationLayout,
+    near: u64,
+) -> Option<(u64, u64)> {
+    let enter_special = CodeCache::new(layout).find(memory, continuation.entry_return_pc)?;
+    let size = CodeCache::new(layout).frame_size(memory, enter_special.address)?;
+    (0..ENTRY_SEARCH_WORDS).find_map(|word| {
+        let entry = near.checked_add(word * 8)?;
+        let flags = memory.read_u32(entry + continuation.entry_flags)?;
+        // The frame of enterSpecial returns into Java code.
+        let returns_to = memory.read_u64(entry + size - 8)?;
+        if flags > 1 || !CodeCache::new(layout).contains(returns_to) {
+            return None;
+        }
+        let chunk = tail(layout, memory, continuation, entry)?;
+        read_chunk(memory, continuation, chunk).map(|_| (entry, chunk))
+    })
+}
+
+/// The youngest chunk of the continuation at this entry.
+fn tail<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    continuation: &ContinuationLayout,
+    entry: u64,
+) -> Option<u64> {
+    // On the stack references are plain addresses, whatever the collector.
+    let object = memory.read_u64(entry + continuation.entry_cont)?;
+    oop::load(layout, memory, object.checked_add(continuation.tail)?).filter(|chunk| *chunk != 0)
+}
+
+fn read_chunk<M: Memory>(
+    memory: &M,
+    continuation: &ContinuationLayout,
+    chunk: u64,
+) -> Option<Chunk> {
+    let size = u64::from(memory.read_u32(chunk + continuation.chunk_size)?);
+    let sp = u64::from(memory.read_u32(chunk + continuation.chunk_sp)?);
+    let bottom = u64::from(memory.read_u32(chunk + continuation.chunk_bottom)?);
+    let sound = size <= MAX_CHUNK_WORDS && sp <= size && bottom <= size;
+    let stack = chunk + continuation.chunk_stack;
+    sound.then_some(Chunk {
+        stack,
+        sp: stack + sp * 8,
+        bottom: stack + bottom * 8,
+        pc: memory.read_u64(chunk + continuation.chunk_pc)?,
+    })
+}
+
+/// Walks one chunk. `Complete` means that it was walked to its end.
+fn walk_chunk<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    continuation: &ContinuationLayout,
+    chunk: u64,
+    out: &mut [FrameRecord],
+    frames: &mut usize,
+) -> Option<WalkEnd> {
+    let chunk = read_chunk(memory, continuation, chunk)?;
+    let (mut sp, mut pc) = (chunk.sp, chunk.pc);
+    while sp < chunk.bottom {
+        let Some(place) = out.get_mut(*frames) else {
+            return Some(WalkEnd::Full);
+        };
+        let (record, next_sp) = heap_frame(layout, memory, sp, pc)?;
+        *place = record;
+        *frames += 1;
+        if next_sp <= sp || next_sp < chunk.stack {
+            return None;
+        }
+        sp = next_sp;
+        pc = memory.read_u64(sp - 8)?;
+    }
+    Some(WalkEnd::Complete)
+}
+
+/// A frame in a chunk, and the sp of its caller. What is an address on a stack
+/// is a distance in words here, because the chunk moves.
+fn heap_frame<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    sp: u64,
+    pc: u64,
+) -> Option<(FrameRecord, u64)> {
+    if layout.frame.interpreter.holds(pc, 1) {
+        return heap_interpreted(memory, sp, pc);
+    }
+    let code = CodeCache::new(layout);
+    let blob = code.find(memory, pc)?;
+    let at = Registers {
+        pc,
+        sp,
+        ..Registers::default()
+    };
+    let mut record = match blob.kind {
+        BlobKind::Nmethod => compiled_record(layout, memory, at, blob.address)?,
+        _ => FrameRecord {
+            pc,
+            sp,
+            code: blob.address,
+            kind: RecordKind::Stub,
+            ..FrameRecord::default()
+        },
+    };
+    record.on_heap = true;
+    let size = code.frame_size(memory, blob.address)?;
+    Some((record, sp.checked_add(size)?))
+}
+
+fn heap_interpreted<M: Memory>(memory: &M, sp: u64, pc: u64) -> Option<(FrameRecord, u64)> {
+    let relative = |at: u64| at.checked_add_signed((memory.read_u64(at)? as i64).checked_mul(8)?);
+    let slot_at = |fp: u64, slot: i64| memory.read_u64(fp.checked_add_signed(slot)?);
+    let fp = relative(sp.checked_sub(16)?)?;
+    let record = FrameRecord {
+        pc,
+        sp,
+        fp,
+        code: slot_at(fp, slot::METHOD)?,
+        bcp: slot_at(fp, slot::BCP)?,
+        kind: RecordKind::Interpreted,
+        on_heap: true,
+        ..FrameRecord::default()
+    };
+    let sender = slot_at(fp, slot::SENDER_SP)? as i64;
+    Some((record, fp.checked_add_signed(sender.checked_mul(8)?)?))
+}

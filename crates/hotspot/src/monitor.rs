@@ -1,0 +1,87 @@
+//! Monitors: who owns one, and who waits on it.
+//!
+//! An `ObjectMonitor*` may be deflated and its memory used for another lock; it
+//! stays what it is only while a contender or a waiter pins it.
+
+use crate::layout::Layout;
+use crate::memory::Memory;
+use crate::oop;
+
+/// What a monitor says about its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody owns it.
+    Nobody,
+    /// `Thread.threadId()` of the owner, virtual or not (25).
+    ThreadId(u64),
+    /// The owner's `JavaThread*`, or an address on its stack, where its lock
+    /// record lies (17, 21): [`owner_is`] tells which thread that is.
+    Address(u64),
+    /// Owned, but not said by whom (a lightweight lock just inflated), or taken
+    /// by the VM to deflate it.
+    Anonymous,
+}
+
+/// The owner of the monitor at `monitor` now.
+#[inline]
+pub fn owner<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<Owner> {
+    let value = memory.read_u64(monitor + layout.monitor.owner)?;
+    Some(match value {
+        0 => Owner::Nobody,
+        special if special <= layout.monitor.last_special_owner => Owner::Anonymous,
+        id if layout.monitor.owner_is_thread_id => Owner::ThreadId(id),
+        address => Owner::Address(address),
+    })
+}
+
+/// True if an [`Owner::Address`] means the thread at `java_thread`.
+#[inline]
+pub fn owner_is<M: Memory>(layout: &Layout, memory: &M, address: u64, java_thread: u64) -> bool {
+    address == java_thread
+        || crate::thread::stack_range(layout, memory, java_thread)
+            .is_some_and(|stack| stack.holds(address, 1))
+}
+
+/// The object that a monitor belongs to; `None` if it died or cannot be told.
+pub fn object<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u64> {
+    oop::resolve_handle(layout, memory, monitor + layout.monitor.object).filter(|o| *o != 0)
+}
+
+/// How many times the owner has entered the monitor again.
+pub fn recursions<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u64> {
+    memory.read_u64(monitor + layout.monitor.recursions)
+}
+
+/// The first `ObjectWaiter*` of those in `Object.wait` on the monitor, 0 if
+/// there is none: the one that `notify` will choose. Stable only for the owner.
+#[inline]
+pub fn first_waiter<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u64> {
+    memory.read_u64(monitor + layout.monitor.wait_set)
+}
+
+/// The `JavaThread*` of an `ObjectWaiter`, 0 for a virtual thread (25).
+#[inline]
+pub fn waiter_thread<M: Memory>(memory: &M, waiter: u64) -> Option<u64> {
+    memory.read_u64(waiter + WAITER_THREAD)
+}
+
+/// The waiter's state (`TState`).
+#[inline]
+pub fn waiter_state<M: Memory>(layout: &Layout, memory: &M, waiter: u64) -> Option<u32> {
+    match layout.monitor.waiter_state_is_byte {
+        true => memory
+            .read_u8(waiter + layout.monitor.waiter_state)
+            .map(u32::from),
+        false => memory.read_u32(waiter + layout.monitor.waiter_state),
+    }
+}
+
+/// True if the state is one of a waiter that was notified and queues for the
+/// monitor again.
+#[inline]
+pub fn state_is_queued(state: u32) -> bool {
+    matches!(state, 4 | 5)
+}
+
+/// `ObjectWaiter::_thread`: behind the ring's two links.
+const WAITER_THREAD: u64 = 0x10;
