@@ -1,0 +1,351 @@
+//! Detours: a function's entry jumps to a hook, which may call the original.
+//!
+//! # Protocol
+//!
+//! Installers take turns ([`INSTALLED`]'s mutex) and may wait for the process
+//! to come to a safe point. **Threads that run through the function never
+//! wait**, whatever happens to the installer: at every moment the entry holds
+//! the original instructions, a trap that leads to the hook, or a jump that
+//! leads to the hook.
+//!
+//! Installing (`55 48 89 e5 41 55` to `e9 .. .. .. .. 55`):
+//!
+//! 1. `cc 48 89 e5 41 55`: the trap is armed in [`crate::trap`], then byte 0
+//!    becomes the trap instruction. One byte, so no thread sees half of it.
+//!    Whoever comes is sent to the thunk by the SIGTRAP handler.
+//! 2. Threads may still stand *between* the overwritten instructions. The
+//!    caller's `quiesce` ends when none does: for functions of the VM an empty
+//!    safepoint, since they run in states that hold off a safepoint.
+//! 3. `cc .. .. .. .. 55`: nobody can execute bytes 1 to 4 any more.
+//! 4. `e9 .. .. .. .. 55`: byte 0. The trap is retired; a thread that took it
+//!    but was not given the signal yet executes the entry again.
+//!
+//! Removing goes 4, 3, 1 backwards. It needs no `quiesce`: the jump is one
+//! instruction, so no thread stands inside of it, and the callable original
+//! returns behind the overwritten instructions.
+//!
+//! After each write every core is made to forget fetched code
+//! ([`crate::sys::Sys::sync_cores`]), because the CPU's manual promises
+//! nothing about threads that execute bytes changed under them otherwise.
+//! Trampolines are never unmapped and never changed.
+
+mod code;
+mod trampoline;
+
+use crate::arch::{self, ContextArguments, Prologue, JUMP_BYTES, TRAP};
+use crate::error::{HookError, ImageError};
+use crate::image::Function;
+use crate::sys::Sys;
+use crate::trap;
+pub(crate) use code::{read, CodeMemory};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
+use trampoline::Placed;
+
+/// Ends when every thread that stood somewhere inside the patched function at
+/// its beginning has left the overwritten instructions.
+pub type Quiesce<'a> = &'a mut dyn FnMut() -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Everything there is of one function.
+#[derive(Clone)]
+struct Entry {
+    placed: Placed,
+    context: ContextArguments,
+    original: Vec<u8>,
+    jump: [u8; JUMP_BYTES],
+    in_force: bool,
+}
+
+/// Functions ever detoured, by address. Its mutex makes installers take turns.
+static INSTALLED: Mutex<BTreeMap<usize, Entry>> = Mutex::new(BTreeMap::new());
+
+fn installed() -> MutexGuard<'static, BTreeMap<usize, Entry>> {
+    INSTALLED.lock().unwrap_or_else(|held| held.into_inner())
+}
+
+/// A function and the hook to be called in its place. Dropping it changes
+/// nothing: an installed hook stays until [`Detour::remove`].
+pub struct Detour {
+    function: Function,
+    prologue: Prologue,
+    entry: Entry,
+    hook: usize,
+    sys: &'static dyn Sys,
+}
+
+impl std::fmt::Debug for Detour {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Detour of {} at {:#x}",
+            self.function.name, self.function.address
+        )
+    }
+}
+
+impl Detour {
+    /// Checks the function and makes its trampoline. Nothing is patched yet,
+    /// but [`Detour::original`] can be called already.
+    ///
+    /// `hook` is the address of an `extern "C"` function. It receives the
+    /// function's arguments and, as `context` says, two more: the caller's
+    /// frame pointer, and the stack pointer at entry, which points to the
+    /// return address. What it returns, the caller gets.
+    ///
+    /// # Safety
+    /// `hook` must have the function's signature apart from the two extra
+    /// arguments, must neither unwind nor ever be unloaded, and the function
+    /// must not have more integer arguments than `context` leaves to it, nor
+    /// take any on the stack.
+    ///
+    /// # Errors
+    /// If the function's code in memory is not that of its file, if its first
+    /// instructions cannot be moved, or if there is no memory near it.
+    pub unsafe fn prepare(
+        function: &Function,
+        hook: *const (),
+        context: ContextArguments,
+        sys: &'static dyn Sys,
+    ) -> Result<Detour, HookError> {
+        let prologue = function.prologue()?;
+        if !function.live {
+            return Err(HookError::Image(ImageError::NotLive {
+                path: function.symbol.clone().into(),
+            }));
+        }
+        let mut known = installed();
+        let entry = match known.get(&function.address) {
+            Some(entry) if entry.context == context && entry.original == prologue.bytes => {
+                entry.clone()
+            }
+            Some(entry) if entry.in_force => return Err(already_hooked(function)),
+            _ => new_entry(function, &prologue, context, sys)?,
+        };
+        known.insert(function.address, entry.clone());
+        Ok(Detour {
+            function: function.clone(),
+            prologue,
+            entry,
+            hook: hook as usize,
+            sys,
+        })
+    }
+
+    /// The original function, for the hook to call: same signature, works
+    /// whether the hook is installed or not, for ever.
+    pub fn original(&self) -> *const () {
+        self.entry.placed.original as *const ()
+    }
+
+    /// The function.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// How many bytes of the function an installation changes.
+    pub fn patched_bytes(&self) -> usize {
+        JUMP_BYTES
+    }
+
+    /// True while the function leads to this hook.
+    pub fn is_installed(&self) -> bool {
+        let known = installed();
+        self.is_in_force(&known) && self.hook_is_ours()
+    }
+
+    /// Lets the function lead to the hook. Does nothing if it does already.
+    ///
+    /// # Safety
+    /// `quiesce` must do what [`Quiesce`] says. It runs while other installers
+    /// wait: it must not install or remove anything.
+    ///
+    /// # Errors
+    /// If a thread blocks SIGTRAP, a tracer is attached, somebody else changed
+    /// the code, or a step fails; then the code is back as it was (or the
+    /// error is [`HookError::LeftTrapped`]).
+    pub unsafe fn install(&self, quiesce: Quiesce<'_>) -> Result<(), HookError> {
+        let mut known = installed();
+        if self.is_in_force(&known) {
+            if !self.hook_is_ours() {
+                return Err(already_hooked(&self.function));
+            }
+            if self.in_memory() == self.entry.jump {
+                return Ok(());
+            }
+            self.remove_locked(&mut known)?;
+        }
+        trap::check_threads(self.sys)?;
+        self.expect_original()?;
+        let memory = self.memory()?;
+        trap::install_handler()?;
+        let slot = self.entry.placed.hook_slot();
+        slot.store(self.hook, Ordering::Release);
+        trap::arm_redirect(self.function.address, self.entry.placed.thunk)?;
+        let result = self.put_in(&memory, quiesce);
+        let Err(cause) = result else {
+            trap::retire(self.function.address);
+            self.set_in_force(&mut known, true);
+            return Ok(());
+        };
+        match self.take_out(&memory) {
+            Ok(()) => {
+                trap::retire(self.function.address);
+                Err(cause)
+            }
+            Err(_) => {
+                self.set_in_force(&mut known, true);
+                Err(self.left_trapped(cause))
+            }
+        }
+    }
+
+    /// Gives the function back its own code. Does nothing if it has it. Calls
+    /// that are inside the hook go on there.
+    ///
+    /// # Errors
+    /// As for [`Detour::install`]; the hook may then still be called.
+    pub fn remove(&self) -> Result<(), HookError> {
+        let mut known = installed();
+        if !self.is_in_force(&known) {
+            return Ok(());
+        }
+        if !self.hook_is_ours() {
+            return Err(already_hooked(&self.function));
+        }
+        self.remove_locked(&mut known)
+    }
+
+    fn remove_locked(&self, known: &mut BTreeMap<usize, Entry>) -> Result<(), HookError> {
+        trap::check_threads(self.sys)?;
+        self.expect_ours()?;
+        let memory = self.memory()?;
+        trap::install_handler()?;
+        trap::arm_redirect(self.function.address, self.entry.placed.original)?;
+        if let Err(cause) = self.take_out(&memory) {
+            return Err(self.left_trapped(cause));
+        }
+        trap::retire(self.function.address);
+        self.set_in_force(known, false);
+        Ok(())
+    }
+
+    /// Steps 1 to 4 of the protocol.
+    fn put_in(&self, memory: &CodeMemory<'_>, quiesce: Quiesce<'_>) -> Result<(), HookError> {
+        let jump = &self.entry.jump;
+        self.write(memory, 0, &[TRAP])?;
+        quiesce().map_err(HookError::NotQuiesced)?;
+        // A thread may have blocked SIGTRAP or been started meanwhile.
+        trap::check_threads(self.sys)?;
+        self.write(memory, 1, &jump[1..])?;
+        self.write(memory, 0, &jump[..1])
+    }
+
+    /// Back to the original code from any state that `put_in` or an
+    /// interrupted `take_out` leaves.
+    fn take_out(&self, memory: &CodeMemory<'_>) -> Result<(), HookError> {
+        let original = self.prologue.overwritten();
+        let now = self.in_memory();
+        if now == original {
+            return Ok(());
+        }
+        if now[0] != TRAP {
+            self.write(memory, 0, &[TRAP])?;
+        }
+        self.write(memory, 1, &original[1..])?;
+        self.write(memory, 0, &original[..1])
+    }
+
+    fn write(&self, memory: &CodeMemory<'_>, offset: usize, bytes: &[u8]) -> Result<(), HookError> {
+        // SAFETY: the order of writes, the armed trap and `quiesce` make every
+        // state harmless (see the protocol above).
+        let written = unsafe { memory.write(self.function.address + offset, bytes) };
+        self.sys.sync_cores();
+        written
+    }
+
+    fn memory(&self) -> Result<CodeMemory<'static>, HookError> {
+        let address = self.function.address;
+        CodeMemory::open(self.sys, address..address + JUMP_BYTES)
+    }
+
+    /// The bytes that a jump overwrites, as they are now.
+    fn in_memory(&self) -> Vec<u8> {
+        // SAFETY: code of a loaded library, which is never unloaded.
+        unsafe { read(self.function.address, JUMP_BYTES) }
+    }
+
+    fn expect_original(&self) -> Result<(), HookError> {
+        // SAFETY: as above.
+        let live = unsafe { read(self.function.address, self.prologue.bytes.len()) };
+        if live == self.prologue.bytes {
+            return Ok(());
+        }
+        Err(self.already_patched(&live, &self.prologue.bytes))
+    }
+
+    fn expect_ours(&self) -> Result<(), HookError> {
+        let live = self.in_memory();
+        if live[0] == TRAP || live == self.entry.jump || live == self.prologue.overwritten() {
+            return Ok(());
+        }
+        Err(self.already_patched(&live, &self.entry.jump))
+    }
+
+    fn already_patched(&self, live: &[u8], expected: &[u8]) -> HookError {
+        HookError::AlreadyPatched {
+            symbol: self.function.name.clone(),
+            live: live.into(),
+            expected: expected.into(),
+        }
+    }
+
+    fn left_trapped(&self, cause: HookError) -> HookError {
+        HookError::LeftTrapped {
+            symbol: self.function.name.clone(),
+            cause: Box::new(cause),
+        }
+    }
+
+    fn hook_is_ours(&self) -> bool {
+        self.entry.placed.hook_slot().load(Ordering::Acquire) == self.hook
+    }
+
+    fn is_in_force(&self, known: &BTreeMap<usize, Entry>) -> bool {
+        known
+            .get(&self.function.address)
+            .is_some_and(|entry| entry.in_force)
+    }
+
+    fn set_in_force(&self, known: &mut BTreeMap<usize, Entry>, in_force: bool) {
+        let entry = Entry {
+            in_force,
+            ..self.entry.clone()
+        };
+        known.insert(self.function.address, entry);
+    }
+}
+
+fn new_entry(
+    function: &Function,
+    prologue: &Prologue,
+    context: ContextArguments,
+    sys: &dyn Sys,
+) -> Result<Entry, HookError> {
+    let placed = trampoline::place(sys, &function.name, prologue, context)?;
+    let jump = arch::jump(function.address, placed.thunk)
+        .map_err(|refusal| refusal.of(&function.name, &prologue.bytes))?;
+    Ok(Entry {
+        placed,
+        context,
+        original: prologue.bytes.clone(),
+        jump,
+        in_force: false,
+    })
+}
+
+fn already_hooked(function: &Function) -> HookError {
+    HookError::AlreadyHooked {
+        symbol: function.name.clone(),
+    }
+}

@@ -1,0 +1,195 @@
+//! Symbol tables, searched by linker's name or by demangled name.
+
+use cpp_demangle::DemangleOptions;
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Function,
+    Variable,
+}
+
+/// A defined symbol.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Found {
+    pub(super) symbol: String,
+    /// As in the file, without bias.
+    pub(super) address: u64,
+    pub(super) size: u64,
+}
+
+/// One entry: where its name starts in [`Symbols::names`], and its meaning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) name: u32,
+    pub(super) kind: Kind,
+    pub(super) address: u64,
+    pub(super) size: u64,
+}
+
+/// A symbol table in our own memory: entries, and all names, NUL-terminated.
+#[derive(Default)]
+pub(super) struct Symbols {
+    entries: Vec<Entry>,
+    names: Vec<u8>,
+    full: bool,
+}
+
+impl std::fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} symbols", self.entries.len())
+    }
+}
+
+impl Symbols {
+    pub(super) fn new(entries: Vec<Entry>, names: Vec<u8>, full: bool) -> Symbols {
+        Symbols {
+            entries,
+            names,
+            full,
+        }
+    }
+
+    /// True for `.symtab`, false for `.dynsym` alone.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    fn name(&self, entry: &Entry) -> &[u8] {
+        let tail = self.names.get(entry.name as usize..).unwrap_or(&[]);
+        let end = tail.iter().position(|b| *b == 0).unwrap_or(tail.len());
+        &tail[..end]
+    }
+
+    fn has_name(&self, entry: &Entry, name: &[u8]) -> bool {
+        let tail = self.names.get(entry.name as usize..).unwrap_or(&[]);
+        tail.starts_with(name) && tail.get(name.len()) == Some(&0)
+    }
+
+    fn found(&self, entry: &Entry) -> Found {
+        Found {
+            symbol: String::from_utf8_lossy(self.name(entry)).into_owned(),
+            address: entry.address,
+            size: entry.size,
+        }
+    }
+
+    /// The symbol with exactly this name.
+    pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+        self.entries
+            .iter()
+            .find(|e| e.kind == kind && self.has_name(e, symbol.as_bytes()))
+            .map(|e| self.found(e))
+    }
+
+    /// Functions whose demangled name is this one, each address once.
+    /// Demangling a whole VM takes long, so only names that hold the mangled
+    /// form of `Class::method` are demangled.
+    pub(super) fn demangled(&self, name: &str) -> Vec<Found> {
+        let Some(needle) = mangled_path(name) else {
+            return Vec::new();
+        };
+        let wanted = without_spaces(name);
+        let mut found: Vec<Found> = self
+            .entries
+            .iter()
+            .filter(|e| e.kind == Kind::Function && contains(self.name(e), needle.as_bytes()))
+            .map(|e| self.found(e))
+            .filter(|f| demangle(&f.symbol).is_some_and(|d| without_spaces(&d) == wanted))
+            .collect();
+        found.sort_by_key(|f| f.address);
+        found.dedup_by_key(|f| f.address);
+        found
+    }
+}
+
+/// The readable name of an Itanium-mangled symbol.
+pub(super) fn demangle(symbol: &str) -> Option<String> {
+    let parsed = cpp_demangle::Symbol::new(symbol).ok()?;
+    parsed
+        .demangle_with_options(&DemangleOptions::default())
+        .ok()
+}
+
+/// `13ObjectMonitor7INotify` for `ObjectMonitor::INotify(JavaThread*)`.
+fn mangled_path(name: &str) -> Option<String> {
+    let path = name.split('(').next()?;
+    let parts = path.split("::").map(|part| format!("{}{part}", part.len()));
+    let mangled: String = parts.collect();
+    (!path.is_empty()).then_some(mangled)
+}
+
+fn without_spaces(name: &str) -> String {
+    name.chars().filter(|c| !c.is_whitespace()).collect()
+}
+
+fn contains(text: &[u8], needle: &[u8]) -> bool {
+    text.windows(needle.len()).any(|window| window == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(symbols: &[(&str, u64)]) -> Symbols {
+        let mut names = vec![0];
+        let mut entries = Vec::new();
+        for (symbol, address) in symbols {
+            entries.push(Entry {
+                name: names.len() as u32,
+                kind: Kind::Function,
+                address: *address,
+                size: 16,
+            });
+            names.extend(symbol.as_bytes());
+            names.push(0);
+        }
+        Symbols::new(entries, names, true)
+    }
+
+    const REENTER: &str = "_ZN13ObjectMonitor8ReenterIEP10JavaThreadP12ObjectWaiter";
+
+    #[test]
+    fn split_off_parts_do_not_match() {
+        let clones = [".cold", ".part.0", ".constprop.0"].map(|s| format!("{REENTER}{s}"));
+        let mut symbols: Vec<(&str, u64)> = clones.iter().map(|s| (s.as_str(), 1)).collect();
+        symbols.push((REENTER, 2));
+        let table = table(&symbols);
+        let found = table.demangled("ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)");
+        assert_eq!(found.iter().map(|f| f.address).collect::<Vec<_>>(), [2]);
+        assert_eq!(table.exact(REENTER, Kind::Function).unwrap().address, 2);
+    }
+
+    #[test]
+    fn other_arguments_do_not_match() {
+        let table = table(&[(REENTER, 2)]);
+        assert!(table
+            .demangled("ObjectMonitor::ReenterI(Thread*, ObjectWaiter*)")
+            .is_empty());
+        assert!(table
+            .demangled("ObjectMonitor::Reenter(JavaThread*, ObjectWaiter*)")
+            .is_empty());
+        assert!(table
+            .demangled("ReenterI(JavaThread*, ObjectWaiter*)")
+            .is_empty());
+    }
+
+    #[test]
+    fn an_alias_of_the_same_function_is_not_a_second_one() {
+        let table = table(&[(REENTER, 2), (REENTER, 2)]);
+        let found = table.demangled("ObjectMonitor::ReenterI(JavaThread*,ObjectWaiter*)");
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn a_prefix_of_a_name_is_not_the_name() {
+        let table = table(&[("DebugNonSafepointsX", 1), ("DebugNonSafepoints", 2)]);
+        assert_eq!(
+            table
+                .exact("DebugNonSafepoints", Kind::Function)
+                .unwrap()
+                .address,
+            2
+        );
+    }
+}

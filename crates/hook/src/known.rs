@@ -1,0 +1,93 @@
+//! The functions of HotSpot that Headway hooks, by purpose, under the names
+//! that the JDK versions give them.
+
+use crate::arch::ContextArguments;
+use crate::error::{HookError, ImageError};
+use crate::image::{Function, Image};
+
+/// A function of the VM, by what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Known {
+    /// `(ObjectMonitor*, JavaThread*, ObjectWaiter* successor)`: releases a
+    /// monitor for which others queue, and wakes the successor.
+    ContendedExit,
+    /// `(ObjectMonitor*, JavaThread* notifier)`: takes one waiter out of the
+    /// wait set.
+    Notify,
+    /// `(ObjectMonitor*, JavaThread*, ObjectWaiter*)`: acquires the monitor
+    /// again after `Object.wait`; returns when it is owned.
+    Reenter,
+    /// `(ObjectMonitor*, JavaThread*, ObjectWaiter*, ContinuationWrapper&)`,
+    /// returns bool: tries to go on with a virtual thread after it blocked on
+    /// or waited for a monitor; true once the monitor is owned. JDK 24 and
+    /// later only.
+    ResumeOperation,
+}
+
+impl Known {
+    /// All of them.
+    pub const ALL: [Known; 4] = [
+        Known::ContendedExit,
+        Known::Notify,
+        Known::Reenter,
+        Known::ResumeOperation,
+    ];
+
+    /// The names it has had: up to JDK 24, and since.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            Known::ContendedExit => &[
+                "ObjectMonitor::exit_epilog(JavaThread*, ObjectWaiter*)",
+                "ObjectMonitor::ExitEpilog(JavaThread*, ObjectWaiter*)",
+            ],
+            Known::Notify => &[
+                "ObjectMonitor::notify_internal(JavaThread*)",
+                "ObjectMonitor::INotify(JavaThread*)",
+            ],
+            Known::Reenter => &[
+                "ObjectMonitor::reenter_internal(JavaThread*, ObjectWaiter*)",
+                "ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)",
+            ],
+            Known::ResumeOperation => &[
+                "ObjectMonitor::resume_operation(JavaThread*, ObjectWaiter*, ContinuationWrapper&)",
+            ],
+        }
+    }
+
+    /// Where a hook of this function finds the caller's frame pointer and the
+    /// stack pointer at entry.
+    pub const fn context(self) -> ContextArguments {
+        match self {
+            Known::ContendedExit | Known::Notify | Known::Reenter => {
+                ContextArguments::FourthAndFifth
+            }
+            Known::ResumeOperation => ContextArguments::FifthAndSixth,
+        }
+    }
+
+    /// Finds the function and checks that a detour can move its first
+    /// instructions.
+    ///
+    /// # Errors
+    /// If the library has none of the names or the function's beginning is of
+    /// an unexpected shape; names symbol and bytes.
+    pub fn resolve(self, image: &Image) -> Result<Function, HookError> {
+        let mut missing = None;
+        for name in self.names() {
+            match image.function_named(name) {
+                Ok(function) => {
+                    function.prologue()?;
+                    return Ok(function);
+                }
+                Err(error @ (ImageError::NoSymbol { .. } | ImageError::Stripped { .. })) => {
+                    missing = Some(error);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(match missing {
+            Some(error) => error.into(),
+            None => HookError::UnsupportedCpu(std::env::consts::ARCH),
+        })
+    }
+}
