@@ -1,0 +1,96 @@
+//! Hashing for tables keyed by ids and for the contents of call chains.
+//!
+//! The ids in a file come from outside, so the hash is seeded per process: a
+//! file cannot be made to put all its ids into one bucket.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::OnceLock;
+
+/// A map keyed by ids.
+pub(crate) type IdMap<K, V> = HashMap<K, V, SeededFold>;
+/// A set of ids.
+pub(crate) type IdSet<K> = HashSet<K, SeededFold>;
+
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Builds hashers that fold a 128-bit product, seeded once per process.
+#[derive(Clone, Copy)]
+pub(crate) struct SeededFold(u64);
+
+impl Default for SeededFold {
+    fn default() -> SeededFold {
+        static SEED: OnceLock<u64> = OnceLock::new();
+        SeededFold(*SEED.get_or_init(|| RandomState::new().hash_one(MULTIPLIER)))
+    }
+}
+
+impl BuildHasher for SeededFold {
+    type Hasher = Fold;
+    fn build_hasher(&self) -> Fold {
+        Fold(self.0)
+    }
+}
+
+/// See [`SeededFold`].
+pub(crate) struct Fold(u64);
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+impl Hasher for Fold {
+    #[inline]
+    fn write_u64(&mut self, value: u64) {
+        self.0 = fold(self.0 ^ value, MULTIPLIER | 1).wrapping_add(self.0);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0u8; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+        self.write_u64(bytes.len() as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        fold(self.0, MULTIPLIER)
+    }
+}
+
+/// A 128-bit digest of a sequence of words, with a seed of its own. Two
+/// different contents get the same digest with probability 2^-100 or so, which
+/// is why tables may keep the digest instead of the contents.
+pub(crate) struct Digest {
+    a: u64,
+    b: u64,
+}
+
+impl Digest {
+    /// Starts a digest; digests compare equal only under the same `seeds`.
+    pub(crate) fn new(seeds: (u64, u64)) -> Digest {
+        Digest { a: seeds.0, b: seeds.1 }
+    }
+
+    /// Seeds from the system's randomness.
+    pub(crate) fn seeds() -> (u64, u64) {
+        let random = RandomState::new();
+        (random.hash_one(1u8), random.hash_one(2u8))
+    }
+
+    /// Adds a word.
+    #[inline]
+    pub(crate) fn word(&mut self, value: u64) {
+        self.a = fold(self.a ^ value, MULTIPLIER | 1).wrapping_add(self.b);
+        self.b = fold(self.b.wrapping_add(value), 0xd6e8_feb8_6659_fd93).rotate_left(29) ^ self.a;
+    }
+
+    /// The digest.
+    pub(crate) fn finish(self) -> u128 {
+        (u128::from(fold(self.a, 0xd6e8_feb8_6659_fd93)) << 64) | u128::from(fold(self.b, MULTIPLIER))
+    }
+}

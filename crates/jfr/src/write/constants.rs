@@ -1,0 +1,359 @@
+//! The constants of a chunk: which ones events refer to, which of them stand in
+//! the chunk already, and the checkpoint event that brings the rest.
+//!
+//! Threads, methods, chains and locks keep their model ids as constant numbers.
+//! Classes, symbols and groups are numbered here, and a number is never used
+//! again within a recording: the JDK's reader takes a constant of the previous
+//! chunk for one of the same number in the next.
+
+use crate::encode::Encoder;
+use crate::hash::{IdMap, IdSet};
+use crate::schema::{self, id, TypeId};
+use headway_model::event::{LockDef, ThreadDef};
+use headway_model::{CallChain, ChainId, Dictionary, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Constants of one type, encoded and not yet written.
+#[derive(Default)]
+struct Pool {
+    count: u64,
+    entries: Encoder,
+}
+
+impl Pool {
+    fn add(&mut self, key: u64) -> &mut Encoder {
+        self.count += 1;
+        self.entries.varint(key);
+        &mut self.entries
+    }
+}
+
+/// Names that were given a number in this chunk.
+type Numbered = HashMap<Arc<str>, u64>;
+
+/// See the module's description.
+#[derive(Default)]
+pub(crate) struct Constants {
+    /// Numbers given so far, over all chunks.
+    numbers: u64,
+    symbols: Numbered,
+    classes: Numbered,
+    groups: Numbered,
+    threads: IdSet<u64>,
+    chains: IdSet<u64>,
+    methods: IdSet<u64>,
+    /// Class numbers of the locks.
+    locks: IdMap<u64, u64>,
+    wanted_threads: Vec<ThreadId>,
+    wanted_chains: Vec<ChainId>,
+    wanted_locks: Vec<LockId>,
+    pools: [Pool; POOLS.len()],
+    statics_written: bool,
+}
+
+/// Types that have a pool of their own here.
+const POOLS: [TypeId; 7] =
+    [id::THREAD_GROUP, id::THREAD, id::SYMBOL, id::CLASS, id::METHOD, id::STACK_TRACE, id::LOCK];
+const GROUP: usize = 0;
+const THREAD: usize = 1;
+const SYMBOL: usize = 2;
+const CLASS: usize = 3;
+const METHOD: usize = 4;
+const STACK: usize = 5;
+const LOCK: usize = 6;
+
+impl Constants {
+    /// Forgets what the previous chunk holds; numbers go on.
+    pub(crate) fn begin_chunk(&mut self) {
+        *self = Constants { numbers: self.numbers, ..Constants::default() };
+    }
+
+    /// Bytes of constants that wait to be written.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.pools.iter().map(|pool| pool.entries.bytes.len()).sum()
+    }
+
+    /// Notes that an event refers to a thread.
+    #[inline]
+    pub(crate) fn thread(&mut self, thread: ThreadId) -> u64 {
+        if thread.is_some() && self.threads.insert(thread.0) {
+            self.wanted_threads.push(thread);
+        }
+        thread.0
+    }
+
+    /// Notes that an event refers to a chain.
+    #[inline]
+    pub(crate) fn chain(&mut self, chain: ChainId) -> u64 {
+        if chain.is_some() && self.chains.insert(chain.0) {
+            self.wanted_chains.push(chain);
+        }
+        chain.0
+    }
+
+    /// Notes that an event refers to a lock; gives the number of its class.
+    #[inline]
+    pub(crate) fn lock(&mut self, lock: LockId, dictionary: &Dictionary) -> u64 {
+        if let Some(class) = self.locks.get(&lock.0) {
+            return *class;
+        }
+        self.new_lock(lock, dictionary)
+    }
+
+    fn new_lock(&mut self, lock: LockId, dictionary: &Dictionary) -> u64 {
+        if lock.is_none() {
+            return 0;
+        }
+        let Some(def) = dictionary.lock(lock) else {
+            return 0;
+        };
+        let class = self.class(&def.class);
+        self.locks.insert(lock.0, class);
+        self.wanted_locks.push(lock);
+        class
+    }
+
+    /// A lock was defined anew; what stands in the chunk is out of date.
+    pub(crate) fn lock_changed(&mut self, lock: LockId) {
+        if self.locks.contains_key(&lock.0) {
+            self.wanted_locks.push(lock);
+        }
+    }
+
+    /// A thread was defined, perhaps anew.
+    pub(crate) fn thread_changed(&mut self, thread: ThreadId) {
+        self.threads.insert(thread.0);
+        self.wanted_threads.push(thread);
+    }
+
+    /// The number of a class by its dotted name; 0 for the empty name.
+    pub(crate) fn class(&mut self, dotted: &Arc<str>) -> u64 {
+        if dotted.is_empty() {
+            return 0;
+        }
+        self.class_or_native(dotted)
+    }
+
+    /// Like [`Self::class`], but the empty name gets a class too: the JDK's
+    /// tools fail on a method without one.
+    fn class_or_native(&mut self, dotted: &Arc<str>) -> u64 {
+        if let Some(number) = self.classes.get(dotted) {
+            return *number;
+        }
+        let number = self.number();
+        let symbol = self.symbol(&file_name_of_class(dotted));
+        self.classes.insert(dotted.clone(), number);
+        let entry = self.pools[CLASS].add(number);
+        entry.varint(0); // class loader
+        entry.varint(symbol);
+        entry.varint(0); // package
+        entry.int(0); // modifiers
+        entry.byte(0); // hidden
+        number
+    }
+
+    fn symbol(&mut self, text: &str) -> u64 {
+        if let Some(number) = self.symbols.get(text) {
+            return *number;
+        }
+        let number = self.number();
+        self.symbols.insert(text.into(), number);
+        self.pools[SYMBOL].add(number).string(text);
+        number
+    }
+
+    fn group(&mut self, name: &Arc<str>) -> u64 {
+        if name.is_empty() {
+            return 0;
+        }
+        if let Some(number) = self.groups.get(name) {
+            return *number;
+        }
+        let number = self.number();
+        self.groups.insert(name.clone(), number);
+        let entry = self.pools[GROUP].add(number);
+        entry.varint(0); // parent
+        entry.string(name);
+        number
+    }
+
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Resolves everything that events referred to since the last call. What
+    /// the dictionary does not know (yet) is asked for again when the next
+    /// event refers to it.
+    pub(crate) fn resolve(&mut self, dictionary: &Dictionary) {
+        for thread in std::mem::take(&mut self.wanted_threads) {
+            match dictionary.thread(thread) {
+                Some(def) => self.put_thread(def),
+                None => {
+                    self.threads.remove(&thread.0);
+                }
+            }
+        }
+        for lock in std::mem::take(&mut self.wanted_locks) {
+            match dictionary.lock(lock) {
+                Some(def) => self.put_lock(def),
+                None => {
+                    self.locks.remove(&lock.0);
+                }
+            }
+        }
+        for chain in std::mem::take(&mut self.wanted_chains) {
+            match dictionary.chain(chain) {
+                Some(def) => self.put_chain(chain, &def.chain, dictionary),
+                None => {
+                    self.chains.remove(&chain.0);
+                }
+            }
+        }
+    }
+
+    /// Every thread that the dictionary knows, so that a chunk tells who was
+    /// there, also those that did nothing worth an event.
+    pub(crate) fn all_threads(&mut self, dictionary: &Dictionary) {
+        for thread in dictionary.threads() {
+            self.thread(thread.id);
+        }
+    }
+
+    fn put_thread(&mut self, def: &ThreadDef) {
+        let group = self.group(&def.group);
+        let is_java = def.id.0 & ThreadId::NATIVE == 0;
+        let entry = self.pools[THREAD].add(def.id.0);
+        entry.string(&def.name);
+        entry.varint(u64::from(def.os_id));
+        if is_java {
+            entry.string(&def.name);
+            entry.varint(def.id.0);
+        } else {
+            entry.null_string();
+            entry.varint(0);
+        }
+        entry.varint(group);
+        entry.byte(u8::from(def.is_virtual));
+        entry.byte(u8::from(def.is_service));
+    }
+
+    fn put_lock(&mut self, def: &LockDef) {
+        let class = self.class(&def.class);
+        let entry = self.pools[LOCK].add(def.id.0);
+        entry.varint(def.id.0);
+        entry.varint(class);
+        entry.int(def.identity_hash as i32);
+        entry.string(&def.name);
+    }
+
+    fn put_chain(&mut self, key: ChainId, chain: &CallChain, dictionary: &Dictionary) {
+        for frame in &chain.frames {
+            if self.methods.insert(frame.method.0) {
+                self.put_method(frame.method, dictionary);
+            }
+        }
+        let entry = self.pools[STACK].add(key.0);
+        entry.byte(u8::from(chain.truncated));
+        entry.varint(chain.frames.len() as u64);
+        for frame in &chain.frames {
+            entry.varint(frame.method.0);
+            entry.int(frame.line as i32);
+            entry.int(frame.bci);
+            entry.varint(frame_type(frame.kind));
+            entry.byte(u8::from(frame.approximate));
+        }
+    }
+
+    /// A method that nobody can name still gets a constant: the JDK's tools
+    /// fail on a frame without a method.
+    fn put_method(&mut self, key: MethodId, dictionary: &Dictionary) {
+        let unknown = Method { name: "[unknown]".into(), ..Method::default() };
+        let method = dictionary.method(key).map_or(&unknown, |m| m);
+        let class = self.class_or_native(&method.class);
+        let name = self.symbol(&method.name);
+        let descriptor = self.symbol(if method.descriptor.is_empty() { "()V" } else { &method.descriptor });
+        let source = if method.source_file.is_empty() { 0 } else { self.symbol(&method.source_file) };
+        let entry = self.pools[METHOD].add(key.0);
+        entry.varint(class);
+        entry.varint(name);
+        entry.varint(descriptor);
+        entry.int(method.access_flags as i32);
+        entry.byte(u8::from(method.hidden));
+        entry.varint(source);
+    }
+
+    /// The checkpoint event with everything that waits, or `None`. `delta` is
+    /// the distance to the previous checkpoint of the chunk, 0 for the first.
+    pub(crate) fn checkpoint(&self, ticks: u64, delta: i64) -> Option<Vec<u8>> {
+        let mut waiting: Vec<(TypeId, u64, &[u8])> = POOLS
+            .iter()
+            .zip(&self.pools)
+            .filter(|(_, pool)| pool.count > 0)
+            .map(|(ty, pool)| (*ty, pool.count, pool.entries.bytes.as_slice()))
+            .collect();
+        let statics = if self.statics_written { Vec::new() } else { statics() };
+        waiting.extend(statics.iter().map(|(ty, pool)| (*ty, pool.count, pool.entries.bytes.as_slice())));
+        if waiting.is_empty() {
+            return None;
+        }
+        let mut encoder = Encoder::default();
+        encoder.event(|e| {
+            e.varint(u64::from(id::CHECKPOINT));
+            e.varint(ticks);
+            e.varint(0); // duration
+            e.signed(delta);
+            e.byte(1); // ends a flush
+            e.varint(waiting.len() as u64);
+            for (ty, count, entries) in waiting {
+                e.varint(u64::from(ty));
+                e.varint(count);
+                e.bytes.extend_from_slice(entries);
+            }
+        });
+        Some(encoder.bytes)
+    }
+
+    /// What waited is written.
+    pub(crate) fn written(&mut self) {
+        self.statics_written = true;
+        for pool in &mut self.pools {
+            pool.count = 0;
+            pool.entries.bytes.clear();
+        }
+    }
+}
+
+/// The number of a frame type, an index into [`schema::FRAME_TYPES`].
+fn frame_type(kind: FrameKind) -> u64 {
+    match kind {
+        FrameKind::Interpreted => 0,
+        FrameKind::Compiled => 1,
+        FrameKind::Inlined => 2,
+        FrameKind::Native => 3,
+    }
+}
+
+/// Constants that are the same in every recording.
+fn statics() -> Vec<(TypeId, Pool)> {
+    let named = |ty, names: &mut dyn Iterator<Item = (u64, &str)>| {
+        let mut pool = Pool::default();
+        names.for_each(|(key, name)| pool.add(key).string(name));
+        (ty, pool)
+    };
+    let numbered = |names: &'static [&'static str]| names.iter().enumerate().map(|(i, name)| (i as u64, *name));
+    vec![
+        named(id::FRAME_TYPE, &mut numbered(&schema::FRAME_TYPES)),
+        named(id::THREAD_STATE, &mut std::iter::once(schema::RUNNABLE)),
+        named(id::EXIT_CAUSE, &mut numbered(&schema::EXIT_CAUSES)),
+        named(id::WAIT_OUTCOME, &mut numbered(&schema::WAIT_OUTCOMES)),
+        named(id::LOSS_CAUSE, &mut Loss::ALL.iter().enumerate().map(|(i, loss)| (i as u64, loss.name()))),
+    ]
+}
+
+/// A dotted class name as JFR files have it: with slashes, the slash in front
+/// of a hidden class's address as a plus.
+fn file_name_of_class(dotted: &str) -> String {
+    dotted.replace('/', "+").replace('.', "/")
+}

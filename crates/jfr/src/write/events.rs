@@ -1,0 +1,299 @@
+//! Events as bytes. Field orders are those of [`crate::schema`].
+
+use super::constants::Constants;
+use crate::encode::Encoder;
+use crate::schema::{self, id, TypeId};
+use headway_model::event::{
+    Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
+    MonitorWaited, Park, RecordingInfo, Sample, SampleState, SelfCost, StopTheWorld, WaitOutcome,
+};
+use headway_model::{Dictionary, Event, Loss, TimeNs};
+
+/// From the recording's clock to ticks and to the Unix epoch.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    /// The recording's first moment, tick 0.
+    pub(crate) start: TimeNs,
+    /// Unix epoch minus the recording's clock, in ns.
+    pub(crate) epoch_offset_ns: i64,
+}
+
+impl Clock {
+    /// Nanoseconds since the recording's start; before it, negative in two's
+    /// complement.
+    #[inline]
+    pub(crate) fn ticks(&self, time: TimeNs) -> u64 {
+        time.0.wrapping_sub(self.start.0)
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    pub(crate) fn epoch_nanos(&self, time: TimeNs) -> u64 {
+        time.0.wrapping_add_signed(self.epoch_offset_ns)
+    }
+}
+
+/// What encoding an event needs beside the event.
+pub(crate) struct Context<'a> {
+    pub(crate) clock: Clock,
+    /// The newest moment known, for events that carry no time of their own.
+    pub(crate) now: TimeNs,
+    pub(crate) constants: &'a mut Constants,
+    pub(crate) dictionary: &'a Dictionary,
+}
+
+/// No timeout, as the JDK writes it.
+const NO_TIMEOUT: i64 = i64::MIN;
+
+impl Context<'_> {
+    /// Appends `event`; false for definitions and for what a recording does
+    /// not hold.
+    pub(crate) fn put(&mut self, event: &Event, out: &mut Encoder) -> bool {
+        match event {
+            Event::MonitorEnter(e) => self.enter(e, out),
+            Event::MonitorEntered(e) => self.entered(e, out),
+            Event::MonitorExit(e) => self.exit(e, out),
+            Event::MonitorWait(e) => self.wait(e, out),
+            Event::MonitorNotify(e) => self.notify(e, out),
+            Event::MonitorWaited(e) => self.waited(e, out),
+            Event::MonitorReentered(e) => self.reentered(e, out),
+            Event::Park(e) => self.park(e, out),
+            Event::Sample(e) => self.sample(e, out),
+            Event::ThreadStart(e) => self.thread_point(id::THREAD_START, e.time, e.thread, out),
+            Event::ThreadEnd(e) => self.thread_point(id::THREAD_END, e.time, e.thread, out),
+            Event::StopTheWorld(e) => self.stop_the_world(e, out),
+            Event::Lost(cause, count) => self.lost(*cause, *count, out),
+            Event::Degraded(e) => self.degraded(e, out),
+            Event::SelfCost(e) => self.self_cost(e, out),
+            Event::CpuLoad(e) => out.event(|o| {
+                self.head(id::CPU_LOAD, e.time, o);
+                o.float(e.jvm_user);
+                o.float(e.jvm_system);
+                o.float(e.machine_total);
+            }),
+            Event::Watermark(time) => out.event(|o| self.head(id::FLUSH, *time, o)),
+            _ => return false,
+        }
+        true
+    }
+
+    #[inline]
+    fn head(&self, ty: TypeId, time: TimeNs, out: &mut Encoder) {
+        out.byte(ty);
+        out.varint(self.clock.ticks(time));
+    }
+
+    #[inline]
+    fn span(&self, ty: TypeId, start: TimeNs, end: TimeNs, out: &mut Encoder) {
+        self.head(ty, start, out);
+        out.varint(end.since(start).0);
+    }
+
+    fn enter(&mut self, e: &MonitorEnter, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::MONITOR_ENTER, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+            o.varint(self.constants.thread(e.owner));
+        });
+    }
+
+    fn entered(&mut self, e: &MonitorEntered, out: &mut Encoder) {
+        let class = self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::MONITOR_ENTERED, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(class);
+            o.varint(self.constants.thread(e.previous_owner));
+            o.varint(e.lock.0);
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+        });
+    }
+
+    fn exit(&mut self, e: &MonitorExit, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::MONITOR_EXIT, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+            o.int(i32::from(e.holder_frame));
+            o.byte(u8::from(e.holder_approximate));
+            o.varint(match e.cause {
+                ExitCause::Exit => 0,
+                ExitCause::Wait => 1,
+            });
+        });
+    }
+
+    fn wait(&mut self, e: &MonitorWait, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::MONITOR_WAIT, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+            o.varint(e.timeout.0);
+        });
+    }
+
+    fn notify(&mut self, e: &MonitorNotify, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::MONITOR_NOTIFY, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.thread(e.waiter));
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+        });
+    }
+
+    fn waited(&mut self, e: &MonitorWaited, out: &mut Encoder) {
+        let class = self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::MONITOR_WAITED, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(class);
+            o.varint(self.constants.thread(e.notifier));
+            // Object.wait rounds up to milliseconds, too.
+            o.varint(e.timeout.0.div_ceil(1_000_000));
+            o.byte(u8::from(e.outcome == WaitOutcome::TimedOut));
+            o.varint(e.lock.0);
+            o.varint(e.lock.0);
+            o.varint(e.seq.0);
+            o.varint(match e.outcome {
+                WaitOutcome::Notified => 0,
+                WaitOutcome::TimedOut => 1,
+                WaitOutcome::Interrupted => 2,
+            });
+        });
+    }
+
+    fn reentered(&mut self, e: &MonitorReentered, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::MONITOR_REENTERED, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
+            o.varint(e.start_seq.0);
+            o.varint(e.seq.0);
+            o.byte(u8::from(e.bound));
+        });
+    }
+
+    fn park(&mut self, e: &Park, out: &mut Encoder) {
+        self.constants.lock(e.blocker, self.dictionary);
+        let class = self.constants.class(&e.blocker_class);
+        out.event(|o| {
+            self.span(id::THREAD_PARK, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(class);
+            o.signed(NO_TIMEOUT);
+            o.signed(NO_TIMEOUT);
+            o.varint(e.blocker.0);
+        });
+    }
+
+    fn sample(&mut self, e: &Sample, out: &mut Encoder) {
+        let ty = match e.state {
+            SampleState::Java => id::EXECUTION_SAMPLE,
+            SampleState::Native => id::NATIVE_SAMPLE,
+            SampleState::Waiting => id::WALL_SAMPLE,
+        };
+        out.event(|o| {
+            self.head(ty, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            if e.state != SampleState::Waiting {
+                o.varint(schema::RUNNABLE.0);
+            }
+            o.varint(e.weight.0);
+        });
+    }
+
+    fn thread_point(&mut self, ty: TypeId, time: TimeNs, thread: headway_model::ThreadId, out: &mut Encoder) {
+        let thread = self.constants.thread(thread);
+        out.event(|o| {
+            self.head(ty, time, o);
+            o.varint(thread);
+            if ty == id::THREAD_START {
+                o.varint(0); // stack trace of the starter
+            }
+            o.varint(thread);
+            if ty == id::THREAD_START {
+                o.varint(0); // parent
+            }
+        });
+    }
+
+    fn stop_the_world(&mut self, e: &StopTheWorld, out: &mut Encoder) {
+        out.event(|o| self.span(id::STOP_THE_WORLD, e.start, e.start + e.duration, o));
+    }
+
+    fn lost(&mut self, cause: Loss, count: u64, out: &mut Encoder) {
+        let number = Loss::ALL.iter().position(|l| *l == cause).unwrap_or(0);
+        out.event(|o| {
+            self.head(id::LOSS, self.now, o);
+            o.varint(number as u64);
+            o.varint(count);
+        });
+    }
+
+    fn degraded(&mut self, e: &Degraded, out: &mut Encoder) {
+        out.event(|o| {
+            self.head(id::DEGRADED, self.now, o);
+            o.string(&e.mechanism);
+            o.string(&e.reason);
+        });
+    }
+
+    fn self_cost(&mut self, e: &SelfCost, out: &mut Encoder) {
+        out.event(|o| {
+            self.head(id::SELF_COST, e.time, o);
+            o.varint(e.own_cpu.0);
+            o.varint(e.attach_pause.0);
+            o.varint(e.memory_bytes);
+        });
+    }
+}
+
+/// What every chunk tells about the recording. `headway.Recording` comes last:
+/// it completes what the others began.
+pub(crate) fn put_info(info: &RecordingInfo, clock: Clock, now: TimeNs, out: &mut Encoder) {
+    let ticks = clock.ticks(now);
+    out.event(|o| {
+        o.byte(id::JVM_INFORMATION);
+        o.varint(ticks);
+        o.string(&info.jvm_name);
+        o.string(&info.jvm_version);
+        o.string(&info.jvm_arguments);
+        o.null_string(); // flags file
+        o.string(&info.java_arguments);
+        o.varint(clock.epoch_nanos(info.jvm_start) / 1_000_000);
+        o.varint(u64::from(info.pid));
+    });
+    for (name, value) in &info.settings {
+        out.event(|o| {
+            o.byte(id::ACTIVE_SETTING);
+            o.varint(ticks);
+            o.varint(u64::from(id::RECORDING));
+            o.string(name);
+            o.string(value);
+        });
+    }
+    out.event(|o| {
+        o.byte(id::RECORDING);
+        o.varint(ticks);
+        o.varint(u64::from(schema::FORMAT_VERSION));
+        o.string(&info.producer);
+    });
+}

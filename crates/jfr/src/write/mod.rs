@@ -1,0 +1,425 @@
+//! Writing recordings.
+
+mod constants;
+mod events;
+mod file;
+mod metadata;
+
+use crate::encode::Encoder;
+use crate::header::{ChunkHeader, COMPRESSED_INTS, HEADER_SIZE};
+use crate::packing::Packing;
+use constants::Constants;
+use events::{put_info, Clock, Context};
+pub(crate) use file::{create_private, put_in_place, sibling};
+use file::RecordingFile;
+use headway_model::event::RecordingInfo;
+use headway_model::{Dictionary, DurationNs, Event, Loss, TimeNs};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a recording is written.
+#[derive(Clone, Debug)]
+pub struct WriterConfig {
+    /// The file; its extension decides the packing, see [`Packing::of_name`].
+    pub path: PathBuf,
+    /// Facts about the recording. `start` is the recording's first moment and
+    /// `epoch_offset_ns` ties its clock to the calendar.
+    pub info: Arc<RecordingInfo>,
+    /// A new chunk begins when the current one has this many bytes (unpacked).
+    pub chunk_size: u64,
+    /// A new chunk begins when the current one covers this much time.
+    pub chunk_age: DurationNs,
+    /// The recording never has more bytes than this; the oldest chunks go.
+    pub max_size: Option<u64>,
+    /// What is older than this may go, chunk by chunk, oldest first.
+    pub max_age: Option<DurationNs>,
+}
+
+impl WriterConfig {
+    /// A recording at `path` with chunks of 12 MB or 60 s and no other limits.
+    pub fn new(path: impl Into<PathBuf>, info: Arc<RecordingInfo>) -> WriterConfig {
+        WriterConfig {
+            path: path.into(),
+            info,
+            chunk_size: 12 << 20,
+            chunk_age: DurationNs(60_000_000_000),
+            max_size: None,
+            max_age: None,
+        }
+    }
+
+    /// A chunk is the unit in which old data goes, so it must be small against
+    /// the limits.
+    fn effective_chunk_size(&self) -> u64 {
+        let share = self.max_size.map_or(u64::MAX, |max| max / 8);
+        self.chunk_size.min(share).max(64 << 10)
+    }
+
+    fn effective_chunk_age(&self) -> DurationNs {
+        let share = self.max_age.map_or(u64::MAX, |max| max.0 / 4);
+        DurationNs(self.chunk_age.0.min(share).max(1_000_000_000))
+    }
+}
+
+/// Why a recording could not be written. The writer stays usable: what could
+/// not be written is tried again, and counted as lost beyond a bound.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The file could not be created.
+    Create(PathBuf, io::Error),
+    /// Appending failed (disk full, file size limit).
+    Append(PathBuf, io::Error),
+    /// Old chunks could not be dropped.
+    Rotate(PathBuf, io::Error),
+    /// A dump could not be written.
+    Dump(PathBuf, io::Error),
+    /// A dump could not be unpacked or packed.
+    Repack(PathBuf, crate::RepairError),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Create(path, e) => write!(f, "cannot create recording {}: {e}", path.display()),
+            WriteError::Append(path, e) => write!(f, "cannot write to recording {}: {e}", path.display()),
+            WriteError::Rotate(path, e) => write!(f, "cannot drop old parts of recording {}: {e}", path.display()),
+            WriteError::Dump(path, e) => write!(f, "cannot dump the recording into {}: {e}", path.display()),
+            WriteError::Repack(path, e) => write!(f, "cannot dump the recording into {}: {e}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            WriteError::Create(_, e)
+            | WriteError::Append(_, e)
+            | WriteError::Rotate(_, e)
+            | WriteError::Dump(_, e) => Some(e),
+            WriteError::Repack(_, e) => Some(e),
+        }
+    }
+}
+
+/// What a finished recording came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Events that were given to the writer and are not in the file because it
+    /// could not be written.
+    pub lost: u64,
+}
+
+/// The chunk that is being written.
+#[derive(Clone, Copy, Default)]
+struct OpenChunk {
+    /// Bytes in the file, unpacked.
+    size: u64,
+    /// Offset of its newest checkpoint, 0 before the first.
+    checkpoint: u64,
+}
+
+/// Largest number of buffered bytes at which the writer writes by itself.
+const WRITE_AT: usize = 4 << 20;
+/// Buffered bytes beyond which events are dropped while writing fails.
+const BUFFER_LIMIT: usize = 16 << 20;
+
+/// Writes events into a recording. See the crate's description.
+pub struct RecordingWriter {
+    config: WriterConfig,
+    clock: Clock,
+    info: Arc<RecordingInfo>,
+    file: RecordingFile,
+    constants: Constants,
+    /// The open chunk; `None` until the first write of the next one.
+    chunk: Option<OpenChunk>,
+    /// First moment of the open chunk, or of the next one.
+    chunk_start: TimeNs,
+    events: Encoder,
+    /// Events in `events`.
+    buffered: u64,
+    /// Buffered bytes at which the writer writes without waiting for a flush.
+    write_at: usize,
+    /// The newest moment that an event or a watermark told.
+    now: TimeNs,
+    watermark: TimeNs,
+    failing: bool,
+    /// Lost since the last `headway.Loss` in the file.
+    lost: u64,
+    lost_total: u64,
+}
+
+impl fmt::Debug for RecordingWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordingWriter({}, {} bytes)", self.file.path().display(), self.file.len())
+    }
+}
+
+impl RecordingWriter {
+    /// Creates the file (for its owner's eyes only). It holds a readable
+    /// recording from the first [`Self::flush`] on.
+    ///
+    /// # Errors
+    /// [`WriteError::Create`], also if something that is not a recording of
+    /// Headway's stands at that path.
+    pub fn create(config: WriterConfig) -> Result<RecordingWriter, WriteError> {
+        let file = RecordingFile::create(&config.path).map_err(|e| WriteError::Create(config.path.clone(), e))?;
+        let info = config.info.clone();
+        let clock = Clock { start: info.start, epoch_offset_ns: info.epoch_offset_ns };
+        Ok(RecordingWriter {
+            clock,
+            file,
+            constants: Constants::default(),
+            chunk: None,
+            chunk_start: info.start,
+            events: Encoder::default(),
+            buffered: 0,
+            write_at: WRITE_AT.min(config.effective_chunk_size() as usize),
+            now: info.start,
+            watermark: info.start,
+            failing: false,
+            lost: 0,
+            lost_total: 0,
+            info,
+            config,
+        })
+    }
+
+    /// Takes an event. Definitions are noted and looked up in `dictionary`
+    /// (which the caller feeds) when they are written; everything that an event
+    /// refers to must be in it until the next flush.
+    pub fn event(&mut self, event: &Event, dictionary: &Dictionary) {
+        match event {
+            Event::Thread(def) => return self.constants.thread_changed(def.id),
+            Event::Lock(def) => return self.constants.lock_changed(def.id),
+            Event::Recording(info) => return self.info_changed(info),
+            Event::Watermark(time) => self.watermark = self.watermark.max(*time),
+            _ => {}
+        }
+        if self.events.bytes.len() >= self.write_at && !self.make_room(dictionary) {
+            self.lost += 1;
+            self.lost_total += 1;
+            return;
+        }
+        if let Some(time) = event.time() {
+            self.now = self.now.max(time);
+        }
+        let mut context =
+            Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
+        if context.put(event, &mut self.events) {
+            self.buffered += 1;
+        }
+    }
+
+    /// True if another event may be buffered.
+    fn make_room(&mut self, dictionary: &Dictionary) -> bool {
+        if self.failing {
+            return self.events.bytes.len() < BUFFER_LIMIT;
+        }
+        // A failure is told by the next flush, which fails as well.
+        self.write_and_rotate(dictionary).is_ok() || self.events.bytes.len() < BUFFER_LIMIT
+    }
+
+    fn info_changed(&mut self, info: &Arc<RecordingInfo>) {
+        if *info == self.info {
+            return;
+        }
+        self.info = info.clone();
+        if self.chunk.is_some() {
+            put_info(&self.info, self.clock, self.now, &mut self.events);
+        }
+    }
+
+    /// Writes everything so far. From here on, whatever happens to the process,
+    /// the file holds a readable recording up to `watermark`: the promise that
+    /// no event that happened before it follows.
+    ///
+    /// # Errors
+    /// [`WriteError::Append`]: what was buffered is kept and tried again, up to
+    /// a bound, beyond which events are counted as lost.
+    /// [`WriteError::Rotate`]: everything is written but old chunks remain.
+    pub fn flush(&mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<(), WriteError> {
+        self.now = self.now.max(watermark);
+        if watermark > self.watermark || self.chunk.is_none() {
+            self.watermark = self.watermark.max(watermark);
+            let mark = Event::Watermark(self.watermark);
+            let mut context =
+                Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
+            context.put(&mark, &mut self.events);
+        }
+        self.write_and_rotate(dictionary)
+    }
+
+    fn write_and_rotate(&mut self, dictionary: &Dictionary) -> Result<(), WriteError> {
+        self.write(dictionary)?;
+        if self.chunk_is_full() {
+            self.next_chunk()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, dictionary: &Dictionary) -> Result<(), WriteError> {
+        let begins_chunk = self.chunk.is_none();
+        if begins_chunk {
+            self.constants.all_threads(dictionary);
+        }
+        self.constants.resolve(dictionary);
+        let (header, mut raw) = self.assemble(dictionary);
+        match self.file.append(header, begins_chunk, &mut raw, self.now) {
+            Ok(()) => {
+                self.written(header);
+                Ok(())
+            }
+            Err(error) => {
+                self.write_failed();
+                Err(WriteError::Append(self.config.path.clone(), error))
+            }
+        }
+    }
+
+    /// The bytes to append: constants first, then the events that need them.
+    fn assemble(&mut self, dictionary: &Dictionary) -> (ChunkHeader, Vec<u8>) {
+        let before = self.chunk.unwrap_or_default();
+        let mut raw = Encoder::default();
+        raw.bytes.reserve(self.events.bytes.len() + self.constants.waiting_bytes() + (32 << 10));
+        if self.chunk.is_none() {
+            raw.bytes.resize(HEADER_SIZE, 0);
+            raw.bytes.extend_from_slice(metadata::event());
+        }
+        let mut checkpoint = before.checkpoint;
+        let here = before.size + raw.bytes.len() as u64;
+        let delta = if checkpoint == 0 { 0 } else { checkpoint as i64 - here as i64 };
+        if let Some(event) = self.constants.checkpoint(self.clock.ticks(self.now), delta) {
+            raw.bytes.extend_from_slice(&event);
+            checkpoint = here;
+        }
+        if self.chunk.is_none() {
+            put_info(&self.info, self.clock, self.chunk_start, &mut raw);
+        }
+        self.put_own_loss(dictionary, &mut raw);
+        raw.bytes.extend_from_slice(&self.events.bytes);
+        let header = self.header(before.size + raw.bytes.len() as u64, checkpoint);
+        (header, raw.bytes)
+    }
+
+    fn put_own_loss(&mut self, dictionary: &Dictionary, raw: &mut Encoder) {
+        if self.lost > 0 {
+            let loss = Event::Lost(Loss::WriteFailed, self.lost);
+            Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary }.put(&loss, raw);
+        }
+    }
+
+    fn header(&self, size: u64, checkpoint: u64) -> ChunkHeader {
+        ChunkHeader {
+            major: 2,
+            minor: 1,
+            size,
+            checkpoint,
+            metadata: HEADER_SIZE as u64,
+            start_nanos: self.clock.epoch_nanos(self.chunk_start),
+            duration_nanos: self.now.since(self.chunk_start).0,
+            start_ticks: self.clock.ticks(self.chunk_start),
+            frequency: 1_000_000_000,
+            state: 0,
+            flags: COMPRESSED_INTS,
+        }
+    }
+
+    fn written(&mut self, header: ChunkHeader) {
+        self.chunk = Some(OpenChunk { size: header.size, checkpoint: header.checkpoint });
+        self.constants.written();
+        self.events.bytes.clear();
+        self.buffered = 0;
+        self.lost = 0;
+        self.failing = false;
+    }
+
+    /// Keeps what was buffered for the next try; beyond the bound it is dropped
+    /// and counted, and the next chunk begins with constants of its own.
+    fn write_failed(&mut self) {
+        self.failing = true;
+        if self.events.bytes.len() + self.constants.waiting_bytes() >= BUFFER_LIMIT {
+            self.lost += self.buffered;
+            self.lost_total += self.buffered;
+            self.events.bytes.clear();
+            self.buffered = 0;
+            self.end_chunk();
+        }
+    }
+
+    fn chunk_is_full(&self) -> bool {
+        self.chunk.is_some_and(|chunk| {
+            chunk.size >= self.config.effective_chunk_size()
+                || self.now.since(self.chunk_start) >= self.config.effective_chunk_age()
+        })
+    }
+
+    fn end_chunk(&mut self) {
+        self.chunk = None;
+        self.chunk_start = self.now;
+        self.constants.begin_chunk();
+    }
+
+    fn next_chunk(&mut self) -> Result<(), WriteError> {
+        self.end_chunk();
+        // A chunk may exceed its size by what is written at once.
+        let room = self.config.effective_chunk_size() + self.write_at as u64;
+        let since = self.config.max_age.map_or(TimeNs(0), |age| self.now - age);
+        self.file
+            .trim(self.config.max_size, room, since)
+            .map_err(|e| WriteError::Rotate(self.config.path.clone(), e))
+    }
+
+    /// Copies the newest chunks, up to the last flush, into a new file, while
+    /// the recording goes on; gives the file's length. `max_size` and `max_age`
+    /// bound what is copied, chunk by chunk; the newest chunk always comes.
+    ///
+    /// # Errors
+    /// [`WriteError::Dump`], also if something that is not a recording of
+    /// Headway's stands at `to`; [`WriteError::Repack`] if `to` asks for
+    /// another packing and the recording cannot be read back.
+    pub fn dump(&mut self, to: &Path, max_size: Option<u64>, max_age: Option<DurationNs>) -> Result<u64, WriteError> {
+        let since = max_age.map_or(TimeNs(0), |age| self.now - age);
+        let failed = |e| WriteError::Dump(to.to_path_buf(), e);
+        if Packing::of_name(to) == self.file.packing() {
+            return self.file.copy_to(to, max_size, since).map_err(failed);
+        }
+        let beside = sibling(to, "packed");
+        let result = self.file.copy_to(&beside, max_size, since).map_err(failed).and_then(|_| {
+            crate::repair::convert(&beside, to).map_err(|e| WriteError::Repack(to.to_path_buf(), e))
+        });
+        let _ = std::fs::remove_file(&beside);
+        result
+    }
+
+    /// Flushes and ends the recording. The writer may be dropped without this:
+    /// the file is complete up to the last flush anyway.
+    ///
+    /// # Errors
+    /// As [`Self::flush`]; the file then holds what was written before.
+    pub fn finish(mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<Finished, WriteError> {
+        self.flush(dictionary, watermark)?;
+        Ok(Finished { path: self.config.path.clone(), bytes: self.file.len(), lost: self.lost_total })
+    }
+
+    /// Length of the file in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Events lost so far because the file could not be written.
+    pub fn lost(&self) -> u64 {
+        self.lost_total
+    }
+}
