@@ -187,6 +187,13 @@ impl Contents {
         self.got.get(symbol).copied()
     }
 
+    /// True for addresses of a loaded segment.
+    pub(super) fn covers(&self, address: u64) -> bool {
+        self.headers
+            .iter()
+            .any(|h| h.kind == PT_LOAD.0 && h.addresses.contains(&address))
+    }
+
     /// By what the loaded object differs from this file, if it does.
     pub(super) fn difference_from(&self, loaded: &LoadedObject) -> Option<String> {
         let same_headers = self.headers.len() == loaded.headers.len()

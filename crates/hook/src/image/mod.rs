@@ -222,6 +222,15 @@ impl Image {
         Ok(self.live_bias()? + found.address as usize)
     }
 
+    /// Address in this process of the function or variable with exactly this
+    /// linker's name; `None` if there is none or the image is not loaded.
+    pub fn address_of(&self, symbol: &str) -> Option<usize> {
+        let found = [Kind::Variable, Kind::Function]
+            .into_iter()
+            .find_map(|kind| self.symbols.exact(symbol, kind))?;
+        Some(self.bias? + found.address as usize)
+    }
+
     /// The probe sites of this name, as the file describes them, with
     /// addresses in this process if the library is loaded.
     ///
@@ -260,6 +269,18 @@ impl Image {
                 symbol: symbol.to_owned(),
                 path: self.path.clone(),
             })
+    }
+
+    /// True for addresses inside the loaded library.
+    pub fn contains(&self, address: usize) -> bool {
+        self.bias
+            .and_then(|bias| address.checked_sub(bias))
+            .is_some_and(|offset| self.file.covers(offset as u64))
+    }
+
+    /// An error unless the image is loaded in this process.
+    pub(crate) fn require_live(&self) -> Result<(), ImageError> {
+        self.live_bias().map(|_| ())
     }
 
     fn live_bias(&self) -> Result<usize, ImageError> {
