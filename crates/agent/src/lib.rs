@@ -1,1 +1,37 @@
-//! The part of Headway that lives inside the JVM.
+//! `libheadway.so`: the part of Headway that lives inside the JVM.
+//!
+//! * [`lifecycle`]: what the VM calls to load the agent, and the commands.
+//! * [`agent`]: the one value that everything hangs on, built and checked once.
+//! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
+//! * [`monitor`], [`thread_events`]: features, as application threads run them.
+//! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
+//! * [`drain`], [`session`]: the background thread and the recording it makes.
+//!
+//! Application threads do as little as possible: number, time, a light walk, a
+//! few words into their own buffer. Everything else happens in [`drain`].
+#![allow(unsafe_code)] // speaks with the VM through C function tables
+
+pub mod agent;
+pub mod callbacks;
+pub mod chain;
+pub mod clock;
+pub mod definitions;
+pub mod drain;
+pub mod hooks;
+pub mod java;
+pub mod jni;
+pub mod jvmti;
+pub mod lifecycle;
+pub mod locks;
+pub mod mapping;
+pub mod monitor;
+pub mod naming;
+pub mod options;
+pub mod process;
+pub mod raw;
+pub mod reply;
+pub mod session;
+pub mod thread_events;
+pub mod threads;
+pub mod virtuals;
+pub mod vm;

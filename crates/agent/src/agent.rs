@@ -1,0 +1,197 @@
+//! The one value that everything hangs on. Built and checked once, when the
+//! VM is ready; it lives as long as the process.
+
+use crate::chain::Chains;
+use crate::definitions::Definitions;
+use crate::hooks::Hooks;
+use crate::java::JavaFacts;
+use crate::jvmti::Jvmti;
+use crate::locks::Locks;
+use crate::raw::Record;
+use crate::session::Session;
+use crate::threads::{Slot, Threads};
+use crate::virtuals::Virtuals;
+use crate::vm::HotSpot;
+use headway_model::event::ThreadDef;
+use headway_model::{Loss, ThreadId};
+use headway_signal::Pool;
+use regex::Regex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, RwLock};
+
+/// See the module.
+pub struct Agent {
+    /// The agent's JVMTI environment.
+    pub jvmti: Jvmti,
+    /// Facts about this Java.
+    pub java: JavaFacts,
+    /// Where the VM keeps things, as far as it checks out.
+    pub hotspot: HotSpot,
+    /// Tracked threads.
+    pub threads: Threads,
+    /// Virtual threads in the middle of something.
+    pub virtuals: Virtuals,
+    /// Tracked locks.
+    pub locks: Locks,
+    /// Call chains.
+    pub chains: Chains,
+    /// Event buffers.
+    pub pool: Pool,
+    /// Definitions on their way to the draining thread.
+    pub definitions: Definitions,
+    /// Losses by cause.
+    pub losses: Losses,
+    /// Patched code.
+    pub hooks: Hooks,
+    /// When the pause in progress began, 0 if none.
+    pub gc_start: AtomicU64,
+    /// The recording under way. Held while the VM is called: never take it in
+    /// a callback or hook.
+    pub session: Mutex<Option<Session>>,
+    recording: AtomicBool,
+    redact: AtomicBool,
+    thread_filter: RwLock<Option<Regex>>,
+}
+
+static AGENT: OnceLock<Agent> = OnceLock::new();
+
+/// The agent, once the VM is ready.
+#[inline]
+pub fn get() -> Option<&'static Agent> {
+    AGENT.get()
+}
+
+/// What an [`Agent`] is built from.
+pub struct Parts {
+    /// The agent's JVMTI environment.
+    pub jvmti: Jvmti,
+    /// Facts about this Java.
+    pub java: JavaFacts,
+    /// Where the VM keeps things.
+    pub hotspot: HotSpot,
+    /// Event buffers.
+    pub pool: Pool,
+    /// Tracked locks.
+    pub locks: Locks,
+    /// Call chains.
+    pub chains: Chains,
+}
+
+/// Makes the agent known. The first one stays.
+pub fn install(parts: Parts) -> &'static Agent {
+    AGENT.get_or_init(|| Agent {
+        jvmti: parts.jvmti,
+        java: parts.java,
+        hotspot: parts.hotspot,
+        threads: Threads::default(),
+        virtuals: Virtuals::default(),
+        locks: parts.locks,
+        chains: parts.chains,
+        pool: parts.pool,
+        definitions: Definitions::default(),
+        losses: Losses::default(),
+        hooks: Hooks::default(),
+        gc_start: AtomicU64::new(0),
+        session: Mutex::new(None),
+        recording: AtomicBool::new(false),
+        redact: AtomicBool::new(false),
+        thread_filter: RwLock::new(None),
+    })
+}
+
+impl Agent {
+    /// True while a recording is under way.
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        self.recording.load(Ordering::Relaxed)
+    }
+
+    /// Switches capture on or off.
+    pub fn set_recording(&self, on: bool) {
+        self.recording.store(on, Ordering::SeqCst);
+    }
+
+    /// Sets what a recording leaves out: thread names, and threads whose name
+    /// does not match.
+    pub fn set_filters(&self, redact: bool, threads: Option<Regex>) {
+        self.redact.store(redact, Ordering::Relaxed);
+        if let Ok(mut filter) = self.thread_filter.write() {
+            *filter = threads;
+        }
+    }
+
+    /// True if the events of threads with this name are recorded.
+    pub fn wants_thread(&self, name: &str) -> bool {
+        match self.thread_filter.read() {
+            Ok(filter) => filter.as_ref().is_none_or(|regex| regex.is_match(name)),
+            Err(_) => true,
+        }
+    }
+
+    /// Appends a record to the thread's buffer; a refusal is counted there.
+    #[inline]
+    pub fn append(&self, slot: &Slot, record: &Record) {
+        // Refusals are counted in the buffer and collected from there.
+        let _ = slot.buffer.append(&self.pool, record.words());
+    }
+
+    /// Hands a thread's buffer over: the thread ends.
+    pub fn release(&self, slot: &Slot) {
+        slot.buffer.release(&self.pool);
+        self.collect_refusals(slot);
+    }
+
+    /// Adds what a buffer refused to the losses.
+    pub fn collect_refusals(&self, slot: &Slot) {
+        let refused = slot.buffer.take_refusals().total();
+        if refused > 0 {
+            self.losses.add(Loss::BufferFull, refused);
+        }
+    }
+
+    /// Defines a thread; without its name if the recording is redacted.
+    pub fn define_thread(&self, mut definition: ThreadDef) {
+        if self.redact.load(Ordering::Relaxed) && !definition.is_service {
+            definition.name = format!("thread-{}", definition.id.0).into();
+            definition.group = "".into();
+        }
+        self.definitions.thread(definition);
+    }
+
+    /// The Java thread that owns a monitor, `NONE` if nobody or not readable.
+    #[inline]
+    pub fn owner_of(&self, monitor: u64) -> ThreadId {
+        self.hotspot.owner_of(monitor, &self.threads)
+    }
+}
+
+/// Losses counted inside the agent, by cause.
+#[derive(Default)]
+pub struct Losses {
+    counts: [AtomicU64; Loss::ALL.len()],
+}
+
+impl Losses {
+    /// Adds to a cause.
+    pub fn add(&self, loss: Loss, count: u64) {
+        if let Some(counter) = self.counts.get(Self::index(loss)) {
+            counter.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// What a cause has counted so far.
+    pub fn get(&self, loss: Loss) -> u64 {
+        self.counts.get(Self::index(loss)).map_or(0, |counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Begins again at zero.
+    pub fn reset(&self) {
+        for counter in &self.counts {
+            counter.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn index(loss: Loss) -> usize {
+        Loss::ALL.iter().position(|l| *l == loss).unwrap_or(0)
+    }
+}

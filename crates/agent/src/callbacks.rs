@@ -1,0 +1,131 @@
+//! What the VM calls: JVMTI events. Each function only checks whether anyone
+//! listens, stops panics at the border, and hands on to the feature's file.
+
+use crate::agent::{self, Agent};
+use crate::jni::Jni;
+use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
+use crate::{clock, lifecycle, monitor, session, thread_events};
+use headway_model::event::StopTheWorld;
+use headway_model::{Loss, TimeNs};
+use jni_sys::{jboolean, jlong, jobject, JNIEnv};
+use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::Ordering;
+
+/// The table of callbacks for `SetEventCallbacks`.
+pub fn table() -> EventCallbacks {
+    let mut callbacks = EventCallbacks::default();
+    let mut set = |event, function: *const c_void| callbacks.set(event, function);
+    set(EventKind::VmInit, vm_init as *const c_void);
+    set(EventKind::VmDeath, vm_death as *const c_void);
+    set(EventKind::ThreadStart, thread_start as *const c_void);
+    set(EventKind::ThreadEnd, thread_end as *const c_void);
+    set(EventKind::MonitorContendedEnter, contended_enter as *const c_void);
+    set(EventKind::MonitorContendedEntered, contended_entered as *const c_void);
+    set(EventKind::MonitorWait, monitor_wait as *const c_void);
+    set(EventKind::MonitorWaited, monitor_waited as *const c_void);
+    set(EventKind::GarbageCollectionStart, gc_start as *const c_void);
+    set(EventKind::GarbageCollectionFinish, gc_finish as *const c_void);
+    set(EventKind::ObjectFree, object_free as *const c_void);
+    callbacks
+}
+
+/// Runs `body` with the agent; a panic ends here and is counted.
+#[inline]
+pub fn guarded(body: impl FnOnce(&'static Agent)) {
+    let Some(agent) = agent::get() else { return };
+    if catch_unwind(AssertUnwindSafe(|| body(agent))).is_err() {
+        agent.losses.add(Loss::Panic, 1);
+    }
+}
+
+/// Like [`guarded`], but only while a recording is under way.
+#[inline]
+fn recorded(body: impl FnOnce(&'static Agent)) {
+    guarded(|agent| {
+        if agent.is_recording() {
+            body(agent);
+        }
+    });
+}
+
+/// The callback's JNI environment.
+fn jni(env: *mut JNIEnv) -> Jni {
+    // SAFETY: every caller below passes the environment that the VM handed to
+    // the callback now running on this thread.
+    unsafe { Jni::new(env) }
+}
+
+extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
+    // Before the agent exists; a panic must not cross this border either.
+    let _ = catch_unwind(AssertUnwindSafe(|| lifecycle::on_vm_init(jni(env), thread)));
+}
+
+extern "system" fn vm_death(_: *mut RawEnv, _: *mut JNIEnv) {
+    guarded(|agent| drop(session::stop(agent)));
+}
+
+extern "system" fn thread_start(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
+    guarded(|agent| thread_events::on_start(agent, jni(env), thread));
+}
+
+extern "system" fn thread_end(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
+    guarded(|agent| thread_events::on_end(agent, jni(env), thread));
+}
+
+extern "system" fn contended_enter(
+    _: *mut RawEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
+    recorded(|agent| monitor::on_contended_enter(agent, jni(env), thread, object));
+}
+
+extern "system" fn contended_entered(
+    _: *mut RawEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+) {
+    recorded(|agent| monitor::on_contended_entered(agent, jni(env), thread, object));
+}
+
+extern "system" fn monitor_wait(
+    _: *mut RawEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+    timeout_ms: jlong,
+) {
+    recorded(|agent| monitor::on_wait(agent, jni(env), thread, object, timeout_ms));
+}
+
+extern "system" fn monitor_waited(
+    _: *mut RawEnv,
+    env: *mut JNIEnv,
+    thread: jobject,
+    object: jobject,
+    timed_out: jboolean,
+) {
+    recorded(|agent| monitor::on_waited(agent, jni(env), thread, object, timed_out));
+}
+
+extern "system" fn gc_start(_: *mut RawEnv) {
+    recorded(|agent| agent.gc_start.store(clock::now().0, Ordering::Relaxed));
+}
+
+extern "system" fn gc_finish(_: *mut RawEnv) {
+    recorded(|agent| {
+        let start = agent.gc_start.swap(0, Ordering::Relaxed);
+        if start != 0 {
+            let start = TimeNs(start);
+            let duration = clock::now().since(start);
+            agent.definitions.pause(StopTheWorld { start, duration });
+        }
+    });
+}
+
+extern "system" fn object_free(_: *mut RawEnv, tag: jlong) {
+    guarded(|agent| agent.locks.object_died(tag as u64));
+}

@@ -1,0 +1,219 @@
+//! Call chains: taken at an event, looked up in a lock-free set, and resolved
+//! to methods and lines only when they are seen for the first time.
+
+pub mod by_jvmti;
+pub mod by_walk;
+mod scratch;
+mod site;
+
+pub use scratch::{Scratch, ScratchCell};
+
+use crate::agent::Agent;
+use crate::jni::Jni;
+use crate::locks::{self, Lock};
+use crate::mapping;
+use crate::options::{Engine, Mechanism, Options};
+use crate::reply::{MechanismState, State};
+use crate::threads::Slot;
+use crate::vm::Known;
+use by_walk::{From, Walk};
+use headway_model::stack::ChainDef;
+use headway_model::{CallChain, ChainId, Loss};
+use headway_signal::chain_set::{ChainSet, Lookup};
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Memory for the set of chains, half of which is in use at a time.
+const CHAIN_SET_BYTES: usize = 16 << 20;
+
+/// Which frame of a chain holds the lock that a wait releases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// Index into the chain.
+    pub frame: u16,
+    /// True where more than one frame could be it.
+    pub approximate: bool,
+}
+
+/// The chains seen so far, and how they are taken.
+pub struct Chains {
+    set: ChainSet,
+    /// True if chains are walked by the agent itself.
+    walks: AtomicBool,
+    /// What the lock acquired at a chain's leaf is called there.
+    site_names: Mutex<HashMap<ChainId, Arc<str>>>,
+}
+
+/// What the caller knows about the current place.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// The current thread's environment.
+    pub jni: Jni,
+    /// The current thread.
+    pub slot: &'static Slot,
+    /// The lock that the event is about.
+    pub lock: &'a Lock<'a>,
+}
+
+impl Chains {
+    /// Maps the set.
+    pub fn new() -> io::Result<Chains> {
+        let region = mapping::zeroed(CHAIN_SET_BYTES)?;
+        Ok(Chains {
+            set: ChainSet::new(region),
+            walks: AtomicBool::new(false),
+            site_names: Mutex::default(),
+        })
+    }
+
+    /// Chooses how chains are taken in this recording.
+    pub fn choose(&self, agent: &Agent, options: &Options) -> Vec<MechanismState> {
+        let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
+        let (state, detail) = match agent.hotspot.failure() {
+            _ if !wanted => (State::Off, "JVMTI GetStackTrace, as asked for".to_owned()),
+            None => (State::On, "the agent's own stack walker".to_owned()),
+            Some(reason) => {
+                let loss = "stacks are taken with JVMTI GetStackTrace, which is slower";
+                (State::Degraded, format!("{loss}: {reason}"))
+            }
+        };
+        self.walks.store(state == State::On, Ordering::Relaxed);
+        vec![MechanismState { name: "walker".to_owned(), state, detail }]
+    }
+
+    /// What walks need, if chains are walked.
+    #[inline]
+    fn walker<'a>(&self, agent: &'a Agent) -> Option<&'a Known> {
+        agent.hotspot.known().filter(|_| self.walks.load(Ordering::Relaxed))
+    }
+
+    /// The chain of the current thread, in a JVMTI callback.
+    pub fn in_callback(&self, place: Place<'_>) -> ChainId {
+        let chain = match self.walker(place.agent) {
+            Some(known) => self.by_walk(place.agent, known, place.slot, From::Anchor),
+            None => self.by_jvmti(place),
+        };
+        if place.lock.is_new() && chain.is_some() {
+            self.name_lock(place, chain);
+        }
+        chain
+    }
+
+    /// The chain of the current thread, in the hook behind a contended exit:
+    /// `NONE` without the walker, since JVMTI cannot be called there.
+    pub fn at_exit(&self, agent: &Agent, slot: &Slot, caller_fp: u64) -> ChainId {
+        match self.walker(agent) {
+            Some(known) => self.by_walk(agent, known, slot, From::Exit(caller_fp)),
+            None => ChainId::NONE,
+        }
+    }
+
+    fn by_walk(&self, agent: &Agent, known: &Known, slot: &Slot, from: From) -> ChainId {
+        let unwalkable = || {
+            agent.losses.add(Loss::ChainUnwalkable, 1);
+            ChainId::NONE
+        };
+        let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
+        let Scratch { records, key, .. } = &mut *scratch;
+        let walk = Walk::of_current_thread(known, slot.vm_thread(), from, records);
+        let Some(walk) = walk else { return unwalkable() };
+        let Some(key) = walk.key(key) else { return unwalkable() };
+        self.look_up(agent, slot, key, || {
+            let (chain, unnamed) = walk.resolve(&agent.definitions, agent.hotspot.decode_options());
+            if unnamed > 0 {
+                agent.losses.add(Loss::MethodUnresolved, unnamed);
+            }
+            chain
+        })
+    }
+
+    fn by_jvmti(&self, place: Place<'_>) -> ChainId {
+        let agent = place.agent;
+        let Some(mut scratch) = place.slot.scratch.borrow() else {
+            agent.losses.add(Loss::ChainUnwalkable, 1);
+            return ChainId::NONE;
+        };
+        let Scratch { infos, key, .. } = &mut *scratch;
+        infos.resize(by_jvmti::MAX_FRAMES, crate::jvmti::table::FrameInfo::EMPTY);
+        let Ok(count) = agent.jvmti.current_stack(infos) else {
+            agent.losses.add(Loss::ChainUnwalkable, 1);
+            return ChainId::NONE;
+        };
+        let frames = infos.get(..count).unwrap_or_default();
+        by_jvmti::key_of(frames, key);
+        self.look_up(agent, place.slot, key, || {
+            let truncated = count == by_jvmti::MAX_FRAMES;
+            by_jvmti::resolve(&agent.jvmti, place.jni, &agent.definitions, frames, truncated)
+        })
+    }
+
+    /// The id of the chain with this key; `resolve` is asked what it means if
+    /// it is new.
+    fn look_up(
+        &self,
+        agent: &Agent,
+        slot: &Slot,
+        key: &[u64],
+        resolve: impl FnOnce() -> CallChain,
+    ) -> ChainId {
+        let reader = self.set.enter(locks::lane(slot.vm_thread()));
+        match reader.lookup_or_insert(key) {
+            Lookup::Found(entry) => ChainId(entry.id),
+            Lookup::New(entry) => {
+                let id = ChainId(entry.id);
+                drop(reader);
+                let chain = resolve();
+                if chain.truncated {
+                    agent.losses.add(Loss::ChainTruncated, 1);
+                }
+                agent.definitions.chain(ChainDef { id, chain });
+                id
+            }
+            Lookup::Full => {
+                agent.losses.add(Loss::ChainTableFull, 1);
+                ChainId::NONE
+            }
+        }
+    }
+
+    /// The frame of a chain that holds the lock released by a wait.
+    pub fn holder(&self, _chain: ChainId) -> Holder {
+        Holder::default()
+    }
+
+    /// Names a lock seen for the first time after the field, class or receiver
+    /// that the chain's leaf loaded it from.
+    #[cold]
+    fn name_lock(&self, place: Place<'_>, chain: ChainId) {
+        let known = self.site_names().get(&chain).cloned();
+        let name = known.unwrap_or_else(|| {
+            let name: Arc<str> =
+                site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();
+            self.site_names().insert(chain, name.clone());
+            name
+        });
+        if !name.is_empty() {
+            place.agent.definitions.lock_name(place.lock.id(), name);
+        }
+    }
+
+    fn site_names(&self) -> std::sync::MutexGuard<'_, HashMap<ChainId, Arc<str>>> {
+        self.site_names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Background upkeep: forgets all chains when the set is nearly full, so
+    /// that new ones find room. True if it did: chains get new ids then.
+    pub fn maintain(&self) -> bool {
+        self.set.maintain();
+        let (used, size) = self.set.fill();
+        let cleared = used * 8 > size * 7 && self.set.clear();
+        if cleared {
+            self.site_names().clear();
+        }
+        cleared
+    }
+}

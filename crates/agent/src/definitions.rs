@@ -1,0 +1,106 @@
+//! Definitions found by application threads (methods, chains, locks, threads),
+//! on their way to the draining thread.
+//!
+//! The lock in here is taken only when something is seen for the first time.
+//! While it is held nothing of the VM is called, so that a thread which holds
+//! it always gets on: some callers stand where a safepoint must wait for them.
+
+use headway_model::event::{LockDef, StopTheWorld, ThreadDef};
+use headway_model::stack::ChainDef;
+use headway_model::{Event, LockId, Method, MethodId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What becomes known about something.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Definition {
+    /// As an event says it.
+    Event(Event),
+    /// What a developer calls a lock.
+    LockName(LockId, Arc<str>),
+}
+
+/// Definitions not yet drained, and the methods known so far.
+#[derive(Default)]
+pub struct Definitions {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    queue: Vec<Definition>,
+    methods: HashMap<Arc<Method>, MethodId>,
+}
+
+impl Definitions {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic while pushing leaves the queue whole; go on with it.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, event: Event) {
+        self.lock().queue.push(Definition::Event(event));
+    }
+
+    /// The id of a method with these names; defines it if it is new.
+    pub fn method(&self, method: Method) -> MethodId {
+        let mut inner = self.lock();
+        if let Some(id) = inner.methods.get(&method) {
+            return *id;
+        }
+        let id = MethodId(inner.methods.len() as u64 + 1);
+        let method = Arc::new(method);
+        inner.methods.insert(method.clone(), id);
+        inner.queue.push(Definition::Event(Event::Method(id, method)));
+        id
+    }
+
+    /// Defines a chain.
+    pub fn chain(&self, chain: ChainDef) {
+        self.push(Event::Chain(Arc::new(chain)));
+    }
+
+    /// Defines a thread, or renames it.
+    pub fn thread(&self, thread: ThreadDef) {
+        self.push(Event::Thread(thread));
+    }
+
+    /// Gives a lock its readable name.
+    pub fn lock_name(&self, lock: LockId, name: Arc<str>) {
+        self.lock().queue.push(Definition::LockName(lock, name));
+    }
+
+    /// Defines a lock.
+    pub fn lock_object(&self, lock: LockDef) {
+        self.push(Event::Lock(lock));
+    }
+
+    /// All application threads stood still.
+    pub fn pause(&self, pause: StopTheWorld) {
+        self.push(Event::StopTheWorld(pause));
+    }
+
+    /// Takes what has been defined since the last call.
+    pub fn take(&self) -> Vec<Definition> {
+        std::mem::take(&mut self.lock().queue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_is_defined_once() {
+        let definitions = Definitions::default();
+        let method = Method { name: "run".into(), ..Method::default() };
+        let first = definitions.method(method.clone());
+        assert_eq!(definitions.method(method.clone()), first);
+        let other = definitions.method(Method { name: "stop".into(), ..Method::default() });
+        assert_ne!(other, first);
+        let taken = definitions.take();
+        assert_eq!(taken[0], Definition::Event(Event::Method(first, Arc::new(method))));
+        assert_eq!(taken.len(), 2);
+        assert!(definitions.take().is_empty());
+    }
+}

@@ -1,0 +1,374 @@
+//! The draining thread: takes what application threads have appended, and
+//! writes the recording. It belongs to no Java thread, calls nothing of the VM
+//! and blocks all signals but those that tell of its own faults.
+
+use crate::agent::Agent;
+use crate::clock;
+use crate::definitions::Definition;
+use crate::options::Options;
+use crate::raw;
+use crate::thread_events::current_os_id;
+use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
+use headway_model::{Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often full buffers are drained.
+const DRAIN_EVERY: Duration = Duration::from_millis(100);
+/// How often partly filled buffers are drained and the file is flushed.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// Flushes after which a dead lock's place is given back: by then every event
+/// that names it has been drained.
+const LOCK_GRACE_FLUSHES: usize = 3;
+/// Flushes between two records of the agent's own cost.
+const SELF_COST_FLUSHES: u64 = 10;
+
+/// What has been recorded so far.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// Events by kind.
+    pub events: BTreeMap<String, u64>,
+    /// Size of the recording.
+    pub bytes: u64,
+    /// CPU time of the draining thread.
+    pub own_cpu: DurationNs,
+    /// Memory for buffers and tables in use.
+    pub memory_bytes: u64,
+    /// Why the recording could not be written completely.
+    pub error: Option<String>,
+}
+
+enum Request {
+    Dump(PathBuf, Sender<Result<(), String>>),
+    Finish,
+}
+
+/// The session's end of the draining thread.
+pub struct DrainHandle {
+    requests: Sender<Request>,
+    recorded: Arc<Mutex<Recorded>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl DrainHandle {
+    /// What has been recorded up to the last flush.
+    pub fn recorded(&self) -> Recorded {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Copies the last minutes to a file.
+    pub fn dump(&self, path: PathBuf) -> Result<(), String> {
+        let gone = || "the draining thread is gone".to_owned();
+        let (answer, answered) = mpsc::channel();
+        self.requests.send(Request::Dump(path, answer)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    }
+
+    /// Drains one last time and finishes the file.
+    pub fn finish(&mut self) -> Recorded {
+        // If the thread is gone there is nothing to tell it.
+        let _ = self.requests.send(Request::Finish);
+        let joined = self.thread.take().map(JoinHandle::join);
+        let mut recorded = self.recorded();
+        if let Some(Err(_)) = joined {
+            recorded.error = Some("the draining thread failed; the recording ends early".to_owned());
+        }
+        recorded
+    }
+}
+
+/// The draining thread's state.
+pub struct Drain {
+    agent: &'static Agent,
+    writer: RecordingWriter,
+    dictionary: Dictionary,
+    recorded: Recorded,
+    batch: Vec<Event>,
+    told_losses: BTreeMap<Loss, u64>,
+    dying: Vec<Vec<LockId>>,
+    ended_threads: Vec<ThreadId>,
+    flushes: u64,
+    max_size: Option<u64>,
+    max_age: Option<DurationNs>,
+}
+
+impl Drain {
+    /// Creates the recording's file.
+    pub fn create(
+        agent: &'static Agent,
+        path: PathBuf,
+        options: &Options,
+        info: RecordingInfo,
+        first: Vec<Event>,
+    ) -> Result<Drain, String> {
+        let info = Arc::new(info);
+        let mut config = WriterConfig::new(path, info.clone());
+        config.max_size = options.max_size;
+        config.max_age = options.max_age_ns.map(DurationNs);
+        config.chunk_size = options.chunk_size.unwrap_or(config.chunk_size);
+        config.chunk_age = options.chunk_age_ns.map_or(config.chunk_age, DurationNs);
+        let (max_size, max_age) = (config.max_size, config.max_age);
+        let writer = RecordingWriter::create(config).map_err(|e| e.to_string())?;
+        let mut drain = Drain {
+            agent,
+            writer,
+            dictionary: Dictionary::default(),
+            recorded: Recorded::default(),
+            batch: Vec::new(),
+            told_losses: BTreeMap::new(),
+            dying: Vec::new(),
+            ended_threads: Vec::new(),
+            flushes: 0,
+            max_size,
+            max_age,
+        };
+        drain.take_event(&Event::Recording(info));
+        for event in first {
+            drain.take_event(&event);
+        }
+        Ok(drain)
+    }
+
+    fn run(mut self, requests: &Receiver<Request>, shared: &Mutex<Recorded>) {
+        self.introduce_myself();
+        let mut next_flush = Instant::now() + FLUSH_EVERY;
+        loop {
+            match requests.recv_timeout(DRAIN_EVERY) {
+                Ok(Request::Dump(path, answer)) => {
+                    self.flush();
+                    let dumped = self.writer.dump(&path, self.max_size, self.max_age);
+                    // Nobody waits for the answer any more: nothing to do.
+                    let _ = answer.send(dumped.map(drop).map_err(|e| e.to_string()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Request::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            match Instant::now() >= next_flush {
+                true => {
+                    self.flush();
+                    next_flush = Instant::now() + FLUSH_EVERY;
+                }
+                false => self.drain_full(),
+            }
+            self.publish(shared);
+        }
+        let recorded = self.finish();
+        *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
+    }
+
+    /// The draining thread is a thread of the process like any other.
+    fn introduce_myself(&mut self) {
+        let os_id = current_os_id();
+        self.take_event(&Event::Thread(ThreadDef {
+            id: ThreadId::native(os_id),
+            os_id,
+            name: "headway-drain".into(),
+            group: "".into(),
+            is_virtual: false,
+            is_service: true,
+        }));
+    }
+
+    fn publish(&mut self, shared: &Mutex<Recorded>) {
+        self.recorded.own_cpu = clock::thread_cpu();
+        self.recorded.bytes = self.writer.bytes();
+        *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.recorded.clone();
+    }
+
+    /// Takes the buffers that are full.
+    fn drain_full(&mut self) {
+        if !self.agent.pool.has_full_chunks() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        if let Some(mut collector) = self.agent.pool.collector() {
+            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
+        }
+        self.take_batch(batch);
+    }
+
+    /// Takes everything up to now and brings it into the file.
+    fn flush(&mut self) {
+        let watermark = self.drain_all();
+        self.tell_losses();
+        self.tell_self_cost(watermark);
+        self.take_event(&Event::Watermark(watermark));
+        if let Err(error) = self.writer.flush(&self.dictionary, watermark) {
+            self.recorded.error = Some(error.to_string());
+        }
+        self.flushes += 1;
+        self.retire_dead_locks();
+        self.agent.locks.maintain();
+        self.agent.chains.maintain();
+    }
+
+    fn drain_all(&mut self) -> TimeNs {
+        let agent = self.agent;
+        let watermark = agent.threads.settle();
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut sink = |_: u64, words: &[u64]| batch.extend(raw::decode(words));
+        if let Some(mut collector) = agent.pool.collector() {
+            collector.drain(&mut sink);
+            for slot in agent.threads.iter() {
+                collector.visit(&slot.buffer, &mut sink);
+                agent.collect_refusals(slot);
+            }
+        }
+        self.take_batch(batch);
+        watermark
+    }
+
+    /// Definitions first: they were queued before the events that use them
+    /// were appended, so taking them after the events misses none.
+    fn take_batch(&mut self, mut batch: Vec<Event>) {
+        for definition in self.agent.definitions.take() {
+            match definition {
+                Definition::Event(event) => self.take_event(&event),
+                Definition::LockName(lock, name) => {
+                    if let Some(mut def) = self.dictionary.lock(lock).cloned() {
+                        if def.name.is_empty() {
+                            def.name = name;
+                            self.take_event(&Event::Lock(def));
+                        }
+                    }
+                }
+            }
+        }
+        for event in batch.drain(..) {
+            self.take_event(&event);
+        }
+        self.batch = batch;
+    }
+
+    fn take_event(&mut self, event: &Event) {
+        self.dictionary.feed(event);
+        if let Some(kind) = kind(event) {
+            *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
+        }
+        if let Event::ThreadEnd(end) = event {
+            self.ended_threads.push(end.thread);
+        }
+        self.writer.event(event, &self.dictionary);
+    }
+
+    fn tell_losses(&mut self) {
+        for (loss, total) in losses(self.agent) {
+            let told = self.told_losses.entry(loss).or_default();
+            let more = total.saturating_sub(*told);
+            *told = total;
+            if more > 0 {
+                self.take_event(&Event::Lost(loss, more));
+            }
+        }
+    }
+
+    fn tell_self_cost(&mut self, time: TimeNs) {
+        if self.flushes % SELF_COST_FLUSHES == 0 {
+            self.take_event(&Event::SelfCost(SelfCost {
+                time,
+                own_cpu: clock::thread_cpu(),
+                attach_pause: DurationNs::ZERO,
+                memory_bytes: self.recorded.memory_bytes,
+            }));
+        }
+    }
+
+    fn retire_dead_locks(&mut self) {
+        self.dying.push(self.agent.locks.take_dead());
+        if self.dying.len() > LOCK_GRACE_FLUSHES {
+            for lock in self.dying.remove(0) {
+                self.agent.locks.retire(lock);
+                self.dictionary.forget_lock(lock);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Recorded {
+        let watermark = self.drain_all();
+        let agent = self.agent;
+        let mut batch = std::mem::take(&mut self.batch);
+        if let Some(mut collector) = agent.pool.collector() {
+            for slot in agent.threads.iter() {
+                collector.close(&slot.buffer, &mut |_, words| batch.extend(raw::decode(words)));
+            }
+        }
+        self.take_batch(batch);
+        self.tell_losses();
+        self.take_event(&Event::Watermark(watermark));
+        self.recorded.own_cpu = clock::thread_cpu();
+        match self.writer.finish(&self.dictionary, watermark) {
+            Ok(finished) => self.recorded.bytes = finished.bytes,
+            Err(error) => self.recorded.error = Some(error.to_string()),
+        }
+        self.recorded
+    }
+}
+
+/// Starts the draining thread.
+pub fn spawn(drain: Drain) -> io::Result<DrainHandle> {
+    let (requests, received) = mpsc::channel();
+    let recorded = Arc::new(Mutex::new(Recorded::default()));
+    let shared = recorded.clone();
+    let _masked = MaskedSignals::all_but_faults();
+    let thread = std::thread::Builder::new()
+        .name("headway-drain".to_owned())
+        .spawn(move || drain.run(&received, &shared))?;
+    Ok(DrainHandle { requests, recorded, thread: Some(thread) })
+}
+
+/// Signals blocked in the current thread until dropped, so that a thread
+/// started meanwhile has them blocked for ever: the VM's signals are not ours.
+struct MaskedSignals(libc::sigset_t);
+
+impl MaskedSignals {
+    fn all_but_faults() -> MaskedSignals {
+        let faults = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
+        // SAFETY: signal sets are plain data; the calls only touch the sets
+        // given and this thread's mask.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            let mut old: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut set);
+            for signal in faults {
+                libc::sigdelset(&mut set, signal);
+            }
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut old);
+            MaskedSignals(old)
+        }
+    }
+}
+
+impl Drop for MaskedSignals {
+    fn drop(&mut self) {
+        // SAFETY: puts back the mask that was read in `all_but_faults`.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Everything lost so far, by cause.
+pub fn losses(agent: &Agent) -> impl Iterator<Item = (Loss, u64)> + '_ {
+    Loss::ALL.into_iter().map(|loss| (loss, agent.losses.get(loss))).filter(|(_, n)| *n > 0)
+}
+
+/// The word for an event in `status`; `None` for what is no event.
+fn kind(event: &Event) -> Option<&'static str> {
+    Some(match event {
+        Event::MonitorEnter(_) => "monitor_enter",
+        Event::MonitorEntered(_) => "monitor_entered",
+        Event::MonitorExit(_) => "monitor_exit",
+        Event::MonitorWait(_) => "monitor_wait",
+        Event::MonitorNotify(_) => "monitor_notify",
+        Event::MonitorWaited(_) => "monitor_waited",
+        Event::MonitorReentered(_) => "monitor_reentered",
+        Event::ThreadStart(_) => "thread_start",
+        Event::ThreadEnd(_) => "thread_end",
+        Event::StopTheWorld(_) => "stop_the_world",
+        _ => return None,
+    })
+}

@@ -1,0 +1,185 @@
+//! Functions of the VM that lead through the agent while a recording is under
+//! way: the contended exit, and begin and end of the re-acquisition after a
+//! wait.
+
+use crate::agent::Agent;
+use crate::callbacks::guarded;
+use crate::monitor;
+use crate::options::{Mechanism, Options};
+use crate::reply::{MechanismState, State};
+use crate::vm::LIBJVM;
+use headway_hook::sys::linux::Linux;
+use headway_hook::{Detour, Image, Known};
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+type MonitorFunction = extern "C" fn(u64, u64, u64);
+type NotifyFunction = extern "C" fn(u64, u64);
+
+/// The originals, for the hooks to call. Set before a hook can run, never
+/// cleared: a call that is inside a hook when it is removed still needs it.
+static EXIT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+static NOTIFY_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+static REENTER_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+
+/// `ObjectMonitor::ExitEpilog(JavaThread*, ObjectWaiter*)`, with the caller's
+/// frame pointer.
+extern "C" fn on_exit(monitor: u64, vm_thread: u64, waiter: u64, caller_fp: u64) {
+    let mut begun = None;
+    guarded(|agent| {
+        if agent.is_recording() {
+            begun = monitor::before_exit(agent, monitor, vm_thread);
+        }
+    });
+    // SAFETY: set to the callable original, which has this signature, before
+    // the hook was installed.
+    let original: MonitorFunction =
+        unsafe { mem::transmute(EXIT_ORIGINAL.load(Ordering::Relaxed)) };
+    original(monitor, vm_thread, waiter);
+    if let Some(begun) = begun {
+        guarded(|agent| monitor::after_exit(agent, begun, caller_fp));
+    }
+}
+
+/// `ObjectMonitor::INotify(JavaThread*)`.
+extern "C" fn on_notify(monitor: u64, notifier: u64) {
+    let mut waiter = None;
+    guarded(|agent| {
+        if agent.is_recording() {
+            waiter = agent.hotspot.known().and_then(|known| known.first_waiter(monitor));
+        }
+    });
+    // SAFETY: as in `on_exit`.
+    let original: NotifyFunction =
+        unsafe { mem::transmute(NOTIFY_ORIGINAL.load(Ordering::Relaxed)) };
+    original(monitor, notifier);
+    let Some(waiter) = waiter else { return };
+    guarded(|agent| {
+        if agent.hotspot.known().is_some_and(|known| known.is_contending(waiter)) {
+            monitor::on_notify(agent, monitor, notifier, waiter.vm_thread);
+        }
+    });
+}
+
+/// `ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)`.
+extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) {
+    // SAFETY: as in `on_exit`.
+    let original: MonitorFunction =
+        unsafe { mem::transmute(REENTER_ORIGINAL.load(Ordering::Relaxed)) };
+    original(monitor, vm_thread, node);
+    guarded(|agent| {
+        if agent.is_recording() {
+            monitor::on_reentered(agent, vm_thread);
+        }
+    });
+}
+
+/// A function of the VM and what is put in its way.
+struct Hook {
+    known: Known,
+    mechanism: Mechanism,
+    /// The word for it in `status` and `degraded`.
+    name: &'static str,
+    address: *const (),
+    original: &'static AtomicUsize,
+    /// What is lost without it, and what is used instead.
+    loss: &'static str,
+}
+
+const HOOKS: [Hook; 3] = [
+    Hook {
+        known: Known::ContendedExit,
+        mechanism: Mechanism::ExitDetour,
+        name: "monitor-exit",
+        address: on_exit as *const (),
+        original: &EXIT_ORIGINAL,
+        loss: "owners are known by thread only, not by call chain",
+    },
+    Hook {
+        known: Known::Notify,
+        mechanism: Mechanism::ReenterDetour,
+        name: "monitor-notify",
+        address: on_notify as *const (),
+        original: &NOTIFY_ORIGINAL,
+        loss: "contended re-acquisitions after Object.wait are not seen",
+    },
+    Hook {
+        known: Known::Reenter,
+        mechanism: Mechanism::ReenterDetour,
+        name: "monitor-reenter",
+        address: on_reenter as *const (),
+        original: &REENTER_ORIGINAL,
+        loss: "contended re-acquisitions after Object.wait are not seen",
+    },
+];
+
+/// The hooks in force.
+#[derive(Default)]
+pub struct Hooks {
+    /// Held while the VM is asked for a safepoint: never take it in a callback
+    /// or hook.
+    installed: Mutex<Vec<Detour>>,
+}
+
+impl Hooks {
+    /// Puts the hooks in that the options allow and the VM offers.
+    pub fn install(&self, agent: &'static Agent, options: &Options) -> Vec<MechanismState> {
+        let image = Image::of_loaded(LIBJVM, &Linux);
+        HOOKS
+            .iter()
+            .map(|hook| {
+                let installed = match (&image, agent.hotspot.failure()) {
+                    _ if !options.allows(hook.mechanism) => Err("switched off by an option".to_owned()),
+                    (_, Some(reason)) => Err(reason.to_owned()),
+                    (Err(error), _) => Err(error.to_string()),
+                    (Ok(image), None) => self.install_one(agent, hook, image),
+                };
+                state_of(hook, installed)
+            })
+            .collect()
+    }
+
+    fn install_one(&self, agent: &'static Agent, hook: &Hook, image: &Image) -> Result<String, String> {
+        let function = hook.known.resolve(image).map_err(|e| e.to_string())?;
+        // SAFETY: the hooks above have the functions' signatures plus the
+        // caller's frame pointer, contain every panic, and live in a library
+        // that is linked never to be unloaded.
+        let detour = unsafe { Detour::prepare(&function, hook.address, hook.known.context(), &Linux) };
+        let detour = detour.map_err(|e| e.to_string())?;
+        hook.original.store(detour.original() as usize, Ordering::Release);
+        let mut quiesce = || agent.jvmti.empty_safepoint().map_err(Into::into);
+        // SAFETY: the VM's monitor functions run in states that hold off a
+        // safepoint, so after one no thread stands in the replaced bytes.
+        unsafe { detour.install(&mut quiesce) }.map_err(|e| e.to_string())?;
+        let detail = format!("detour of {}", function.name);
+        self.lock().push(detour);
+        Ok(detail)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Detour>> {
+        self.installed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all hooks out again.
+    pub fn remove(&self) {
+        for detour in self.lock().drain(..) {
+            if let Err(error) = detour.remove() {
+                eprintln!("headway: {error}; the hook stays and does nothing");
+            }
+        }
+    }
+
+    /// What installing changes in the process.
+    pub fn will_change(&self) -> Vec<String> {
+        HOOKS.iter().map(|hook| format!("the first 5 bytes of {}", hook.known.names()[0])).collect()
+    }
+}
+
+fn state_of(hook: &Hook, installed: Result<String, String>) -> MechanismState {
+    let (state, detail) = match installed {
+        Ok(detail) => (State::On, detail),
+        Err(reason) => (State::Degraded, format!("{}: {reason}", hook.loss)),
+    };
+    MechanismState { name: hook.name.to_owned(), state, detail }
+}

@@ -1,0 +1,336 @@
+//! The JVMTI functions that the agent calls, typed, with errors as values.
+
+use super::table::{
+    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, ThreadGroupInfo,
+    ThreadInfo, JVMTI_VERSION,
+};
+use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
+use std::ffi::{c_char, c_void, CStr};
+use std::fmt;
+use std::ptr;
+
+/// A JVMTI function failed: its name and the specification's error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JvmtiError {
+    /// The function.
+    pub function: &'static str,
+    /// `jvmtiError`, e.g. 99 = `MUST_POSSESS_CAPABILITY`.
+    pub code: jint,
+}
+
+impl fmt::Display for JvmtiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JVMTI {} failed with error {}", self.function, self.code)
+    }
+}
+
+impl std::error::Error for JvmtiError {}
+
+/// An agent's JVMTI environment.
+#[derive(Clone, Copy, Debug)]
+pub struct Jvmti(*mut RawEnv);
+
+// SAFETY: the specification allows a JVMTI environment to be used from any
+// thread; the pointer stays valid until DisposeEnvironment, which only the
+// owner of the agent state calls, last.
+unsafe impl Send for Jvmti {}
+// SAFETY: as above.
+unsafe impl Sync for Jvmti {}
+
+/// Calls slot `number - 1` of the table with the signature given.
+macro_rules! call {
+    ($self:ident, $number:literal, $name:literal, fn($($arg:expr => $ty:ty),*)) => {{
+        // SAFETY: `self.0` is a live environment (see `Jvmti::new`); the slot
+        // is that of the function with this number in the specification and
+        // the signature is the specification's.
+        let code = unsafe {
+            let slot = (*(*$self.0).functions)[$number - 1];
+            let function: extern "system" fn(*mut RawEnv $(, $ty)*) -> jint = std::mem::transmute(slot);
+            function($self.0 $(, $arg)*)
+        };
+        if code == 0 { Ok(()) } else { Err(JvmtiError { function: $name, code }) }
+    }};
+}
+
+impl Jvmti {
+    /// Asks the VM for a new environment.
+    ///
+    /// # Safety
+    /// `vm` must be the VM pointer that the VM handed to the agent.
+    pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, JvmtiError> {
+        let mut raw: *mut c_void = ptr::null_mut();
+        // SAFETY: the caller vouches for `vm`; GetEnv writes one pointer.
+        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut raw, JVMTI_VERSION) };
+        if code != 0 || raw.is_null() {
+            return Err(JvmtiError { function: "GetEnv", code });
+        }
+        Ok(Jvmti(raw.cast()))
+    }
+
+    /// Capabilities that could be added now.
+    pub fn potential_capabilities(&self) -> Result<Capabilities, JvmtiError> {
+        let mut found = Capabilities::default();
+        call!(self, 140, "GetPotentialCapabilities", fn(&mut found => *mut Capabilities))?;
+        Ok(found)
+    }
+
+    /// Adds capabilities.
+    pub fn add_capabilities(&self, set: Capabilities) -> Result<(), JvmtiError> {
+        call!(self, 142, "AddCapabilities", fn(&set => *const Capabilities))
+    }
+
+    /// Gives capabilities back.
+    pub fn relinquish_capabilities(&self, set: Capabilities) -> Result<(), JvmtiError> {
+        call!(self, 143, "RelinquishCapabilities", fn(&set => *const Capabilities))
+    }
+
+    /// Sets the callbacks.
+    pub fn set_event_callbacks(&self, callbacks: &EventCallbacks) -> Result<(), JvmtiError> {
+        let size = std::mem::size_of::<EventCallbacks>() as jint;
+        call!(self, 122, "SetEventCallbacks", fn(callbacks => *const EventCallbacks, size => jint))
+    }
+
+    /// Switches an event on or off for all threads.
+    pub fn enable_event(&self, event: EventKind, on: bool) -> Result<(), JvmtiError> {
+        let all: jobject = ptr::null_mut();
+        // The function is variadic in C; on the supported ABIs a call without
+        // variadic arguments is an ordinary call.
+        call!(self, 2, "SetEventNotificationMode",
+            fn(jint::from(on) => jint, event as jint => jint, all => jobject))
+    }
+
+    /// 4 is the live phase.
+    pub fn phase(&self) -> Result<jint, JvmtiError> {
+        let mut phase = 0;
+        call!(self, 133, "GetPhase", fn(&mut phase => *mut jint))?;
+        Ok(phase)
+    }
+
+    /// The current thread, as a local reference.
+    pub fn current_thread(&self) -> Result<jobject, JvmtiError> {
+        let mut thread: jobject = ptr::null_mut();
+        call!(self, 18, "GetCurrentThread", fn(&mut thread => *mut jobject))?;
+        Ok(thread)
+    }
+
+    /// All live platform threads, as local references.
+    pub fn all_threads(&self) -> Result<Vec<jobject>, JvmtiError> {
+        let mut count: jint = 0;
+        let mut list: *mut jobject = ptr::null_mut();
+        call!(self, 4, "GetAllThreads", fn(&mut count => *mut jint, &mut list => *mut *mut jobject))?;
+        Ok(self.take_array(list, count))
+    }
+
+    /// Name and group of a thread (`null`: the current one), group by name.
+    pub fn thread_names(&self, thread: jobject) -> Result<(String, Option<jobject>), JvmtiError> {
+        let mut info = ThreadInfo {
+            name: ptr::null_mut(),
+            priority: 0,
+            is_daemon: 0,
+            thread_group: ptr::null_mut(),
+            context_class_loader: ptr::null_mut(),
+        };
+        call!(self, 9, "GetThreadInfo", fn(thread => jobject, &mut info => *mut ThreadInfo))?;
+        let group = (!info.thread_group.is_null()).then_some(info.thread_group);
+        Ok((self.take_string(info.name), group))
+    }
+
+    /// Name of a thread group.
+    pub fn thread_group_name(&self, group: jobject) -> Result<String, JvmtiError> {
+        let mut info = ThreadGroupInfo {
+            parent: ptr::null_mut(),
+            name: ptr::null_mut(),
+            max_priority: 0,
+            is_daemon: 0,
+        };
+        call!(self, 14, "GetThreadGroupInfo", fn(group => jobject, &mut info => *mut ThreadGroupInfo))?;
+        Ok(self.take_string(info.name))
+    }
+
+    /// The current thread's stack, leaf first, into `frames`; how many.
+    pub fn current_stack(&self, frames: &mut [FrameInfo]) -> Result<usize, JvmtiError> {
+        self.stack_of(ptr::null_mut(), frames)
+    }
+
+    /// A thread's stack, leaf first, into `frames`; how many.
+    pub fn stack_of(&self, thread: jobject, frames: &mut [FrameInfo]) -> Result<usize, JvmtiError> {
+        let mut count: jint = 0;
+        let room = frames.len() as jint;
+        call!(self, 104, "GetStackTrace", fn(thread => jobject, 0 => jint, room => jint,
+            frames.as_mut_ptr() => *mut FrameInfo, &mut count => *mut jint))?;
+        Ok((count.max(0) as usize).min(frames.len()))
+    }
+
+    /// Runs an empty safepoint: when it returns, every thread has passed one.
+    pub fn empty_safepoint(&self) -> Result<(), JvmtiError> {
+        let mut infos: *mut c_void = ptr::null_mut();
+        let mut count: jint = 0;
+        call!(self, 100, "GetAllStackTraces",
+            fn(1 => jint, &mut infos => *mut *mut c_void, &mut count => *mut jint))?;
+        self.deallocate(infos.cast());
+        Ok(())
+    }
+
+    /// The object's tag, 0 if it has none.
+    pub fn tag(&self, object: jobject) -> Result<jlong, JvmtiError> {
+        let mut tag = 0;
+        call!(self, 106, "GetTag", fn(object => jobject, &mut tag => *mut jlong))?;
+        Ok(tag)
+    }
+
+    /// Tags the object.
+    pub fn set_tag(&self, object: jobject, tag: jlong) -> Result<(), JvmtiError> {
+        call!(self, 107, "SetTag", fn(object => jobject, tag => jlong))
+    }
+
+    /// Identity hash code.
+    pub fn object_hash(&self, object: jobject) -> Result<jint, JvmtiError> {
+        let mut hash = 0;
+        call!(self, 58, "GetObjectHashCode", fn(object => jobject, &mut hash => *mut jint))?;
+        Ok(hash)
+    }
+
+    /// Signature of a class, `Ljava/lang/String;`.
+    pub fn class_signature(&self, class: jclass) -> Result<String, JvmtiError> {
+        let mut signature: *mut c_char = ptr::null_mut();
+        let generic: *mut *mut c_char = ptr::null_mut();
+        call!(self, 48, "GetClassSignature", fn(class => jclass,
+            &mut signature => *mut *mut c_char, generic => *mut *mut c_char))?;
+        Ok(self.take_string(signature))
+    }
+
+    /// Source file of a class.
+    pub fn source_file(&self, class: jclass) -> Result<String, JvmtiError> {
+        let mut name: *mut c_char = ptr::null_mut();
+        call!(self, 50, "GetSourceFileName", fn(class => jclass, &mut name => *mut *mut c_char))?;
+        Ok(self.take_string(name))
+    }
+
+    /// Name and descriptor of a method.
+    pub fn method_name(&self, method: jmethodID) -> Result<(String, String), JvmtiError> {
+        let mut name: *mut c_char = ptr::null_mut();
+        let mut descriptor: *mut c_char = ptr::null_mut();
+        let generic: *mut *mut c_char = ptr::null_mut();
+        call!(self, 64, "GetMethodName", fn(method => jmethodID, &mut name => *mut *mut c_char,
+            &mut descriptor => *mut *mut c_char, generic => *mut *mut c_char))?;
+        Ok((self.take_string(name), self.take_string(descriptor)))
+    }
+
+    /// Access flags of a method.
+    pub fn method_modifiers(&self, method: jmethodID) -> Result<u32, JvmtiError> {
+        let mut flags: jint = 0;
+        call!(self, 66, "GetMethodModifiers", fn(method => jmethodID, &mut flags => *mut jint))?;
+        Ok(flags as u32)
+    }
+
+    /// Declaring class of a method, as a local reference.
+    pub fn method_class(&self, method: jmethodID) -> Result<jclass, JvmtiError> {
+        let mut class: jclass = ptr::null_mut();
+        call!(self, 65, "GetMethodDeclaringClass", fn(method => jmethodID, &mut class => *mut jclass))?;
+        Ok(class)
+    }
+
+    /// Line number table of a method.
+    pub fn line_numbers(&self, method: jmethodID) -> Result<Vec<LineNumberEntry>, JvmtiError> {
+        let mut count: jint = 0;
+        let mut table: *mut LineNumberEntry = ptr::null_mut();
+        call!(self, 70, "GetLineNumberTable", fn(method => jmethodID, &mut count => *mut jint,
+            &mut table => *mut *mut LineNumberEntry))?;
+        Ok(self.take_array(table, count))
+    }
+
+    /// A method's bytecodes, as in the class file.
+    pub fn bytecodes(&self, method: jmethodID) -> Result<Vec<u8>, JvmtiError> {
+        let mut count: jint = 0;
+        let mut code: *mut u8 = ptr::null_mut();
+        call!(self, 75, "GetBytecodes", fn(method => jmethodID, &mut count => *mut jint,
+            &mut code => *mut *mut u8))?;
+        Ok(self.take_array(code, count))
+    }
+
+    /// A class's constant pool in class-file form: number of entries, bytes.
+    pub fn constant_pool(&self, class: jclass) -> Result<(usize, Vec<u8>), JvmtiError> {
+        let (mut entries, mut count): (jint, jint) = (0, 0);
+        let mut bytes: *mut u8 = ptr::null_mut();
+        call!(self, 146, "GetConstantPool", fn(class => jclass, &mut entries => *mut jint,
+            &mut count => *mut jint, &mut bytes => *mut *mut u8))?;
+        Ok((entries.max(0) as usize, self.take_array(bytes, count)))
+    }
+
+    /// A system property, `None` if unset.
+    pub fn system_property(&self, name: &CStr) -> Option<String> {
+        let mut value: *mut c_char = ptr::null_mut();
+        let asked = call!(self, 131, "GetSystemProperty", fn(name.as_ptr() => *const c_char,
+            &mut value => *mut *mut c_char));
+        asked.ok().map(|()| self.take_string(value))
+    }
+
+    /// Ends the environment: no function may be called on it afterwards.
+    pub fn dispose(self) -> Result<(), JvmtiError> {
+        call!(self, 127, "DisposeEnvironment", fn())
+    }
+
+    fn deallocate(&self, memory: *mut u8) {
+        if !memory.is_null() {
+            // A failure leaks; there is nobody to tell.
+            let _ = call!(self, 47, "Deallocate", fn(memory => *mut u8));
+        }
+    }
+
+    fn take_string(&self, text: *mut c_char) -> String {
+        if text.is_null() {
+            return String::new();
+        }
+        // SAFETY: JVMTI returns a zero-terminated string that is ours until
+        // we deallocate it.
+        let copy = modified_utf8(unsafe { CStr::from_ptr(text) }.to_bytes());
+        self.deallocate(text.cast());
+        copy
+    }
+
+    fn take_array<T: Copy>(&self, list: *mut T, count: jint) -> Vec<T> {
+        if list.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: JVMTI returns `count` elements that are ours until we
+        // deallocate them.
+        let copy = unsafe { std::slice::from_raw_parts(list, count.max(0) as usize) }.to_vec();
+        self.deallocate(list.cast());
+        copy
+    }
+}
+
+/// Modified UTF-8 (surrogate pairs of three bytes each, U+0000 in two bytes)
+/// to a string; what is malformed becomes U+FFFD.
+pub fn modified_utf8(bytes: &[u8]) -> String {
+    if let Ok(plain) = std::str::from_utf8(bytes) {
+        return plain.to_owned();
+    }
+    let mut units: Vec<u16> = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&first, tail)) = rest.split_first() {
+        let continuation = |i: usize| tail.get(i).filter(|b| **b & 0xC0 == 0x80).map(|b| u16::from(b & 0x3F));
+        let (unit, used) = match (first, continuation(0), continuation(1)) {
+            (0x00..=0x7F, _, _) => (u16::from(first), 1),
+            (0xC0..=0xDF, Some(a), _) => (u16::from(first & 0x1F) << 6 | a, 2),
+            (0xE0..=0xEF, Some(a), Some(b)) => (u16::from(first & 0x0F) << 12 | a << 6 | b, 3),
+            _ => (0xFFFD, 1),
+        };
+        units.push(unit);
+        rest = rest.get(used..).unwrap_or_default();
+    }
+    String::from_utf16_lossy(&units)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::modified_utf8;
+
+    #[test]
+    fn modified_utf8_decodes_surrogates_and_nul() {
+        assert_eq!(modified_utf8(b"plain"), "plain");
+        assert_eq!(modified_utf8(&[0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]), "\u{1F600}");
+        assert_eq!(modified_utf8(&[b'a', 0xC0, 0x80, b'b']), "a\0b");
+        assert_eq!(modified_utf8(&[b'a', 0xFF, b'b']), "a\u{FFFD}b");
+    }
+}

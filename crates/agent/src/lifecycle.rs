@@ -1,0 +1,212 @@
+//! What the VM calls to load the agent, and what it does when told something.
+//!
+//! Loading with `-agentpath` only asks for capabilities and waits for the VM to
+//! be ready; loading into a running VM does everything at once. Loading again
+//! hands over another command.
+
+use crate::agent::{self, Agent, Parts};
+use crate::chain::Chains;
+use crate::jni::Jni;
+use crate::jvmti::table::{Capabilities, Capability, EventKind};
+use crate::jvmti::Jvmti;
+use crate::locks::Locks;
+use crate::options::{Command, Mechanism, Options};
+use crate::reply::{Jvm, Reply};
+use crate::session::{self, StartError};
+use crate::vm::HotSpot;
+use crate::{callbacks, java::JavaFacts, mapping};
+use headway_signal::Pool;
+use jni_sys::{jint, jobject, JNIEnv, JavaVM};
+use std::ffi::{c_char, c_void, CStr};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Bound on event buffers unless told otherwise.
+const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
+
+/// What is known before the VM is ready.
+struct Loaded {
+    jvmti: Jvmti,
+    options: Options,
+}
+
+static LOADED: OnceLock<Loaded> = OnceLock::new();
+
+/// A line on stderr, the only voice the agent has where no reply was asked for.
+fn say(line: &str) {
+    eprintln!("headway: {line}");
+}
+
+/// Called by the VM for `-agentpath`. A failure is told and the program runs
+/// on without a recording: a profiler must not keep a service from starting.
+///
+/// # Safety
+/// Called by the VM only.
+#[no_mangle]
+pub unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    let loaded = catch_unwind(AssertUnwindSafe(|| load(vm, &text(options))));
+    match loaded {
+        Ok(Ok(())) => 0,
+        Ok(Err(error)) => {
+            say(&format!("{error}; the program runs without a recording"));
+            0
+        }
+        Err(_) => 0,
+    }
+}
+
+/// Called by the VM for the attach command `load`.
+///
+/// # Safety
+/// Called by the VM only.
+#[no_mangle]
+pub unsafe extern "system" fn Agent_OnAttach(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    let code = catch_unwind(AssertUnwindSafe(|| attach(vm, &text(options))));
+    jint::from(code.unwrap_or(1))
+}
+
+fn text(options: *mut c_char) -> String {
+    if options.is_null() {
+        return String::new();
+    }
+    // SAFETY: the VM passes a zero-terminated string that outlives the call.
+    String::from_utf8_lossy(unsafe { CStr::from_ptr(options) }.to_bytes()).into_owned()
+}
+
+fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
+    let options = Options::parse(options).map_err(|e| e.to_string())?;
+    if options.command != Command::Start {
+        return Err(format!("'{}' needs a running program, at its start only 'start' makes sense", options.command.name()));
+    }
+    let jvmti = environment(vm)?;
+    let loaded = LOADED.get_or_init(|| Loaded { jvmti, options });
+    let enable = |event| loaded.jvmti.enable_event(event, true).map_err(|e| e.to_string());
+    enable(EventKind::VmInit)?;
+    enable(EventKind::VmDeath)
+}
+
+/// A JVMTI environment with the capabilities that can be had, and callbacks.
+fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
+    // SAFETY: the VM passed this pointer to the agent's entry point.
+    let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
+    let wanted = [
+        Capability::TagObjects,
+        Capability::GetBytecodes,
+        Capability::GetConstantPool,
+        Capability::GetSourceFileName,
+        Capability::GetLineNumbers,
+        Capability::MonitorEvents,
+        Capability::GarbageCollectionEvents,
+        Capability::ObjectFreeEvents,
+        Capability::SupportVirtualThreads,
+    ];
+    let wanted = wanted.into_iter().fold(Capabilities::default(), Capabilities::with);
+    let possible = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
+    jvmti.add_capabilities(wanted.and(possible)).map_err(|e| e.to_string())?;
+    jvmti.set_event_callbacks(&callbacks::table()).map_err(|e| e.to_string())?;
+    Ok(jvmti)
+}
+
+/// Checks everything once and builds the agent.
+fn build(
+    jvmti: Jvmti,
+    jni: Jni,
+    thread: jobject,
+    options: &Options,
+) -> Result<&'static Agent, String> {
+    let java = JavaFacts::read(&jvmti, jni, thread).map_err(|e| e.to_string())?;
+    let hotspot = match options.allows(Mechanism::VmStructs) {
+        true => HotSpot::examine(),
+        false => HotSpot::unknown("switched off by an option"),
+    };
+    let memory = options.memory.unwrap_or(DEFAULT_MEMORY_BYTES) as usize;
+    let region = mapping::zeroed(memory).map_err(|e| format!("no memory for event buffers: {e}"))?;
+    let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;
+    let chains = Chains::new().map_err(|e| format!("no memory for the chain table: {e}"))?;
+    let pool = Pool::new(region, crate::clock::now().0);
+    Ok(agent::install(Parts { jvmti, java, hotspot, pool, locks, chains }))
+}
+
+/// The VM is ready: begins what `-agentpath` asked for.
+pub fn on_vm_init(jni: Jni, thread: jobject) {
+    let Some(loaded) = LOADED.get() else { return };
+    let started = build(loaded.jvmti, jni, thread, &loaded.options)
+        .map_err(StartError::Unsuitable)
+        .and_then(|agent| session::start(agent, jni, &loaded.options, Instant::now()));
+    if let Err(error) = started {
+        say(&format!("{error}; the program runs without a recording"));
+        if loaded.options.strict {
+            std::process::exit(1);
+        }
+    }
+}
+
+fn attach(vm: *mut JavaVM, options: &str) -> u8 {
+    let begun = Instant::now();
+    let options = match Options::parse(options) {
+        Ok(options) => options,
+        Err(error) => {
+            say(&error.to_string());
+            return 2;
+        }
+    };
+    let mut reply = match agent_for(vm, &options) {
+        Ok((agent, jni)) => session::command(agent, jni, &options, begun),
+        Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::default() },
+    };
+    reply.ok = reply.error.is_none();
+    reply.pid = std::process::id();
+    reply.command = options.command.name().to_owned();
+    tell(&options, &reply);
+    reply.exit_code
+}
+
+fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<(&'static Agent, Jni), String> {
+    let mut env: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the VM passed `vm`; the attach listener is an attached thread.
+    let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, jni_sys::JNI_VERSION_1_8) };
+    if code != 0 {
+        return Err(format!("the VM gave no JNI environment (error {code})"));
+    }
+    // SAFETY: just obtained for this thread, used until this call returns.
+    let jni = unsafe { Jni::new(env.cast::<JNIEnv>()) };
+    if let Some(agent) = agent::get() {
+        return Ok((agent, jni));
+    }
+    let jvmti = environment(vm)?;
+    let thread = jvmti.current_thread().map_err(|e| e.to_string())?;
+    let agent = build(jvmti, jni, thread, options);
+    if agent.is_err() {
+        // Nothing was built: leave nothing behind.
+        let _ = jvmti.dispose();
+    }
+    Ok((agent?, jni))
+}
+
+fn tell(options: &Options, reply: &Reply) {
+    let told = match &options.reply {
+        Some(path) => reply.write(path).map_err(|e| format!("cannot write the reply to {}: {e}", path.display())),
+        None => reply.error.clone().map_or(Ok(()), Err),
+    };
+    if let Err(line) = told {
+        say(&line);
+    }
+}
+
+/// What a reply says about the JVM.
+pub fn jvm(agent: &Agent) -> Jvm {
+    Jvm {
+        name: agent.jvmti.system_property(c"java.vm.name").unwrap_or_default(),
+        version: agent.jvmti.system_property(c"java.vm.version").unwrap_or_default(),
+        java: agent.java.version,
+    }
+}

@@ -1,0 +1,235 @@
+//! Which lock a monitor is. A lock gets its id when its object is first
+//! contended or waited on; the id is the object's JVMTI tag, so it follows the
+//! object through collections and dies with it. While somebody is known to
+//! block on a monitor, the monitor's address stands for the lock as well.
+
+use crate::agent::Agent;
+use crate::chain::by_jvmti::class_name;
+use crate::jni::Jni;
+use crate::mapping;
+use headway_model::event::LockDef;
+use headway_model::{LockId, Loss, Seq, ThreadId};
+use headway_signal::lock_table::{LockSlot, LockTable};
+use headway_signal::monitor_table::{MonitorTable, Pin};
+use jni_sys::jobject;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// Most locks tracked at once; a dead lock's place is used again.
+const MAX_LOCKS: usize = 1 << 18;
+/// Most monitors that are blocked on or were lately.
+const MAX_MONITORS: usize = 1 << 16;
+/// Free entries of the monitor table that the draining thread sees to.
+const ENOUGH_FREE_MONITORS: u64 = 1 << 13;
+
+/// See the module.
+pub struct Locks {
+    table: LockTable,
+    monitors: MonitorTable,
+    /// Serialises "has this object a tag? then give it one". Held while JVMTI
+    /// is called, so taken only in JVMTI callbacks, whose threads a safepoint
+    /// does not wait for.
+    tagging: Mutex<()>,
+    dead: Mutex<Vec<u64>>,
+}
+
+/// A lock that is tracked.
+#[derive(Clone, Copy)]
+pub struct Lock<'a> {
+    table: &'a LockTable,
+    slot: LockSlot,
+    id: LockId,
+    is_new: bool,
+}
+
+impl Lock<'_> {
+    /// True if this very look-up made the lock known.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The lock's id.
+    pub fn id(&self) -> LockId {
+        self.id
+    }
+
+    /// The next place in the lock's order; `NONE` if its object died meanwhile.
+    #[inline]
+    pub fn next_seq(&self) -> Seq {
+        let stamp = self.table.stamp(self.slot);
+        stamp.filter(|stamp| stamp.lock == self.id.0).map_or(Seq::NONE, |stamp| Seq(stamp.seq))
+    }
+
+    /// Who released the lock last.
+    pub fn last_releaser(&self) -> ThreadId {
+        let word = self.table.user(self.slot);
+        ThreadId(word.map_or(0, |word| word.load(Ordering::Relaxed)))
+    }
+
+    /// Remembers who is about to release the lock.
+    #[inline]
+    pub fn set_last_releaser(&self, thread: ThreadId) {
+        if let Some(word) = self.table.user(self.slot) {
+            word.store(thread.0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A lock and the pin that keeps its monitor's address bound to it.
+pub struct Pinned<'a> {
+    /// The lock.
+    pub lock: Lock<'a>,
+    /// The pin as a word, 0 if the monitor's address is not known.
+    pub pin: u64,
+}
+
+/// The lane of a thread in the tables: any number that differs between threads.
+pub fn lane(vm_thread: u64) -> usize {
+    (vm_thread >> 8) as usize
+}
+
+impl Locks {
+    /// Maps the tables.
+    pub fn new() -> io::Result<Locks> {
+        let table = mapping::zeroed(MAX_LOCKS * LockTable::WORDS_PER_LOCK * 8)?;
+        let monitors = mapping::zeroed(MAX_MONITORS * 5 * 8)?;
+        Ok(Locks {
+            table: LockTable::new(table),
+            monitors: MonitorTable::new(monitors),
+            tagging: Mutex::new(()),
+            dead: Mutex::new(Vec::new()),
+        })
+    }
+
+    fn lock_at(&self, slot: LockSlot) -> Option<Lock<'_>> {
+        let id = LockId(self.table.id(slot)?);
+        Some(Lock { table: &self.table, slot, id, is_new: false })
+    }
+
+    /// The lock with this id, unless its object died.
+    pub fn by_id(&self, id: LockId) -> Option<Lock<'_>> {
+        let slot = self.table.slot_of(id.0)?;
+        Some(Lock { table: &self.table, slot, id, is_new: false })
+    }
+
+    /// The lock of the monitor that the current thread is about to block on.
+    /// `monitor` is its address, 0 if not known. In JVMTI callbacks only.
+    /// `None`, counted, if a table is full.
+    pub fn pin(
+        &self,
+        agent: &Agent,
+        jni: Jni,
+        lane: usize,
+        monitor: u64,
+        object: jobject,
+    ) -> Option<Pinned<'_>> {
+        let pin = (monitor != 0).then(|| self.monitors.pin(lane, monitor)).flatten();
+        let Some(pin) = pin else {
+            let lock = self.of_object(agent, jni, object)?;
+            return Some(Pinned { lock, pin: 0 });
+        };
+        let bound = self.monitors.bound(pin).and_then(|slot| self.lock_at(slot));
+        let lock = bound.or_else(|| {
+            let lock = self.of_object(agent, jni, object)?;
+            self.monitors.bind(pin, lock.slot);
+            Some(lock)
+        });
+        if lock.is_none() {
+            self.monitors.unpin(pin);
+        }
+        Some(Pinned { lock: lock?, pin: pin.to_word() })
+    }
+
+    /// Pins a monitor whose lock is known, for a waiter that was notified.
+    pub fn pin_known(&self, lane: usize, monitor: u64, lock: Lock<'_>) -> u64 {
+        let Some(pin) = self.monitors.pin(lane, monitor) else { return 0 };
+        self.monitors.bind(pin, lock.slot);
+        pin.to_word()
+    }
+
+    /// Gives a pin back.
+    #[inline]
+    pub fn unpin(&self, word: u64) {
+        if let Some(pin) = Pin::from_word(word) {
+            self.monitors.unpin(pin);
+        }
+    }
+
+    /// The lock whose monitor is at this address, if somebody is known to
+    /// block on it.
+    #[inline]
+    pub fn at_address(&self, lane: usize, monitor: u64) -> Option<Lock<'_>> {
+        self.lock_at(self.monitors.find(lane, monitor)?)
+    }
+
+    /// The lock that an object is. In JVMTI callbacks only.
+    pub fn of_object(&self, agent: &Agent, jni: Jni, object: jobject) -> Option<Lock<'_>> {
+        if let Some(lock) = self.tagged(agent, object) {
+            return Some(lock);
+        }
+        let _tagging = self.tagging.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lock) = self.tagged(agent, object) {
+            return Some(lock);
+        }
+        let Some(slot) = self.table.allocate() else {
+            agent.losses.add(Loss::LockTableFull, 1);
+            return None;
+        };
+        let lock = Lock { is_new: true, ..self.lock_at(slot)? };
+        if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
+            self.table.retire(lock.id.0);
+            return None;
+        }
+        agent.definitions.lock_object(definition(agent, jni, lock.id, object));
+        Some(lock)
+    }
+
+    fn tagged(&self, agent: &Agent, object: jobject) -> Option<Lock<'_>> {
+        let tag = agent.jvmti.tag(object).ok().filter(|tag| *tag != 0)?;
+        self.by_id(LockId(tag as u64))
+    }
+
+    /// An object died. Its lock is given back once its events are drained.
+    pub fn object_died(&self, tag: u64) {
+        self.dead.lock().unwrap_or_else(PoisonError::into_inner).push(tag);
+    }
+
+    /// Locks whose objects have died since the last call.
+    pub fn take_dead(&self) -> Vec<LockId> {
+        let dead = std::mem::take(&mut *self.dead.lock().unwrap_or_else(PoisonError::into_inner));
+        dead.into_iter().map(LockId).collect()
+    }
+
+    /// Gives a dead lock's place back.
+    pub fn retire(&self, id: LockId) {
+        self.table.retire(id.0);
+    }
+
+    /// Keeps the monitor table from filling up. Draining thread only.
+    pub fn maintain(&self) {
+        self.monitors.sweep(ENOUGH_FREE_MONITORS);
+    }
+}
+
+/// What a lock is called: class and identity hash; `Foo.class` for a class
+/// object. The name of the field it was loaded from comes later.
+fn definition(agent: &Agent, jni: Jni, id: LockId, object: jobject) -> LockDef {
+    // SAFETY: the VM handed the object to the callback that is running.
+    let class = unsafe { jni.class_of(object) };
+    let signature = agent.jvmti.class_signature(class).unwrap_or_default();
+    jni.forget(class);
+    let (class, _) = class_name(&signature);
+    let name = match &*class {
+        // A class object is a jclass: its own signature names it.
+        "java.lang.Class" => {
+            let signature = agent.jvmti.class_signature(object).unwrap_or_default();
+            let (name, _) = class_name(&signature);
+            let simple = name.rsplit('.').next().unwrap_or_default().replace('$', ".");
+            format!("{simple}.class")
+        }
+        _ => String::new(),
+    };
+    let identity_hash = agent.jvmti.object_hash(object).unwrap_or(0) as u32;
+    LockDef { id, class, identity_hash, name: name.into() }
+}

@@ -1,0 +1,282 @@
+//! Feature `monitor`: contended enter, entered and exit, wait and waited, and
+//! the contended re-acquisition after a wait.
+//!
+//! Time under a lock is sacred. [`on_contended_entered`] and the begin of
+//! [`on_exit`] run while the lock is held: they take number and time and
+//! append a few words. Chains are walked before blocking or after releasing.
+
+use crate::agent::Agent;
+use crate::chain::Place;
+use crate::clock;
+use crate::jni::Jni;
+use crate::raw::Record;
+use crate::locks;
+use crate::thread_events;
+use crate::threads::{Begun, InEvent, Slot};
+use headway_model::event::{
+    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
+    MonitorWait, MonitorWaited, WaitOutcome,
+};
+use headway_model::{DurationNs, Loss, ThreadId};
+use jni_sys::{jboolean, jlong, jobject};
+use std::sync::atomic::Ordering;
+
+/// The thread an event is about.
+struct Current {
+    slot: &'static Slot,
+    /// The Java thread: the platform thread, or the virtual one mounted on it.
+    thread: ThreadId,
+    is_virtual: bool,
+}
+
+/// Finds slot and identity of the current thread; `None` (counted where it is
+/// a loss) if its events are not recorded.
+fn current(agent: &'static Agent, jni: Jni, thread: jobject) -> Option<Current> {
+    let vm_thread = agent.java.current_vm_thread(jni);
+    let slot = match agent.threads.find(vm_thread) {
+        Some(slot) => slot,
+        None => enter_late(agent, jni, vm_thread, thread)?,
+    };
+    if slot.is_filtered.load(Ordering::Relaxed) {
+        return None;
+    }
+    if !slot.is_carrier.load(Ordering::Relaxed) {
+        return Some(Current { slot, thread: slot.thread(), is_virtual: false });
+    }
+    let is_virtual = agent.java.is_virtual(jni, thread);
+    let id = if is_virtual { agent.java.thread_id(jni, thread) } else { slot.thread() };
+    if is_virtual && agent.virtuals.is_new(id) {
+        thread_events::define_virtual(agent, jni, id, thread);
+    }
+    Some(Current { slot, thread: id, is_virtual })
+}
+
+/// A thread that no event announced: attached while we were starting, or a
+/// carrier that the VM does not list.
+#[cold]
+fn enter_late(
+    agent: &'static Agent,
+    jni: Jni,
+    vm_thread: u64,
+    thread: jobject,
+) -> Option<&'static Slot> {
+    if !agent.java.is_virtual(jni, thread) {
+        return thread_events::enter(agent, jni, thread, thread_events::current_os_id());
+    }
+    let Some(slot) = agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id()))
+    else {
+        agent.losses.add(Loss::ThreadTableFull, 1);
+        return None;
+    };
+    slot.is_carrier.store(true, Ordering::Relaxed);
+    Some(slot)
+}
+
+/// JVMTI `MonitorContendedEnter`: the thread is about to block.
+pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: jobject, object: jobject) {
+    let Some(current) = current(agent, jni, thread) else { return };
+    let slot = current.slot;
+    let monitor = agent.hotspot.pending_monitor(slot.vm_thread());
+    let lane = locks::lane(slot.vm_thread());
+    let Some(pinned) = agent.locks.pin(agent, jni, lane, monitor, object) else { return };
+    let lock = pinned.lock;
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let seq = lock.next_seq();
+    let owner = agent.owner_of(monitor);
+    let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
+    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0 };
+    match current.is_virtual {
+        false => slot.enter.begin(begun),
+        true => agent.virtuals.begin_enter(current.thread, begun),
+    }
+    let enter = MonitorEnter { time, thread: current.thread, lock: lock.id(), seq, chain, owner };
+    agent.append(slot, &Record::enter(&enter));
+}
+
+/// JVMTI `MonitorContendedEntered`: the thread owns the monitor now.
+pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: jobject, _object: jobject) {
+    let Some(current) = current(agent, jni, thread) else { return };
+    let slot = current.slot;
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let begun = match current.is_virtual {
+        false => slot.enter.end(),
+        true => agent.virtuals.end_enter(current.thread),
+    };
+    let Some(begun) = begun else {
+        agent.losses.add(Loss::UnpairedEntered, 1);
+        return;
+    };
+    let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    let entered = MonitorEntered {
+        time,
+        start: begun.start,
+        thread: current.thread,
+        lock: begun.lock,
+        seq: lock.next_seq(),
+        chain: begun.chain,
+        previous_owner: lock.last_releaser(),
+    };
+    agent.locks.unpin(begun.pin);
+    agent.append(slot, &Record::entered(&entered));
+}
+
+/// What is known when a contended exit begins, lock still held.
+pub struct ExitBegun {
+    exit: MonitorExit,
+    slot: &'static Slot,
+    _event: InEvent<'static>,
+}
+
+/// The owner is about to release a monitor for which others queue. Only number
+/// and time are taken; the VM's own release follows, then [`after_exit`].
+#[inline]
+pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Option<ExitBegun> {
+    let slot = agent.threads.find(vm_thread)?;
+    if slot.is_filtered.load(Ordering::Relaxed) {
+        return None;
+    }
+    let event = InEvent::begin(slot, agent.threads.epoch());
+    let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
+    let time = clock::now();
+    let seq = lock.next_seq();
+    let thread = match slot.is_carrier.load(Ordering::Relaxed) {
+        false => slot.thread(),
+        true => agent.owner_of(monitor),
+    };
+    lock.set_last_releaser(thread);
+    let cause = match agent.hotspot.waiting_monitor(vm_thread) == monitor && monitor != 0 {
+        true => ExitCause::Wait,
+        false => ExitCause::Exit,
+    };
+    let exit = MonitorExit { time, thread, lock: lock.id(), seq, cause, ..MonitorExit::default() };
+    Some(ExitBegun { exit, slot, _event: event })
+}
+
+/// The release is done and the successor awake: walk and record.
+#[inline]
+pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
+    let mut exit = begun.exit;
+    exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
+    if exit.cause == ExitCause::Wait {
+        let holder = agent.chains.holder(exit.chain);
+        exit.holder_frame = holder.frame;
+        exit.holder_approximate = holder.approximate;
+    }
+    agent.append(begun.slot, &Record::exit(&exit));
+}
+
+/// JVMTI `MonitorWait`: the thread, owning the monitor, begins `Object.wait`.
+pub fn on_wait(
+    agent: &'static Agent,
+    jni: Jni,
+    thread: jobject,
+    object: jobject,
+    timeout_ms: jlong,
+) {
+    let Some(current) = current(agent, jni, thread) else { return };
+    let slot = current.slot;
+    let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let seq = lock.next_seq();
+    let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
+    let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
+    let begun =
+        Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0 };
+    slot.notifier.store(0, Ordering::Relaxed);
+    match current.is_virtual {
+        false => slot.wait.begin(begun),
+        true => agent.virtuals.begin_wait(current.thread, begun),
+    }
+    let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
+    agent.append(slot, &Record::wait(&wait));
+}
+
+/// JVMTI `MonitorWaited`: the wait is over, the monitor not yet owned again.
+pub fn on_waited(
+    agent: &'static Agent,
+    jni: Jni,
+    thread: jobject,
+    _object: jobject,
+    timed_out: jboolean,
+) {
+    let Some(current) = current(agent, jni, thread) else { return };
+    let slot = current.slot;
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let begun = match current.is_virtual {
+        false => slot.wait.end(),
+        true => agent.virtuals.end_wait(current.thread),
+    };
+    let Some(begun) = begun else {
+        agent.losses.add(Loss::UnpairedEntered, 1);
+        return;
+    };
+    let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    let notifier = ThreadId(slot.notifier.swap(0, Ordering::Relaxed));
+    let outcome = match (timed_out, notifier.is_some()) {
+        (_, true) => WaitOutcome::Notified,
+        (true, false) => WaitOutcome::TimedOut,
+        (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
+        (false, false) => WaitOutcome::Notified,
+    };
+    let waited = MonitorWaited {
+        time,
+        start: begun.start,
+        thread: current.thread,
+        lock: begun.lock,
+        seq: lock.next_seq(),
+        chain: begun.chain,
+        timeout: DurationNs(begun.argument),
+        outcome,
+        notifier,
+    };
+    agent.append(slot, &Record::waited(&waited));
+}
+
+/// The notifier chose a waiter: the waiter's contended re-acquisition begins.
+/// Called while the notifier owns the monitor.
+pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: u64) {
+    let Some(slot) = agent.threads.find(notifier) else { return };
+    let Some(waiter) = agent.threads.find(waiter) else { return };
+    let Some(waiting) = waiter.wait.peek() else { return };
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let Some(lock) = agent.locks.by_id(waiting.lock) else { return };
+    let time = clock::now();
+    let seq = lock.next_seq();
+    let thread = match slot.is_carrier.load(Ordering::Relaxed) {
+        false => slot.thread(),
+        true => agent.owner_of(monitor),
+    };
+    waiter.notifier.store(thread.0, Ordering::Relaxed);
+    let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
+    let begun = Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: 0 };
+    waiter.reenter.begin(begun);
+    let notify =
+        MonitorNotify { time, thread, waiter: waiter.thread(), lock: lock.id(), seq };
+    agent.append(slot, &Record::notify(&notify));
+}
+
+/// A waiter owns its monitor again.
+pub fn on_reentered(agent: &'static Agent, vm_thread: u64) {
+    let Some(slot) = agent.threads.find(vm_thread) else { return };
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let Some(begun) = slot.reenter.end() else { return };
+    let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    let reentered = MonitorReentered {
+        time,
+        start: begun.start,
+        thread: slot.thread(),
+        lock: begun.lock,
+        start_seq: begun.seq,
+        seq: lock.next_seq(),
+        chain: begun.chain,
+        bound: false,
+    };
+    agent.locks.unpin(begun.pin);
+    agent.append(slot, &Record::reentered(&reentered));
+}
+

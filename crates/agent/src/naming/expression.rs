@@ -1,0 +1,191 @@
+//! What was locked: the expression in front of a `monitorenter`.
+
+use super::bytecode::{self as b, Instruction};
+use super::constant_pool::ConstantPool;
+
+/// An acquisition site: a method and a place in it.
+pub struct Site<'a> {
+    /// Class of the method, dotted.
+    pub class: &'a str,
+    /// True if the method is static.
+    pub is_static: bool,
+    /// True if the method is synchronized.
+    pub is_synchronized: bool,
+    /// The method's bytecodes, as in the class file.
+    pub code: &'a [u8],
+    /// Where in them the thread stands.
+    pub bci: usize,
+}
+
+/// The name of the lock acquired at `site`, `None` where the bytecode does not
+/// say: `Inventory.lock` for a field, `Foo.class` for a class object,
+/// `Inventory (this)` for the receiver, `Inventory.lockFor()` for a call's
+/// result, `Inventory.locks[]` for an array's element.
+pub fn lock_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
+    let here = site.code.get(site.bci).copied()?;
+    if here != b::MONITORENTER {
+        return site.is_synchronized.then(|| synchronized_method(site));
+    }
+    let before = b::instructions(site.code, site.bci);
+    name_of_stack_top(site, pool, &before, 4)
+}
+
+fn synchronized_method(site: &Site<'_>) -> String {
+    match site.is_static {
+        true => format!("{}.class", simple(site.class)),
+        false => format!("{} (this)", simple(site.class)),
+    }
+}
+
+/// Names the value that the last of `before` left on the stack. `depth`
+/// bounds how many local variables are followed.
+fn name_of_stack_top(
+    site: &Site<'_>,
+    pool: &ConstantPool,
+    before: &[Instruction],
+    depth: usize,
+) -> Option<String> {
+    let (&last, rest) = before.split_last()?;
+    match last.opcode {
+        // `synchronized (e)` compiles to: e; dup; astore n; monitorenter.
+        b::ASTORE | b::ASTORE_0..=b::ASTORE_3 => {
+            let dup = rest.last().filter(|i| i.opcode == b::DUP)?;
+            let rest = before.get(..before.iter().position(|i| i.at == dup.at)?)?;
+            name_of_stack_top(site, pool, rest, depth)
+        }
+        b::DUP | b::CHECKCAST => name_of_stack_top(site, pool, rest, depth),
+        b::GETFIELD | b::GETSTATIC => {
+            let (class, name) = pool.member(b::operand_u16(site.code, last)?)?;
+            Some(format!("{}.{name}", simple(&class)))
+        }
+        b::INVOKEVIRTUAL..=b::INVOKEINTERFACE => {
+            let (class, name) = pool.member(b::operand_u16(site.code, last)?)?;
+            Some(format!("{}.{name}()", simple(&class)))
+        }
+        b::LDC => class_constant(pool, u16::from(b::operand_u8(site.code, last)?)),
+        b::LDC_W => class_constant(pool, b::operand_u16(site.code, last)?),
+        b::AALOAD => {
+            let array = rest.iter().rev().find(|i| matches!(i.opcode, b::GETFIELD | b::GETSTATIC))?;
+            let (class, name) = pool.member(b::operand_u16(site.code, *array)?)?;
+            Some(format!("{}.{name}[]", simple(&class)))
+        }
+        b::ALOAD | b::ALOAD_0..=b::ALOAD_3 => name_of_local(site, pool, rest, last, depth),
+        _ => None,
+    }
+}
+
+fn name_of_local(
+    site: &Site<'_>,
+    pool: &ConstantPool,
+    before: &[Instruction],
+    load: Instruction,
+    depth: usize,
+) -> Option<String> {
+    let local = local_of(site.code, load, b::ALOAD, b::ALOAD_0)?;
+    let store = before
+        .iter()
+        .rposition(|i| local_of(site.code, *i, b::ASTORE, b::ASTORE_0) == Some(local));
+    match store {
+        Some(store) if depth > 0 => name_of_stack_top(site, pool, before.get(..store)?, depth - 1),
+        None if local == 0 && !site.is_static => Some(format!("{} (this)", simple(site.class))),
+        _ => None,
+    }
+}
+
+fn local_of(code: &[u8], i: Instruction, general: u8, first: u8) -> Option<u8> {
+    match i.opcode {
+        opcode if opcode == general => b::operand_u8(code, i),
+        opcode if (first..=first + 3).contains(&opcode) => Some(opcode - first),
+        _ => None,
+    }
+}
+
+fn class_constant(pool: &ConstantPool, index: u16) -> Option<String> {
+    pool.class(index).map(|class| format!("{}.class", simple(&class)))
+}
+
+/// `com.acme.Inventory$Row` or `com/acme/Inventory$Row` -> `Inventory.Row`.
+fn simple(class: &str) -> String {
+    let last = class.rsplit(['.', '/']).next().unwrap_or(class);
+    last.replace('$', ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1: utf8 com/acme/Inventory, 2: class 1, 3: utf8 lock, 4: utf8 LX;,
+    /// 5: name-and-type 3:4, 6: field 2.5, 7: method 2.5
+    fn pool() -> ConstantPool {
+        let mut bytes = Vec::new();
+        let mut utf8 = |text: &str| {
+            let mut entry = vec![1, 0, text.len() as u8];
+            entry.extend(text.as_bytes());
+            entry
+        };
+        bytes.extend(utf8("com/acme/Inventory"));
+        bytes.extend([7, 0, 1]);
+        bytes.extend(utf8("lock"));
+        bytes.extend(utf8("LX;"));
+        bytes.extend([12, 0, 3, 0, 4]);
+        bytes.extend([9, 0, 2, 0, 5]);
+        bytes.extend([10, 0, 2, 0, 5]);
+        ConstantPool::parse(8, bytes)
+    }
+
+    fn check(code: &[u8], expected: Option<&str>) {
+        let site = Site {
+            class: "com.acme.Inventory",
+            is_static: false,
+            is_synchronized: false,
+            code,
+            bci: code.len() - 1,
+        };
+        assert_eq!(lock_name(&site, &pool()).as_deref(), expected);
+    }
+
+    const TAIL: [u8; 3] = [b::DUP, b::ASTORE_0 + 1, b::MONITORENTER];
+
+    fn with_tail(head: &[u8]) -> Vec<u8> {
+        [head, &TAIL].concat()
+    }
+
+    #[test]
+    fn the_expression_of_a_synchronized_block_is_named() {
+        check(&with_tail(&[b::ALOAD_0, b::GETFIELD, 0, 6]), Some("Inventory.lock"));
+        check(&with_tail(&[b::GETSTATIC, 0, 6]), Some("Inventory.lock"));
+        check(&with_tail(&[b::ALOAD_0]), Some("Inventory (this)"));
+        check(&with_tail(&[b::LDC, 2]), Some("Inventory.class"));
+        check(&with_tail(&[b::ALOAD_0, b::INVOKEVIRTUAL, 0, 7]), Some("Inventory.lock()"));
+        check(&with_tail(&[b::ALOAD_0, b::GETFIELD, 0, 6, 0x03, b::AALOAD]), Some("Inventory.lock[]"));
+    }
+
+    #[test]
+    fn a_local_variable_is_followed_to_where_it_was_loaded_from() {
+        let head = [b::ALOAD_0, b::GETFIELD, 0, 6, b::ASTORE, 9, 0x00, b::ALOAD, 9];
+        check(&with_tail(&head), Some("Inventory.lock"));
+        // a parameter that nobody stored to says nothing
+        check(&with_tail(&[b::ALOAD_0 + 2]), None);
+    }
+
+    #[test]
+    fn a_synchronized_method_locks_its_receiver_or_class() {
+        let mut site = Site {
+            class: "com.acme.Inventory$Row",
+            is_static: false,
+            is_synchronized: true,
+            code: &[b::ALOAD_0],
+            bci: 0,
+        };
+        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row (this)"));
+        site.is_static = true;
+        assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row.class"));
+    }
+
+    #[test]
+    fn nonsense_is_not_named() {
+        check(&[0xff, b::MONITORENTER], None);
+        check(&[b::GETSTATIC, b::MONITORENTER], None);
+        assert!(ConstantPool::parse(9, vec![1, 0xff]).class(1).is_none());
+    }
+}

@@ -1,0 +1,300 @@
+//! The option string of the agent: `COMMAND[,key=value]...`, described in
+//! `docs/agent-protocol.md`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What the agent is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Command {
+    /// Begin a recording.
+    #[default]
+    Start,
+    /// End it and finish the file.
+    Stop,
+    /// Copy the last minutes to a file.
+    Dump,
+    /// Say what is in force.
+    Status,
+    /// Stop and take every hook out.
+    Detach,
+}
+
+impl Command {
+    /// The word in option strings and replies.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Command::Start => "start",
+            Command::Stop => "stop",
+            Command::Dump => "dump",
+            Command::Status => "status",
+            Command::Detach => "detach",
+        }
+    }
+}
+
+/// How stacks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// The agent's own walker, JVMTI where it does not check out.
+    #[default]
+    Auto,
+    /// JVMTI `GetStackTrace`.
+    Jvmti,
+}
+
+/// A mechanism that `disable=` can switch off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// The detour of the contended exit.
+    ExitDetour,
+    /// The detours of notify and of the re-acquisition after a wait.
+    ReenterDetour,
+    /// The agent's own stack walker.
+    Walker,
+    /// The probe-based fallback for the contended exit.
+    Usdt,
+    /// The import-table fallback for the contended exit.
+    Got,
+    /// Everything that reads the VM's structures.
+    VmStructs,
+}
+
+impl Mechanism {
+    const ALL: [(&'static str, Mechanism); 6] = [
+        ("exit-detour", Mechanism::ExitDetour),
+        ("reenter-detour", Mechanism::ReenterDetour),
+        ("walker", Mechanism::Walker),
+        ("usdt", Mechanism::Usdt),
+        ("got", Mechanism::Got),
+        ("vmstructs", Mechanism::VmStructs),
+    ];
+}
+
+/// Everything an option string can say.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Options {
+    /// What to do.
+    pub command: Command,
+    /// Where to write the reply.
+    pub reply: Option<PathBuf>,
+    /// Recording, with `%p` and `%t` still in it.
+    pub file: Option<String>,
+    /// Features, by their word; empty means the default set.
+    pub events: Vec<String>,
+    /// How stacks are taken.
+    pub engine: Engine,
+    /// Bound on the recording's size in bytes.
+    pub max_size: Option<u64>,
+    /// Bound on the recording's age in ns.
+    pub max_age_ns: Option<u64>,
+    /// Size at which a new chunk begins, in bytes.
+    pub chunk_size: Option<u64>,
+    /// Age at which a new chunk begins, in ns.
+    pub chunk_age_ns: Option<u64>,
+    /// Bound on event buffers in bytes.
+    pub memory: Option<u64>,
+    /// Record only threads whose name matches.
+    pub threads: Option<String>,
+    /// JVMTI alone.
+    pub safe: bool,
+    /// Degraded mechanisms fail the start.
+    pub strict: bool,
+    /// Leave out command lines and thread names.
+    pub redact: bool,
+    /// Mechanisms switched off.
+    pub disable: Vec<Mechanism>,
+}
+
+/// What is wrong with an option string.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionError {
+    /// The first word is no command.
+    UnknownCommand(String),
+    /// No such key.
+    UnknownKey(String),
+    /// The value does not fit the key.
+    BadValue {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        value: String,
+        /// What would fit.
+        expected: &'static str,
+    },
+    /// A `%` is not followed by two hexadecimal digits.
+    BadEscape(String),
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionError::UnknownCommand(word) => write!(
+                f,
+                "unknown agent command '{word}' (known: start, stop, dump, status, detach)"
+            ),
+            OptionError::UnknownKey(key) => write!(f, "unknown agent option '{key}'"),
+            OptionError::BadValue { key, value, expected } => {
+                write!(f, "agent option {key}={value} is not {expected}")
+            }
+            OptionError::BadEscape(text) => {
+                write!(f, "agent option '{text}' has a % that is not followed by two hex digits")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OptionError {}
+
+/// Features that can be asked for, by their word.
+pub const FEATURES: [&str; 1] = ["monitor"];
+
+impl Options {
+    /// Reads an option string.
+    pub fn parse(text: &str) -> Result<Options, OptionError> {
+        let mut options = Options::default();
+        let mut parts = text.split(',').filter(|part| !part.is_empty());
+        let Some(command) = parts.next() else {
+            return Ok(options);
+        };
+        options.command = match command {
+            "start" => Command::Start,
+            "stop" => Command::Stop,
+            "dump" => Command::Dump,
+            "status" => Command::Status,
+            "detach" => Command::Detach,
+            other => return Err(OptionError::UnknownCommand(other.to_owned())),
+        };
+        for part in parts {
+            let (key, value) = part.split_once('=').unwrap_or((part, "true"));
+            options.set(key, unescape(value)?)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, key: &str, value: String) -> Result<(), OptionError> {
+        match key {
+            "reply" => self.reply = Some(PathBuf::from(value)),
+            "file" => self.file = Some(value),
+            "events" => self.events = features(&value)?,
+            "engine" => self.engine = engine(value)?,
+            "max_size" => self.max_size = Some(number("max_size", value)?),
+            "max_age" => self.max_age_ns = Some(number("max_age", value)?),
+            "chunk_size" => self.chunk_size = Some(number("chunk_size", value)?),
+            "chunk_age" => self.chunk_age_ns = Some(number("chunk_age", value)?),
+            "memory" => self.memory = Some(number("memory", value)?),
+            "threads" => self.threads = Some(value),
+            "safe" => self.safe = flag("safe", value)?,
+            "strict" => self.strict = flag("strict", value)?,
+            "redact" => self.redact = flag("redact", value)?,
+            "disable" => self.disable = mechanisms(&value)?,
+            other => return Err(OptionError::UnknownKey(other.to_owned())),
+        }
+        Ok(())
+    }
+
+    /// True if the mechanism may be used.
+    pub fn allows(&self, mechanism: Mechanism) -> bool {
+        !self.safe && !self.disable.contains(&mechanism)
+    }
+}
+
+fn engine(value: String) -> Result<Engine, OptionError> {
+    match value.as_str() {
+        "auto" => Ok(Engine::Auto),
+        "jvmti" => Ok(Engine::Jvmti),
+        _ => Err(OptionError::BadValue { key: "engine", value, expected: "auto or jvmti" }),
+    }
+}
+
+fn features(value: &str) -> Result<Vec<String>, OptionError> {
+    let words = value.split('+').filter(|word| !word.is_empty());
+    words
+        .map(|word| match FEATURES.contains(&word) {
+            true => Ok(word.to_owned()),
+            false => Err(OptionError::BadValue {
+                key: "events",
+                value: word.to_owned(),
+                expected: "a feature of this agent (known: monitor)",
+            }),
+        })
+        .collect()
+}
+
+fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
+    let words = value.split('+').filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let found = Mechanism::ALL.iter().find(|(name, _)| *name == word);
+            found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
+                key: "disable",
+                value: word.to_owned(),
+                expected: "exit-detour, reenter-detour, walker, usdt, got or vmstructs",
+            })
+        })
+        .collect()
+}
+
+fn number(key: &'static str, value: String) -> Result<u64, OptionError> {
+    value.parse().map_err(|_| OptionError::BadValue { key, value, expected: "a whole number" })
+}
+
+fn flag(key: &'static str, value: String) -> Result<bool, OptionError> {
+    value.parse().map_err(|_| OptionError::BadValue { key, value, expected: "true or false" })
+}
+
+fn unescape(text: &str) -> Result<String, OptionError> {
+    let bad = || OptionError::BadEscape(text.to_owned());
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = tail;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = rest.get(..2).ok_or_else(bad)?;
+        let digits = std::str::from_utf8(digits).map_err(|_| bad())?;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| bad())?);
+        rest = rest.get(2..).unwrap_or_default();
+    }
+    String::from_utf8(bytes).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_string_starts_with_defaults() {
+        assert_eq!(Options::parse("").unwrap(), Options::default());
+    }
+
+    #[test]
+    fn values_are_unescaped() {
+        let options = Options::parse("start,file=/a%2Cb/%25p-%25t.jfr,safe,max_size=10").unwrap();
+        assert_eq!(options.file.as_deref(), Some("/a,b/%p-%t.jfr"));
+        assert!(options.safe);
+        assert_eq!(options.max_size, Some(10));
+        assert!(!options.allows(Mechanism::Walker));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_value() {
+        let sentence = |text: &str| Options::parse(text).unwrap_err().to_string();
+        assert_eq!(
+            sentence("halt"),
+            "unknown agent command 'halt' (known: start, stop, dump, status, detach)"
+        );
+        assert_eq!(sentence("start,colour=red"), "unknown agent option 'colour'");
+        assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
+        assert_eq!(
+            sentence("start,events=monitor+lunch"),
+            "agent option events=lunch is not a feature of this agent (known: monitor)"
+        );
+        assert_eq!(
+            sentence("start,file=50%"),
+            "agent option '50%' has a % that is not followed by two hex digits"
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! Events as application threads write them: a few machine words, copied into
+//! the thread's buffer, turned into [`Event`]s by the draining thread.
+//!
+//! Word 0 is the header: bits 0-15 are the buffer's (the record's length),
+//! bits 16-23 the kind, bits 24-31 flags, bits 32-47 a small argument.
+
+use headway_model::event::{
+    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
+    MonitorWait, MonitorWaited, StopTheWorld, ThreadPoint, WaitOutcome,
+};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+
+/// Words of the longest record.
+pub const MAX_WORDS: usize = 9;
+
+/// A record ready to be appended.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    words: [u64; MAX_WORDS],
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    Enter = 1,
+    Entered,
+    Exit,
+    Wait,
+    Notify,
+    Waited,
+    Reentered,
+    ThreadStart,
+    ThreadEnd,
+    StopTheWorld,
+}
+
+impl Kind {
+    const ALL: [Kind; 10] = [
+        Kind::Enter,
+        Kind::Entered,
+        Kind::Exit,
+        Kind::Wait,
+        Kind::Notify,
+        Kind::Waited,
+        Kind::Reentered,
+        Kind::ThreadStart,
+        Kind::ThreadEnd,
+        Kind::StopTheWorld,
+    ];
+
+    fn of(header: u64) -> Option<Kind> {
+        let number = (header >> 16) as u8;
+        Kind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+}
+
+const FLAG_WAIT: u64 = 1;
+const FLAG_APPROXIMATE: u64 = 2;
+const FLAG_TIMED_OUT: u64 = 1;
+const FLAG_INTERRUPTED: u64 = 2;
+const FLAG_BOUND: u64 = 1;
+
+impl Record {
+    /// The words to append.
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        self.words.get(..self.len).unwrap_or_default()
+    }
+
+    #[inline]
+    fn new<const N: usize>(kind: Kind, flags: u64, argument: u16, body: [u64; N]) -> Record {
+        let mut words = [0; MAX_WORDS];
+        words[0] = (N as u64 + 1) | (kind as u64) << 16 | flags << 24 | u64::from(argument) << 32;
+        for (place, word) in words.iter_mut().skip(1).zip(body) {
+            *place = word;
+        }
+        Record { words, len: N + 1 }
+    }
+
+    /// See [`Event::MonitorEnter`].
+    #[inline]
+    pub fn enter(e: &MonitorEnter) -> Record {
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.owner.0];
+        Record::new(Kind::Enter, 0, 0, body)
+    }
+
+    /// See [`Event::MonitorEntered`].
+    #[inline]
+    pub fn entered(e: &MonitorEntered) -> Record {
+        let body =
+            [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.previous_owner.0];
+        Record::new(Kind::Entered, 0, 0, body)
+    }
+
+    /// See [`Event::MonitorExit`].
+    #[inline]
+    pub fn exit(e: &MonitorExit) -> Record {
+        let wait = if e.cause == ExitCause::Wait { FLAG_WAIT } else { 0 };
+        let approximate = if e.holder_approximate { FLAG_APPROXIMATE } else { 0 };
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0];
+        Record::new(Kind::Exit, wait | approximate, e.holder_frame, body)
+    }
+
+    /// See [`Event::MonitorWait`].
+    #[inline]
+    pub fn wait(e: &MonitorWait) -> Record {
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.timeout.0];
+        Record::new(Kind::Wait, 0, 0, body)
+    }
+
+    /// See [`Event::MonitorNotify`].
+    #[inline]
+    pub fn notify(e: &MonitorNotify) -> Record {
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.waiter.0];
+        Record::new(Kind::Notify, 0, 0, body)
+    }
+
+    /// See [`Event::MonitorWaited`].
+    #[inline]
+    pub fn waited(e: &MonitorWaited) -> Record {
+        let flags = match e.outcome {
+            WaitOutcome::Notified => 0,
+            WaitOutcome::TimedOut => FLAG_TIMED_OUT,
+            WaitOutcome::Interrupted => FLAG_INTERRUPTED,
+        };
+        let body = [
+            e.time.0,
+            e.thread.0,
+            e.lock.0,
+            e.seq.0,
+            e.chain.0,
+            e.start.0,
+            e.timeout.0,
+            e.notifier.0,
+        ];
+        Record::new(Kind::Waited, flags, 0, body)
+    }
+
+    /// See [`Event::MonitorReentered`].
+    #[inline]
+    pub fn reentered(e: &MonitorReentered) -> Record {
+        let flags = if e.bound { FLAG_BOUND } else { 0 };
+        let body =
+            [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.start_seq.0];
+        Record::new(Kind::Reentered, flags, 0, body)
+    }
+
+    /// See [`Event::ThreadStart`].
+    pub fn thread_start(e: &ThreadPoint) -> Record {
+        Record::new(Kind::ThreadStart, 0, 0, [e.time.0, e.thread.0])
+    }
+
+    /// See [`Event::ThreadEnd`].
+    pub fn thread_end(e: &ThreadPoint) -> Record {
+        Record::new(Kind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
+    }
+
+    /// See [`Event::StopTheWorld`].
+    pub fn stop_the_world(e: &StopTheWorld) -> Record {
+        Record::new(Kind::StopTheWorld, 0, 0, [e.start.0, e.duration.0])
+    }
+}
+
+/// The event that a record stands for; `None` if the words are no record.
+pub fn decode(words: &[u64]) -> Option<Event> {
+    let header = *words.first()?;
+    let word = |index: usize| words.get(index).copied();
+    let flags = (header >> 24) & 0xFF;
+    let kind = Kind::of(header)?;
+    let time = TimeNs(word(1)?);
+    if kind == Kind::StopTheWorld {
+        return Some(Event::StopTheWorld(StopTheWorld {
+            start: time,
+            duration: DurationNs(word(2)?),
+        }));
+    }
+    let thread = ThreadId(word(2)?);
+    if kind == Kind::ThreadStart {
+        return Some(Event::ThreadStart(ThreadPoint { time, thread }));
+    }
+    if kind == Kind::ThreadEnd {
+        return Some(Event::ThreadEnd(ThreadPoint { time, thread }));
+    }
+    let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
+    if kind == Kind::Notify {
+        let waiter = ThreadId(word(5)?);
+        return Some(Event::MonitorNotify(MonitorNotify { time, thread, waiter, lock, seq }));
+    }
+    let chain = ChainId(word(5)?);
+    Some(match kind {
+        Kind::Enter => {
+            let owner = ThreadId(word(6)?);
+            Event::MonitorEnter(MonitorEnter { time, thread, lock, seq, chain, owner })
+        }
+        Kind::Entered => Event::MonitorEntered(MonitorEntered {
+            time,
+            start: TimeNs(word(6)?),
+            thread,
+            lock,
+            seq,
+            chain,
+            previous_owner: ThreadId(word(7)?),
+        }),
+        Kind::Exit => Event::MonitorExit(MonitorExit {
+            time,
+            thread,
+            lock,
+            seq,
+            chain,
+            holder_frame: (header >> 32) as u16,
+            holder_approximate: flags & FLAG_APPROXIMATE != 0,
+            cause: if flags & FLAG_WAIT != 0 { ExitCause::Wait } else { ExitCause::Exit },
+        }),
+        Kind::Wait => {
+            let timeout = DurationNs(word(6)?);
+            Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout })
+        }
+        Kind::Waited => Event::MonitorWaited(MonitorWaited {
+            time,
+            start: TimeNs(word(6)?),
+            thread,
+            lock,
+            seq,
+            chain,
+            timeout: DurationNs(word(7)?),
+            outcome: match flags {
+                FLAG_TIMED_OUT => WaitOutcome::TimedOut,
+                FLAG_INTERRUPTED => WaitOutcome::Interrupted,
+                _ => WaitOutcome::Notified,
+            },
+            notifier: ThreadId(word(8)?),
+        }),
+        Kind::Reentered => Event::MonitorReentered(MonitorReentered {
+            time,
+            start: TimeNs(word(6)?),
+            thread,
+            lock,
+            start_seq: Seq(word(7)?),
+            seq,
+            chain,
+            bound: flags & FLAG_BOUND != 0,
+        }),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(record: Record, event: Event) {
+        assert_eq!(decode(record.words()), Some(event));
+        for cut in 0..record.words().len() {
+            assert_eq!(decode(&record.words()[..cut]), None, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn every_event_survives_its_words() {
+        let (time, start) = (TimeNs(1 << 50), TimeNs(99));
+        let (thread, lock, chain) = (ThreadId(7), LockId(8), ChainId(9));
+        let (seq, start_seq) = (Seq(3), Seq(2));
+        let (owner, waiter, notifier) = (ThreadId(70), ThreadId(71), ThreadId(72));
+        let timeout = DurationNs(5);
+
+        let e = MonitorEnter { time, thread, lock, seq, chain, owner };
+        check(Record::enter(&e), Event::MonitorEnter(e));
+        let e = MonitorEntered { time, start, thread, lock, seq, chain, previous_owner: owner };
+        check(Record::entered(&e), Event::MonitorEntered(e));
+        for (cause, holder_approximate) in [(ExitCause::Exit, true), (ExitCause::Wait, false)] {
+            let holder_frame = 513;
+            let e =
+                MonitorExit { time, thread, lock, seq, chain, holder_frame, holder_approximate, cause };
+            check(Record::exit(&e), Event::MonitorExit(e));
+        }
+        let e = MonitorWait { time, thread, lock, seq, chain, timeout };
+        check(Record::wait(&e), Event::MonitorWait(e));
+        let e = MonitorNotify { time, thread, waiter, lock, seq };
+        check(Record::notify(&e), Event::MonitorNotify(e));
+        for outcome in [WaitOutcome::Notified, WaitOutcome::TimedOut, WaitOutcome::Interrupted] {
+            let e =
+                MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
+            check(Record::waited(&e), Event::MonitorWaited(e));
+        }
+        for bound in [true, false] {
+            let e = MonitorReentered { time, start, thread, lock, start_seq, seq, chain, bound };
+            check(Record::reentered(&e), Event::MonitorReentered(e));
+        }
+        let e = ThreadPoint { time, thread };
+        check(Record::thread_start(&e), Event::ThreadStart(e));
+        check(Record::thread_end(&e), Event::ThreadEnd(e));
+        let e = StopTheWorld { start, duration: timeout };
+        check(Record::stop_the_world(&e), Event::StopTheWorld(e));
+    }
+}

@@ -1,0 +1,312 @@
+//! A recording under way: beginning it, ending it, and the commands.
+
+use crate::agent::Agent;
+use crate::drain::{self, Drain, DrainHandle, Recorded};
+use crate::jni::Jni;
+use crate::jvmti::table::EventKind;
+use crate::options::{Command, Options};
+use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
+use crate::{clock, lifecycle, process, thread_events};
+use headway_model::event::{Degraded, RecordingInfo};
+use headway_model::{DurationNs, Event, Loss, TimeNs};
+use regex::Regex;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The recording under way.
+pub struct Session {
+    drain: DrainHandle,
+    path: PathBuf,
+    started: TimeNs,
+    attach_pause: DurationNs,
+    mechanisms: Vec<MechanismState>,
+}
+
+/// Why a recording could not begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// One is under way.
+    AlreadyRecording(PathBuf),
+    /// The recording's file could not be created.
+    Output(String),
+    /// The VM is not one that the agent knows.
+    Unsuitable(String),
+    /// The thread filter is no regular expression.
+    BadFilter(String),
+    /// `strict` was asked for, and something is degraded.
+    Degraded(Vec<String>),
+    /// A JVMTI call that must succeed failed.
+    Jvmti(crate::jvmti::JvmtiError),
+    /// The draining thread could not be started.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::AlreadyRecording(path) => {
+                write!(f, "already recording to {}; stop that recording first", path.display())
+            }
+            StartError::Output(reason) => write!(f, "cannot create the recording: {reason}"),
+            StartError::Unsuitable(reason) => f.write_str(reason),
+            StartError::BadFilter(reason) => {
+                write!(f, "the thread filter is no regular expression: {reason}")
+            }
+            StartError::Degraded(reasons) => {
+                write!(f, "not everything is available and --strict was asked for: {}", reasons.join("; "))
+            }
+            StartError::Jvmti(error) => write!(f, "{error}"),
+            StartError::Thread(error) => write!(f, "cannot start the draining thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl StartError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            StartError::Unsuitable(_) => 3,
+            StartError::BadFilter(_) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Events that a recording listens to.
+const EVENTS: [EventKind; 7] = [
+    EventKind::MonitorContendedEnter,
+    EventKind::MonitorContendedEntered,
+    EventKind::MonitorWait,
+    EventKind::MonitorWaited,
+    EventKind::GarbageCollectionStart,
+    EventKind::GarbageCollectionFinish,
+    EventKind::ObjectFree,
+];
+
+/// How long the end of a recording waits for threads inside an event.
+const QUIESCE: Duration = Duration::from_secs(2);
+
+fn current(agent: &Agent) -> MutexGuard<'_, Option<Session>> {
+    agent.session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Begins a recording.
+pub fn start(
+    agent: &'static Agent,
+    jni: Jni,
+    options: &Options,
+    begun: Instant,
+) -> Result<(), StartError> {
+    let mut session = current(agent);
+    if let Some(session) = session.as_ref() {
+        return Err(StartError::AlreadyRecording(session.path.clone()));
+    }
+    let filter = options.threads.as_deref().map(Regex::new).transpose();
+    let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;
+    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
+    let path = PathBuf::from(process::expand_file_name(pattern));
+
+    agent.set_filters(options.redact, filter);
+    let mechanisms = prepare(agent, options)?;
+    let info = recording_info(agent, options);
+    let started = info.start;
+    let drain = Drain::create(agent, path.clone(), options, info, degraded_events(&mechanisms))
+        .map_err(StartError::Output);
+    let drain = drain.inspect_err(|_| unprepare(agent))?;
+
+    reset(agent);
+    thread_events::define_all(agent, jni);
+    let drain = drain::spawn(drain).map_err(StartError::Thread);
+    let drain = drain.inspect_err(|_| unprepare(agent))?;
+    agent.set_recording(true);
+    *session = Some(Session {
+        drain,
+        path,
+        started,
+        attach_pause: DurationNs(begun.elapsed().as_nanos() as u64),
+        mechanisms,
+    });
+    Ok(())
+}
+
+/// Puts the mechanisms in force; with `strict`, degraded ones are an error.
+fn prepare(agent: &'static Agent, options: &Options) -> Result<Vec<MechanismState>, StartError> {
+    let mut mechanisms = agent.chains.choose(agent, options);
+    mechanisms.extend(agent.hooks.install(agent, options));
+    let degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
+    if options.strict && !degraded.is_empty() {
+        unprepare(agent);
+        return Err(StartError::Degraded(degraded));
+    }
+    for event in EVENTS.into_iter().chain([EventKind::ThreadStart, EventKind::ThreadEnd]) {
+        if let Err(error) = agent.jvmti.enable_event(event, true) {
+            unprepare(agent);
+            return Err(StartError::Jvmti(error));
+        }
+    }
+    Ok(mechanisms)
+}
+
+fn unprepare(agent: &'static Agent) {
+    for event in EVENTS {
+        // Nothing can be done about a VM that refuses to switch an event off;
+        // its callbacks see that no recording is under way.
+        let _ = agent.jvmti.enable_event(event, false);
+    }
+    agent.hooks.remove();
+}
+
+/// Forgets what an earlier recording left.
+fn reset(agent: &Agent) {
+    agent.losses.reset();
+    agent.virtuals.clear();
+    for slot in agent.threads.iter() {
+        slot.enter.end();
+        slot.wait.end();
+        slot.reenter.end();
+    }
+}
+
+fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
+    let property = |name| agent.jvmti.system_property(name).unwrap_or_default();
+    let visible = |text: String| if options.redact { String::new() } else { text };
+    let events = match options.events.is_empty() {
+        true => "monitor".to_owned(),
+        false => options.events.join(","),
+    };
+    let settings = vec![
+        ("events".to_owned(), events),
+        ("safe".to_owned(), options.safe.to_string()),
+        ("redact".to_owned(), options.redact.to_string()),
+    ];
+    RecordingInfo {
+        start: clock::now(),
+        epoch_offset_ns: clock::epoch_offset_ns(),
+        producer: format!("headway {}", env!("CARGO_PKG_VERSION")),
+        jvm_name: property(c"java.vm.name"),
+        jvm_version: property(c"java.vm.version"),
+        java_arguments: visible(property(c"sun.java.command")),
+        jvm_arguments: visible(process::jvm_arguments()),
+        pid: std::process::id(),
+        jvm_start: TimeNs(process::started_ns().unwrap_or(0)),
+        settings,
+    }
+}
+
+fn degraded(mechanisms: &[MechanismState]) -> Vec<DegradedMechanism> {
+    let degraded = mechanisms.iter().filter(|m| m.state == State::Degraded);
+    degraded
+        .map(|m| DegradedMechanism { mechanism: m.name.clone(), reason: m.detail.clone() })
+        .collect()
+}
+
+fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
+    let degraded = degraded(mechanisms).into_iter();
+    degraded
+        .map(|d| {
+            Event::Degraded(Degraded {
+                mechanism: Arc::from(d.mechanism),
+                reason: Arc::from(d.reason),
+            })
+        })
+        .collect()
+}
+
+/// Ends the recording, if one is under way, and finishes its file.
+pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
+    let mut session = current(agent).take()?;
+    agent.set_recording(false);
+    unprepare(agent);
+    if !agent.threads.quiesce(QUIESCE) {
+        // Whoever is still inside an event appends to a buffer that is
+        // collected one last time; what comes later is dropped.
+        agent.losses.add(Loss::BufferFull, 1);
+    }
+    let recorded = session.drain.finish();
+    Some((session, recorded))
+}
+
+/// Carries out a command on a running VM.
+pub fn command(agent: &'static Agent, jni: Jni, options: &Options, begun: Instant) -> Reply {
+    let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
+    match options.command {
+        Command::Start => {
+            if let Err(error) = start(agent, jni, options, begun) {
+                reply.exit_code = error.exit_code();
+                reply.error = Some(error.to_string());
+            } else {
+                describe(agent, &mut reply);
+            }
+        }
+        Command::Stop => finish(agent, &mut reply),
+        Command::Status => describe(agent, &mut reply),
+        Command::Dump => dump(agent, options, &mut reply),
+        Command::Detach => {
+            if current(agent).is_some() {
+                finish(agent, &mut reply);
+            }
+            for event in [EventKind::ThreadStart, EventKind::ThreadEnd] {
+                // See `unprepare`.
+                let _ = agent.jvmti.enable_event(event, false);
+            }
+        }
+    }
+    reply
+}
+
+fn finish(agent: &'static Agent, reply: &mut Reply) {
+    let Some((session, recorded)) = stop(agent) else {
+        return not_recording(reply);
+    };
+    fill(agent, reply, &session, &recorded);
+    if let Some(error) = recorded.error {
+        reply.error = Some(error);
+        reply.exit_code = 1;
+    }
+}
+
+fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
+    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
+    let path = PathBuf::from(process::expand_file_name(pattern));
+    let session = current(agent);
+    let Some(session) = session.as_ref() else { return not_recording(reply) };
+    let dumped = session.drain.dump(path.clone());
+    fill(agent, reply, session, &session.drain.recorded());
+    match dumped {
+        Ok(()) => reply.recording = Some(path.display().to_string()),
+        Err(error) => {
+            reply.error = Some(error);
+            reply.exit_code = 1;
+        }
+    }
+}
+
+fn not_recording(reply: &mut Reply) {
+    reply.error = Some("no recording is under way; start one first".to_owned());
+    reply.exit_code = 1;
+}
+
+fn describe(agent: &'static Agent, reply: &mut Reply) {
+    let session = current(agent);
+    match session.as_ref() {
+        Some(session) => fill(agent, reply, session, &session.drain.recorded()),
+        None => reply.will_change = agent.hooks.will_change(),
+    }
+}
+
+fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {
+    reply.recording = Some(session.path.display().to_string());
+    reply.recording_bytes = Some(recorded.bytes);
+    reply.duration_ns = Some(clock::now().since(session.started).0);
+    reply.events = recorded.events.clone();
+    reply.losses = drain::losses(agent).map(|(loss, n)| (loss.name().to_owned(), n)).collect();
+    reply.mechanisms = session.mechanisms.clone();
+    reply.degraded = degraded(&session.mechanisms);
+    reply.will_change = agent.hooks.will_change();
+    reply.attach_pause_ns = Some(session.attach_pause.0);
+    reply.own_cpu_ns = Some(recorded.own_cpu.0);
+    reply.memory_bytes = Some(recorded.memory_bytes);
+}

@@ -1,0 +1,108 @@
+//! Threads: who is there, who comes, who goes, and what they are called.
+
+use crate::agent::Agent;
+use crate::clock;
+use crate::jni::Jni;
+use crate::raw::Record;
+use crate::threads::{self, InEvent, Slot};
+use headway_model::event::{ThreadDef, ThreadPoint};
+use headway_model::{Loss, ThreadId};
+use jni_sys::jobject;
+use std::sync::atomic::Ordering;
+
+/// JVMTI `ThreadStart`, on the new thread.
+pub fn on_start(agent: &'static Agent, jni: Jni, thread: jobject) {
+    let Some(slot) = enter(agent, jni, thread, current_os_id()) else { return };
+    if !agent.is_recording() {
+        return;
+    }
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
+    agent.append(slot, &Record::thread_start(&point));
+}
+
+/// JVMTI `ThreadEnd`, on the ending thread.
+pub fn on_end(agent: &'static Agent, jni: Jni, thread: jobject) {
+    let vm_thread = agent.java.vm_thread(jni, thread);
+    let Some(slot) = agent.threads.find(vm_thread) else { return };
+    if agent.is_recording() {
+        let _event = InEvent::begin(slot, agent.threads.epoch());
+        let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
+        agent.append(slot, &Record::thread_end(&point));
+    }
+    agent.release(slot);
+    agent.threads.leave(vm_thread);
+}
+
+/// Enters and defines every platform thread: a recording begins.
+pub fn define_all(agent: &'static Agent, jni: Jni) {
+    for thread in agent.jvmti.all_threads().unwrap_or_default() {
+        let vm_thread = agent.java.vm_thread(jni, thread);
+        match agent.threads.find(vm_thread) {
+            Some(slot) => define(agent, jni, slot, thread, agent.hotspot.os_id(vm_thread)),
+            None => drop(enter(agent, jni, thread, agent.hotspot.os_id(vm_thread))),
+        }
+        jni.forget(thread);
+    }
+}
+
+/// Gives a platform thread a slot and defines it. `None` if it is not alive
+/// or the table is full.
+pub fn enter(agent: &'static Agent, jni: Jni, thread: jobject, os_id: u32) -> Option<&'static Slot> {
+    let vm_thread = agent.java.vm_thread(jni, thread);
+    if vm_thread == 0 {
+        return None;
+    }
+    if let Some(slot) = agent.threads.find(vm_thread) {
+        return Some(slot);
+    }
+    let id = agent.java.thread_id(jni, thread);
+    let Some(slot) = agent.threads.enter(vm_thread, id) else {
+        agent.losses.add(Loss::ThreadTableFull, 1);
+        return None;
+    };
+    define(agent, jni, slot, thread, os_id);
+    Some(slot)
+}
+
+/// Defines a platform thread for the recording.
+pub fn define(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject, os_id: u32) {
+    let (name, group) = names(agent, jni, thread);
+    let is_carrier = agent.java.is_carrier(&agent.jvmti, jni, thread);
+    slot.is_carrier.store(is_carrier, Ordering::Relaxed);
+    slot.is_filtered.store(!agent.wants_thread(&name), Ordering::Relaxed);
+    let mut definition = threads::definition(slot.thread(), os_id, name, group);
+    definition.is_service |= is_carrier;
+    agent.define_thread(definition);
+}
+
+/// Defines a virtual thread the first time its carrier sees it.
+pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: jobject) {
+    let (name, group) = names(agent, jni, thread);
+    let name = if name.is_empty() { format!("virtual-{}", id.0) } else { name };
+    agent.define_thread(ThreadDef {
+        id,
+        os_id: 0,
+        name: name.into(),
+        group: group.into(),
+        is_virtual: true,
+        is_service: false,
+    });
+}
+
+fn names(agent: &Agent, jni: Jni, thread: jobject) -> (String, String) {
+    let Ok((name, group)) = agent.jvmti.thread_names(thread) else {
+        return Default::default();
+    };
+    let Some(group) = group else { return (name, String::new()) };
+    let group_name = agent.jvmti.thread_group_name(group).unwrap_or_default();
+    jni.forget(group);
+    (name, group_name)
+}
+
+/// Kernel id of the current thread.
+pub fn current_os_id() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    let id = unsafe { libc::syscall(libc::SYS_gettid) };
+    u32::try_from(id).unwrap_or(0)
+}

@@ -1,0 +1,354 @@
+//! The table of tracked threads: one slot per VM thread, found by the address
+//! of the VM's thread object.
+//!
+//! # Protocol
+//! Looking up is lock-free and bounded (at most [`PROBES`] slots are read).
+//! Entering and leaving are rare and take a lock, under which nothing of the
+//! VM is called. A slot's key is published last (release) and read first
+//! (acquire), so that who finds a key finds what belongs to it. Slots are
+//! never freed; a slot whose thread ended is used again by another thread.
+//! State lives here and not in native thread-local storage, because a virtual
+//! thread's carrier changes under it and because the first touch of a
+//! thread-local in a loaded library allocates.
+
+use crate::clock;
+use headway_model::event::ThreadDef;
+use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
+use headway_signal::ThreadBuffer;
+use std::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Most threads tracked at once.
+pub const CAPACITY: usize = 8_192;
+/// Most slots read to find a key.
+const PROBES: usize = 64;
+
+const EMPTY: u64 = 0;
+const TOMBSTONE: u64 = 1;
+
+/// What the agent keeps about a VM thread. All fields can be read by other
+/// threads; unless said otherwise only the thread itself writes them.
+#[derive(Default)]
+pub struct Slot {
+    vm_thread: AtomicU64,
+    thread: AtomicU64,
+    /// True if virtual threads run on it.
+    pub is_carrier: AtomicBool,
+    /// True if a thread filter leaves it out.
+    pub is_filtered: AtomicBool,
+    /// Where its events go.
+    pub buffer: ThreadBuffer,
+    busy_since: AtomicU64,
+    /// The contended enter in progress.
+    pub enter: Pending,
+    /// The `Object.wait` in progress.
+    pub wait: Pending,
+    /// The re-acquisition after a wait, begun by whoever notified it.
+    pub reenter: Pending,
+    /// Who notified it, written by the notifier.
+    pub notifier: AtomicU64,
+    /// Scratch memory of the stack walk.
+    pub scratch: crate::chain::ScratchCell,
+}
+
+/// Something that began and has not ended: where and when.
+#[derive(Default)]
+pub struct Pending {
+    start: AtomicU64,
+    lock: AtomicU64,
+    chain: AtomicU64,
+    seq: AtomicU64,
+    pin: AtomicU64,
+    argument: AtomicU64,
+}
+
+/// The values of a [`Pending`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// When it began.
+    pub start: TimeNs,
+    /// The lock.
+    pub lock: LockId,
+    /// The call chain.
+    pub chain: ChainId,
+    /// Number of the begin in the lock's order.
+    pub seq: Seq,
+    /// Pin on the monitor's address, 0 if there is none.
+    pub pin: u64,
+    /// Timeout in ns for a wait.
+    pub argument: u64,
+}
+
+impl Pending {
+    /// Remembers the begin.
+    #[inline]
+    pub fn begin(&self, begun: Begun) {
+        self.lock.store(begun.lock.0, Ordering::Relaxed);
+        self.chain.store(begun.chain.0, Ordering::Relaxed);
+        self.seq.store(begun.seq.0, Ordering::Relaxed);
+        self.pin.store(begun.pin, Ordering::Relaxed);
+        self.argument.store(begun.argument, Ordering::Relaxed);
+        self.start.store(begun.start.0, Ordering::Release);
+    }
+
+    /// What began, without ending it.
+    #[inline]
+    pub fn peek(&self) -> Option<Begun> {
+        let start = self.start.load(Ordering::Acquire);
+        (start != 0).then(|| Begun {
+            start: TimeNs(start),
+            lock: LockId(self.lock.load(Ordering::Relaxed)),
+            chain: ChainId(self.chain.load(Ordering::Relaxed)),
+            seq: Seq(self.seq.load(Ordering::Relaxed)),
+            pin: self.pin.load(Ordering::Relaxed),
+            argument: self.argument.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Ends it.
+    #[inline]
+    pub fn end(&self) -> Option<Begun> {
+        let begun = self.peek();
+        self.start.store(0, Ordering::Release);
+        begun
+    }
+}
+
+impl Slot {
+    /// Address of the VM's thread object.
+    #[inline]
+    pub fn vm_thread(&self) -> u64 {
+        self.vm_thread.load(Ordering::Relaxed)
+    }
+
+    /// The platform thread's id.
+    #[inline]
+    pub fn thread(&self) -> ThreadId {
+        ThreadId(self.thread.load(Ordering::Relaxed))
+    }
+
+    fn reset(&self, vm_thread: u64, thread: ThreadId) {
+        self.vm_thread.store(vm_thread, Ordering::Relaxed);
+        self.thread.store(thread.0, Ordering::Relaxed);
+        self.is_carrier.store(false, Ordering::Relaxed);
+        self.is_filtered.store(false, Ordering::Relaxed);
+        self.busy_since.store(0, Ordering::Relaxed);
+        self.notifier.store(0, Ordering::Relaxed);
+        self.enter.end();
+        self.wait.end();
+        self.reenter.end();
+    }
+}
+
+/// Marks a slot as being inside an event, from before the event's time is
+/// taken until it is in the buffer, so that the collector can say up to which
+/// time everything has been collected.
+pub struct InEvent<'a>(&'a Slot);
+
+impl<'a> InEvent<'a> {
+    /// Begins. `epoch` is the collector's last published time: a lower bound
+    /// of any time taken after this call. The fence orders the mark before
+    /// the clock, as the collector publishes the epoch before it reads marks.
+    #[inline]
+    pub fn begin(slot: &'a Slot, epoch: &AtomicU64) -> InEvent<'a> {
+        slot.busy_since.store(epoch.load(Ordering::Relaxed).max(1), Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        InEvent(slot)
+    }
+}
+
+impl Drop for InEvent<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.busy_since.store(0, Ordering::Release);
+    }
+}
+
+/// The table.
+pub struct Threads {
+    /// Address of the VM's thread object of each slot, apart from the slots so
+    /// that going through all of them touches little memory.
+    keys: Box<[AtomicU64]>,
+    slots: Box<[Slot]>,
+    /// Threads turned away because the table was full.
+    pub refused: AtomicU64,
+    epoch: AtomicU64,
+    entering: Mutex<()>,
+}
+
+fn filled<T>(make: impl FnMut() -> T) -> Box<[T]> {
+    let mut all = Vec::with_capacity(CAPACITY);
+    all.resize_with(CAPACITY, make);
+    all.into_boxed_slice()
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Threads {
+            keys: filled(AtomicU64::default),
+            slots: filled(Slot::default),
+            refused: AtomicU64::new(0),
+            epoch: AtomicU64::new(1),
+            entering: Mutex::new(()),
+        }
+    }
+}
+
+impl Threads {
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.entering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The collector's last published time, for [`InEvent::begin`].
+    #[inline]
+    pub fn epoch(&self) -> &AtomicU64 {
+        &self.epoch
+    }
+
+    fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &Slot)> {
+        // Thread objects are aligned to 64 bytes and more; mix the rest.
+        let hash = (key >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        (0..PROBES).filter_map(move |i| {
+            let index = (hash as usize + i) % CAPACITY;
+            self.keys.get(index).zip(self.slots.get(index))
+        })
+    }
+
+    /// The slot of a VM thread.
+    #[inline]
+    pub fn find(&self, vm_thread: u64) -> Option<&Slot> {
+        for (key, slot) in self.probe(vm_thread) {
+            match key.load(Ordering::Acquire) {
+                key if key == vm_thread => return Some(slot),
+                EMPTY => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The slot of a VM thread, entered now if it has none. `None`, counted,
+    /// if the table is full.
+    pub fn enter(&self, vm_thread: u64, thread: ThreadId) -> Option<&Slot> {
+        let _entering = self.lock();
+        if let Some(slot) = self.find(vm_thread) {
+            return Some(slot);
+        }
+        let free = self
+            .probe(vm_thread)
+            .find(|(key, _)| matches!(key.load(Ordering::Relaxed), EMPTY | TOMBSTONE));
+        let Some((key, slot)) = free else {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        slot.reset(vm_thread, thread);
+        key.store(vm_thread, Ordering::Release);
+        Some(slot)
+    }
+
+    /// Takes a VM thread out.
+    pub fn leave(&self, vm_thread: u64) {
+        let _entering = self.lock();
+        let place = self.probe(vm_thread).find(|(key, _)| key.load(Ordering::Relaxed) == vm_thread);
+        if let Some((key, _)) = place {
+            key.store(TOMBSTONE, Ordering::Release);
+        }
+    }
+
+    /// All slots in use.
+    pub fn iter(&self) -> impl Iterator<Item = &Slot> {
+        let used = |(key, _): &(&AtomicU64, &Slot)| key.load(Ordering::Acquire) > TOMBSTONE;
+        self.keys.iter().zip(&self.slots).filter(used).map(|(_, slot)| slot)
+    }
+
+    /// Publishes the time and says up to when every event that has happened is
+    /// already in its buffer. Called by the collector only.
+    pub fn settle(&self) -> TimeNs {
+        let now = clock::now();
+        self.epoch.store(now.0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let busy = self.iter().map(|slot| slot.busy_since.load(Ordering::Acquire));
+        TimeNs(busy.filter(|since| *since != 0).fold(now.0, u64::min))
+    }
+
+    /// Waits until no thread is inside an event, `patience` at most.
+    pub fn quiesce(&self, patience: std::time::Duration) -> bool {
+        let deadline = std::time::Instant::now() + patience;
+        loop {
+            fence(Ordering::SeqCst);
+            if self.iter().all(|slot| slot.busy_since.load(Ordering::Acquire) == 0) {
+                return true;
+            }
+            if std::time::Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+/// True for threads of the JVM, the JDK or the agent itself, which metrics
+/// about the application leave out.
+pub fn is_service(name: &str, group: &str, is_carrier: bool) -> bool {
+    is_carrier
+        || group == "InnocuousThreadGroup"
+        || (group == "system" && !matches!(name, "main"))
+        || matches!(name, "DestroyJavaVM" | "Common-Cleaner" | "Attach Listener")
+        || name.starts_with("VirtualThread-unparker")
+        || name.starts_with("JFR ")
+        || name.starts_with("headway-")
+}
+
+/// A definition with the parts that platform threads always have.
+pub fn definition(id: ThreadId, os_id: u32, name: String, group: String) -> ThreadDef {
+    let is_service = is_service(&name, &group, false);
+    ThreadDef {
+        id,
+        os_id,
+        name: name.into(),
+        group: group.into(),
+        is_virtual: false,
+        is_service,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_come_and_go_without_filling_the_table() {
+        let threads = Threads::default();
+        for round in 0..CAPACITY as u64 * 3 {
+            let key = 0x7f00_0000_0000 + round * 0x800;
+            assert!(threads.enter(key, ThreadId(round + 1)).is_some(), "round {round}");
+            assert_eq!(threads.find(key).unwrap().thread(), ThreadId(round + 1));
+            threads.leave(key);
+            assert!(threads.find(key).is_none());
+        }
+        assert_eq!(threads.iter().count(), 0);
+    }
+
+    #[test]
+    fn too_many_threads_are_refused_and_counted() {
+        let threads = Threads::default();
+        let entered = (1..=CAPACITY as u64 + 10)
+            .filter(|i| threads.enter(i * 0x1000, ThreadId(*i)).is_some())
+            .count() as u64;
+        assert_eq!(entered + threads.refused.load(Ordering::Relaxed), CAPACITY as u64 + 10);
+        assert!(entered > CAPACITY as u64 * 3 / 4);
+    }
+
+    #[test]
+    fn the_watermark_stops_at_an_event_in_progress() {
+        let threads = Threads::default();
+        let slot = threads.enter(0x1000, ThreadId(1)).unwrap();
+        let before = threads.settle();
+        let event = InEvent::begin(slot, threads.epoch());
+        let time = clock::now();
+        assert!(threads.settle() <= time);
+        assert!(threads.settle() >= before);
+        drop(event);
+        assert!(threads.settle() > time);
+    }
+}

@@ -1,0 +1,193 @@
+//! What the agent reads from the VM's own structures, as far as they check
+//! out. Everything in here has a fallback: `None`, 0 or `NONE` means that the
+//! VM's structures are not known and somebody else must say.
+
+use crate::threads::{Slot, Threads};
+use headway_hook::sys::linux::Linux;
+use headway_hook::Image;
+use headway_hotspot::{symbols, thread, AddressRange, DecodeOptions, Layout, LiveMemory, Memory};
+use headway_model::ThreadId;
+use std::sync::atomic::Ordering;
+
+/// The VM's library.
+pub const LIBJVM: &str = "libjvm.so";
+/// Largest stack that is believed.
+const MAX_STACK_BYTES: u64 = 1 << 32;
+
+/// See the module.
+pub struct HotSpot {
+    known: Result<Known, String>,
+}
+
+/// The VM's structures and the memory they are read from.
+pub struct Known {
+    /// Offsets and addresses.
+    pub layout: Layout,
+    /// This process's memory, guarded.
+    pub memory: LiveMemory,
+}
+
+impl HotSpot {
+    /// Examines the VM. What does not check out is said by [`Self::failure`].
+    pub fn examine() -> HotSpot {
+        HotSpot { known: Known::load() }
+    }
+
+    /// Nothing is known, for this reason.
+    pub fn unknown(reason: &str) -> HotSpot {
+        HotSpot { known: Err(reason.to_owned()) }
+    }
+
+    /// The VM's structures, if they check out.
+    #[inline]
+    pub fn known(&self) -> Option<&Known> {
+        self.known.as_ref().ok()
+    }
+
+    /// Why they do not.
+    pub fn failure(&self) -> Option<&str> {
+        self.known.as_ref().err().map(String::as_str)
+    }
+
+    /// The monitor that a thread is about to block on; 0 if not known.
+    #[inline]
+    pub fn pending_monitor(&self, vm_thread: u64) -> u64 {
+        let Some(known) = self.known() else { return 0 };
+        thread::pending_monitor(&known.layout, &known.memory, vm_thread).unwrap_or(0)
+    }
+
+    /// The monitor that a thread waits on; 0 if none or not known.
+    #[inline]
+    pub fn waiting_monitor(&self, vm_thread: u64) -> u64 {
+        let Some(known) = self.known() else { return 0 };
+        thread::waiting_monitor(&known.layout, &known.memory, vm_thread).unwrap_or(0)
+    }
+
+    /// The Java thread that owns a monitor; `NONE` if nobody or not readable.
+    #[inline]
+    pub fn owner_of(&self, monitor: u64, threads: &Threads) -> ThreadId {
+        let Some(known) = self.known().filter(|_| monitor != 0) else { return ThreadId::NONE };
+        let layout = &known.layout.monitor;
+        let owner = known.memory.read_u64(monitor + layout.owner).unwrap_or(0);
+        if owner <= layout.last_special_owner {
+            return ThreadId::NONE;
+        }
+        if layout.owner_is_thread_id {
+            return ThreadId(owner);
+        }
+        match threads.find(owner) {
+            Some(slot) => self.mounted_on(slot),
+            None => self.owner_by_stack(owner, threads),
+        }
+    }
+
+    /// The Java thread that runs on a VM thread: a carrier's virtual thread.
+    fn mounted_on(&self, slot: &Slot) -> ThreadId {
+        if !slot.is_carrier.load(Ordering::Relaxed) {
+            return slot.thread();
+        }
+        let Some(known) = self.known() else { return slot.thread() };
+        let id = thread::current_thread_id(&known.layout, &known.memory, slot.vm_thread());
+        id.map_or(slot.thread(), ThreadId)
+    }
+
+    /// The thread on whose stack this address lies: before JDK 24 a monitor
+    /// that was inflated by a contender names its owner by the owner's lock
+    /// record.
+    #[cold]
+    fn owner_by_stack(&self, address: u64, threads: &Threads) -> ThreadId {
+        let Some(known) = self.known() else { return ThreadId::NONE };
+        let owner = threads.iter().find(|slot| {
+            thread::stack_range(&known.layout, &known.memory, slot.vm_thread())
+                .is_some_and(|stack| stack.holds(address, 1))
+        });
+        owner.map_or(ThreadId::NONE, |slot| self.mounted_on(slot))
+    }
+
+    /// What the decoder is told about the VM's compiled code.
+    pub fn decode_options(&self) -> DecodeOptions {
+        DecodeOptions::default()
+    }
+
+    /// Kernel id of a VM thread; 0 if not known.
+    pub fn os_id(&self, vm_thread: u64) -> u32 {
+        let Some(known) = self.known() else { return 0 };
+        thread::os_thread_id(&known.layout, &known.memory, vm_thread).unwrap_or(0)
+    }
+}
+
+impl Known {
+    fn load() -> Result<Known, String> {
+        let image = Image::of_loaded(LIBJVM, &Linux).map_err(|e| e.to_string())?;
+        let symbol = |name: &str| image.address_of(name);
+        let safe_fetch = symbol(symbols::SAFE_FETCH_N)
+            .ok_or("this libjvm has no SafeFetchN to read the VM's memory with")?;
+        // SAFETY: the symbol is the VM's own SafeFetchN, `(intptr_t*, intptr_t)
+        // -> intptr_t`, which may be given any address.
+        let safe_fetch: extern "C" fn(*const isize, isize) -> isize =
+            unsafe { std::mem::transmute(safe_fetch) };
+        // SAFETY: as above; the VM's SIGSEGV handler is in force for as long
+        // as the VM runs.
+        let memory = unsafe { LiveMemory::guarded(safe_fetch) };
+        let layout = Layout::load(&memory, symbol).map_err(|e| e.to_string())?;
+        Ok(Known { layout, memory })
+    }
+
+    /// Memory for a walk of the current thread's stack: what lies between here
+    /// and the stack's base is read directly.
+    #[inline]
+    pub fn memory_of_current_thread(&self, vm_thread: u64) -> LiveMemory {
+        let here = 0_u64;
+        let start = std::ptr::from_ref(&here) as u64;
+        let base = self.memory.read_u64(vm_thread + self.layout.thread.stack_base);
+        match base {
+            // SAFETY: from a live local of this thread to its stack's base
+            // everything is mapped while the function that was called runs.
+            Some(end) if end > start && end - start < MAX_STACK_BYTES => unsafe {
+                self.memory.with_stack(AddressRange { start, end })
+            },
+            _ => self.memory,
+        }
+    }
+
+    /// The waiter that a notify would choose next. Only the monitor's owner may
+    /// ask: under the lock the node cannot vanish.
+    #[inline]
+    pub fn first_waiter(&self, monitor: u64) -> Option<Waiter> {
+        let node = self.memory.read_u64(monitor + self.layout.monitor.wait_set)?;
+        if node == 0 {
+            return None;
+        }
+        let vm_thread = self.memory.read_u64(node + WAITER_THREAD)?;
+        Some(Waiter { node, vm_thread })
+    }
+
+    /// True if a waiter has been moved from the wait set to those who contend.
+    /// While the notifier owns the monitor the node stays where it is.
+    #[inline]
+    pub fn is_contending(&self, waiter: Waiter) -> bool {
+        let layout = &self.layout.monitor;
+        let place = waiter.node + layout.waiter_state;
+        let state = match layout.waiter_state_is_byte {
+            true => self.memory.read_u8(place).map(u32::from),
+            false => self.memory.read_u32(place),
+        };
+        matches!(state, Some(STATE_ENTER | STATE_CXQ))
+    }
+}
+
+/// Offset of the thread in an `ObjectWaiter` (measured on 17, 21 and 25; null
+/// for virtual threads).
+const WAITER_THREAD: u64 = 0x10;
+/// `ObjectWaiter::TS_ENTER`: queued for entry.
+const STATE_ENTER: u32 = 4;
+/// `ObjectWaiter::TS_CXQ`: recently queued for entry.
+const STATE_CXQ: u32 = 5;
+
+/// A thread in a monitor's wait set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    node: u64,
+    /// The VM's thread object; 0 for a virtual thread.
+    pub vm_thread: u64,
+}
