@@ -1,0 +1,246 @@
+//! One comparison: JVMTI's stack against the walker's.
+
+use crate::jvmti::{FrameInfo, Jni, MethodId};
+use crate::report::Report;
+use crate::Probe;
+use headway_hotspot::{
+    decode, key_words, method_names, thread, walk_light, DecodeOptions, DecodedFrame, FrameRecord,
+    Layout, LiveMemory, Memory, Method, WalkEnd, WalkResult,
+};
+
+const LIMIT: usize = 4096;
+
+/// Where a comparison happens.
+#[derive(Clone, Copy)]
+pub enum Context {
+    ContendedEnter,
+    NativeMethod,
+}
+
+impl Context {
+    fn name(self) -> &'static str {
+        match self {
+            Context::ContendedEnter => "enter",
+            Context::NativeMethod => "native",
+        }
+    }
+}
+
+/// Takes the current stack twice and compares.
+pub fn check(probe: &Probe, jni: Jni, context: Context) {
+    let java_thread = probe.java_thread(jni);
+    let memory = probe.memory(java_thread);
+    let mut records = vec![FrameRecord::default(); LIMIT];
+    let Some(start) = thread::start_from_anchor(&probe.layout, &memory, java_thread) else {
+        probe.report.lock().unwrap().count("no_start");
+        return;
+    };
+    let walk = walk_light(&probe.layout, &memory, start, &mut records);
+    let records = &records[..walk.frames];
+    let (frames, undecodable) = decode(&probe.layout, &memory, records, DecodeOptions::default());
+    let Some(expected) = probe.jvmti.stack(LIMIT) else {
+        probe.report.lock().unwrap().count("no_jvmti_stack");
+        return;
+    };
+    let mut report = probe.report.lock().unwrap();
+    let report = &mut *report;
+    report.count(&format!("checks_{}", context.name()));
+    count_kinds(report, records, walk);
+    let comparison = Comparison {
+        probe,
+        memory: &memory,
+        expected: &expected,
+        frames: &frames,
+    };
+    if undecodable > 0 {
+        report.difference("undecodable", || comparison.side_by_side(records, walk));
+    }
+    if comparison.equal() {
+        report.count("equal");
+    } else if walk.end == WalkEnd::ReturnBarrier && comparison.is_prefix() {
+        report.count("cut_at_return_barrier");
+    } else {
+        report.difference("unequal", || comparison.side_by_side(records, walk));
+    }
+    check_key(report, &comparison, records, walk);
+    for frame in &expected {
+        check_method(report, probe, jni, &memory, frame);
+    }
+}
+
+fn count_kinds(report: &mut Report, records: &[FrameRecord], walk: WalkResult) {
+    report.count(&format!("end_{:?}", walk.end));
+    for record in records {
+        report.count(&format!("frames_{:?}", record.kind));
+        if record.deoptimized {
+            report.count("frames_deoptimized");
+        }
+        if record.on_heap {
+            report.count("frames_on_heap");
+        }
+    }
+}
+
+struct Comparison<'a> {
+    probe: &'a Probe,
+    memory: &'a LiveMemory,
+    expected: &'a [FrameInfo],
+    frames: &'a [DecodedFrame],
+}
+
+impl Comparison<'_> {
+    fn same(&self, (expected, frame): (&FrameInfo, &DecodedFrame)) -> bool {
+        !frame.approximate
+            && method_of(self.memory, expected.method) == frame.method
+            && expected.location == i64::from(frame.bci)
+    }
+
+    fn is_prefix(&self) -> bool {
+        self.frames.len() <= self.expected.len()
+            && self
+                .expected
+                .iter()
+                .zip(self.frames)
+                .all(|pair| self.same(pair))
+    }
+
+    fn equal(&self) -> bool {
+        self.frames.len() == self.expected.len() && self.is_prefix()
+    }
+
+    fn side_by_side(&self, records: &[FrameRecord], walk: WalkResult) -> String {
+        use std::fmt::Write;
+        let layout = &self.probe.layout;
+        let name = |method| {
+            method_names(layout, self.memory, method).map_or(format!("{method:#x}"), |n| {
+                format!("{}.{}", n.class, n.name)
+            })
+        };
+        let mut text = format!("{:?}, {} records\n", walk.end, records.len());
+        for i in 0..self.expected.len().max(self.frames.len()) {
+            let theirs = self
+                .expected
+                .get(i)
+                .map(|e| format!("{}@{}", name(method_of(self.memory, e.method)), e.location));
+            let ours = self.frames.get(i).map(|f| {
+                let record = &records[f.record as usize];
+                format!("{}@{} {:?} {:?}", name(f.method), f.bci, f.kind, record)
+            });
+            let mark = match (self.expected.get(i), self.frames.get(i)) {
+                (Some(e), Some(f)) if self.same((e, f)) => ' ',
+                _ => '!',
+            };
+            let _ = writeln!(
+                text,
+                "{mark} {:60} | {}",
+                theirs.unwrap_or_default(),
+                ours.unwrap_or_default()
+            );
+        }
+        text
+    }
+}
+
+fn method_of(memory: &LiveMemory, id: MethodId) -> u64 {
+    memory.read_u64(id as u64).unwrap_or(0)
+}
+
+/// Equal keys must mean equal stacks.
+fn check_key(
+    report: &mut Report,
+    comparison: &Comparison<'_>,
+    records: &[FrameRecord],
+    walk: WalkResult,
+) {
+    let mut words = vec![0; 2 * records.len() + 1];
+    let key = key_words(records, walk.end, &mut words)
+        .expect("room for the key")
+        .to_vec();
+    let stack: Vec<(u64, i64)> = comparison
+        .expected
+        .iter()
+        .map(|e| (method_of(comparison.memory, e.method), e.location))
+        .collect();
+    if walk.end == WalkEnd::ReturnBarrier || report.keys.len() > 200_000 {
+        return;
+    }
+    let known = report.keys.entry(key).or_insert_with(|| stack.clone());
+    if *known != stack {
+        report.difference("key_aliases", || comparison.side_by_side(records, walk));
+    }
+}
+
+/// Names and lines of methods seen for the first time.
+fn check_method(
+    report: &mut Report,
+    probe: &Probe,
+    jni: Jni,
+    memory: &LiveMemory,
+    frame: &FrameInfo,
+) {
+    let address = method_of(memory, frame.method);
+    if !report.methods.insert(address) {
+        return;
+    }
+    report.count("methods");
+    let layout = &probe.layout;
+    if !names_agree(probe, jni, memory, frame.method, address) {
+        report.difference("names_unequal", || {
+            let (name, descriptor) = probe.jvmti.method_name(frame.method).unwrap_or_default();
+            let (class, source) = probe
+                .jvmti
+                .declaring_class(jni, frame.method)
+                .unwrap_or_default();
+            let ours = method_names(layout, memory, address);
+            format!("{class} {name} {descriptor} {source} | {ours:?}")
+        });
+    }
+    match lines_agree(probe, layout, memory, frame.method, address) {
+        Some(true) => report.count("line_tables"),
+        None => report.count("without_line_table"),
+        Some(false) => report.difference("lines_unequal", || {
+            format!("{:?}", method_names(layout, memory, address))
+        }),
+    }
+}
+
+fn names_agree(probe: &Probe, jni: Jni, memory: &LiveMemory, id: MethodId, address: u64) -> bool {
+    let Some(ours) = method_names(&probe.layout, memory, address) else {
+        return false;
+    };
+    let (name, descriptor) = probe.jvmti.method_name(id).expect("method name");
+    let (class, source) = probe.jvmti.declaring_class(jni, id).expect("class");
+    // JVMTI writes `Lcom/acme/Foo;`, and `Lcom/acme/Foo.0x...;` for a hidden class.
+    let class = class.trim_start_matches('L').trim_end_matches(';');
+    let class = match class.split_once(".0x") {
+        Some((name, address)) => format!("{}/0x{address}", name.replace('/', ".")),
+        None => class.replace('/', "."),
+    };
+    *ours.name == *name
+        && *ours.descriptor == *descriptor
+        && *ours.class == *class
+        && *ours.source_file == *source
+}
+
+/// `None` where JVMTI has no line table (native methods, `-g:none`).
+fn lines_agree(
+    probe: &Probe,
+    layout: &Layout,
+    memory: &LiveMemory,
+    id: MethodId,
+    address: u64,
+) -> Option<bool> {
+    let method = Method::at(layout, memory, address)?;
+    let Some(table) = probe.jvmti.line_table(id) else {
+        return method.line(0).is_some().then_some(false);
+    };
+    let size = method.code_size()? as i32;
+    let line_of = |bci: i32| {
+        let entry = table
+            .iter()
+            .filter(|entry| entry.start <= i64::from(bci))
+            .max_by_key(|entry| entry.start);
+        entry.map(|entry| entry.line as u32)
+    };
+    Some((0..size).all(|bci| method.line(bci) == line_of(bci)))
+}

@@ -1,0 +1,172 @@
+//! A test-only agent: wherever the test program asks (a native method, a
+//! contended monitor), it takes the current thread's stack twice, once from
+//! JVMTI and once with the walker of headway-hotspot, and compares. What it
+//! saw is written to the file named in its options when the VM ends.
+
+// An agent is called by the VM and calls it, all of it in C's way.
+#![allow(unsafe_code)]
+// It runs in JVMs of tests only: a panic is a failed test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+// No library: the only users are the JVM and the tests beside.
+#![allow(missing_docs)]
+
+mod bench;
+mod compare;
+mod jvmti;
+mod libjvm;
+mod report;
+
+use compare::Context;
+use headway_hotspot::live::SafeFetchN;
+use headway_hotspot::{symbols, AddressRange, CodeCache, Layout, LiveMemory};
+use jvmti::{Jni, Jvmti, Object, Vm};
+use libjvm::Symbols;
+use report::Report;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ptr;
+use std::sync::{Mutex, OnceLock};
+
+/// What the agent knows once the VM has started.
+struct Probe {
+    jvmti: Jvmti,
+    layout: Layout,
+    safe_fetch: SafeFetchN,
+    /// `JNIEnv*` minus `JavaThread*`.
+    env_offset: u64,
+    report: Mutex<Report>,
+}
+
+// SAFETY: the JVMTI environment may be used from every thread.
+unsafe impl Send for Probe {}
+// SAFETY: as above.
+unsafe impl Sync for Probe {}
+
+static PROBE: OnceLock<Probe> = OnceLock::new();
+static OPTIONS: OnceLock<String> = OnceLock::new();
+
+impl Probe {
+    fn java_thread(&self, jni: Jni) -> u64 {
+        jni.0 as u64 - self.env_offset
+    }
+
+    /// Memory as the agent reads it: the current thread's stack and the
+    /// committed code cache directly, everything else guarded.
+    fn memory(&self, java_thread: u64) -> LiveMemory {
+        // SAFETY: `safe_fetch` is the VM's function.
+        let guarded = unsafe { LiveMemory::guarded(self.safe_fetch) };
+        let stack = headway_hotspot::thread::stack_range(&self.layout, &guarded, java_thread);
+        let here = &raw const java_thread as u64;
+        let live = AddressRange {
+            start: here,
+            end: stack.map_or(here, |s| s.end),
+        };
+        // SAFETY: from a local variable of this frame to the stack's base.
+        let memory = unsafe { guarded.with_stack(live) };
+        let committed = CodeCache::new(&self.layout).committed(&memory);
+        let largest = committed.iter().max_by_key(|r| r.end - r.start);
+        match largest {
+            // SAFETY: committed code cache stays readable.
+            Some(range) => unsafe { memory.with_code(*range) },
+            None => memory,
+        }
+    }
+}
+
+/// Called by the VM when it loads the agent.
+#[no_mangle]
+extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -> c_int {
+    // SAFETY: the VM passes a terminated string.
+    let options = unsafe { CStr::from_ptr(options) }.to_string_lossy();
+    OPTIONS.set(options.into_owned()).unwrap();
+    let jvmti = vm.jvmti().expect("JVMTI");
+    // can_get_owned_monitor_info and _stack_depth_info, can_get_line_numbers,
+    // can_get_source_file_name, can_generate_monitor_events.
+    let mut capabilities = [0; 16];
+    capabilities[..5].copy_from_slice(&[0, 24, 0, 16, 4]);
+    assert_eq!(jvmti.add_capabilities(capabilities), 0);
+    static CALLBACKS: OnceLock<Callbacks> = OnceLock::new();
+    let callbacks = CALLBACKS.get_or_init(|| {
+        let mut table = [ptr::null(); 40];
+        table[0] = vm_init as *const c_void;
+        table[1] = vm_death as *const c_void;
+        table[25] = contended_enter as *const c_void;
+        Callbacks(table)
+    });
+    assert_eq!(jvmti.set_callbacks(&callbacks.0), 0);
+    for event in [50, 51, 75] {
+        assert_eq!(jvmti.enable(event), 0);
+    }
+    0
+}
+
+struct Callbacks([*const c_void; 40]);
+// SAFETY: addresses of functions.
+unsafe impl Send for Callbacks {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks {}
+
+extern "C" fn vm_init(jvmti: Jvmti, jni: Jni, thread: Object) {
+    let symbols = Symbols::load().expect("symbols of libjvm");
+    let address = symbols.find(symbols::SAFE_FETCH_N).expect("SafeFetchN");
+    // SAFETY: the symbol is the VM's guarded read.
+    let safe_fetch: SafeFetchN = unsafe { std::mem::transmute(address) };
+    // SAFETY: as above.
+    let memory = unsafe { LiveMemory::guarded(safe_fetch) };
+    let layout = match Layout::load(&memory, |name| symbols.find(name)) {
+        Ok(layout) => layout,
+        Err(error) => panic!("{error}"),
+    };
+    let probe = Probe {
+        jvmti,
+        layout,
+        safe_fetch,
+        env_offset: jni.0 as u64 - jni.java_thread(thread),
+        report: Mutex::default(),
+    };
+    assert!(PROBE.set(probe).is_ok());
+}
+
+extern "C" fn vm_death(_: Jvmti, _: Jni) {
+    if let (Some(probe), Some(path)) = (PROBE.get(), OPTIONS.get()) {
+        std::fs::write(path, probe.report.lock().unwrap().to_string()).unwrap();
+    }
+}
+
+extern "C" fn contended_enter(_: Jvmti, jni: Jni, _: Object, _: Object) {
+    if let Some(probe) = PROBE.get() {
+        compare::check(probe, jni, Context::ContendedEnter);
+    }
+}
+
+/// `Probe.check()`: compares here and now.
+#[no_mangle]
+extern "C" fn Java_Probe_check(jni: Jni, _: Object) {
+    let probe = PROBE.get().expect("agent started");
+    compare::check(probe, jni, Context::NativeMethod);
+}
+
+/// `Probe.call(Runnable)`: Java called from native code.
+#[no_mangle]
+extern "C" fn Java_Probe_call(jni: Jni, _: Object, runnable: Object) {
+    jni.run(runnable);
+}
+
+/// `Probe.locked(Object, Runnable)`: the same with a monitor entered by JNI.
+#[no_mangle]
+extern "C" fn Java_Probe_locked(jni: Jni, _: Object, lock: Object, runnable: Object) {
+    jni.monitor_enter(lock);
+    jni.run(runnable);
+    jni.monitor_exit(lock);
+}
+
+/// `Probe.synchronizedCheck()`, a synchronized native method.
+#[no_mangle]
+extern "C" fn Java_Probe_synchronizedCheck(jni: Jni, class: Object) {
+    Java_Probe_check(jni, class);
+}
+
+/// `Probe.bench(String)`: measures walks from here.
+#[no_mangle]
+extern "C" fn Java_Probe_bench(jni: Jni, _: Object) {
+    bench::run(PROBE.get().expect("agent started"), jni);
+}
