@@ -2,6 +2,8 @@ package io.headway.workloads;
 
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.predict.Predict;
+import io.headway.workloads.stress.Stress;
+import io.headway.workloads.toggle.Toggle;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -9,7 +11,9 @@ import java.util.TreeMap;
 public final class Main {
     private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of(
             "demo", new Demo(),
-            "predict", new Predict()));
+            "predict", new Predict(),
+            "stress", new Stress(),
+            "toggle", new Toggle()));
 
     private Main() {}
 

@@ -64,6 +64,11 @@ public final class Shop {
         return sum;
     }
 
+    /** Ids of the request threads. */
+    public long[] requestThreadIds() {
+        return requests.stream().mapToLong(Thread::getId).toArray();
+    }
+
     /** True once a request thread gave up. */
     public boolean failed() {
         return stop.get();
