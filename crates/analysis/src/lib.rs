@@ -1,1 +1,35 @@
-//! Headway analysis.
+//! What a recording means: who blocked whom, for how long, and what the
+//! holder was doing.
+//!
+//! [`Analysis`] takes in `headway_model::Event`s one by one and ends in a
+//! [`Report`]: plain data with findings in words, a breakdown by any sequence
+//! of [`Aspect`]s, and everything that is missing. The same code runs in the
+//! agent's draining thread, with small [`Bounds`], and in the command line.
+//! It knows neither bytes nor files nor the JVM.
+//!
+//! * [`monitor`]: replays each lock's events into blocked stretches, split by
+//!   who held the lock. Usable on its own, with a [`monitor::StretchSink`].
+//! * [`names`]: methods, locks and thread groups as a reader knows them.
+//! * [`report`]: the result.
+//!
+//! What each figure means is told in `docs/metrics.md`.
+
+pub mod aspect;
+pub mod monitor;
+pub mod names;
+pub mod options;
+pub mod report;
+
+mod aggregate;
+mod analysis;
+mod findings;
+mod pauses;
+mod sites;
+mod summary;
+mod threads;
+mod waits;
+
+pub use analysis::Analysis;
+pub use aspect::{Aspect, AspectError};
+pub use options::{Bound, Bounds, Options, ThreadFilter};
+pub use report::Report;

@@ -1,0 +1,290 @@
+//! A tree of totals along a sequence of aspects.
+
+use crate::aspect::Aspect;
+use crate::monitor::{Holders, Kind};
+use crate::names::{NameId, Names, PathId, TextId};
+use crate::report::{self, Row, FOLDED, UNKNOWN};
+use headway_model::{DurationNs, LockId, ThreadId};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+use super::{Leaf, Side};
+
+/// A value of an aspect, small enough to be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum NodeValue {
+    Kind(Kind),
+    Text(TextId),
+    Lock(LockId),
+    Thread(ThreadId),
+    Method(NameId),
+    Path(PathId),
+    /// Number of the interval.
+    Time(u32),
+    Unknown,
+    Folded,
+}
+
+/// The value that `aspect` has for a leaf.
+pub(crate) fn value_of(
+    aspect: Aspect,
+    leaf: &Leaf,
+    side: &Side,
+    holders: &Holders,
+    names: &mut Names,
+) -> NodeValue {
+    if aspect == Aspect::Time {
+        return leaf.interval.map_or(NodeValue::Folded, NodeValue::Time);
+    }
+    let owner_side = matches!(
+        aspect,
+        Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain
+    );
+    if owner_side {
+        return owner_value(aspect, leaf, holders, names);
+    }
+    contender_value(aspect, side, names)
+}
+
+fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) -> NodeValue {
+    match aspect {
+        Aspect::Kind => NodeValue::Kind(side.kind),
+        _ if side.folded => NodeValue::Folded,
+        Aspect::LockClass => NodeValue::Text(names.lock_class(side.lock)),
+        Aspect::Lock => NodeValue::Lock(side.lock),
+        Aspect::ContenderThread => NodeValue::Thread(side.thread),
+        Aspect::ContenderGroup => NodeValue::Text(names.group(side.thread)),
+        Aspect::ContenderMethod => names
+            .path(side.chain, 0)
+            .and_then(|path| names.acting_method(path))
+            .map_or(NodeValue::Unknown, NodeValue::Method),
+        Aspect::ContenderChain => {
+            names.path(side.chain, 0).map_or(NodeValue::Unknown, NodeValue::Path)
+        }
+        _ => NodeValue::Unknown,
+    }
+}
+
+fn owner_value(aspect: Aspect, leaf: &Leaf, holders: &Holders, names: &mut Names) -> NodeValue {
+    if leaf.holder.is_folded() {
+        return NodeValue::Folded;
+    }
+    let holder = holders.get(leaf.holder);
+    if holder.thread.is_none() {
+        return NodeValue::Unknown;
+    }
+    match aspect {
+        Aspect::OwnerThread => NodeValue::Thread(holder.thread),
+        Aspect::OwnerGroup => NodeValue::Text(names.group(holder.thread)),
+        Aspect::OwnerMethod => names
+            .holder_path(holder.chain, holder.frame)
+            .and_then(|path| names.acting_method(path))
+            .map_or(NodeValue::Unknown, NodeValue::Method),
+        _ => names
+            .holder_path(holder.chain, holder.frame)
+            .map_or(NodeValue::Unknown, NodeValue::Path),
+    }
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug)]
+struct Node {
+    level: u32,
+    value: NodeValue,
+    total: u64,
+    paused: u64,
+    approximate: u64,
+    count: u64,
+    max: u64,
+    /// The stretch counted last, and its time so far.
+    stretch: u64,
+    in_stretch: u64,
+    children: Vec<u32>,
+}
+
+/// Totals along a sequence of aspects, with exact counts of stretches.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    by: Vec<Aspect>,
+    nodes: Vec<Node>,
+    roots: Vec<u32>,
+    ids: FxHashMap<(u32, NodeValue), u32>,
+}
+
+const NO_PARENT: u32 = u32::MAX;
+
+impl Tree {
+    pub fn new(by: &[Aspect]) -> Tree {
+        Tree {
+            by: by.to_vec(),
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            ids: FxHashMap::default(),
+        }
+    }
+
+    pub fn by(&self) -> &[Aspect] {
+        &self.by
+    }
+
+    /// The node under `parent` (the node of the level above) with this value.
+    pub fn node(&mut self, parent: Option<u32>, level: usize, value: NodeValue) -> u32 {
+        let key = (parent.unwrap_or(NO_PARENT), value);
+        if let Some(id) = self.ids.get(&key) {
+            return *id;
+        }
+        let id = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            level: level as u32,
+            value,
+            total: 0,
+            paused: 0,
+            approximate: 0,
+            count: 0,
+            max: 0,
+            stretch: 0,
+            in_stretch: 0,
+            children: Vec::new(),
+        });
+        match parent {
+            Some(parent) => self.nodes[parent as usize].children.push(id),
+            None => self.roots.push(id),
+        }
+        self.ids.insert(key, id);
+        id
+    }
+
+    /// Adds a part of the stretch with this number (counted from 1).
+    #[inline]
+    pub fn add(&mut self, node: u32, stretch: u64, part: Part) {
+        let node = &mut self.nodes[node as usize];
+        node.total += part.duration;
+        node.paused += part.paused;
+        node.approximate += part.approximate;
+        if node.stretch != stretch {
+            node.stretch = stretch;
+            node.in_stretch = 0;
+            node.count += 1;
+        }
+        node.in_stretch += part.duration;
+        node.max = node.max.max(node.in_stretch);
+    }
+
+    /// The rows, sorted by total (intervals of time by time).
+    pub fn rows(&self, names: &Names, root_ns: u64, interval: DurationNs) -> Vec<Row> {
+        let rendering = Rendering { tree: self, names, root_ns, interval };
+        rendering.rows(&self.roots)
+    }
+}
+
+/// A part of a stretch. All in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Part {
+    pub duration: u64,
+    pub paused: u64,
+    pub approximate: u64,
+}
+
+struct Rendering<'a> {
+    tree: &'a Tree,
+    names: &'a Names,
+    root_ns: u64,
+    interval: DurationNs,
+}
+
+impl Rendering<'_> {
+    fn rows(&self, ids: &[u32]) -> Vec<Row> {
+        let mut nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
+        let texts = self.texts(&nodes);
+        let mut keyed: Vec<(&Node, report::Value)> = nodes.drain(..).zip(texts).collect();
+        keyed.sort_by(|(a, a_text), (b, b_text)| {
+            let key = |node: &Node| match node.value {
+                NodeValue::Time(interval) => (interval, Reverse(0)),
+                _ => (u32::MAX, Reverse(node.total)),
+            };
+            key(a).cmp(&key(b)).then_with(|| a_text.cmp(b_text))
+        });
+        keyed.into_iter().map(|(node, value)| self.row(node, value)).collect()
+    }
+
+    fn row(&self, node: &Node, value: report::Value) -> Row {
+        Row {
+            aspect: self.tree.by[node.level as usize],
+            value,
+            total_ns: node.total,
+            count: node.count,
+            max_ns: node.max,
+            share: share(node.total, self.root_ns),
+            stop_the_world_ns: node.paused,
+            approximate_ns: node.approximate,
+            children: self.rows(&node.children),
+        }
+    }
+
+    /// What the nodes are called. Different threads of the same name, next to
+    /// each other, get their ids added.
+    fn texts(&self, nodes: &[&Node]) -> Vec<report::Value> {
+        let mut uses: FxHashMap<String, u32> = FxHashMap::default();
+        for node in nodes {
+            if let NodeValue::Thread(id) = node.value {
+                *uses.entry(self.names.thread_text(id)).or_default() += 1;
+            }
+        }
+        let text = |node: &&Node| match node.value {
+            NodeValue::Thread(id) => {
+                let name = self.names.thread_text(id);
+                match uses.get(&name) {
+                    Some(1) | None => name,
+                    Some(_) => format!("{name} (#{})", id.0),
+                }
+            }
+            NodeValue::Kind(kind) => kind.name().to_owned(),
+            NodeValue::Text(id) => self.names.text(id).to_owned(),
+            NodeValue::Lock(id) => self.names.lock_text(id),
+            NodeValue::Method(id) => {
+                self.names.method_name(id).map_or_else(String::new, |name| name.full.clone())
+            }
+            NodeValue::Time(number) => interval_text(number, self.interval),
+            NodeValue::Folded => FOLDED.to_owned(),
+            NodeValue::Unknown | NodeValue::Path(_) => UNKNOWN.to_owned(),
+        };
+        nodes
+            .iter()
+            .map(|node| match node.value {
+                NodeValue::Path(id) => report::Value::Chain(self.names.path_text(id)),
+                _ => report::Value::Text(text(node)),
+            })
+            .collect()
+    }
+}
+
+/// When an interval begins, in seconds since the range's start: `+12.5s`.
+fn interval_text(number: u32, interval: DurationNs) -> String {
+    let start_ns = u64::from(number) * interval.0;
+    let (seconds, rest) = (start_ns / 1_000_000_000, start_ns % 1_000_000_000);
+    if rest == 0 {
+        return format!("+{seconds}s");
+    }
+    let fraction = format!("{rest:09}");
+    format!("+{seconds}.{}s", fraction.trim_end_matches('0'))
+}
+
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_told_by_their_begin() {
+        assert_eq!(interval_text(0, DurationNs(1_000_000_000)), "+0s");
+        assert_eq!(interval_text(12, DurationNs(1_000_000_000)), "+12s");
+        assert_eq!(interval_text(3, DurationNs(250_000_000)), "+0.75s");
+    }
+}

@@ -1,0 +1,302 @@
+//! All analyses of a recording, fed together.
+
+use crate::aggregate::{Aggregate, Range};
+use crate::findings;
+use crate::monitor::{MonitorReplay, OpenStretch, Stretch, StretchSink};
+use crate::names::Names;
+use crate::options::Options;
+use crate::report::Report;
+use crate::sites::{Parks, Samples};
+use crate::summary;
+use crate::threads::{Running, Threads};
+use crate::waits::{Context, Waits};
+use headway_model::event::{Degraded, Park, RecordingInfo, SelfCost};
+use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Takes in a recording's events, one by one, and says what they mean.
+///
+/// ```
+/// use headway_analysis::{Analysis, Options};
+/// use headway_model::{Event, TimeNs};
+///
+/// let mut analysis = Analysis::new(Options::default());
+/// analysis.feed(&Event::Watermark(TimeNs(1_000_000_000)));
+/// let report = analysis.finish();
+/// assert_eq!(report.contentions, 0);
+/// ```
+///
+/// The same in the agent, with [`Bounds::online`](crate::Bounds::online):
+/// [`Analysis::snapshot`] tells the state so far without ending it.
+#[derive(Debug)]
+pub struct Analysis {
+    pub(crate) options: Options,
+    pub(crate) names: Names,
+    pub(crate) aggregate: Aggregate,
+    pub(crate) threads: Threads,
+    pub(crate) waits: Waits,
+    pub(crate) samples: Samples,
+    pub(crate) parks: Parks,
+    pub(crate) losses: BTreeMap<Loss, u64>,
+    pub(crate) degraded: Vec<Degraded>,
+    pub(crate) recording: Option<Arc<RecordingInfo>>,
+    pub(crate) own_cost: SelfCost,
+    pub(crate) others: BTreeMap<Arc<str>, u64>,
+    pub(crate) events: u64,
+    /// True once an event said where it stands in its lock's order.
+    pub(crate) numbered: bool,
+    pub(crate) replay: MonitorReplay,
+    range: Range,
+    range_known: bool,
+    latest: TimeNs,
+    accepted: FxHashMap<ThreadId, bool>,
+}
+
+impl Analysis {
+    /// An analysis that has seen nothing yet.
+    pub fn new(options: Options) -> Analysis {
+        let bounds = options.bounds;
+        Analysis {
+            names: Names::default(),
+            aggregate: Aggregate::new(&options),
+            threads: Threads::new(bounds.threads),
+            waits: Waits::new(bounds.sites),
+            samples: Samples::new(bounds.sites),
+            parks: Parks::new(bounds.sites),
+            losses: BTreeMap::new(),
+            degraded: Vec::new(),
+            recording: None,
+            own_cost: SelfCost::default(),
+            others: BTreeMap::new(),
+            events: 0,
+            numbered: false,
+            replay: MonitorReplay::new(bounds),
+            range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
+            range_known: false,
+            latest: TimeNs(0),
+            accepted: FxHashMap::default(),
+            options,
+        }
+    }
+
+    /// Takes in an event.
+    pub fn feed(&mut self, event: &Event) {
+        self.events += 1;
+        if let Some(time) = event.time() {
+            self.latest = self.latest.max(time);
+            if !self.range_known {
+                self.set_range(time);
+            }
+        }
+        match event {
+            Event::MonitorEnter(e) => {
+                self.numbered |= e.seq.is_some();
+                self.threads.acts(e.thread, e.time);
+            }
+            Event::MonitorEntered(e) => {
+                self.numbered |= e.seq.is_some();
+                self.threads.acts(e.thread, e.time);
+            }
+            Event::MonitorExit(e) => self.threads.acts(e.thread, e.time),
+            Event::MonitorNotify(e) => self.threads.acts(e.thread, e.time),
+            Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
+                self.feed_wait(event);
+            }
+            _ => return self.feed_other(event),
+        }
+        self.feed_replay(event);
+    }
+
+    fn feed_wait(&mut self, event: &Event) {
+        let mut context = Context {
+            names: &mut self.names,
+            threads: &mut self.threads,
+            range: self.range,
+        };
+        match event {
+            Event::MonitorWait(e) => {
+                context.threads.acts(e.thread, e.time);
+                if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
+                    self.waits.begin(e, &mut context);
+                }
+            }
+            Event::MonitorWaited(e) => {
+                if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
+                    self.waits.end(e, &mut context);
+                }
+            }
+            Event::MonitorReentered(e) => {
+                context.threads.acts(e.thread, e.time);
+                self.waits.reentered(e, &mut context);
+            }
+            _ => {}
+        }
+    }
+
+    fn feed_other(&mut self, event: &Event) {
+        match event {
+            Event::Recording(info) => self.feed_recording(info),
+            Event::Thread(def) => {
+                self.accepted.remove(&def.id);
+                self.threads.known(def.id);
+                self.names.feed(event);
+            }
+            Event::Method(..) | Event::Chain(_) | Event::Lock(_) => self.names.feed(event),
+            Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
+            Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
+            Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event),
+            Event::Park(park) => self.feed_park(park),
+            Event::Sample(sample) => {
+                let in_range = self.range.from <= sample.time && sample.time < self.range.to;
+                if in_range && self.accepts(sample.thread) {
+                    self.samples.add(sample);
+                }
+            }
+            Event::Lost(cause, count) => *self.losses.entry(*cause).or_default() += count,
+            Event::Degraded(degraded) => {
+                if !self.degraded.contains(degraded) {
+                    self.degraded.push(degraded.clone());
+                }
+            }
+            Event::SelfCost(cost) => self.own_cost = *cost,
+            Event::Other(name) => *self.others.entry(name.clone()).or_default() += 1,
+            _ => {}
+        }
+    }
+
+    fn feed_replay(&mut self, event: &Event) {
+        let mut collector = Collector {
+            options: &self.options,
+            accepted: &mut self.accepted,
+            aggregate: &mut self.aggregate,
+            names: &mut self.names,
+            range: self.range,
+        };
+        self.replay.feed(event, &mut collector);
+    }
+
+    fn feed_recording(&mut self, info: &Arc<RecordingInfo>) {
+        self.latest = self.latest.max(info.start);
+        if !self.range_known && info.start > TimeNs(0) {
+            self.set_range(info.start);
+        }
+        self.replay.expect_gaps(leaves_out_short(info));
+        self.recording.get_or_insert_with(|| info.clone());
+    }
+
+    fn feed_park(&mut self, park: &Park) {
+        self.threads.acts(park.thread, park.start);
+        if self.accepts(park.thread) {
+            let waited = self.parks.add(park, self.range);
+            self.threads.waited(park.thread, waited);
+        }
+    }
+
+    fn set_range(&mut self, start: TimeNs) {
+        self.range_known = true;
+        let from = self.options.from.map_or(start, |bound| bound.resolve(start));
+        self.range.from = from.max(start);
+        if let Some(to) = self.options.to {
+            self.range.to = to.resolve(start).max(self.range.from);
+        }
+    }
+
+    fn accepts(&mut self, thread: ThreadId) -> bool {
+        accepts(&self.options, &mut self.accepted, &self.names, thread)
+    }
+
+    /// The recording is over: what it means.
+    pub fn finish(mut self) -> Report {
+        let end = self.latest;
+        let mut collector = Collector {
+            options: &self.options,
+            accepted: &mut self.accepted,
+            aggregate: &mut self.aggregate,
+            names: &mut self.names,
+            range: self.range,
+        };
+        let threads = &self.threads;
+        let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
+        let mut context = Context {
+            names: &mut self.names,
+            threads: &mut self.threads,
+            range: self.range,
+        };
+        let reacquiring: FxHashMap<ThreadId, TimeNs> = open
+            .iter()
+            .filter(|stretch| stretch.after_wait)
+            .map(|stretch| (stretch.thread, stretch.start))
+            .collect();
+        self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
+        open.retain(|stretch| self.accepts(stretch.thread));
+        self.report(&open)
+    }
+
+    /// What is known so far. What has not ended yet is not in it.
+    pub fn snapshot(&mut self) -> Report {
+        self.report(&[])
+    }
+
+    fn report(&mut self, open: &[OpenStretch]) -> Report {
+        let range = Range {
+            from: self.range.from,
+            to: self.range.to.min(self.latest).max(self.range.from),
+        };
+        let running = self.running(range);
+        let mut report = summary::summarise(self, range, running, open);
+        report.findings = findings::find(self, &mut report, range, running, open);
+        report
+    }
+
+    fn running(&self, range: Range) -> Running {
+        let filter = self.options.threads.as_ref();
+        self.threads.running(range, &self.names, |thread| {
+            filter.is_none_or(|filter| filter.accepts(&self.names.thread_text(thread)))
+        })
+    }
+}
+
+/// Sorts stretches out, and adds up the rest.
+struct Collector<'a> {
+    options: &'a Options,
+    accepted: &'a mut FxHashMap<ThreadId, bool>,
+    aggregate: &'a mut Aggregate,
+    names: &'a mut Names,
+    range: Range,
+}
+
+impl StretchSink for Collector<'_> {
+    fn stretch(&mut self, stretch: &Stretch<'_>) {
+        if stretch.duration < self.options.min_duration {
+            self.aggregate.blocked.below_minimum += 1;
+        } else if accepts(self.options, self.accepted, self.names, stretch.thread) {
+            self.aggregate.add(stretch, self.range, self.names);
+        }
+    }
+}
+
+fn accepts(
+    options: &Options,
+    accepted: &mut FxHashMap<ThreadId, bool>,
+    names: &Names,
+    thread: ThreadId,
+) -> bool {
+    let Some(filter) = &options.threads else { return true };
+    if accepted.len() >= options.bounds.threads {
+        // Only a shortcut; it fills again.
+        accepted.clear();
+    }
+    *accepted
+        .entry(thread)
+        .or_insert_with(|| filter.accepts(&names.thread_text(thread)))
+}
+
+/// True if the recording leaves out events of short stretches on purpose.
+fn leaves_out_short(info: &RecordingInfo) -> bool {
+    info.settings.iter().any(|(name, value)| {
+        let digits: String = value.chars().take_while(char::is_ascii_digit).collect();
+        name == "min_duration" && digits.parse::<u64>().is_ok_and(|ns| DurationNs(ns) > DurationNs::ZERO)
+    })
+}

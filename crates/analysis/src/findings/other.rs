@@ -1,0 +1,149 @@
+//! Findings about the recording itself, and what recordings of other makers
+//! can tell.
+
+use super::words::{code, count, grouped, percent};
+use crate::aggregate::share;
+use crate::report::{Finding, FindingKind, Report};
+use crate::threads::Running;
+use headway_model::{DurationNs, Loss};
+
+/// Lost events matter from this part of all events on.
+const LOST: f64 = 0.001;
+/// Unknown owners matter from this part of the blocked time on.
+const UNKNOWN_OWNERS: f64 = 0.2;
+
+/// Losses and missing mechanisms that make figures doubtful.
+pub(super) fn unreliable(report: &Report) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(lost_events(report));
+    findings.extend(unknown_owners(report));
+    if report.blocked.slices_wrong > 0 {
+        findings.push(plain(format!(
+            "{} did not add up: this is an error in Headway, please report it.",
+            count(report.blocked.slices_wrong, "sum of slices"),
+        )));
+    }
+    findings
+}
+
+fn lost_events(report: &Report) -> Option<Finding> {
+    let dropped = [
+        Loss::BufferFull,
+        Loss::SeqGap,
+        Loss::LockTableFull,
+        Loss::ThreadTableFull,
+        Loss::WriteFailed,
+        Loss::Undecodable,
+    ];
+    let of = |loss: Loss| report.losses.get(loss.name()).copied().unwrap_or(0);
+    let worst = dropped.into_iter().max_by_key(|loss| of(*loss))?;
+    let lost = of(worst);
+    if lost == 0 || share(lost, report.recording.events + lost) < LOST {
+        return None;
+    }
+    let mut finding = plain(format!(
+        "What follows is incomplete: {} ({} against {} analysed).",
+        worst.explanation(),
+        grouped(lost),
+        count(report.recording.events, "event"),
+    ));
+    finding.details = dropped
+        .into_iter()
+        .filter(|loss| of(*loss) > 0)
+        .map(|loss| format!("{}: {}", grouped(of(loss)), loss.explanation()))
+        .collect();
+    Some(finding)
+}
+
+fn unknown_owners(report: &Report) -> Option<Finding> {
+    let without_chain = report.blocked.unknown_ns + report.blocked.owner_thread_ns;
+    if share(without_chain, report.blocked_ns) < UNKNOWN_OWNERS {
+        return None;
+    }
+    let part = percent(share(without_chain, report.blocked_ns));
+    let monitor = report.degraded.iter().find(|degraded| degraded.mechanism.starts_with("monitor"));
+    let why = match monitor {
+        Some(degraded) => degraded.reason.clone(),
+        None if report.recording.foreign => {
+            "the recording was not made by Headway and does not say what owners did".to_owned()
+        }
+        None => "their exits were not recorded".to_owned(),
+    };
+    Some(plain(format!("For {part} of the blocked time the owner's call chain is not known: {why}.")))
+}
+
+fn plain(text: String) -> Finding {
+    Finding { kind: FindingKind::Unreliable, text, details: Vec::new(), cost_ns: 0, share: None }
+}
+
+/// Where samples say time went, in recordings that say nothing about locks.
+pub(super) fn samples(report: &Report) -> Option<Finding> {
+    let samples = report.samples.as_ref()?;
+    let top: Vec<String> = samples
+        .methods
+        .iter()
+        .take(3)
+        .filter(|method| method.self_samples > 0)
+        .map(|method| format!("{} {}", code(&method.method), percent(method.self_share)))
+        .collect();
+    if top.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        kind: FindingKind::Samples,
+        text: format!(
+            "Of {} of running threads, most were in {}.",
+            count(samples.running, "sample"),
+            top.join(", "),
+        ),
+        details: Vec::new(),
+        cost_ns: 0,
+        share: samples.methods.first().map(|method| method.self_share),
+    })
+}
+
+/// Parking that means waiting for a lock.
+pub(super) fn parks(report: &Report) -> Option<Finding> {
+    let park = report.parks.iter().find(|park| park.is_lock)?;
+    let part = share(park.total_ns, report.running_ns);
+    (part >= LOST).then(|| Finding {
+        kind: FindingKind::Parks,
+        text: format!(
+            "{} parked {} of their time on {}, a lock of java.util.concurrent; who held it is not recorded.",
+            count(park.threads, "thread"),
+            percent(part),
+            code(&park.blocker_class),
+        ),
+        details: vec![format!(
+            "{} in {}, longest {}",
+            DurationNs(park.total_ns),
+            count(park.count, "park"),
+            DurationNs(park.max_ns),
+        )],
+        cost_ns: park.total_ns,
+        share: Some(part),
+    })
+}
+
+/// Nothing found, said plainly.
+pub(super) fn nothing(report: &Report, running: Running) -> Finding {
+    let text = match (report.contentions, running.running_ns) {
+        (0, _) => format!(
+            "No thread was blocked on a monitor in {} ({}).",
+            DurationNs(report.duration_ns),
+            count(report.threads, "application thread"),
+        ),
+        (n, 0) => format!(
+            "Nothing stands out: threads were blocked on monitors {} for {} in all.",
+            count(n, "time"),
+            DurationNs(report.blocked_ns),
+        ),
+        (n, running_ns) => format!(
+            "Nothing stands out: threads spent {} of their time blocked on monitors ({}, {} in all).",
+            percent(share(report.blocked_ns, running_ns)),
+            count(n, "time"),
+            DurationNs(report.blocked_ns),
+        ),
+    };
+    Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None }
+}

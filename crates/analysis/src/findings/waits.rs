@@ -1,0 +1,169 @@
+//! Findings about waiting in `Object.wait` in the middle of work: databases'
+//! row locks, hand-made latches and queues. Threads that wait for work are
+//! left out.
+
+use super::locks::{caller, full, ranked, short};
+use super::words::{code, count, grouped, percent};
+use super::MOST;
+use crate::aggregate::{share, Range};
+use crate::analysis::Analysis;
+use crate::names::{NameId, Names, PathId, TextId};
+use crate::report::{Finding, FindingKind};
+use crate::summary::{groups, notifiers};
+use crate::threads::Threads;
+use crate::waits::{is_idle, Site};
+use headway_model::{DurationNs, ThreadId};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Waiting counts if it takes at least this part of the waiters' life.
+const OF_LIFE: f64 = 0.02;
+
+/// Waits in one method on one class of lock, whatever led there.
+#[derive(Debug, Default)]
+struct Group {
+    total: u64,
+    count: u64,
+    max: u64,
+    notified: u64,
+    timed_out: u64,
+    threads: FxHashMap<ThreadId, u64>,
+    notifiers: FxHashMap<TextId, u64>,
+    paths: FxHashMap<PathId, u64>,
+}
+
+pub(super) fn find(analysis: &Analysis, range: Range) -> Vec<Finding> {
+    let names = &analysis.names;
+    let mut grouped: BTreeMap<(TextId, NameId), Group> = BTreeMap::new();
+    for site in analysis.waits.sites() {
+        let Some(method) = site.method else { continue };
+        if !is_idle(site, names) {
+            grouped.entry((site.class, method)).or_default().add(site);
+        }
+    }
+    let mut findings: Vec<Finding> = grouped
+        .iter()
+        .filter_map(|((class, method), group)| {
+            group.finding(names.text(*class), *method, names, &analysis.threads, range)
+        })
+        .collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
+    findings.truncate(MOST);
+    findings
+}
+
+impl Group {
+    fn add(&mut self, site: &Site) {
+        self.total += site.total_ns;
+        self.count += site.count;
+        self.max = self.max.max(site.max_ns);
+        self.notified += site.notified;
+        self.timed_out += site.timed_out;
+        for (thread, ns) in &site.threads {
+            *self.threads.entry(*thread).or_default() += ns;
+        }
+        for (notifier, times) in &site.notifiers {
+            *self.notifiers.entry(*notifier).or_default() += times;
+        }
+        if let Some(path) = site.path {
+            *self.paths.entry(path).or_default() += site.total_ns;
+        }
+    }
+
+    fn finding(
+        &self,
+        class: &str,
+        method: NameId,
+        names: &Names,
+        threads: &Threads,
+        range: Range,
+    ) -> Option<Finding> {
+        let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
+        let part = share(self.total, life);
+        if part < OF_LIFE {
+            return None;
+        }
+        let paths = ranked(&self.paths, |ns| *ns);
+        let from = paths.first().and_then(|(path, _)| caller_elsewhere(**path, names));
+        let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
+        let text = format!(
+            "{} waited {} of their time in `Object.wait` in {}{from}; {}.",
+            self.waiters(names),
+            percent(part),
+            code(&short(method, names)),
+            self.outcome(names),
+        );
+        Some(Finding {
+            kind: FindingKind::Waiting,
+            text,
+            details: self.details(class, method, names),
+            cost_ns: self.total,
+            share: Some(part),
+        })
+    }
+
+    /// `Threads `worker-*` (16 of them)`, `Thread `main``.
+    fn waiters(&self, names: &Names) -> String {
+        let mut ids = self.threads.keys();
+        if let (Some(only), None) = (ids.next(), ids.next()) {
+            return format!("Thread {}", code(&names.thread_text(*only)));
+        }
+        let groups = groups(self.threads.keys().map(|thread| (names.group_text(*thread), 1)));
+        let first = groups.first().map_or("", |group| &group.name);
+        match groups.len() {
+            1 => format!("Threads {} ({} of them)", code(first), self.threads.len()),
+            _ => format!("{}, most of them {},", count(self.threads.len() as u64, "thread"), code(first)),
+        }
+    }
+
+    fn outcome(&self, names: &Names) -> String {
+        let mean = DurationNs(self.total / self.count.max(1));
+        let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
+        if self.notified > 0 {
+            text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
+            let by = notifiers(&self.notifiers, names);
+            if let Some(by) = by.first() {
+                text += &format!(" (most by {})", code(&by.name));
+            }
+        }
+        if self.timed_out > 0 {
+            text += &format!(", {} timed out", percent(share(self.timed_out, self.count)));
+        }
+        text
+    }
+
+    fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
+        let mut details = vec![
+            format!("waiting on: {class}"),
+            format!(
+                "{} in {}, longest {}; notified {}, timed out {}",
+                DurationNs(self.total),
+                full(method, names),
+                DurationNs(self.max),
+                grouped(self.notified),
+                grouped(self.timed_out),
+            ),
+        ];
+        if let Some((path, _)) = ranked(&self.paths, |ns| *ns).first() {
+            details.push(format!("called from: {}", names.path_text(**path).join(" < ")));
+        }
+        details
+    }
+}
+
+/// The nearest caller in another class, which says more than the next method
+/// of the same machinery.
+fn caller_elsewhere(path: PathId, names: &Names) -> Option<String> {
+    let frames = names.frames(path);
+    let at = names.skip_machinery(&frames);
+    let class = |name: NameId| {
+        let full = names.method_name(name).map_or("", |name| name.full.as_str());
+        full.rsplit_once('.').map_or("", |(class, _)| class).to_owned()
+    };
+    let own = class(frames.get(at)?.name);
+    frames[at + 1..]
+        .iter()
+        .find(|frame| class(frame.name) != own)
+        .map(|frame| short(frame.name, names))
+        .or_else(|| caller(path, names))
+}

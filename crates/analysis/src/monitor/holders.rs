@@ -1,0 +1,102 @@
+//! Who held a lock: interned, so that a slice carries four bytes.
+
+use headway_model::{ChainId, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// Stands for a [`Holder`] in a [`Holders`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HolderId(u32);
+
+impl HolderId {
+    /// Nobody known.
+    pub const UNKNOWN: HolderId = HolderId(0);
+    /// Somebody, but a memory bound did not let us keep who.
+    pub const FOLDED: HolderId = HolderId(1);
+
+    /// True unless nobody is known.
+    pub const fn is_known(self) -> bool {
+        self.0 != 0
+    }
+
+    /// True if a memory bound did not let us keep who.
+    pub const fn is_folded(self) -> bool {
+        self.0 == HolderId::FOLDED.0
+    }
+}
+
+/// A thread that held a lock, and with which chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Holder {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its chain when it released the lock; `NONE` if not known.
+    pub chain: ChainId,
+    /// Index into the chain of the frame that held the lock.
+    pub frame: u16,
+    /// True where another frame could have been the one.
+    pub approximate: bool,
+}
+
+impl Holder {
+    /// A thread whose chain is not known.
+    pub const fn thread(thread: ThreadId) -> Holder {
+        Holder {
+            thread,
+            chain: ChainId::NONE,
+            frame: 0,
+            approximate: false,
+        }
+    }
+}
+
+/// The holders seen so far.
+#[derive(Debug)]
+pub struct Holders {
+    ids: FxHashMap<Holder, HolderId>,
+    holders: Vec<Holder>,
+    bound: usize,
+    folded: u64,
+}
+
+impl Holders {
+    /// Keeps at most `bound` holders.
+    pub(crate) fn new(bound: usize) -> Holders {
+        Holders {
+            ids: FxHashMap::default(),
+            // The places of UNKNOWN and FOLDED.
+            holders: vec![Holder::default(), Holder::default()],
+            bound: bound.clamp(2, u32::MAX as usize),
+            folded: 0,
+        }
+    }
+
+    /// The holder with this id; all `NONE` for the unknown and the folded one.
+    pub fn get(&self, id: HolderId) -> Holder {
+        self.holders.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The id of `holder`. Beyond the bound its chain is given up first, then
+    /// its thread.
+    pub(crate) fn intern(&mut self, holder: Holder) -> HolderId {
+        if holder.thread.is_none() {
+            return HolderId::UNKNOWN;
+        }
+        if let Some(id) = self.ids.get(&holder) {
+            return *id;
+        }
+        if self.holders.len() >= self.bound {
+            self.folded += 1;
+            let thread_only = Holder::thread(holder.thread);
+            return self.ids.get(&thread_only).copied().unwrap_or(HolderId::FOLDED);
+        }
+        let id = HolderId(self.holders.len() as u32);
+        self.holders.push(holder);
+        self.ids.insert(holder, id);
+        id
+    }
+
+    /// How many times a holder had to be folded since the last call.
+    pub(crate) fn take_folded(&mut self) -> u64 {
+        std::mem::take(&mut self.folded)
+    }
+}

@@ -1,0 +1,439 @@
+//! The replay of one lock: who is blocked on it, and what is certain about
+//! its owner.
+
+use super::holders::{Holder, HolderId, Holders};
+use super::order::{LockEvent, LockEventKind, Order};
+use super::slicing::{Mark, MarkKind, Slicer};
+use super::stretch::Slice;
+use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Marks always kept, for stretches whose begin is told only at their end.
+const KEPT_MARKS: usize = 64;
+
+/// A blocked stretch that is going on, or waits to be handed over.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    pub thread: ThreadId,
+    pub chain: ChainId,
+    pub start: TimeNs,
+    /// Place of the begin in the lock's order; 0 if it has none.
+    pub start_seq: u64,
+    /// When it ended; meaningless before it did.
+    pub end: TimeNs,
+    /// Place of the end in the lock's order.
+    pub end_seq: u64,
+    pub origin: Origin,
+    pub bound: bool,
+    /// Owner at the begin, if that can be trusted.
+    pub owner: Option<(ThreadId, HolderId)>,
+    /// Thread known to have held the lock before that.
+    former: ThreadId,
+    /// Marks between its begin and the first one kept are missing.
+    broken: bool,
+    /// What was accounted for before its marks were dropped.
+    settled: Option<Box<Settled>>,
+}
+
+#[derive(Debug)]
+struct Settled {
+    slicer: Slicer,
+    slices: Vec<Slice>,
+    up_to_seq: u64,
+}
+
+/// What began a blocked stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A contended enter.
+    Enter,
+    /// A notify: the waiter must acquire the lock again.
+    Notified,
+    /// A wait that ended by itself. Only a re-entry says whether it blocked.
+    Waited,
+}
+
+impl Origin {
+    pub const fn after_wait(self) -> bool {
+        matches!(self, Origin::Notified | Origin::Waited)
+    }
+}
+
+/// What is counted while replaying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub unpaired: u64,
+    pub lost_numbers: u64,
+    pub folded: u64,
+    pub ends_lost: u64,
+}
+
+/// One lock.
+#[derive(Debug, Default)]
+pub(crate) struct LockReplay {
+    pub order: Order,
+    marks: VecDeque<Mark>,
+    blocked: FxHashMap<ThreadId, Blocked>,
+    /// Stretches that ended and wait until all pauses before their end are known.
+    done: Vec<Blocked>,
+    /// Thread seen holding the lock last and not seen to release it.
+    current: ThreadId,
+    /// Thread known to have held it before.
+    former: ThreadId,
+    /// Latest mark that is not kept any more.
+    dropped_until: TimeNs,
+    pub listed: bool,
+}
+
+impl LockReplay {
+    /// True if nothing would be lost by forgetting this lock.
+    pub fn is_idle(&self) -> bool {
+        self.order.waiting() == 0 && self.blocked.is_empty() && self.done.is_empty()
+    }
+
+    /// True if a watermark can make this lock's replay go on.
+    pub fn is_waiting(&self) -> bool {
+        self.order.waiting() > 0 || !self.done.is_empty()
+    }
+
+    /// How many marks are kept.
+    pub fn marks(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Takes in the next event of the lock's order.
+    pub fn replay(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        match event.kind {
+            LockEventKind::Enter => self.enter(event, holders, counts),
+            LockEventKind::Entered => self.acquired(event, holders, counts),
+            LockEventKind::Reentered => self.acquired(event, holders, counts),
+            LockEventKind::Exit => self.exit(event, holders, counts),
+            LockEventKind::Wait => self.wait(event, holders, counts),
+            LockEventKind::Notify => self.notify(event, holders, counts),
+            LockEventKind::Waited => self.waited(event, Origin::Waited),
+            LockEventKind::ReenterBegin => self.waited(event, Origin::Notified),
+        }
+    }
+
+    /// Numbers up to `last` are lost.
+    pub fn lose(&mut self, last: u64) {
+        self.current = ThreadId::NONE;
+        self.former = ThreadId::NONE;
+        self.marks.push_back(Mark {
+            seq: last,
+            time: TimeNs(0),
+            thread: ThreadId::NONE,
+            holder: HolderId::UNKNOWN,
+            kind: MarkKind::Gap,
+        });
+    }
+
+    fn enter(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        self.acts(event.thread, counts);
+        let mut owner = None;
+        if event.other.is_some() && event.other != event.thread {
+            let holder = holders.intern(Holder::thread(event.other));
+            let may_have_left = event.other == self.former && event.other != self.current;
+            owner = (!may_have_left).then_some((event.other, holder));
+            self.mark(event, event.other, holder, MarkKind::Seen);
+        }
+        let blocked = self.begin(event, Origin::Enter, owner);
+        self.blocked.insert(event.thread, blocked);
+    }
+
+    fn acquired(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        let begun = self.blocked.remove(&event.thread);
+        let told = event.start > TimeNs(0) && event.start <= event.time;
+        match begun {
+            Some(blocked) => self.end(event, blocked),
+            None if told => {
+                let blocked = self.begin_told_late(event);
+                self.end(event, blocked);
+            }
+            None => counts.unpaired += 1,
+        }
+        let only_bounded = event.kind == LockEventKind::Reentered && event.flag;
+        if !only_bounded {
+            let holder = holders.intern(Holder::thread(event.thread));
+            self.mark(event, event.thread, holder, MarkKind::Acquired);
+            self.now_holds(event.thread);
+        }
+    }
+
+    fn end(&mut self, event: &LockEvent, mut blocked: Blocked) {
+        if event.kind == LockEventKind::Reentered {
+            if event.start > TimeNs(0) && blocked.settled.is_none() {
+                blocked.start = event.start;
+            }
+            if blocked.origin == Origin::Enter {
+                blocked.origin = Origin::Waited;
+            }
+            blocked.bound = event.flag;
+        }
+        if event.chain.is_some() {
+            blocked.chain = event.chain;
+        }
+        blocked.end = event.time.max(blocked.start);
+        blocked.end_seq = event.seq;
+        self.done.push(blocked);
+    }
+
+    fn exit(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        self.acts(event.thread, counts);
+        let holder = holders.intern(Holder {
+            thread: event.thread,
+            chain: event.chain,
+            frame: event.holder_frame,
+            approximate: event.flag,
+        });
+        self.mark(event, event.thread, holder, MarkKind::Exit);
+        self.current = ThreadId::NONE;
+        self.former = event.thread;
+    }
+
+    fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        self.acts(event.thread, counts);
+        let holder = holders.intern(Holder {
+            thread: event.thread,
+            chain: event.chain,
+            frame: event.holder_frame,
+            approximate: event.chain.is_some(),
+        });
+        self.mark(event, event.thread, holder, MarkKind::Waiting);
+        self.current = ThreadId::NONE;
+        self.former = event.thread;
+    }
+
+    fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
+        self.acts(event.thread, counts);
+        let holder = holders.intern(Holder::thread(event.thread));
+        self.mark(event, event.thread, holder, MarkKind::Held);
+        self.now_holds(event.thread);
+        if event.other.is_none() {
+            return;
+        }
+        let mut blocked = self.begin(event, Origin::Notified, Some((event.thread, holder)));
+        blocked.thread = event.other;
+        blocked.chain = ChainId::NONE;
+        self.blocked.insert(event.other, blocked);
+    }
+
+    /// A wait ended: a re-entry may follow. One that a notify began goes on.
+    fn waited(&mut self, event: &LockEvent, origin: Origin) {
+        if !self.blocked.contains_key(&event.thread) {
+            let blocked = self.begin(event, origin, None);
+            self.blocked.insert(event.thread, blocked);
+        }
+    }
+
+    /// The thread did something with the lock that it cannot do while blocked
+    /// on it: a stretch still open has ended unseen, or never was one.
+    fn acts(&mut self, thread: ThreadId, counts: &mut Counts) {
+        if let Some(blocked) = self.blocked.remove(&thread) {
+            if blocked.origin == Origin::Enter {
+                counts.ends_lost += 1;
+            }
+        }
+    }
+
+    fn now_holds(&mut self, thread: ThreadId) {
+        if self.current.is_some() && self.current != thread {
+            self.former = self.current;
+        }
+        self.current = thread;
+    }
+
+    fn begin(
+        &self,
+        event: &LockEvent,
+        origin: Origin,
+        owner: Option<(ThreadId, HolderId)>,
+    ) -> Blocked {
+        Blocked {
+            thread: event.thread,
+            chain: event.chain,
+            start: event.time,
+            start_seq: event.seq,
+            end: event.time,
+            end_seq: 0,
+            origin,
+            bound: false,
+            owner,
+            former: self.former,
+            broken: false,
+            settled: None,
+        }
+    }
+
+    /// A stretch whose begin was not recorded, only told by its end.
+    fn begin_told_late(&self, event: &LockEvent) -> Blocked {
+        let origin = match event.kind {
+            LockEventKind::Reentered => Origin::Waited,
+            _ => Origin::Enter,
+        };
+        let first_kept = self.marks.front().map_or(event.time, |mark| mark.time);
+        Blocked {
+            start: event.start,
+            start_seq: 0,
+            former: ThreadId::NONE,
+            broken: self.dropped_until > event.start && first_kept > event.start,
+            ..self.begin(event, origin, None)
+        }
+    }
+
+    fn mark(&mut self, event: &LockEvent, thread: ThreadId, holder: HolderId, kind: MarkKind) {
+        self.marks.push_back(Mark {
+            seq: event.seq,
+            time: event.time,
+            thread,
+            holder,
+            kind,
+        });
+    }
+
+    /// Takes out the stretches that ended before `watermark`.
+    pub fn take_done(&mut self, watermark: TimeNs) -> Vec<Blocked> {
+        if self.done.iter().all(|blocked| blocked.end <= watermark) {
+            return std::mem::take(&mut self.done);
+        }
+        let (ready, later) = std::mem::take(&mut self.done)
+            .into_iter()
+            .partition(|blocked| blocked.end <= watermark);
+        self.done = later;
+        ready
+    }
+
+    /// Takes out what is still blocked, as if it had ended at `end`.
+    pub fn take_blocked(&mut self, end: TimeNs) -> Vec<Blocked> {
+        let mut all: Vec<Blocked> = self.blocked.drain().map(|(_, blocked)| blocked).collect();
+        all.sort_by_key(|blocked| (blocked.start, blocked.thread));
+        for blocked in &mut all {
+            blocked.end = end.max(blocked.start);
+            blocked.end_seq = u64::MAX;
+        }
+        all
+    }
+
+    /// Appends the slices of a stretch.
+    pub fn slice(&self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) {
+        let end = blocked.end;
+        let (mut slicer, from_seq) = match blocked.settled {
+            Some(settled) => {
+                out.extend_from_slice(&settled.slices);
+                (settled.slicer, settled.up_to_seq)
+            }
+            None => (new_slicer(&blocked), blocked.start_seq),
+        };
+        for mark in self.marks_between(from_seq, blocked.end_seq, blocked.start) {
+            slicer.mark(mark, end, out);
+        }
+        slicer.finish(end, in_flight, out);
+    }
+
+    fn marks_between(
+        &self,
+        from_seq: u64,
+        to_seq: u64,
+        start: TimeNs,
+    ) -> impl Iterator<Item = &Mark> {
+        let first = match from_seq {
+            0 => self.first_mark_after(start),
+            seq => self.marks.partition_point(|mark| mark.seq <= seq),
+        };
+        self.marks.range(first..).take_while(move |mark| mark.seq < to_seq)
+    }
+
+    fn first_mark_after(&self, start: TimeNs) -> usize {
+        let earlier = self
+            .marks
+            .iter()
+            .rposition(|mark| mark.kind != MarkKind::Gap && mark.time <= start);
+        earlier.map_or(0, |at| at + 1)
+    }
+
+    /// Forgets the marks that no stretch needs any more.
+    pub fn drop_marks(&mut self) {
+        if self.marks.len() <= KEPT_MARKS {
+            return;
+        }
+        let needed = self
+            .blocked
+            .values()
+            .chain(&self.done)
+            .map(|blocked| match (&blocked.settled, blocked.start_seq) {
+                (Some(settled), _) => settled.up_to_seq,
+                // Its begin was told by its end; it may need all there are.
+                (None, 0) => 0,
+                (None, seq) => seq,
+            })
+            .min()
+            .unwrap_or(u64::MAX);
+        let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
+        let count = unneeded.min(self.marks.len() - KEPT_MARKS);
+        for mark in self.marks.drain(..count) {
+            self.dropped_until = self.dropped_until.max(mark.time);
+        }
+    }
+
+    /// Accounts for all stretches up to now, so that all marks can go.
+    /// Beyond `slices` slices each, equal ones become one; true if so.
+    pub fn settle(&mut self, slices: usize) -> bool {
+        let mut folded = false;
+        let last = self.marks.back().map_or(0, |mark| mark.seq);
+        for blocked in self.blocked.values_mut() {
+            let mut settled = blocked.settled.take().unwrap_or_else(|| {
+                Box::new(Settled {
+                    slicer: new_slicer(blocked),
+                    slices: Vec::new(),
+                    up_to_seq: blocked.start_seq,
+                })
+            });
+            let first = self.marks.partition_point(|mark| mark.seq <= settled.up_to_seq);
+            for mark in self.marks.range(first..) {
+                settled.slicer.mark(mark, TimeNs(u64::MAX), &mut settled.slices);
+            }
+            settled.up_to_seq = last.max(settled.up_to_seq);
+            if settled.slices.len() > slices {
+                merge_equal(&mut settled.slices);
+                folded = true;
+            }
+            blocked.settled = Some(settled);
+        }
+        folded
+    }
+}
+
+fn new_slicer(blocked: &Blocked) -> Slicer {
+    Slicer::new(
+        blocked.thread,
+        blocked.start,
+        blocked.owner,
+        blocked.former,
+        blocked.broken,
+    )
+}
+
+/// One slice for each holder and basis. They still lie end to end and add up,
+/// but no longer say when who held the lock.
+fn merge_equal(slices: &mut Vec<Slice>) {
+    let Some(first) = slices.first().copied() else { return };
+    let mut totals: FxHashMap<_, DurationNs> = FxHashMap::default();
+    for slice in slices.iter() {
+        *totals.entry((slice.holder, slice.basis)).or_default() += slice.duration;
+    }
+    let mut totals: Vec<_> = totals.into_iter().collect();
+    totals.sort_by_key(|(key, _)| *key);
+    let mut start = first.start;
+    slices.clear();
+    for ((holder, basis), duration) in totals {
+        slices.push(Slice {
+            start,
+            duration,
+            holder,
+            basis,
+            ..first
+        });
+        start = start + duration;
+    }
+}

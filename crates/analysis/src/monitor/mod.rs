@@ -1,0 +1,578 @@
+//! `monitor`: replays the events of each lock into blocked stretches, split
+//! by who held the lock.
+//!
+//! [`MonitorReplay`] brings the events of each lock into the lock's own order,
+//! notes what is certain about its owner, and hands every stretch to a
+//! [`StretchSink`] once all that happened before the stretch's end has arrived.
+//! The rules of who gets which part are in `slicing.rs`.
+
+mod holders;
+mod lock;
+mod order;
+mod slicing;
+mod stretch;
+
+pub use holders::{Holder, HolderId, Holders};
+pub use stretch::{Basis, Kind, Slice, Stretch, StretchSink};
+
+use crate::options::Bounds;
+use crate::pauses::Pauses;
+use headway_model::event::{MonitorEnter, MonitorEntered, MonitorReentered};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use lock::{Blocked, Counts, LockReplay, Origin};
+use order::{Arrival, LockEvent, LockEventKind, Next};
+use rustc_hash::FxHashMap;
+
+/// Replays monitor events into blocked stretches.
+#[derive(Debug)]
+pub struct MonitorReplay {
+    ids: FxHashMap<LockId, u32>,
+    locks: Vec<(LockId, LockReplay)>,
+    latest: (LockId, u32),
+    /// Locks that a watermark can make go on.
+    listed: Vec<u32>,
+    /// Contended enters without a number, by thread and lock.
+    unnumbered: FxHashMap<(ThreadId, LockId), MonitorEnter>,
+    /// Stretches of recordings that do not number their events.
+    told: Vec<Told>,
+    watermark: TimeNs,
+    holders: Holders,
+    hand_over: HandOver,
+    counts: Counts,
+    gaps_expected: bool,
+    bounds: Bounds,
+}
+
+/// What is needed to hand a stretch over.
+#[derive(Debug)]
+struct HandOver {
+    pauses: Pauses,
+    slices: Vec<Slice>,
+    checked: u64,
+    wrong: u64,
+}
+
+/// A stretch told by a single event, without an order.
+#[derive(Debug)]
+struct Told {
+    event: MonitorEntered,
+    holder: HolderId,
+    basis: Basis,
+    after_wait: bool,
+    bound: bool,
+}
+
+/// What a replay counted, besides the stretches it handed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayCounts {
+    /// Acquisitions whose beginning is not known.
+    pub unpaired: u64,
+    /// Numbers missing in the order of locks.
+    pub lost_numbers: u64,
+    /// Times that a memory bound folded details.
+    pub folded: u64,
+    /// Stretches whose end was lost.
+    pub ends_lost: u64,
+    /// Slices of which it was checked that they add up to their stretch.
+    pub slices_checked: u64,
+    /// Stretches whose slices did not.
+    pub slices_wrong: u64,
+}
+
+/// A stretch that had not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenStretch {
+    /// The blocked thread.
+    pub thread: ThreadId,
+    /// Its chain; `NONE` for a re-acquisition.
+    pub chain: ChainId,
+    /// The lock.
+    pub lock: LockId,
+    /// Since when.
+    pub start: TimeNs,
+    /// Who holds the lock now, as far as known.
+    pub owner: ThreadId,
+    /// True for a re-acquisition after `Object.wait`.
+    pub after_wait: bool,
+}
+
+impl MonitorReplay {
+    /// A replay that keeps to `bounds`.
+    pub fn new(bounds: Bounds) -> MonitorReplay {
+        MonitorReplay {
+            ids: FxHashMap::default(),
+            locks: Vec::new(),
+            latest: (LockId::NONE, 0),
+            listed: Vec::new(),
+            unnumbered: FxHashMap::default(),
+            told: Vec::new(),
+            watermark: TimeNs(0),
+            holders: Holders::new(bounds.leaves),
+            hand_over: HandOver {
+                pauses: Pauses::new(bounds.pauses),
+                slices: Vec::new(),
+                checked: 0,
+                wrong: 0,
+            },
+            counts: Counts::default(),
+            gaps_expected: false,
+            bounds,
+        }
+    }
+
+    /// Says whether the recording leaves events out on purpose (a minimum
+    /// duration), so that missing numbers are no loss.
+    pub fn expect_gaps(&mut self, expected: bool) {
+        self.gaps_expected = expected;
+    }
+
+    /// What a slice's holder is.
+    pub fn holder(&self, id: HolderId) -> Holder {
+        self.holders.get(id)
+    }
+
+    /// The pauses taken in so far.
+    pub(crate) fn pauses(&self) -> &Pauses {
+        &self.hand_over.pauses
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> ReplayCounts {
+        ReplayCounts {
+            unpaired: self.counts.unpaired,
+            lost_numbers: self.counts.lost_numbers,
+            folded: self.counts.folded + self.hand_over.pauses.folded,
+            ends_lost: self.counts.ends_lost,
+            slices_checked: self.hand_over.checked,
+            slices_wrong: self.hand_over.wrong,
+        }
+    }
+
+    /// Takes in an event; ones that say nothing about monitors change nothing.
+    pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
+        match event {
+            Event::MonitorEnter(e) if e.seq.is_none() => {
+                self.enter_unnumbered(e);
+            }
+            Event::MonitorEntered(e) if e.seq.is_none() => self.entered_unnumbered(e, sink),
+            Event::MonitorReentered(e) => self.reentered(e, sink),
+            Event::StopTheWorld(e) => self.hand_over.pauses.add(e.start, e.duration),
+            Event::Watermark(time) => self.advance(*time, sink),
+            _ => {
+                if let Some((lock, event)) = numbered(event) {
+                    self.place(lock, event, sink);
+                }
+            }
+        }
+    }
+
+    /// The stream is over: hands over what still waits, with what is still
+    /// blocked counted up to `end`. `active` says when a thread was last seen
+    /// to do something: one that did something later is not blocked any more.
+    pub fn finish(
+        &mut self,
+        end: TimeNs,
+        active: impl Fn(ThreadId) -> TimeNs,
+        sink: &mut impl StretchSink,
+    ) -> Vec<OpenStretch> {
+        self.listed = (0..self.locks.len() as u32).collect();
+        self.advance(TimeNs(u64::MAX), sink);
+        let mut open = Vec::new();
+        for (lock, replay) in &mut self.locks {
+            for blocked in replay.take_blocked(end) {
+                if blocked.origin == Origin::Waited || active(blocked.thread) > blocked.start {
+                    self.counts.ends_lost += u64::from(blocked.origin == Origin::Enter);
+                    continue;
+                }
+                let mut stretch = OpenStretch {
+                    thread: blocked.thread,
+                    chain: blocked.chain,
+                    lock: *lock,
+                    start: blocked.start,
+                    owner: ThreadId::NONE,
+                    after_wait: blocked.origin.after_wait(),
+                };
+                self.hand_over.give(*lock, replay, blocked, true, &self.holders, sink);
+                if let Some(last) = self.hand_over.slices.last() {
+                    stretch.owner = self.holders.get(last.holder).thread;
+                }
+                open.push(stretch);
+            }
+        }
+        open.sort_by_key(|stretch| (stretch.start, stretch.thread));
+        open
+    }
+
+    fn lock(&mut self, id: LockId) -> Option<u32> {
+        if self.latest.0 == id && id.is_some() {
+            return Some(self.latest.1);
+        }
+        let index = match self.ids.get(&id) {
+            Some(index) => *index,
+            None => self.add_lock(id)?,
+        };
+        self.latest = (id, index);
+        Some(index)
+    }
+
+    fn add_lock(&mut self, id: LockId) -> Option<u32> {
+        if self.locks.len() >= self.bounds.locks && !self.forget_idle() {
+            self.counts.folded += 1;
+            return None;
+        }
+        let index = self.locks.len() as u32;
+        self.locks.push((id, LockReplay::default()));
+        self.ids.insert(id, index);
+        Some(index)
+    }
+
+    /// Forgets locks on which nothing is going on; their order begins anew if
+    /// they come back. False if none could be forgotten.
+    fn forget_idle(&mut self) -> bool {
+        let before = self.locks.len();
+        self.locks.retain(|(_, replay)| !replay.is_idle());
+        self.ids = (0..).zip(&self.locks).map(|(index, (id, _))| (*id, index)).collect();
+        self.listed = (0..).zip(&self.locks).map(|(index, _)| index).collect();
+        for (_, replay) in &mut self.locks {
+            replay.listed = true;
+        }
+        self.latest = (LockId::NONE, 0);
+        self.locks.len() < before
+    }
+
+    fn place(&mut self, lock: LockId, event: LockEvent, sink: &mut impl StretchSink) {
+        let Some(index) = self.lock(lock) else { return };
+        let bound = self.bounds.pending_events;
+        let replay = &mut self.locks[index as usize].1;
+        match replay.order.insert(event, bound) {
+            Arrival::Placed => self.go_on(index),
+            Arrival::Late => self.late(index, event, sink),
+            Arrival::TooFar => self.make_room(index, event, sink),
+        }
+        let replay = &self.locks[index as usize].1;
+        if replay.marks() > self.bounds.marks {
+            self.settle(index, sink);
+        }
+    }
+
+    /// Replays what is next in the lock's order, as far as it has arrived.
+    fn go_on(&mut self, index: u32) {
+        let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
+        while let Some(next) = replay.order.next(self.watermark, self.bounds.pending_events) {
+            match next {
+                Next::Event(event) => replay.replay(&event, &mut self.holders, &mut self.counts),
+                Next::Gap { count, last } if !self.gaps_expected => {
+                    self.counts.lost_numbers += count;
+                    replay.lose(last);
+                }
+                Next::Gap { .. } => {}
+            }
+        }
+        if !replay.listed {
+            replay.listed = true;
+            self.listed.push(index);
+        }
+    }
+
+    /// An event whose number was given up or is taken. The stretch that it
+    /// ends is counted all the same.
+    fn late(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
+        let (lock, replay) = &mut self.locks[index as usize];
+        let found = replay.order.unlose(event.seq);
+        self.counts.lost_numbers =
+            self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
+        let ends = matches!(event.kind, LockEventKind::Entered | LockEventKind::Reentered);
+        if found && ends && event.start > TimeNs(0) && event.start <= event.time {
+            self.told.push(Told {
+                event: MonitorEntered {
+                    time: event.time,
+                    start: event.start,
+                    thread: event.thread,
+                    lock: *lock,
+                    chain: event.chain,
+                    ..MonitorEntered::default()
+                },
+                holder: HolderId::UNKNOWN,
+                basis: Basis::Gap,
+                after_wait: event.kind == LockEventKind::Reentered,
+                bound: event.kind == LockEventKind::Reentered && event.flag,
+            });
+            self.bound_told(sink);
+        } else {
+            self.counts.folded += u64::from(found);
+        }
+    }
+
+    /// The event is further ahead than there is room: gives up what is
+    /// missing in between.
+    fn make_room(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
+        self.counts.folded += 1;
+        let watermark = std::mem::replace(&mut self.watermark, TimeNs(u64::MAX));
+        self.go_on(index);
+        let replay = &mut self.locks[index as usize].1;
+        if let Some(Next::Gap { count, last }) = replay.order.jump_to(event.seq) {
+            self.counts.lost_numbers += if self.gaps_expected { 0 } else { count };
+            replay.lose(last);
+        }
+        if replay.order.insert(event, self.bounds.pending_events) == Arrival::Placed {
+            self.go_on(index);
+        }
+        self.watermark = watermark;
+        self.settle(index, sink);
+    }
+
+    /// Hands over and accounts for whatever the lock's marks are kept for,
+    /// and drops them.
+    fn settle(&mut self, index: u32, sink: &mut impl StretchSink) {
+        self.give_done(index, TimeNs(u64::MAX), sink);
+        let replay = &mut self.locks[index as usize].1;
+        if replay.settle(self.bounds.slices_per_stretch) {
+            self.counts.folded += 1;
+        }
+        replay.drop_marks();
+    }
+
+    fn advance(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
+        self.watermark = self.watermark.max(watermark);
+        for index in std::mem::take(&mut self.listed) {
+            let Some((_, replay)) = self.locks.get_mut(index as usize) else { continue };
+            replay.listed = true;
+            self.go_on(index);
+            self.give_done(index, self.watermark, sink);
+            let replay = &mut self.locks[index as usize].1;
+            replay.drop_marks();
+            replay.listed = replay.is_waiting();
+            if replay.listed {
+                self.listed.push(index);
+            }
+        }
+        self.give_told(self.watermark, sink);
+        self.counts.folded += self.holders.take_folded();
+    }
+
+    fn give_done(&mut self, index: u32, watermark: TimeNs, sink: &mut impl StretchSink) {
+        let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
+        for blocked in replay.take_done(watermark) {
+            self.hand_over.give(*lock, replay, blocked, false, &self.holders, sink);
+        }
+    }
+
+    fn enter_unnumbered(&mut self, enter: &MonitorEnter) {
+        if self.unnumbered.len() >= self.bounds.threads {
+            self.counts.folded += 1;
+            self.unnumbered.clear();
+        }
+        self.unnumbered.insert((enter.thread, enter.lock), *enter);
+    }
+
+    fn entered_unnumbered(&mut self, entered: &MonitorEntered, sink: &mut impl StretchSink) {
+        let enter = self.unnumbered.remove(&(entered.thread, entered.lock));
+        let mut event = *entered;
+        if event.start == TimeNs(0) {
+            event.start = enter.map_or(TimeNs(0), |enter| enter.time);
+        }
+        if event.start == TimeNs(0) || event.start > event.time {
+            self.counts.unpaired += 1;
+            return;
+        }
+        let at_enter = enter.map_or(ThreadId::NONE, |enter| enter.owner);
+        let (owner, basis) = match (event.previous_owner.is_some(), at_enter.is_some()) {
+            (true, _) => (event.previous_owner, Basis::PreviousOwner),
+            (false, true) => (at_enter, Basis::SeenAtEnter),
+            (false, false) => (ThreadId::NONE, Basis::NoMark),
+        };
+        let holder = self.holders.intern(Holder::thread(owner));
+        self.told.push(Told { event, holder, basis, after_wait: false, bound: false });
+        self.bound_told(sink);
+    }
+
+    fn reentered(&mut self, e: &MonitorReentered, sink: &mut impl StretchSink) {
+        if e.seq.is_some() {
+            if let Some(index) = self.lock(e.lock) {
+                let replay = &mut self.locks[index as usize].1;
+                let begin = LockEvent::begin_of(e);
+                let found = replay.order.insert_begin(begin, self.bounds.pending_events);
+                self.counts.lost_numbers =
+            self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
+            }
+            return self.place(e.lock, end_of_reentry(e), sink);
+        }
+        if e.start == TimeNs(0) || e.start > e.time {
+            self.counts.unpaired += 1;
+            return;
+        }
+        let event = MonitorEntered {
+            time: e.time,
+            start: e.start,
+            thread: e.thread,
+            lock: e.lock,
+            seq: Seq::NONE,
+            chain: e.chain,
+            previous_owner: ThreadId::NONE,
+        };
+        self.told.push(Told {
+            event,
+            holder: HolderId::UNKNOWN,
+            basis: Basis::NoMark,
+            after_wait: true,
+            bound: e.bound,
+        });
+        self.bound_told(sink);
+    }
+
+    fn bound_told(&mut self, sink: &mut impl StretchSink) {
+        if self.told.len() >= self.bounds.pending_events {
+            self.give_told(TimeNs(u64::MAX), sink);
+        }
+    }
+
+    fn give_told(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
+        let mut told = std::mem::take(&mut self.told);
+        told.retain(|stretch| {
+            let ready = stretch.event.time <= watermark;
+            if ready {
+                self.hand_over.give_told(stretch, &self.holders, sink);
+            }
+            !ready
+        });
+        self.told = told;
+    }
+}
+
+impl HandOver {
+    fn give(
+        &mut self,
+        lock: LockId,
+        replay: &LockReplay,
+        blocked: Blocked,
+        in_flight: bool,
+        holders: &Holders,
+        sink: &mut impl StretchSink,
+    ) {
+        let mut slices = std::mem::take(&mut self.slices);
+        slices.clear();
+        let stretch = Stretch {
+            kind: Kind::Monitor,
+            start: blocked.start,
+            duration: blocked.end.since(blocked.start),
+            thread: blocked.thread,
+            chain: blocked.chain,
+            lock,
+            after_wait: blocked.origin.after_wait(),
+            bound: blocked.bound,
+            in_flight,
+            slices: &[],
+            holders,
+        };
+        replay.slice(blocked, in_flight, &mut slices);
+        self.finish(stretch, &mut slices, sink);
+        self.slices = slices;
+    }
+
+    fn give_told(&mut self, told: &Told, holders: &Holders, sink: &mut impl StretchSink) {
+        let event = &told.event;
+        let duration = event.time.since(event.start);
+        let whole = Slice {
+            start: event.start,
+            duration,
+            stop_the_world: DurationNs::ZERO,
+            holder: told.holder,
+            basis: told.basis,
+        };
+        let stretch = Stretch {
+            kind: Kind::Monitor,
+            start: event.start,
+            duration,
+            thread: event.thread,
+            chain: event.chain,
+            lock: event.lock,
+            after_wait: told.after_wait,
+            bound: told.bound,
+            in_flight: false,
+            slices: &[],
+            holders,
+        };
+        let slices = if duration > DurationNs::ZERO { &mut [whole][..] } else { &mut [] };
+        self.finish(stretch, slices, sink);
+    }
+
+    fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
+        if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
+            for slice in &mut *slices {
+                let end = slice.start + slice.duration;
+                slice.stop_the_world = self.pauses.within(slice.start, end);
+            }
+        }
+        self.check(&stretch, slices);
+        sink.stretch(&Stretch { slices, ..stretch });
+    }
+
+    /// The promise that everything else rests on: slices lie end to end and
+    /// add up to their stretch.
+    fn check(&mut self, stretch: &Stretch<'_>, slices: &[Slice]) {
+        let mut at = stretch.start;
+        let mut sound = true;
+        for slice in slices {
+            sound &= slice.start == at && slice.stop_the_world <= slice.duration;
+            at = slice.start + slice.duration;
+        }
+        sound &= at == stretch.start + stretch.duration;
+        self.checked += slices.len() as u64;
+        self.wrong += u64::from(!sound);
+    }
+}
+
+fn end_of_reentry(e: &MonitorReentered) -> LockEvent {
+    LockEvent {
+        seq: e.seq.0,
+        time: e.time,
+        start: e.start,
+        thread: e.thread,
+        other: ThreadId::NONE,
+        chain: e.chain,
+        holder_frame: 0,
+        flag: e.bound,
+        kind: LockEventKind::Reentered,
+    }
+}
+
+/// The lock and the event in one shape, if it has a place in a lock's order.
+fn numbered(event: &Event) -> Option<(LockId, LockEvent)> {
+    let blank = LockEvent {
+        seq: 0,
+        time: TimeNs(0),
+        start: TimeNs(0),
+        thread: ThreadId::NONE,
+        other: ThreadId::NONE,
+        chain: ChainId::NONE,
+        holder_frame: 0,
+        flag: false,
+        kind: LockEventKind::Enter,
+    };
+    macro_rules! shape {
+        ($e:expr, $kind:ident $(, $field:ident: $value:expr)*) => {
+            ($e.lock, LockEvent {
+                seq: $e.seq.0,
+                time: $e.time,
+                thread: $e.thread,
+                kind: LockEventKind::$kind,
+                $($field: $value,)*
+                ..blank
+            })
+        };
+    }
+    let (lock, event) = match event {
+        Event::MonitorEnter(e) => shape!(e, Enter, chain: e.chain, other: e.owner),
+        Event::MonitorEntered(e) => {
+            shape!(e, Entered, chain: e.chain, start: e.start, other: e.previous_owner)
+        }
+        Event::MonitorExit(e) => shape!(
+            e, Exit, chain: e.chain, holder_frame: e.holder_frame, flag: e.holder_approximate
+        ),
+        Event::MonitorWait(e) => shape!(e, Wait, chain: e.chain),
+        Event::MonitorNotify(e) => shape!(e, Notify, other: e.waiter),
+        Event::MonitorWaited(e) => shape!(e, Waited, chain: e.chain, start: e.start),
+        _ => return None,
+    };
+    (event.seq != 0).then_some((lock, event))
+}

@@ -1,0 +1,250 @@
+//! Brings the events of one lock into their own order.
+//!
+//! Events of different threads arrive in any order. Numbers without gaps say
+//! when the next event is there; a number that is still missing after the
+//! stream's watermark has passed its neighbours by [`GAP_PATIENCE`] is lost.
+
+use headway_model::event::MonitorReentered;
+use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
+use std::collections::VecDeque;
+
+/// How long after the watermark passed its successor a number counts as lost.
+/// A thread takes its number first and reads the clock afterwards, and may be
+/// scheduled out in between.
+const GAP_PATIENCE: DurationNs = DurationNs(100_000_000);
+
+/// What happened to a lock, in one shape for all kinds of events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LockEvent {
+    pub seq: u64,
+    pub time: TimeNs,
+    /// Begin of the stretch, for ends of stretches; 0 if unknown.
+    pub start: TimeNs,
+    pub thread: ThreadId,
+    /// Owner seen, previous owner or waiter chosen.
+    pub other: ThreadId,
+    pub chain: ChainId,
+    pub holder_frame: u16,
+    /// The exit's holder frame is approximate; the re-entry's end is a bound.
+    pub flag: bool,
+    pub kind: LockEventKind,
+}
+
+/// Kinds of [`LockEvent`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockEventKind {
+    Enter,
+    Entered,
+    Exit,
+    Wait,
+    Notify,
+    Waited,
+    Reentered,
+    /// The begin of a re-entry that has a number of its own.
+    ReenterBegin,
+}
+
+impl LockEvent {
+    /// The numbered begin of a re-entry.
+    pub fn begin_of(reentered: &MonitorReentered) -> LockEvent {
+        LockEvent {
+            seq: reentered.start_seq.0,
+            time: reentered.start,
+            start: reentered.start,
+            thread: reentered.thread,
+            other: ThreadId::NONE,
+            chain: reentered.chain,
+            holder_frame: 0,
+            flag: false,
+            kind: LockEventKind::ReenterBegin,
+        }
+    }
+}
+
+/// What comes next in a lock's order.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// This event.
+    Event(LockEvent),
+    /// So many lost events, the last of which has this number.
+    Gap { count: u64, last: u64 },
+}
+
+/// The events of one lock that wait for an earlier one.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// Number that comes next; 0 before the first is known.
+    next: u64,
+    /// Slot `i` is for number `next + i`.
+    window: VecDeque<Option<LockEvent>>,
+    /// Events that came before the first number was known.
+    early: Vec<LockEvent>,
+    /// Full slots of the window.
+    held: usize,
+    /// Numbers given up as lost, oldest first, for late comers.
+    lost: VecDeque<(u64, u64)>,
+}
+
+/// How an event was taken in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It has its place.
+    Placed,
+    /// The same number is taken already, or was given up as lost.
+    Late,
+    /// It is too far ahead of the next number: older ones must be given up.
+    TooFar,
+}
+
+impl Order {
+    /// Events that wait for an earlier one.
+    pub fn waiting(&self) -> usize {
+        self.held + self.early.len()
+    }
+
+    /// True if the order of this lock has not begun yet.
+    fn not_begun(&self) -> bool {
+        self.next == 0
+    }
+
+    /// Takes in an event, as far as `bound` slots ahead.
+    pub fn insert(&mut self, event: LockEvent, bound: usize) -> Arrival {
+        if self.not_begun() {
+            if event.seq != 1 {
+                self.early.push(event);
+                return if self.early.len() > bound { Arrival::TooFar } else { Arrival::Placed };
+            }
+            self.begin_at(1, bound);
+        }
+        self.place(event, bound)
+    }
+
+    fn place(&mut self, event: LockEvent, bound: usize) -> Arrival {
+        let Some(ahead) = event.seq.checked_sub(self.next) else {
+            return Arrival::Late;
+        };
+        if ahead >= bound as u64 {
+            return Arrival::TooFar;
+        }
+        let slot = ahead as usize;
+        if slot >= self.window.len() {
+            self.window.resize(slot + 1, None);
+        }
+        match &mut self.window[slot] {
+            // The notify itself says more than the begin that a re-entry tells.
+            Some(present) if present.kind != LockEventKind::ReenterBegin => Arrival::Late,
+            Some(present) => {
+                *present = event;
+                Arrival::Placed
+            }
+            empty => {
+                *empty = Some(event);
+                self.held += 1;
+                Arrival::Placed
+            }
+        }
+    }
+
+    /// Notes that a number belongs to the begin of a re-entry. Nothing if the
+    /// event itself is there. True if the number had been given up as lost.
+    pub fn insert_begin(&mut self, begin: LockEvent, bound: usize) -> bool {
+        if begin.seq == 0 || self.not_begun() {
+            return false;
+        }
+        if begin.seq < self.next {
+            return self.unlose(begin.seq);
+        }
+        let slot = begin.seq - self.next;
+        let free = self
+            .window
+            .get(slot as usize)
+            .is_none_or(|present| present.is_none());
+        if free {
+            self.place(begin, bound);
+        }
+        false
+    }
+
+    /// True once for a number that had been given up as lost.
+    pub fn unlose(&mut self, seq: u64) -> bool {
+        let Some(at) = self.lost.iter().position(|(from, to)| (*from..=*to).contains(&seq)) else {
+            return false;
+        };
+        let (from, to) = self.lost[at];
+        match (from == seq, to == seq) {
+            (true, true) => drop(self.lost.remove(at)),
+            (true, false) => self.lost[at].0 += 1,
+            (false, true) => self.lost[at].1 -= 1,
+            (false, false) => {
+                self.lost[at].1 = seq - 1;
+                self.lost.insert(at + 1, (seq + 1, to));
+            }
+        }
+        true
+    }
+
+    /// The next event if it is there, or a gap in front of it if all that
+    /// happened before `watermark` has arrived.
+    pub fn next(&mut self, watermark: TimeNs, bound: usize) -> Option<Next> {
+        if self.not_begun() {
+            let first = self.early.iter().min_by_key(|event| event.seq)?;
+            if first.time + GAP_PATIENCE > watermark {
+                return None;
+            }
+            let seq = first.seq;
+            self.begin_at(seq, bound);
+        }
+        match self.window.front()? {
+            Some(_) => {
+                let event = self.window.pop_front()??;
+                self.held -= 1;
+                self.next += 1;
+                Some(Next::Event(event))
+            }
+            None => self.skip_gap(watermark),
+        }
+    }
+
+    fn skip_gap(&mut self, watermark: TimeNs) -> Option<Next> {
+        let missing = self.window.iter().position(Option::is_some)?;
+        let after = self.window[missing].as_ref()?;
+        if after.time + GAP_PATIENCE > watermark {
+            return None;
+        }
+        self.window.drain(..missing);
+        Some(self.give_up(missing as u64))
+    }
+
+    /// Gives up everything between the last event held and `seq`, which
+    /// becomes the next number. Call when nothing is left to take.
+    pub fn jump_to(&mut self, seq: u64) -> Option<Next> {
+        if self.not_begun() || seq <= self.next {
+            return None;
+        }
+        self.window.clear();
+        self.held = 0;
+        let count = seq - self.next;
+        Some(self.give_up(count))
+    }
+
+    fn give_up(&mut self, count: u64) -> Next {
+        const REMEMBERED: usize = 64;
+        let last = self.next + count - 1;
+        if self.lost.len() == REMEMBERED {
+            self.lost.pop_front();
+        }
+        self.lost.push_back((self.next, last));
+        self.next += count;
+        Next::Gap { count, last }
+    }
+
+    /// The order begins with `seq`: what came before was before the recording.
+    fn begin_at(&mut self, seq: u64, bound: usize) {
+        self.next = seq;
+        let mut early = std::mem::take(&mut self.early);
+        early.sort_by_key(|event| event.seq);
+        for event in early {
+            self.place(event, bound);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Splits a blocked stretch by who held the lock.
+//!
+//! What is recorded about a lock are *marks*: moments at which something
+//! about its owner is certain. Between two neighbouring marks a claim is made
+//! only if the marks prove it:
+//!
+//! | from | to | the time between |
+//! |---|---|---|
+//! | anything but another holder | exit of O | O's, with the chain of the exit: O held the lock already, or barged in |
+//! | O seen holding | exit of O, or O seen holding | O's |
+//! | exit | acquisition by P | unknown: the lock changed hands |
+//! | P seen holding | exit of O, or O seen holding | unknown: P's exit was not recorded |
+//! | P seen holding | acquisition by O | unknown, likewise |
+//! | last exit | end of the stretch | unknown: wake-up |
+//! | missing events | anything | unknown |
+//!
+//! "Seen holding" are an acquisition, a notify, the beginning of a wait, and
+//! the owner that some contender read when it began to block. The last is the
+//! weakest: the owner may have released the lock a moment before. So it proves
+//! nothing about the thread that is known to have held the lock last.
+//!
+//! A stretch during which nobody was seen to release or acquire the lock goes
+//! to the owner read at its beginning, marked [`Basis::SeenAtEnter`].
+
+use super::holders::HolderId;
+use super::stretch::{Basis, Slice};
+use headway_model::{DurationNs, ThreadId, TimeNs};
+
+/// What is certain at a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarkKind {
+    /// The thread holds the lock and releases it right after.
+    Exit,
+    /// The thread has just acquired the lock.
+    Acquired,
+    /// The thread holds the lock.
+    Held,
+    /// The thread holds the lock and is about to wait on it, releasing it.
+    Waiting,
+    /// A contender read that the thread owns the lock.
+    Seen,
+    /// Events are missing here.
+    Gap,
+}
+
+/// A moment at which something about a lock's owner is certain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    /// Place in the lock's order.
+    pub seq: u64,
+    /// When. Times of different threads may disagree with `seq` a little.
+    pub time: TimeNs,
+    /// Who.
+    pub thread: ThreadId,
+    /// Who, with which chain; for kinds without a chain the thread alone.
+    pub holder: HolderId,
+    /// What.
+    pub kind: MarkKind,
+}
+
+/// A thread known to hold the lock from the cursor on.
+#[derive(Clone, Copy, Debug)]
+struct Claim {
+    thread: ThreadId,
+    holder: HolderId,
+    /// Last moment at which it was seen holding.
+    until: TimeNs,
+    /// True if all that is known was read when the stretch began.
+    from_enter: bool,
+    /// True if it was about to release the lock in `Object.wait`.
+    leaving: bool,
+}
+
+/// Walks along the marks inside one stretch.
+#[derive(Clone, Debug)]
+pub(crate) struct Slicer {
+    /// The blocked thread; marks of its own are not about this stretch.
+    thread: ThreadId,
+    /// Up to here the stretch is accounted for.
+    cursor: TimeNs,
+    claim: Option<Claim>,
+    /// Known to have held the lock before whoever holds it now.
+    former: ThreadId,
+    released: bool,
+    broken: bool,
+}
+
+impl Slicer {
+    /// A stretch of `thread` beginning at `start`, when `owner` was read from
+    /// the lock; `former` is the thread known to have held it before. `broken`
+    /// if marks between the start and the first one given are missing.
+    pub fn new(
+        thread: ThreadId,
+        start: TimeNs,
+        owner: Option<(ThreadId, HolderId)>,
+        former: ThreadId,
+        broken: bool,
+    ) -> Slicer {
+        let claim = owner.filter(|_| !broken).map(|(thread, holder)| Claim {
+            thread,
+            holder,
+            until: start,
+            from_enter: true,
+            leaving: false,
+        });
+        Slicer {
+            thread,
+            cursor: start,
+            claim,
+            former,
+            released: false,
+            broken,
+        }
+    }
+
+    /// Takes in the next mark in the lock's order, before `end`.
+    pub fn mark(&mut self, mark: &Mark, end: TimeNs, out: &mut Vec<Slice>) {
+        if mark.kind == MarkKind::Gap {
+            return self.lose_track(out);
+        }
+        if mark.thread == self.thread {
+            return;
+        }
+        let time = mark.time.clamp(self.cursor, end.max(self.cursor));
+        match mark.kind {
+            MarkKind::Exit => self.exit(mark, time, out),
+            MarkKind::Acquired => self.acquired(mark, time, out),
+            MarkKind::Held => self.seen(mark, time, out),
+            MarkKind::Waiting => self.seen(mark, time, out),
+            MarkKind::Seen => {
+                if self.is_news(mark.thread) {
+                    self.seen(mark, time, out);
+                }
+            }
+            MarkKind::Gap => {}
+        }
+    }
+
+    /// Accounts for the rest, up to the stretch's end. If it is `in_flight`,
+    /// who held the lock last holds it still, as far as recorded.
+    pub fn finish(mut self, end: TimeNs, in_flight: bool, out: &mut Vec<Slice>) {
+        if end < self.cursor {
+            // Marks were taken in before the end was known, and the threads'
+            // clocks disagree.
+            return trim(out, self.cursor.since(end));
+        }
+        let Some(claim) = self.claim else {
+            let basis = match (self.broken, self.released) {
+                (true, _) => Basis::Gap,
+                (false, true) => Basis::WakeUp,
+                (false, false) => Basis::NoMark,
+            };
+            return self.emit(end, HolderId::UNKNOWN, basis, out);
+        };
+        if !claim.leaving && (claim.from_enter || in_flight) {
+            return self.emit(end, claim.holder, Basis::SeenAtEnter, out);
+        }
+        self.close_claim(out);
+        let basis = if claim.leaving { Basis::WakeUp } else { Basis::ExitMissed };
+        self.emit(end, HolderId::UNKNOWN, basis, out);
+    }
+
+    /// A look at the owner says something unless the owner it saw may be the
+    /// one that had just left.
+    fn is_news(&self, thread: ThreadId) -> bool {
+        match self.claim {
+            Some(claim) if claim.thread == thread => !claim.leaving,
+            _ => thread != self.former,
+        }
+    }
+
+    fn exit(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
+        if self.begin_span(mark.thread, time, out) {
+            self.emit(time, mark.holder, Basis::Exit, out);
+        }
+        self.claim = None;
+        self.former = mark.thread;
+        self.released = true;
+    }
+
+    fn seen(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
+        self.begin_span(mark.thread, time, out);
+        let from_enter =
+            mark.kind == MarkKind::Seen && self.claim.is_some_and(|claim| claim.from_enter);
+        self.claim = Some(Claim {
+            thread: mark.thread,
+            holder: mark.holder,
+            until: time,
+            from_enter,
+            leaving: mark.kind == MarkKind::Waiting,
+        });
+    }
+
+    fn acquired(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
+        match self.claim {
+            Some(claim) if claim.leaving => {
+                self.close_claim(out);
+                self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out);
+                self.former = claim.thread;
+            }
+            Some(claim) if claim.from_enter => {
+                self.emit(time, claim.holder, Basis::SeenAtEnter, out);
+                self.former = claim.thread;
+            }
+            Some(claim) => {
+                self.close_claim(out);
+                self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);
+                self.former = claim.thread;
+            }
+            None if self.broken => self.emit(time, HolderId::UNKNOWN, Basis::Gap, out),
+            None => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
+        }
+        self.broken = false;
+        self.claim = Some(Claim {
+            thread: mark.thread,
+            holder: mark.holder,
+            until: time,
+            from_enter: false,
+            leaving: false,
+        });
+    }
+
+    /// `thread` holds the lock at `time`. True if it did from the cursor on;
+    /// otherwise accounts for the time until `time`.
+    fn begin_span(&mut self, thread: ThreadId, time: TimeNs, out: &mut Vec<Slice>) -> bool {
+        match self.claim {
+            Some(claim) if claim.thread == thread => true,
+            Some(claim) => {
+                self.close_claim(out);
+                self.former = claim.thread;
+                self.claim = None;
+                if !claim.leaving {
+                    self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);
+                }
+                claim.leaving
+            }
+            None if self.broken => {
+                self.emit(time, HolderId::UNKNOWN, Basis::Gap, out);
+                self.broken = false;
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn lose_track(&mut self, out: &mut Vec<Slice>) {
+        self.close_claim(out);
+        self.claim = None;
+        self.broken = true;
+    }
+
+    /// Accounts for the time up to the last moment the claimed holder was seen.
+    fn close_claim(&mut self, out: &mut Vec<Slice>) {
+        if let Some(claim) = self.claim {
+            self.emit(claim.until, claim.holder, Basis::Held, out);
+        }
+    }
+
+    fn emit(&mut self, to: TimeNs, holder: HolderId, basis: Basis, out: &mut Vec<Slice>) {
+        if to <= self.cursor {
+            return;
+        }
+        out.push(Slice {
+            start: self.cursor,
+            duration: to.since(self.cursor),
+            stop_the_world: DurationNs::ZERO,
+            holder,
+            basis,
+        });
+        self.cursor = to;
+    }
+}
+
+/// Takes `excess` off the end.
+fn trim(slices: &mut Vec<Slice>, mut excess: DurationNs) {
+    while excess > DurationNs::ZERO {
+        let Some(last) = slices.last_mut() else { return };
+        if last.duration > excess {
+            last.duration = last.duration - excess;
+            return;
+        }
+        excess = excess - last.duration;
+        slices.pop();
+    }
+}

@@ -1,0 +1,113 @@
+//! Blocked stretches and their slices: what a replay hands over.
+
+use super::holders::{HolderId, Holders};
+use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
+use serde::Serialize;
+
+/// What a thread was blocked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Kind {
+    /// A monitor (`synchronized`).
+    Monitor,
+}
+
+impl Kind {
+    /// The value of the aspect `kind`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Monitor => "monitor",
+        }
+    }
+}
+
+/// How it is known who held the lock during a slice, or why it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Basis {
+    /// The holder's own exit ended it: thread and chain proven.
+    Exit,
+    /// The holder was seen to hold the lock at both ends; its chain is known
+    /// only if it was about to wait.
+    Held,
+    /// The lock's owner was read when the stretch began, and nothing recorded
+    /// says that it changed. Thread only.
+    SeenAtEnter,
+    /// The recording names the thread that released the lock last. Thread only.
+    PreviousOwner,
+    /// Unknown: released, not yet acquired by the next one.
+    HandOver,
+    /// Unknown: released for the last time, the blocked thread not yet running.
+    WakeUp,
+    /// Unknown: one thread held it at the beginning, another at the end; the
+    /// first one's exit was not recorded.
+    ExitMissed,
+    /// Unknown: events of this lock are missing here.
+    Gap,
+    /// Unknown: nothing recorded about the owner.
+    NoMark,
+}
+
+impl Basis {
+    /// True if the slice's owner thread is known.
+    pub const fn is_known(self) -> bool {
+        matches!(
+            self,
+            Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner
+        )
+    }
+
+    /// True if the lock was changing hands.
+    pub const fn is_hand_over(self) -> bool {
+        matches!(self, Basis::HandOver | Basis::WakeUp)
+    }
+}
+
+/// A part of a blocked stretch during which one thread, or nobody known, held
+/// the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// When it began.
+    pub start: TimeNs,
+    /// How long it lasted.
+    pub duration: DurationNs,
+    /// Part of `duration` in which the whole VM stood still.
+    pub stop_the_world: DurationNs,
+    /// Who held the lock; [`HolderId::UNKNOWN`] if not known.
+    pub holder: HolderId,
+    /// How that is known, or why not.
+    pub basis: Basis,
+}
+
+/// One blocked stretch of one thread. Its slices lie end to end and add up to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch<'a> {
+    /// What the thread was blocked by.
+    pub kind: Kind,
+    /// When it began.
+    pub start: TimeNs,
+    /// How long it lasted.
+    pub duration: DurationNs,
+    /// The blocked thread.
+    pub thread: ThreadId,
+    /// Its chain.
+    pub chain: ChainId,
+    /// The lock.
+    pub lock: LockId,
+    /// True for a re-acquisition after `Object.wait`.
+    pub after_wait: bool,
+    /// True where the end was not observed and is only a bound.
+    pub bound: bool,
+    /// True if it had not ended when the recording did.
+    pub in_flight: bool,
+    /// The slices, in time order.
+    pub slices: &'a [Slice],
+    /// What the slices' holders are.
+    pub holders: &'a Holders,
+}
+
+/// Takes in blocked stretches as a replay finds them.
+pub trait StretchSink {
+    /// Called once for each stretch, when everything about it is known.
+    fn stretch(&mut self, stretch: &Stretch<'_>);
+}

@@ -1,0 +1,274 @@
+//! What things are called: readable names by id, interned.
+
+pub mod method;
+pub mod thread_group;
+
+use headway_model::event::{LockDef, ThreadDef};
+use headway_model::{ChainId, Dictionary, Event, LockId, MethodId, ThreadId};
+use method::MethodName;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Stands for a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TextId(u32);
+
+/// Stands for a readable method name. Methods of the same readable name
+/// (overloads, copies of hidden classes) have the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NameId(u32);
+
+/// Stands for a chain as a reader sees it: methods and lines. Chains that
+/// differ only in how their code was compiled have the same one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PathId(u32);
+
+/// A frame as a reader sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PathFrame {
+    pub name: NameId,
+    pub line: u32,
+}
+
+/// Names of threads, methods, chains and locks.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    dictionary: Dictionary,
+    texts: Interner<String>,
+    methods: Interner<MethodName>,
+    paths: Interner<Arc<[PathFrame]>>,
+    by_method: FxHashMap<MethodId, NameId>,
+    by_chain: FxHashMap<(ChainId, u16), PathId>,
+}
+
+impl Names {
+    /// Takes in a definition. One that comes again replaces the earlier one.
+    pub fn feed(&mut self, event: &Event) {
+        if let Event::Method(id, _) = event {
+            self.by_method.remove(id);
+        }
+        self.dictionary.feed(event);
+    }
+
+    pub fn thread(&self, id: ThreadId) -> Option<&ThreadDef> {
+        self.dictionary.thread(id)
+    }
+
+    pub fn lock(&self, id: LockId) -> Option<&LockDef> {
+        self.dictionary.lock(id)
+    }
+
+    /// The thread's name, or what can be said instead.
+    pub fn thread_text(&self, id: ThreadId) -> String {
+        match self.thread(id) {
+            Some(def) if !def.name.is_empty() => def.name.to_string(),
+            Some(def) if def.is_virtual => format!("virtual thread #{}", id.0),
+            _ if id.0 & ThreadId::NATIVE != 0 => {
+                format!("native thread {}", id.0 & !ThreadId::NATIVE)
+            }
+            _ => format!("thread #{}", id.0),
+        }
+    }
+
+    /// The group of the thread's name.
+    pub fn group_text(&self, id: ThreadId) -> String {
+        match self.thread(id) {
+            Some(def) if !def.name.is_empty() => thread_group::fold(&def.name),
+            Some(def) if def.is_virtual => "virtual thread #*".to_owned(),
+            _ => "thread #*".to_owned(),
+        }
+    }
+
+    pub fn group(&mut self, id: ThreadId) -> TextId {
+        let text = self.group_text(id);
+        TextId(self.texts.intern(text))
+    }
+
+    pub fn lock_class(&mut self, id: LockId) -> TextId {
+        let text = self.lock_class_text(id);
+        TextId(self.texts.intern(text))
+    }
+
+    /// The readable class of the lock object.
+    pub fn lock_class_text(&self, id: LockId) -> String {
+        match self.lock(id) {
+            Some(def) if !def.class.is_empty() => method::readable_class(&def.class),
+            _ => "(unknown class)".to_owned(),
+        }
+    }
+
+    /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
+    pub fn lock_text(&self, id: LockId) -> String {
+        let object = self.lock_object_text(id);
+        match self.lock(id) {
+            Some(def) if !def.name.is_empty() => format!("{} ({object})", def.name),
+            _ => object,
+        }
+    }
+
+    /// What a sentence calls the lock: `Inventory.lock`, else `Inventory$1@1a2b3c`.
+    pub fn lock_short(&self, id: LockId) -> String {
+        match self.lock(id) {
+            Some(def) if !def.name.is_empty() => def.name.to_string(),
+            _ => method::without_package(&self.lock_object_text(id)).to_owned(),
+        }
+    }
+
+    fn lock_object_text(&self, id: LockId) -> String {
+        let class = self.lock_class_text(id);
+        match self.lock(id) {
+            Some(def) if def.identity_hash != 0 => format!("{class}@{:x}", def.identity_hash),
+            _ => format!("{class}#{}", id.0),
+        }
+    }
+
+    pub fn text(&self, id: TextId) -> &str {
+        self.texts.get(id.0).map_or("", String::as_str)
+    }
+
+    pub fn method_name(&self, id: NameId) -> Option<&MethodName> {
+        self.methods.get(id.0)
+    }
+
+    /// The readable name of a method; methods never defined have one too.
+    pub fn method(&mut self, id: MethodId) -> NameId {
+        if let Some(name) = self.by_method.get(&id) {
+            return *name;
+        }
+        let name = match self.dictionary.method(id) {
+            Some(def) => method::readable(def),
+            None => {
+                let text = format!("(unknown method #{})", id.0);
+                MethodName { full: text.clone(), short: text }
+            }
+        };
+        let name = NameId(self.methods.intern(name));
+        self.by_method.insert(id, name);
+        name
+    }
+
+    /// The chain from the frame with index `from` on; `None` if unknown.
+    pub fn path(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
+        if chain.is_none() {
+            return None;
+        }
+        if let Some(path) = self.by_chain.get(&(chain, from)) {
+            return Some(*path);
+        }
+        let def = self.dictionary.chain(chain)?.clone();
+        let frames: Vec<PathFrame> = def
+            .chain
+            .frames
+            .iter()
+            .skip(from as usize)
+            .map(|frame| PathFrame {
+                name: self.method(frame.method),
+                line: frame.line,
+            })
+            .collect();
+        if frames.is_empty() {
+            return None;
+        }
+        let path = PathId(self.paths.intern(frames.into()));
+        self.by_chain.insert((chain, from), path);
+        Some(path)
+    }
+
+    /// The chain of the frame that holds a lock: from `from` on, and from
+    /// there the first frame that is not the waiting machinery itself.
+    pub fn holder_path(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
+        let path = self.path(chain, from)?;
+        let frames = self.frames(path);
+        match self.skip_machinery(&frames) {
+            0 => Some(path),
+            skipped => self.path(chain, from.saturating_add(skipped as u16)),
+        }
+    }
+
+    /// True if debug information could not prove which callee frame `at` is.
+    pub fn is_approximate(&self, chain: ChainId, at: u16) -> bool {
+        self.dictionary
+            .chain(chain)
+            .and_then(|def| def.chain.frames.get(at as usize))
+            .is_some_and(|frame| frame.approximate)
+    }
+
+    pub fn frames(&self, path: PathId) -> Arc<[PathFrame]> {
+        self.paths.get(path.0).cloned().unwrap_or_default()
+    }
+
+    /// The method that a chain is about: its first frame that is not the
+    /// machinery of waiting and locking itself.
+    pub fn acting_method(&self, path: PathId) -> Option<NameId> {
+        let frames = self.frames(path);
+        let at = self.skip_machinery(&frames);
+        frames.get(at).or(frames.first()).map(|frame| frame.name)
+    }
+
+    /// Index of the first frame that is not waiting machinery; 0 if all are.
+    pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {
+        frames
+            .iter()
+            .position(|frame| {
+                self.method_name(frame.name)
+                    .is_some_and(|name| !is_machinery(&name.full))
+            })
+            .unwrap_or(0)
+    }
+
+    /// `pkg.Class.method:line`; without the line where it is not known.
+    pub fn frame_text(&self, frame: PathFrame) -> String {
+        let name = self.method_name(frame.name).map_or("", |name| &name.full);
+        match frame.line {
+            0 => name.to_owned(),
+            line => format!("{name}:{line}"),
+        }
+    }
+
+    /// The whole chain, leaf first.
+    pub fn path_text(&self, path: PathId) -> Vec<String> {
+        self.frames(path).iter().map(|frame| self.frame_text(*frame)).collect()
+    }
+}
+
+/// Methods through which every wait or lock goes, whoever calls it.
+fn is_machinery(full: &str) -> bool {
+    const PREFIXES: [&str; 5] = [
+        "java.lang.Object.wait",
+        "java.lang.Object.notify",
+        "java.util.concurrent.locks.",
+        "jdk.internal.misc.Unsafe.",
+        "sun.misc.Unsafe.",
+    ];
+    // Native code on top has no class and so no dot.
+    !full.contains('.') || PREFIXES.iter().any(|prefix| full.starts_with(prefix))
+}
+
+/// Gives equal values the same small number.
+#[derive(Debug)]
+struct Interner<T> {
+    ids: FxHashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Interner { ids: FxHashMap::default(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interner<T> {
+    fn intern(&mut self, value: T) -> u32 {
+        if let Some(id) = self.ids.get(&value) {
+            return *id;
+        }
+        let id = self.values.len() as u32;
+        self.values.push(value.clone());
+        self.ids.insert(value, id);
+        id
+    }
+
+    fn get(&self, id: u32) -> Option<&T> {
+        self.values.get(id as usize)
+    }
+}

@@ -1,0 +1,405 @@
+//! What an analysis hands over: plain data, ready for JSON, for a terminal
+//! and for a page. Nothing here is formatted for a width.
+//!
+//! `serde_json::to_string(&report)` gives the documented JSON of
+//! `headway report --json`; keys that are empty are left out, except those
+//! that every report has.
+
+use crate::aspect::Aspect;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The value of rows whose owner, chain or method could not be proven.
+pub const UNKNOWN: &str = "unknown";
+
+/// The value of rows that hold what a memory bound folded together.
+pub const FOLDED: &str = "(folded: memory bound)";
+
+/// The whole result. Times are nanoseconds; shares are fractions, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Length of the range looked at.
+    pub duration_ns: u64,
+    /// Application threads that lived in the range.
+    pub threads: u64,
+    /// Time threads were blocked acquiring monitors, all threads together.
+    pub blocked_ns: u64,
+    /// Blocked stretches.
+    pub contentions: u64,
+    /// The breakdown that was asked for, sorted by total.
+    pub rows: Vec<Row>,
+    /// What is missing, by the stable names of `headway_model::Loss`.
+    pub losses: BTreeMap<String, u64>,
+    /// Mechanisms that were not in force while recording.
+    pub degraded: Vec<DegradedMechanism>,
+
+    /// The aspects of the levels of `rows`.
+    pub by: Vec<Aspect>,
+    /// What matters, in plain words, dearest first. Never empty.
+    pub findings: Vec<Finding>,
+    /// Running time of the application's platform threads: their life in the
+    /// range without conditional waiting.
+    pub running_ns: u64,
+    /// How the blocked time was accounted for.
+    pub blocked: BlockedTime,
+    /// Every lock with blocked time, dearest first.
+    pub locks: Vec<LockSummary>,
+    /// Conditional waiting (`Object.wait`), longest first. Not blocked time.
+    pub waits: Vec<WaitSite>,
+    /// Acquisitions still going on at the end of the range, longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_flight: Vec<InFlight>,
+    /// Circles of threads that wait for each other for ever.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deadlocks: Vec<Deadlock>,
+    /// Time in which all application threads stood still.
+    pub stop_the_world: Pauses,
+    /// Execution samples, if the recording has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SampleReport>,
+    /// Parks by blocker class, longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parks: Vec<ParkSite>,
+    /// Events of types that Headway does not analyse, by type name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_events: BTreeMap<String, u64>,
+    /// What made the recording, and of what.
+    pub recording: RecordingSummary,
+}
+
+/// A row of the breakdown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What `value` is a value of.
+    pub aspect: Aspect,
+    /// The value; chains are lists of frames.
+    pub value: Value,
+    /// Blocked time.
+    pub total_ns: u64,
+    /// Blocked stretches with time in this row. A stretch counts once per
+    /// row, but in each of the rows of the owners that blocked it in turn.
+    pub count: u64,
+    /// The longest time that one stretch spent in this row.
+    pub max_ns: u64,
+    /// Part of the report's `blocked_ns`.
+    pub share: f64,
+    /// Part of `total_ns` in which the whole VM stood still.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stop_the_world_ns: u64,
+    /// Part of `total_ns` whose owner frame is only approximately known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub approximate_ns: u64,
+    /// The next level.
+    pub children: Vec<Row>,
+}
+
+/// A value of an aspect.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A name.
+    Text(String),
+    /// A call chain, leaf first, frames as `pkg.Class.method:line`.
+    Chain(Vec<String>),
+}
+
+impl Value {
+    /// One line: the name, or the chain's leaf.
+    pub fn headline(&self) -> &str {
+        match self {
+            Value::Text(text) => text,
+            Value::Chain(frames) => frames.first().map_or("", String::as_str),
+        }
+    }
+}
+
+/// A mechanism that was not in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DegradedMechanism {
+    /// Its name, as in the agent's status.
+    pub mechanism: String,
+    /// Why, and what was used instead.
+    pub reason: String,
+}
+
+/// What kind of thing a finding says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Threads wait for each other in a circle.
+    Deadlock,
+    /// Losses or missing mechanisms make what follows unreliable.
+    Unreliable,
+    /// An acquisition that has not come to an end.
+    Stuck,
+    /// One lock, and mostly one method that held it.
+    HotLock,
+    /// One lock that many hold for short times, in turns.
+    SharedLock,
+    /// A lock whose cost is handing it over, not holding it.
+    HandOver,
+    /// Threads wait in `Object.wait` in the middle of their work.
+    Waiting,
+    /// Where samples say time went.
+    Samples,
+    /// Where threads park.
+    Parks,
+    /// There is nothing to report.
+    Nothing,
+}
+
+/// Something a reader should know.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// What kind of thing it says.
+    pub kind: FindingKind,
+    /// One or two sentences. Names of code stand in backticks.
+    pub text: String,
+    /// More, one line each: call chains leaf first, counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// Thread time it costs; 0 where that cannot be said.
+    pub cost_ns: u64,
+    /// `cost_ns` as part of what the sentence says it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+}
+
+/// How the blocked time was accounted for. The parts add up to `Report::blocked_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BlockedTime {
+    /// Owner's thread and call chain proven.
+    pub owner_chain_ns: u64,
+    /// Owner's thread known, its call chain not.
+    pub owner_thread_ns: u64,
+    /// Lock changing hands: after a release, before the next acquisition.
+    pub hand_over_ns: u64,
+    /// Owner not provable from what was recorded.
+    pub unknown_ns: u64,
+    /// Of all these, the time in which the whole VM stood still.
+    pub stop_the_world_ns: u64,
+    /// Of all these, re-acquisitions after `Object.wait`.
+    pub after_wait_ns: u64,
+    /// Of all these, stretches that had not ended.
+    pub in_flight_ns: u64,
+    /// Of all these, stretches whose end is only bounded.
+    pub bounded_ns: u64,
+    /// Of all these, in virtual threads.
+    pub virtual_ns: u64,
+    /// The longest stretch.
+    pub max_ns: u64,
+    /// Slices of which it was checked that they add up to their stretch.
+    pub slices_checked: u64,
+    /// Stretches whose slices did not add up: an error in Headway. Always 0.
+    pub slices_wrong: u64,
+    /// Stretches left out because they were shorter than the minimum.
+    pub below_minimum: u64,
+    /// Stretches whose end was lost.
+    pub ends_lost: u64,
+}
+
+/// A lock with blocked time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LockSummary {
+    /// `Inventory.lock (com.acme.Inventory@1a2b3c)`.
+    pub lock: String,
+    /// Class of the lock object.
+    pub class: String,
+    /// Blocked time.
+    pub total_ns: u64,
+    /// Blocked stretches.
+    pub count: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// Part of the report's `blocked_ns`.
+    pub share: f64,
+    /// Time nobody held it: changing hands.
+    pub hand_over_ns: u64,
+    /// Time whose owner is not proven (hand-over not included).
+    pub unknown_ns: u64,
+    /// Re-acquisitions after `Object.wait`.
+    pub after_wait_ns: u64,
+    /// Threads that were blocked.
+    pub contenders: u64,
+    /// Threads known to have held it while others were blocked.
+    pub owners: u64,
+}
+
+/// Waiting in `Object.wait` on one class of lock with one call chain.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitSite {
+    /// The lock, if all waits were on one; otherwise its class.
+    pub lock: String,
+    /// Class of the lock object.
+    pub class: String,
+    /// The method that called `Object.wait`.
+    pub method: String,
+    /// The waiters' chain, leaf first.
+    pub chain: Vec<String>,
+    /// Time waited until notify, timeout or interrupt.
+    pub total_ns: u64,
+    /// Waits, those going on at the end included.
+    pub count: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// How many were notified (or woken spuriously).
+    pub notified: u64,
+    /// How many timed out.
+    pub timed_out: u64,
+    /// How many were interrupted.
+    pub interrupted: u64,
+    /// How many had not ended.
+    pub in_flight: u64,
+    /// Different threads that waited.
+    pub threads: u64,
+    /// Groups of the waiting threads, most waits first.
+    pub groups: Vec<Named>,
+    /// Groups of the threads that notified them, most often first.
+    pub notifiers: Vec<Named>,
+    /// True for waiting that looks like waiting for work.
+    pub idle: bool,
+}
+
+/// A name and how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// An acquisition still going on at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InFlight {
+    /// The blocked thread.
+    pub thread: String,
+    /// The lock.
+    pub lock: String,
+    /// How long so far.
+    pub blocked_ns: u64,
+    /// The thread that holds the lock, as far as known.
+    pub owner: String,
+    /// The blocked thread's chain, leaf first.
+    pub chain: Vec<String>,
+}
+
+/// Threads that wait for each other: each for a lock that the next one holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Deadlock {
+    /// The members of the circle.
+    pub members: Vec<InFlight>,
+}
+
+/// Time in which all application threads stood still.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pauses {
+    /// How many.
+    pub count: u64,
+    /// All together.
+    pub total_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// Execution samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SampleReport {
+    /// How many samples.
+    pub count: u64,
+    /// How many of running threads (in Java or native code).
+    pub running: u64,
+    /// Methods of running threads, most self samples first.
+    pub methods: Vec<SampledMethod>,
+}
+
+/// A method in samples of running threads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SampledMethod {
+    /// `pkg.Class.method`.
+    pub method: String,
+    /// Samples in which it was the leaf.
+    pub self_samples: u64,
+    /// Samples in which it was anywhere on the stack.
+    pub total_samples: u64,
+    /// `self_samples` as part of all running samples.
+    pub self_share: f64,
+    /// `total_samples` as part of all running samples.
+    pub total_share: f64,
+}
+
+/// Parks on one class of blocker.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ParkSite {
+    /// Class of the blocker; `(none)` if there was none.
+    pub blocker_class: String,
+    /// True if parking there means waiting for a lock, as far as the class says.
+    pub is_lock: bool,
+    /// Time parked.
+    pub total_ns: u64,
+    /// How often.
+    pub count: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// Different threads.
+    pub threads: u64,
+}
+
+/// What made the recording, and of what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RecordingSummary {
+    /// `headway 0.1.0`, `jfr`, `async-profiler`.
+    pub producer: String,
+    /// True if the producer gives no order of lock events, so that owners'
+    /// chains are not known.
+    pub foreign: bool,
+    /// JVM name and version.
+    pub jvm: String,
+    /// Process id.
+    pub pid: u32,
+    /// Main class and arguments.
+    pub java_arguments: String,
+    /// First moment, nanoseconds on the recording's clock.
+    pub start_ns: u64,
+    /// Unix epoch minus the recording's clock; 0 where times are epoch.
+    pub epoch_offset_ns: i64,
+    /// Events analysed.
+    pub events: u64,
+    /// CPU time of Headway's own threads.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub own_cpu_ns: u64,
+    /// How long attaching held up the application.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attach_pause_ns: u64,
+    /// Settings in force.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<(String, String)>,
+}
+
+impl Report {
+    /// Keeps the `n` first rows of every level, and of every other list. The
+    /// rows left out are not in any total less: parents keep theirs.
+    pub fn keep_top(&mut self, n: usize) {
+        keep_top(&mut self.rows, n);
+        self.locks.truncate(n);
+        self.waits.truncate(n);
+        self.parks.truncate(n);
+        if let Some(samples) = &mut self.samples {
+            samples.methods.truncate(n);
+        }
+    }
+}
+
+fn keep_top(rows: &mut Vec<Row>, n: usize) {
+    rows.truncate(n);
+    for row in rows {
+        keep_top(&mut row.children, n);
+    }
+}
+
+// serde's skip_serializing_if hands over a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

@@ -1,0 +1,211 @@
+//! Puts the analyses' totals into a report.
+
+use crate::aggregate::{share, LockTotals, Range};
+use crate::analysis::Analysis;
+use crate::monitor::OpenStretch;
+use crate::names::{Names, TextId};
+use crate::report::{
+    DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, UNKNOWN,
+};
+use crate::threads::Running;
+use crate::waits::{is_idle, Site};
+use headway_model::{LockId, Loss, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Everything but the findings.
+pub(crate) fn summarise(
+    analysis: &mut Analysis,
+    range: Range,
+    running: Running,
+    open: &[OpenStretch],
+) -> Report {
+    let samples = analysis.samples.report(&mut analysis.names);
+    let in_flight = in_flight(analysis, range, open);
+    let aggregate = &analysis.aggregate;
+    let counts = analysis.replay.counts();
+    let mut blocked = aggregate.blocked.clone();
+    blocked.slices_checked = counts.slices_checked;
+    blocked.slices_wrong = counts.slices_wrong;
+    blocked.ends_lost = counts.ends_lost;
+    Report {
+        duration_ns: range.to.since(range.from).0,
+        threads: running.threads,
+        blocked_ns: aggregate.blocked_ns,
+        contentions: aggregate.stretches(),
+        rows: aggregate.rows(&analysis.names),
+        losses: losses(analysis),
+        degraded: analysis
+            .degraded
+            .iter()
+            .map(|degraded| DegradedMechanism {
+                mechanism: degraded.mechanism.to_string(),
+                reason: degraded.reason.to_string(),
+            })
+            .collect(),
+        by: aggregate.by().to_vec(),
+        findings: Vec::new(),
+        running_ns: running.running_ns,
+        blocked,
+        locks: locks(analysis),
+        waits: waits(analysis),
+        in_flight,
+        deadlocks: Vec::new(),
+        stop_the_world: analysis.replay.pauses().summary(range.from, range.to),
+        samples,
+        parks: analysis.parks.report(),
+        other_events: analysis
+            .others
+            .iter()
+            .map(|(name, count)| (name.to_string(), *count))
+            .collect(),
+        recording: recording(analysis),
+    }
+}
+
+fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
+    let counts = analysis.replay.counts();
+    let folded = counts.folded
+        + analysis.aggregate.folded
+        + analysis.threads.folded
+        + analysis.waits.folded
+        + analysis.samples.folded
+        + analysis.parks.folded;
+    let mut losses = analysis.losses.clone();
+    *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers;
+    *losses.entry(Loss::UnpairedEntered).or_default() += counts.unpaired;
+    *losses.entry(Loss::AnalysisFull).or_default() += folded;
+    losses
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(loss, count)| (loss.name().to_owned(), count))
+        .collect()
+}
+
+fn locks(analysis: &Analysis) -> Vec<LockSummary> {
+    let aggregate = &analysis.aggregate;
+    let mut contenders: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
+    let mut owners: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
+    for (leaf, side) in aggregate.leaves() {
+        contenders.entry(side.lock).or_default().insert(side.thread);
+        let owner = analysis.replay.holder(leaf.holder).thread;
+        if owner.is_some() {
+            owners.entry(side.lock).or_default().insert(owner);
+        }
+    }
+    let distinct = |sets: &FxHashMap<LockId, FxHashSet<ThreadId>>, lock| {
+        sets.get(&lock).map_or(0, |set| set.len() as u64)
+    };
+    let summary = |lock: &LockTotals| LockSummary {
+        lock: analysis.names.lock_text(lock.lock),
+        class: analysis.names.lock_class_text(lock.lock),
+        total_ns: lock.total,
+        count: lock.count,
+        max_ns: lock.max,
+        share: share(lock.total, aggregate.blocked_ns),
+        hand_over_ns: lock.hand_over,
+        unknown_ns: lock.unknown,
+        after_wait_ns: lock.after_wait,
+        contenders: distinct(&contenders, lock.lock),
+        owners: distinct(&owners, lock.lock),
+    };
+    let mut locks: Vec<LockSummary> = aggregate.locks().iter().map(summary).collect();
+    locks.retain(|lock| lock.count > 0);
+    locks.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.lock.cmp(&b.lock)));
+    locks
+}
+
+fn waits(analysis: &Analysis) -> Vec<WaitSite> {
+    let names = &analysis.names;
+    let mut sites: Vec<WaitSite> =
+        analysis.waits.sites().iter().map(|site| wait_site(site, names)).collect();
+    sites.sort_by(|a, b| {
+        let key = |site: &WaitSite| std::cmp::Reverse(site.total_ns);
+        key(a).cmp(&key(b)).then_with(|| (&a.class, &a.chain).cmp(&(&b.class, &b.chain)))
+    });
+    sites
+}
+
+fn wait_site(site: &Site, names: &Names) -> WaitSite {
+    let class = names.text(site.class).to_owned();
+    WaitSite {
+        lock: if site.many_locks { class.clone() } else { names.lock_text(site.lock) },
+        class,
+        method: site
+            .method
+            .and_then(|method| names.method_name(method))
+            .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone()),
+        chain: site.path.map(|path| names.path_text(path)).unwrap_or_default(),
+        total_ns: site.total_ns,
+        count: site.count,
+        max_ns: site.max_ns,
+        notified: site.notified,
+        timed_out: site.timed_out,
+        interrupted: site.interrupted,
+        in_flight: site.in_flight,
+        threads: site.threads.len() as u64,
+        groups: groups(site.threads.keys().map(|thread| (names.group_text(*thread), 1))),
+        notifiers: notifiers(&site.notifiers, names),
+        idle: is_idle(site, names),
+    }
+}
+
+pub(crate) fn notifiers(counts: &FxHashMap<TextId, u64>, names: &Names) -> Vec<Named> {
+    groups(counts.iter().map(|(group, count)| (names.text(*group).to_owned(), *count)))
+}
+
+/// Adds up what has the same name, most first.
+pub(crate) fn groups(counts: impl Iterator<Item = (String, u64)>) -> Vec<Named> {
+    let mut totals: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in counts {
+        *totals.entry(name).or_default() += count;
+    }
+    let mut named: Vec<Named> =
+        totals.into_iter().map(|(name, count)| Named { name, count }).collect();
+    named.sort_by_key(|named| std::cmp::Reverse(named.count));
+    named
+}
+
+fn in_flight(analysis: &mut Analysis, range: Range, open: &[OpenStretch]) -> Vec<InFlight> {
+    let mut list: Vec<InFlight> = open
+        .iter()
+        .filter_map(|stretch| {
+            let (start, end) = range.clip(stretch.start, range.to)?;
+            Some(in_flight_of(stretch, end.since(start).0, &mut analysis.names))
+        })
+        .collect();
+    list.sort_by(|a, b| b.blocked_ns.cmp(&a.blocked_ns).then_with(|| a.thread.cmp(&b.thread)));
+    list
+}
+
+pub(crate) fn in_flight_of(stretch: &OpenStretch, blocked_ns: u64, names: &mut Names) -> InFlight {
+    let chain = names.path(stretch.chain, 0).map(|path| names.path_text(path));
+    InFlight {
+        thread: names.thread_text(stretch.thread),
+        lock: names.lock_text(stretch.lock),
+        blocked_ns,
+        owner: if stretch.owner.is_some() {
+            names.thread_text(stretch.owner)
+        } else {
+            UNKNOWN.to_owned()
+        },
+        chain: chain.unwrap_or_default(),
+    }
+}
+
+fn recording(analysis: &Analysis) -> RecordingSummary {
+    let info = analysis.recording.clone().unwrap_or_default();
+    RecordingSummary {
+        producer: info.producer.clone(),
+        foreign: !analysis.numbered && !info.producer.starts_with("headway"),
+        jvm: format!("{} {}", info.jvm_name, info.jvm_version).trim().to_owned(),
+        pid: info.pid,
+        java_arguments: info.java_arguments.clone(),
+        start_ns: info.start.0,
+        epoch_offset_ns: info.epoch_offset_ns,
+        events: analysis.events,
+        own_cpu_ns: analysis.own_cost.own_cpu.0,
+        attach_pause_ns: analysis.own_cost.attach_pause.0,
+        settings: info.settings.clone(),
+    }
+}

@@ -1,0 +1,261 @@
+//! Conditional waiting: `Object.wait`, kept apart from blocked time.
+//!
+//! A wait ends when the waiter is chosen by a notify, times out or is
+//! interrupted. What follows, acquiring the monitor again, is blocked time;
+//! where both are recorded the wait is cut where the re-acquisition begins.
+
+use crate::aggregate::Range;
+use crate::names::{NameId, Names, PathId, TextId};
+use crate::threads::Threads;
+use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, WaitOutcome};
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+
+/// Waits of one class of lock with one chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub class: TextId,
+    pub path: Option<PathId>,
+    /// The method that called `Object.wait`.
+    pub method: Option<NameId>,
+    /// A lock waited on, and whether there were others.
+    pub lock: LockId,
+    pub many_locks: bool,
+    pub total_ns: u64,
+    pub count: u64,
+    pub max_ns: u64,
+    pub notified: u64,
+    pub timed_out: u64,
+    pub interrupted: u64,
+    pub in_flight: u64,
+    pub threads: FxHashMap<ThreadId, u64>,
+    pub notifiers: FxHashMap<TextId, u64>,
+}
+
+/// A wait that began, or one that is over but whose end may still move.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    lock: LockId,
+    chain: ChainId,
+    start: TimeNs,
+    /// End, outcome and notifier; `None` while it goes on.
+    over: Option<(TimeNs, WaitOutcome, ThreadId)>,
+}
+
+/// All waits.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    current: FxHashMap<ThreadId, Current>,
+    site_ids: FxHashMap<(TextId, Option<PathId>), u32>,
+    sites: Vec<Site>,
+    by_lock: FxHashMap<(LockId, ChainId), u32>,
+    bound: usize,
+    pub folded: u64,
+}
+
+/// What waits need to know of the rest of the analysis.
+pub(crate) struct Context<'a> {
+    pub names: &'a mut Names,
+    pub threads: &'a mut Threads,
+    pub range: Range,
+}
+
+impl Waits {
+    pub fn new(bound: usize) -> Waits {
+        Waits {
+            current: FxHashMap::default(),
+            site_ids: FxHashMap::default(),
+            sites: Vec::new(),
+            by_lock: FxHashMap::default(),
+            bound,
+            folded: 0,
+        }
+    }
+
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    pub fn begin(&mut self, e: &MonitorWait, context: &mut Context<'_>) {
+        let wait = Current { lock: e.lock, chain: e.chain, start: e.time, over: None };
+        self.replace(e.thread, wait, context);
+    }
+
+    pub fn end(&mut self, e: &MonitorWaited, context: &mut Context<'_>) {
+        let begun = self.current.remove(&e.thread);
+        let begun = match begun {
+            Some(wait) if wait.over.is_none() && wait.lock == e.lock => Some(wait),
+            Some(wait) => {
+                self.commit(e.thread, wait, context);
+                None
+            }
+            None => None,
+        };
+        let told = e.start > TimeNs(0) && e.start <= e.time;
+        let start = match begun {
+            Some(wait) => wait.start,
+            None if told => e.start,
+            None => return,
+        };
+        let chain = if e.chain.is_some() { e.chain } else { begun.map_or(e.chain, |wait| wait.chain) };
+        let over = Some((e.time, e.outcome, e.notifier));
+        self.replace(e.thread, Current { lock: e.lock, chain, start, over }, context);
+    }
+
+    /// The waiter's re-acquisition began: no later than then its wait was over.
+    pub fn reentered(&mut self, e: &MonitorReentered, context: &mut Context<'_>) {
+        let Some(mut wait) = self.current.remove(&e.thread) else { return };
+        if let Some((end, _, _)) = &mut wait.over {
+            if wait.lock == e.lock && e.start >= wait.start {
+                *end = e.start.min(*end);
+            }
+        }
+        self.commit(e.thread, wait, context);
+    }
+
+    fn replace(&mut self, thread: ThreadId, wait: Current, context: &mut Context<'_>) {
+        if let Some(former) = self.current.insert(thread, wait) {
+            self.commit(thread, former, context);
+        }
+    }
+
+    /// The recording is over. `reacquiring` says since when a thread is
+    /// acquiring its monitor again.
+    pub fn finish(
+        &mut self,
+        end: TimeNs,
+        reacquiring: impl Fn(ThreadId) -> Option<TimeNs>,
+        context: &mut Context<'_>,
+    ) {
+        let mut current: Vec<_> = std::mem::take(&mut self.current).into_iter().collect();
+        current.sort_by_key(|(thread, wait)| (wait.start, *thread));
+        for (thread, mut wait) in current {
+            match (&mut wait.over, reacquiring(thread)) {
+                (Some((until, _, _)), Some(since)) if since >= wait.start => {
+                    *until = since.min(*until);
+                    self.commit(thread, wait, context);
+                }
+                (Some(_), _) => self.commit(thread, wait, context),
+                (None, since) if context.threads.active(thread) <= wait.start => {
+                    let until = since.unwrap_or(end).max(wait.start);
+                    self.add(thread, wait, until, None, context);
+                }
+                // Its end was lost: it did something else since.
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn commit(&mut self, thread: ThreadId, wait: Current, context: &mut Context<'_>) {
+        if let Some((end, outcome, notifier)) = wait.over {
+            self.add(thread, wait, end, Some((outcome, notifier)), context);
+        }
+    }
+
+    fn add(
+        &mut self,
+        thread: ThreadId,
+        wait: Current,
+        end: TimeNs,
+        outcome: Option<(WaitOutcome, ThreadId)>,
+        context: &mut Context<'_>,
+    ) {
+        let Some((from, to)) = context.range.clip(wait.start, end) else { return };
+        let ns = to.since(from).0;
+        context.threads.waited(thread, ns);
+        let notifier = match outcome {
+            Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
+            _ => None,
+        };
+        let site = self.site(wait.lock, wait.chain, context.names);
+        let site = &mut self.sites[site as usize];
+        site.many_locks |= site.lock != wait.lock;
+        site.total_ns += ns;
+        site.count += 1;
+        site.max_ns = site.max_ns.max(ns);
+        match outcome {
+            Some((WaitOutcome::Notified, _)) => site.notified += 1,
+            Some((WaitOutcome::TimedOut, _)) => site.timed_out += 1,
+            Some((WaitOutcome::Interrupted, _)) => site.interrupted += 1,
+            None => site.in_flight += 1,
+        }
+        if site.threads.len() < self.bound || site.threads.contains_key(&thread) {
+            *site.threads.entry(thread).or_default() += ns;
+        }
+        if let Some(notifier) = notifier {
+            *site.notifiers.entry(notifier).or_default() += 1;
+        }
+    }
+
+    fn site(&mut self, lock: LockId, chain: ChainId, names: &mut Names) -> u32 {
+        if let Some(site) = self.by_lock.get(&(lock, chain)) {
+            return *site;
+        }
+        if self.by_lock.len() >= self.bound {
+            // Only a shortcut; it fills again.
+            self.by_lock.clear();
+        }
+        let class = names.lock_class(lock);
+        let mut path = names.path(chain, 0);
+        if self.sites.len() >= self.bound && !self.site_ids.contains_key(&(class, path)) {
+            self.folded += 1;
+            path = None;
+        }
+        let sites = &mut self.sites;
+        let site = *self.site_ids.entry((class, path)).or_insert_with(|| {
+            let method = path.and_then(|path| names.acting_method(path));
+            sites.push(new_site(class, path, method, lock));
+            sites.len() as u32 - 1
+        });
+        self.by_lock.insert((lock, chain), site);
+        site
+    }
+}
+
+fn new_site(class: TextId, path: Option<PathId>, method: Option<NameId>, lock: LockId) -> Site {
+    Site {
+        class,
+        path,
+        method,
+        lock,
+        many_locks: false,
+        total_ns: 0,
+        count: 0,
+        max_ns: 0,
+        notified: 0,
+        timed_out: 0,
+        interrupted: 0,
+        in_flight: 0,
+        threads: FxHashMap::default(),
+        notifiers: FxHashMap::default(),
+    }
+}
+
+/// True for waiting that looks like waiting for work: a known idle loop of
+/// the JDK, or a wait hardly deeper than the thread's own `run`.
+pub(crate) fn is_idle(site: &Site, names: &Names) -> bool {
+    const IDLE: [&str; 7] = [
+        "java.util.TimerThread.",
+        "java.lang.Thread.join",
+        "java.lang.ref.",
+        "java.lang.ProcessImpl.",
+        "java.lang.UNIXProcess.",
+        "jdk.internal.",
+        "sun.",
+    ];
+    const SHALLOW: usize = 3;
+    let Some(path) = site.path else { return false };
+    let texts: Vec<String> = names
+        .frames(path)
+        .iter()
+        .filter_map(|frame| names.method_name(frame.name))
+        .map(|name| name.full.clone())
+        .collect();
+    let own: Vec<&String> = texts
+        .iter()
+        .filter(|text| !text.starts_with("java.lang.Object.") && !text.starts_with("java.lang.Thread.run"))
+        .collect();
+    let known = own.first().is_some_and(|caller| IDLE.iter().any(|idle| caller.starts_with(idle)));
+    let reaches_root = texts.last().is_some_and(|text| text.starts_with("java.lang.Thread.run"));
+    known || (reaches_root && own.len() <= SHALLOW)
+}
