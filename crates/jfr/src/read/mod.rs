@@ -1,13 +1,159 @@
 //! Reading recordings.
-/// What is wrong with a recording.
-#[derive(Debug)]
-pub struct Problem;
-/// Reads.
-#[derive(Debug)]
-pub struct Reader;
-/// What is in a file.
-#[derive(Debug)]
-pub struct Summary;
-/// Events of one type.
-#[derive(Debug)]
-pub struct TypeTotal;
+
+mod chunk;
+mod cursor;
+mod info;
+mod intern;
+mod plan;
+mod pools;
+mod problem;
+mod resolve;
+mod schema;
+mod source;
+mod summary;
+mod window;
+
+use chunk::{Chunk, Step};
+use headway_model::event::RecordingInfo;
+use headway_model::{Event, Loss, TimeNs};
+use intern::Interner;
+pub use problem::Problem;
+pub(crate) use schema::Schema;
+pub(crate) use source::{RawChunk, Source};
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+pub use summary::{Summary, TypeTotal};
+pub(crate) use window::{Next, Window};
+
+/// The events of a recording, in the file's order, definitions before their
+/// use. Times are nanoseconds since the Unix epoch.
+///
+/// The first event is [`Event::Recording`] (if the file has a readable chunk at
+/// all). Each chunk begins with the threads it knows; methods, chains and locks
+/// come right before the first event that refers to them. What cannot be read
+/// comes as a [`Problem`], once, and where events are skipped for it, as
+/// [`Event::Lost`] too; reading goes on behind it. After the last item the
+/// iterator stays at its end.
+///
+/// Memory: one chunk (large ones through a window), its constants, and a few
+/// words per distinct method, chain, lock and thread of the whole recording.
+pub struct Reader {
+    source: Source,
+    interner: Interner,
+    chunk: Option<Chunk>,
+    chunks: usize,
+    info: Option<RecordingInfo>,
+    queue: VecDeque<Result<Event, Problem>>,
+    /// Reused between steps.
+    events: Vec<Event>,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reader(after {} chunks)", self.chunks)
+    }
+}
+
+impl Reader {
+    /// Opens a recording: plain, packed (zstd, LZ4, gzip; by its first bytes,
+    /// not its name), complete or damaged.
+    ///
+    /// # Errors
+    /// [`Problem::Open`], [`Problem::Empty`], [`Problem::NotARecording`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Reader, Problem> {
+        Ok(Reader {
+            source: Source::open(path.as_ref())?,
+            interner: Interner::default(),
+            chunk: None,
+            chunks: 0,
+            info: None,
+            queue: VecDeque::new(),
+            events: Vec::new(),
+        })
+    }
+
+    /// Opens the next chunk; false at the end of the file.
+    fn next_chunk(&mut self) -> bool {
+        let mut problems = Vec::new();
+        let raw = self.source.next_chunk(&mut problems);
+        self.queue.extend(problems.drain(..).map(Err));
+        let Some(raw) = raw else {
+            return false;
+        };
+        let first_moment = TimeNs(raw.header.start_nanos);
+        let number = self.chunks;
+        self.chunks += 1;
+        let opened = Chunk::open(raw, number, &mut problems);
+        self.queue.extend(problems.into_iter().map(Err));
+        let Some(mut chunk) = opened else {
+            self.lost(1);
+            return true;
+        };
+        self.tell_info(&mut chunk, first_moment);
+        chunk.define_threads(&mut self.interner, &mut self.events);
+        self.queue.extend(self.events.drain(..).map(Ok));
+        self.chunk = Some(chunk);
+        true
+    }
+
+    fn tell_info(&mut self, chunk: &mut Chunk, first_moment: TimeNs) {
+        let known = self.info.clone().unwrap_or_else(|| RecordingInfo {
+            start: first_moment,
+            producer: guess_producer(chunk).to_string(),
+            ..RecordingInfo::default()
+        });
+        let info = chunk.info(known);
+        if self.info.as_ref() != Some(&info) {
+            self.queue.push_back(Ok(Event::Recording(Arc::new(info.clone()))));
+            self.info = Some(info);
+        }
+    }
+
+    fn lost(&mut self, count: u64) {
+        self.queue.push_back(Ok(Event::Lost(Loss::Undecodable, count)));
+    }
+
+    fn end_chunk(&mut self, problem: Option<Problem>) {
+        let undecodable = self.chunk.take().map_or(0, |chunk| chunk.undecodable());
+        let broken = u64::from(matches!(problem, Some(Problem::BrokenEvents(..) | Problem::Read(..))));
+        self.queue.extend(problem.map(Err));
+        if undecodable + broken > 0 {
+            self.lost(undecodable + broken);
+        }
+    }
+}
+
+/// Who made a recording that does not say so itself.
+fn guess_producer(chunk: &Chunk) -> &'static str {
+    if chunk.declares("profiler.") {
+        "async-profiler"
+    } else {
+        "jfr"
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Event, Problem>;
+
+    fn next(&mut self) -> Option<Result<Event, Problem>> {
+        loop {
+            if let Some(item) = self.queue.pop_front() {
+                return Some(item);
+            }
+            let Some(chunk) = &mut self.chunk else {
+                if self.next_chunk() || !self.queue.is_empty() {
+                    continue;
+                }
+                return None;
+            };
+            match chunk.step(&mut self.interner, &mut self.events) {
+                // The common case, without a detour through the queue.
+                Step::Events if self.events.len() == 1 => return self.events.pop().map(Ok),
+                Step::Events => self.queue.extend(self.events.drain(..).map(Ok)),
+                Step::End(problem) => self.end_chunk(problem),
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Facts about the recording, gathered from the events that tell them.
+
+use super::cursor::{Cursor, Text};
+use super::resolve::Resolver;
+use super::schema::{Schema, Unit, Value};
+use headway_model::event::RecordingInfo;
+use headway_model::TimeNs;
+
+/// Settings beyond this number are left out: nobody makes that many.
+const MAX_SETTINGS: usize = 20_000;
+
+/// What the info events of a chunk say, on top of what is known already.
+pub(crate) struct InfoGatherer {
+    pub(crate) info: RecordingInfo,
+    settings: Vec<(String, String)>,
+}
+
+impl InfoGatherer {
+    pub(crate) fn new(known: RecordingInfo) -> InfoGatherer {
+        InfoGatherer { info: known, settings: Vec::new() }
+    }
+
+    /// Takes in an event of kind `Info`; `None` if it is damaged.
+    pub(crate) fn event(&mut self, ty: usize, body: &mut Cursor<'_>, schema: &Schema, resolver: &Resolver) -> Option<()> {
+        let ty = &schema.types[ty];
+        let mut setting = (0u64, String::new(), String::new());
+        for field in &ty.fields {
+            let value = schema.value(field, body)?;
+            let text = || match &value {
+                Value::Text(Text::Here(text)) => text.clone(),
+                Value::Text(Text::Constant(key)) => resolver.string(*key).to_string(),
+                _ => String::new(),
+            };
+            let number = if let Value::Number(number) = value { number } else { 0 };
+            match (&*ty.name, &*field.name) {
+                ("jdk.JVMInformation", "jvmName") => self.info.jvm_name = text(),
+                ("jdk.JVMInformation", "jvmVersion") => self.info.jvm_version = text(),
+                ("jdk.JVMInformation", "jvmArguments") => self.info.jvm_arguments = text(),
+                ("jdk.JVMInformation", "javaArguments") => self.info.java_arguments = text(),
+                ("jdk.JVMInformation", "pid") => self.info.pid = number as u32,
+                ("jdk.JVMInformation", "jvmStartTime") => {
+                    let scale = if let Unit::EpochTime(nanos) = field.unit { nanos } else { 1_000_000 };
+                    self.info.jvm_start = TimeNs(number.saturating_mul(scale));
+                }
+                ("jdk.ActiveSetting", "id") => setting.0 = number,
+                ("jdk.ActiveSetting", "name") => setting.1 = text(),
+                ("jdk.ActiveSetting", "value") => setting.2 = text(),
+                ("headway.Recording", "producer") => self.info.producer = text(),
+                _ => {}
+            }
+        }
+        if &*ty.name == "jdk.ActiveSetting" && self.settings.len() < MAX_SETTINGS {
+            self.settings.push((setting_name(setting.0, setting.1, schema), setting.2));
+        }
+        Some(())
+    }
+
+    /// What is known now.
+    pub(crate) fn finish(mut self) -> RecordingInfo {
+        if !self.settings.is_empty() {
+            self.info.settings = self.settings;
+        }
+        self.info
+    }
+}
+
+/// JFR's settings belong to an event type, `jdk.JavaMonitorEnter#threshold`;
+/// Headway's to the recording.
+fn setting_name(event: u64, name: String, schema: &Schema) -> String {
+    match schema.index(event).map(|index| &schema.types[index]) {
+        Some(ty) if ty.is_event && &*ty.name != "headway.Recording" => format!("{}#{name}", ty.name),
+        _ => name,
+    }
+}

@@ -1,0 +1,324 @@
+//! How to get from an event's bytes to its values: for each event type of a
+//! chunk a list of steps, made once from the chunk's metadata.
+
+use super::cursor::{Cursor, Text};
+use super::schema::{Field, Schema, Type, Unit, Wire};
+use crate::header::ChunkHeader;
+use std::sync::Arc;
+
+/// What an event is, by its type's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    ThreadStart,
+    ThreadEnd,
+    MonitorEnter,
+    MonitorEntered,
+    MonitorExit,
+    MonitorWait,
+    MonitorNotify,
+    MonitorWaited,
+    MonitorReentered,
+    Park,
+    JavaSample,
+    NativeSample,
+    WallSample,
+    WaitingSample,
+    StopTheWorld,
+    GcPause,
+    SafepointBegin,
+    SafepointEnd,
+    Loss,
+    Degraded,
+    CpuLoad,
+    SelfCost,
+    Flush,
+    /// Facts about the recording, read before everything else of a chunk.
+    Info,
+    Other,
+}
+
+fn kind(name: &str) -> EventKind {
+    match name {
+        "jdk.ThreadStart" => EventKind::ThreadStart,
+        "jdk.ThreadEnd" => EventKind::ThreadEnd,
+        "headway.MonitorContendedEnter" => EventKind::MonitorEnter,
+        "jdk.JavaMonitorEnter" => EventKind::MonitorEntered,
+        "headway.MonitorContendedExit" => EventKind::MonitorExit,
+        "headway.MonitorWaitBegin" => EventKind::MonitorWait,
+        "headway.MonitorNotify" => EventKind::MonitorNotify,
+        "jdk.JavaMonitorWait" => EventKind::MonitorWaited,
+        "headway.MonitorReenter" => EventKind::MonitorReentered,
+        "jdk.ThreadPark" => EventKind::Park,
+        "jdk.ExecutionSample" | "jdk.CPUTimeSample" => EventKind::JavaSample,
+        "jdk.NativeMethodSample" => EventKind::NativeSample,
+        "profiler.WallClockSample" => EventKind::WallSample,
+        "headway.WallSample" => EventKind::WaitingSample,
+        "headway.StopTheWorld" => EventKind::StopTheWorld,
+        "jdk.GCPhasePause" => EventKind::GcPause,
+        "jdk.SafepointBegin" => EventKind::SafepointBegin,
+        "jdk.SafepointEnd" => EventKind::SafepointEnd,
+        "headway.Loss" => EventKind::Loss,
+        "headway.Degraded" => EventKind::Degraded,
+        "jdk.CPULoad" => EventKind::CpuLoad,
+        "headway.SelfCost" => EventKind::SelfCost,
+        "headway.Flush" => EventKind::Flush,
+        "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording" => EventKind::Info,
+        _ => EventKind::Other,
+    }
+}
+
+/// Where a value goes, by the field's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Slot {
+    Start,
+    Duration,
+    Thread,
+    Subject,
+    Stack,
+    Class,
+    Other,
+    Address,
+    Lock,
+    Seq,
+    StartSeq,
+    Timeout,
+    TimedOut,
+    Outcome,
+    HolderFrame,
+    HolderApproximate,
+    Cause,
+    State,
+    Weight,
+    Samples,
+    Bound,
+    Count,
+    JvmUser,
+    JvmSystem,
+    MachineTotal,
+    OwnCpu,
+    AttachPause,
+    Memory,
+    SafepointId,
+    Failed,
+    Mechanism,
+    Reason,
+}
+
+/// Number of slots.
+pub(crate) const SLOTS: usize = Slot::Reason as usize + 1;
+
+fn slot(field: &str) -> Option<Slot> {
+    Some(match field {
+        "startTime" => Slot::Start,
+        "duration" => Slot::Duration,
+        "eventThread" | "sampledThread" => Slot::Thread,
+        "thread" => Slot::Subject,
+        "stackTrace" => Slot::Stack,
+        "monitorClass" | "parkedClass" => Slot::Class,
+        "previousOwner" | "owner" | "notifier" | "waiter" => Slot::Other,
+        "address" => Slot::Address,
+        "lock" => Slot::Lock,
+        "seq" => Slot::Seq,
+        "startSeq" => Slot::StartSeq,
+        "timeout" => Slot::Timeout,
+        "timedOut" => Slot::TimedOut,
+        "outcome" => Slot::Outcome,
+        "holderFrame" => Slot::HolderFrame,
+        "holderApproximate" => Slot::HolderApproximate,
+        "cause" => Slot::Cause,
+        "state" => Slot::State,
+        "weight" | "samplingPeriod" => Slot::Weight,
+        "samples" => Slot::Samples,
+        "bound" => Slot::Bound,
+        "count" => Slot::Count,
+        "jvmUser" => Slot::JvmUser,
+        "jvmSystem" => Slot::JvmSystem,
+        "machineTotal" => Slot::MachineTotal,
+        "ownCpu" => Slot::OwnCpu,
+        "attachPause" => Slot::AttachPause,
+        "memory" => Slot::Memory,
+        "safepointId" => Slot::SafepointId,
+        "failed" => Slot::Failed,
+        "mechanism" => Slot::Mechanism,
+        "reason" => Slot::Reason,
+        _ => return None,
+    })
+}
+
+/// Converts a chunk's ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    start_nanos: u64,
+    start_ticks: u64,
+    frequency: u64,
+}
+
+const NANOS: u64 = 1_000_000_000;
+
+impl Ticks {
+    pub(crate) fn new(header: &ChunkHeader) -> Ticks {
+        let frequency = if header.frequency == 0 { NANOS } else { header.frequency };
+        Ticks { start_nanos: header.start_nanos, start_ticks: header.start_ticks, frequency }
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    #[inline]
+    pub(crate) fn time(&self, ticks: u64) -> u64 {
+        let since = ticks.wrapping_sub(self.start_ticks) as i64;
+        if self.frequency == NANOS {
+            return self.start_nanos.saturating_add_signed(since);
+        }
+        let nanos = i128::from(since) * i128::from(NANOS) / i128::from(self.frequency);
+        let nanos = nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
+        self.start_nanos.saturating_add_signed(nanos)
+    }
+
+    /// Nanoseconds.
+    #[inline]
+    pub(crate) fn span(&self, ticks: u64) -> u64 {
+        if ticks as i64 <= 0 {
+            return 0;
+        }
+        if self.frequency == NANOS {
+            return ticks;
+        }
+        (u128::from(ticks) * u128::from(NANOS) / u128::from(self.frequency)).min(u128::from(u64::MAX)) as u64
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    /// Into a slot as it is.
+    Number(u8, Slot),
+    /// Ticks, converted to a moment.
+    Time(Slot),
+    /// A length of time in ticks.
+    TickSpan(Slot),
+    /// A length of time in so many nanoseconds.
+    Span(u64, Slot),
+    Byte(Slot),
+    Float(Slot),
+    Text(Slot),
+    SkipNumber(u8),
+    SkipByte,
+    /// The field with this index, whatever it is.
+    Skip(usize),
+}
+
+/// The values of one event.
+pub(crate) struct Values {
+    numbers: [u64; SLOTS],
+    texts: Vec<(Slot, Text)>,
+}
+
+impl Default for Values {
+    fn default() -> Values {
+        Values { numbers: [0; SLOTS], texts: Vec::new() }
+    }
+}
+
+impl Values {
+    /// A number; 0 if the event has none.
+    #[inline]
+    pub(crate) fn get(&self, slot: Slot) -> u64 {
+        self.numbers[slot as usize]
+    }
+
+    /// A floating-point number.
+    pub(crate) fn float(&self, slot: Slot) -> f32 {
+        f32::from_bits(self.get(slot) as u32)
+    }
+
+    /// A string; empty if the event has none.
+    pub(crate) fn text(&self, slot: Slot) -> Arc<str> {
+        match self.texts.iter().find(|(at, _)| *at == slot) {
+            Some((_, Text::Here(text))) => text.as_str().into(),
+            _ => "".into(),
+        }
+    }
+}
+
+/// See the module's description.
+pub(crate) struct Plan {
+    pub(crate) kind: EventKind,
+    pub(crate) name: Arc<str>,
+    /// Index of the type in the schema.
+    pub(crate) ty: usize,
+    steps: Vec<Step>,
+}
+
+impl Plan {
+    pub(crate) fn new(ty: usize, schema: &Schema) -> Plan {
+        let Type { name, fields, .. } = &schema.types[ty];
+        let kind = kind(name);
+        let mut steps: Vec<Step> = if matches!(kind, EventKind::Other | EventKind::Info) {
+            Vec::new()
+        } else {
+            fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
+        };
+        // What stands behind the last value of use need not be walked.
+        let used = steps.iter().rposition(|s| !matches!(s, Step::Skip(_) | Step::SkipByte | Step::SkipNumber(_)));
+        steps.truncate(used.map_or(0, |last| last + 1));
+        Plan { kind, name: name.clone(), ty, steps }
+    }
+
+    /// Reads an event's values; `None` if it is damaged.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        cursor: &mut Cursor<'_>,
+        schema: &Schema,
+        ticks: &Ticks,
+        values: &mut Values,
+    ) -> Option<()> {
+        values.numbers = [0; SLOTS];
+        values.texts.clear();
+        for step in &self.steps {
+            match *step {
+                Step::Number(width, slot) => values.numbers[slot as usize] = cursor.integer(usize::from(width))?,
+                Step::Time(slot) => values.numbers[slot as usize] = ticks.time(cursor.long()?),
+                Step::TickSpan(slot) => values.numbers[slot as usize] = ticks.span(cursor.long()?),
+                Step::Span(nanos, slot) => {
+                    let span = cursor.long()?;
+                    let span = if (span as i64) < 0 { 0 } else { span.saturating_mul(nanos) };
+                    values.numbers[slot as usize] = span;
+                }
+                Step::Byte(slot) => values.numbers[slot as usize] = u64::from(cursor.byte()?),
+                Step::Float(slot) => values.numbers[slot as usize] = u64::from(cursor.float()?.to_bits()),
+                Step::Text(slot) => values.texts.push((slot, cursor.string()?)),
+                Step::SkipNumber(width) => {
+                    cursor.integer(usize::from(width))?;
+                }
+                Step::SkipByte => {
+                    cursor.byte()?;
+                }
+                Step::Skip(field) => schema.skip(&schema.types[self.ty].fields[field], cursor)?,
+            }
+        }
+        Some(())
+    }
+}
+
+fn step(index: usize, field: &Field, schema: &Schema) -> Step {
+    let Some(ty) = schema.types.get(field.ty).filter(|_| !field.array) else {
+        return Step::Skip(index);
+    };
+    let slot = slot(&field.name);
+    let wire = if field.pool { Wire::Integer(8) } else { ty.wire };
+    match (wire, slot) {
+        (Wire::Integer(8), Some(slot)) => match field.unit {
+            Unit::TickTime => Step::Time(slot),
+            Unit::TickSpan => Step::TickSpan(slot),
+            Unit::Span(nanos) => Step::Span(nanos, slot),
+            Unit::None | Unit::EpochTime(_) => Step::Number(8, slot),
+        },
+        (Wire::Integer(width), Some(slot)) => Step::Number(width, slot),
+        (Wire::Integer(width), None) => Step::SkipNumber(width),
+        (Wire::Byte, Some(slot)) => Step::Byte(slot),
+        (Wire::Byte, None) => Step::SkipByte,
+        (Wire::Float, Some(slot)) => Step::Float(slot),
+        (Wire::String, Some(slot)) => Step::Text(slot),
+        _ => Step::Skip(index),
+    }
+}
