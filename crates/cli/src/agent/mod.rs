@@ -1,0 +1,6 @@
+//! The command line's side of what `docs/agent-protocol.md` describes: the
+//! agent library, the option string it is loaded with and its reply.
+
+pub mod library;
+pub mod options;
+pub mod reply;

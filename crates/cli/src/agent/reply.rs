@@ -1,0 +1,139 @@
+//! The agent's answer, as `docs/agent-protocol.md` describes it.
+
+use crate::error::Failure;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The answer to a command. What does not apply is absent.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Reply {
+    /// True if the command was carried out.
+    pub ok: bool,
+    /// The target's pid as it sees itself.
+    pub pid: u32,
+    /// The command answered.
+    pub command: String,
+    /// Why it was not carried out.
+    pub error: Option<String>,
+    /// What this program should end with.
+    pub exit_code: u8,
+    /// Path of the recording as the target sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording: Option<String>,
+    /// Size of the recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_bytes: Option<u64>,
+    /// How long the recording lasted so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ns: Option<u64>,
+    /// Events so far, by kind.
+    pub events: BTreeMap<String, u64>,
+    /// Losses so far, by cause.
+    pub losses: BTreeMap<String, u64>,
+    /// Every mechanism and its state.
+    pub mechanisms: Vec<Mechanism>,
+    /// Mechanisms that are not in force, with the reason.
+    pub degraded: Vec<DegradedMechanism>,
+    /// What a start changes, or would change, in the target.
+    pub will_change: Vec<String>,
+    /// How long attaching held up the application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach_pause_ns: Option<u64>,
+    /// CPU time of Headway's own threads in the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_cpu_ns: Option<u64>,
+    /// Memory in use for buffers and tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// The virtual machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jvm: Option<JvmFacts>,
+    /// How long a recording has been going on, absent or 0 if none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recording_since_ns: Option<u64>,
+}
+
+/// A mechanism and its state.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Mechanism {
+    /// `monitor-exit`.
+    pub name: String,
+    /// `on`, `off` or `degraded`.
+    pub state: String,
+    /// How it is done.
+    pub detail: String,
+}
+
+/// A mechanism that is not in force as it should be.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct DegradedMechanism {
+    /// `monitor-exit`.
+    pub mechanism: String,
+    /// What is lost, why, and what is used instead.
+    pub reason: String,
+}
+
+/// The virtual machine as the agent found it.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct JvmFacts {
+    /// `OpenJDK 64-Bit Server VM`.
+    pub name: String,
+    /// `17.0.15+6`.
+    pub version: String,
+    /// `17`.
+    pub java: u32,
+}
+
+impl Reply {
+    /// Reads a reply, and turns one that tells of a failure into it.
+    ///
+    /// # Errors
+    /// [`Failure::Agent`] with the agent's sentence, [`Failure::NoReply`] when
+    /// the text is no reply.
+    pub fn parse(pid: u32, text: &str) -> Result<Reply, Failure> {
+        let reply: Reply = serde_json::from_str(text)
+            .map_err(|error| Failure::NoReply { pid, problem: format!("it is not the expected JSON ({error})") })?;
+        if reply.ok {
+            return Ok(reply);
+        }
+        let message = reply.error.unwrap_or_else(|| "the agent failed without saying why".into());
+        Err(Failure::Agent { message, exit_code: reply.exit_code })
+    }
+
+    /// All events together.
+    pub fn event_count(&self) -> u64 {
+        self.events.values().sum()
+    }
+
+    /// All losses together.
+    pub fn loss_count(&self) -> u64 {
+        self.losses.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_read_with_only_what_applies() {
+        let text = r#"{"ok":true,"pid":7,"command":"status","error":null,"exit_code":0,
+            "events":{"monitor_enter":3,"monitor_exit":2},"future_key":1}"#;
+        let reply = Reply::parse(7, text).expect("a good reply");
+        assert_eq!((reply.event_count(), reply.loss_count()), (5, 0));
+    }
+
+    #[test]
+    fn a_failure_keeps_the_agents_sentence_and_code() {
+        let text = r#"{"ok":false,"error":"no recording is running","exit_code":1}"#;
+        match Reply::parse(7, text) {
+            Err(Failure::Agent { message, exit_code: 1 }) => assert_eq!(message, "no recording is running"),
+            other => panic!("{other:?}"),
+        }
+        assert!(matches!(Reply::parse(7, "half a re"), Err(Failure::NoReply { pid: 7, .. })));
+    }
+}

@@ -1,0 +1,163 @@
+//! What can be typed. Each command's own options stand in its file under
+//! `command/`; this file joins them and turns mistakes into sentences.
+
+use crate::command::{
+    completion::Completion, dump::Dump, export::Export, list::List, man::Man, record::Record, report::Report, run::Run,
+    start::Start, status::Status, stop::Stop,
+};
+use crate::error::Failure;
+use crate::suggest;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Everything that follows the examples of the top-level help.
+const EXAMPLES: &str = "\
+Examples:
+  headway run -- java -jar app.jar      record every JVM that a command starts
+  headway record -d 30 4711             record a running JVM for 30 seconds
+  headway report headway-4711-*.jfr     who blocked whom, and for how long
+
+Exit codes:
+  0 done, 1 failure, 2 wrong usage, 3 unsuitable target process,
+  4 damaged recording (its readable part is shown);
+  `run` ends with the code of the command it ran";
+
+/// Shows what keeps a JVM's threads from making headway: which locks block
+/// whom, for how long, and what the owner was doing.
+#[derive(Debug, Parser)]
+#[command(name = "headway", version, styles = STYLES, after_help = EXAMPLES, max_term_width = 100)]
+#[command(propagate_version = true, arg_required_else_help = true, infer_long_args = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the running JVMs.
+    List(List),
+    /// Run a command and record every JVM that it starts.
+    Run(Run),
+    /// Record a running JVM for a while, then show the report.
+    Record(Record),
+    /// Begin recording a running JVM; `stop` or `dump` gives the file.
+    Start(Start),
+    /// End the recording of a running JVM and finish its file.
+    Stop(Stop),
+    /// Write the last minutes of a running recording; it goes on.
+    Dump(Dump),
+    /// Say what is in force in a running JVM, and what is degraded and why.
+    Status(Status),
+    /// Show what a recording contains: who blocked whom, and for how long.
+    Report(Report),
+    /// Write a recording as a plain JFR file, unpacked and repaired.
+    Export(Export),
+    /// Print a completion script for a shell.
+    Completion(Completion),
+    /// Print the manual page.
+    Man(Man),
+}
+
+/// Reads the process's arguments.
+///
+/// # Errors
+/// A [`Failure`] with a sentence of our own for the common mistakes, clap's
+/// otherwise. Asking for help or the version is such a "failure" with code 0.
+pub fn parse() -> Result<Command, Failure> {
+    match Arguments::try_parse() {
+        Ok(arguments) => Ok(arguments.command),
+        Err(error) => Err(explain(error)),
+    }
+}
+
+/// A sentence for the mistakes that people coming from other tools make.
+fn explain(error: clap::Error) -> Failure {
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let typed = word(ContextKind::InvalidSubcommand).unwrap_or_default();
+            Failure::Usage(unknown_command(&typed))
+        }
+        ErrorKind::UnknownArgument => {
+            let typed = word(ContextKind::InvalidArg).unwrap_or_default();
+            Failure::Usage(unknown_option(&typed))
+        }
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => match source_sentence(&error) {
+            Some(sentence) => {
+                let option = word(ContextKind::InvalidArg).unwrap_or_default();
+                let option = option.split([' ', '=']).next().unwrap_or_default().to_owned();
+                Failure::Usage(format!("{option}: {sentence}"))
+            }
+            None => Failure::Clap(error),
+        },
+        _ => Failure::Clap(error),
+    }
+}
+
+fn source_sentence(error: &clap::Error) -> Option<String> {
+    use std::error::Error;
+    error.source().map(ToString::to_string)
+}
+
+fn unknown_command(typed: &str) -> String {
+    let names = command_names();
+    if typed.parse::<u32>().is_ok() {
+        return format!("to record process {typed}, say `headway record {typed}`");
+    }
+    let hint = suggest::did_you_mean(typed, names.iter().map(String::as_str));
+    format!("there is no command \"{typed}\"{hint} (commands: {})", names.join(", "))
+}
+
+fn unknown_option(typed: &str) -> String {
+    let command = std::env::args().nth(1).unwrap_or_default();
+    let options = options_of(&command);
+    let bare = typed.split('=').next().unwrap_or(typed);
+    let hint = suggest::did_you_mean(bare, options.iter().map(String::as_str));
+    match options.is_empty() {
+        true => format!("there is no option {bare}; `headway --help` shows what there is"),
+        false => format!("`headway {command}` has no option {bare}{hint}; `headway {command} --help` shows its options"),
+    }
+}
+
+fn command_names() -> Vec<String> {
+    Arguments::command()
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect()
+}
+
+fn options_of(command: &str) -> Vec<String> {
+    Arguments::command()
+        .find_subcommand(command)
+        .map(|command| command.get_arguments().filter_map(|a| a.get_long()).map(|long| format!("--{long}")).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn unknown_commands_get_a_sentence_that_helps() {
+        assert_eq!(unknown_command("4711"), "to record process 4711, say `headway record 4711`");
+        assert!(unknown_command("reprot").contains("did you mean \"report\"?"));
+        assert!(unknown_command("zebra").starts_with("there is no command \"zebra\" (commands: list, run,"));
+    }
+}

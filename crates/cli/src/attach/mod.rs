@@ -1,0 +1,160 @@
+//! Talking to the agent in a running JVM: the dynamic attach protocol,
+//! spoken by ourselves, so that no JDK is needed beside the target.
+//!
+//! * [`delivery`]: how a recording gets from there to here.
+//! * [`identity`]: acting as the target's user.
+//! * [`view`]: the target's view of the file system.
+//! * [`place`]: a private directory there, for the library and its replies.
+//! * [`trigger`]: making the JVM open its attach socket, harmlessly.
+//! * [`protocol`]: requests and answers on that socket.
+
+pub mod delivery;
+pub mod identity;
+pub mod place;
+pub mod protocol;
+pub mod trigger;
+pub mod view;
+
+use crate::agent::library;
+use crate::agent::options::AgentOptions;
+use crate::agent::reply::Reply;
+use crate::error::Failure;
+use crate::jvm::process::Process;
+use crate::jvm::Jvm;
+use place::Place;
+use protocol::{Answer, Version};
+use std::path::PathBuf;
+use trigger::Socket;
+use view::View;
+
+/// Name of reply files in the private directory.
+const REPLY_FILE: &str = "reply.json";
+
+/// A JVM that we can send commands to.
+#[derive(Debug)]
+pub struct Session {
+    process: Process,
+    socket: Socket,
+    version: Version,
+    place: Place,
+    /// Where the JVM loads the agent from; the same path every time, so that
+    /// the dynamic linker finds it loaded.
+    library: PathBuf,
+    /// True if the agent was there before us.
+    loaded_before: bool,
+}
+
+impl Session {
+    /// Attaches to a JVM, making sure first that this cannot harm it.
+    ///
+    /// # Errors
+    /// Every reason why that does not work; the target is then unharmed.
+    pub fn open(jvm: &Jvm) -> Result<Session, Failure> {
+        jvm.check_attachable()?;
+        let process = jvm.process.clone();
+        let view = View::of(&process)?;
+        let (socket, version, place) = identity::acting_as(&process, || {
+            let socket = trigger::open_socket(&process, &view)?;
+            let version = protocol::version(&socket)?;
+            let place = Place::create(&process, &view)?;
+            Ok::<_, Failure>((socket, version, place))
+        })?;
+        let mut session = Session {
+            process,
+            socket,
+            version,
+            place,
+            library: jvm.agent_path.clone().unwrap_or_default(),
+            loaded_before: jvm.agent_path.is_some(),
+        };
+        if !session.loaded_before {
+            session.bring_library(&view)?;
+        }
+        Ok(session)
+    }
+
+    /// Sends the agent a command and waits for its reply.
+    ///
+    /// # Errors
+    /// The JVM's refusal, the agent's own failure, or no answer at all.
+    pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
+        let pid = self.process.pid;
+        let options = options.with_path("reply", &self.place.path_of(REPLY_FILE))?;
+        let arguments = [&self.library.to_string_lossy(), "true", options.as_str()];
+        let answer = identity::acting_as(&self.process, || {
+            protocol::request(&self.socket, self.version, "load", &arguments, protocol::LOAD_TIMEOUT)
+        });
+        let reply = self.place.take(REPLY_FILE);
+        let loaded = answer.and_then(|answer| check_loaded(pid, &answer));
+        match (reply, loaded) {
+            // What the agent itself says is more to the point.
+            (Some(text), _) => {
+                self.place.remove(library::FILE_NAME);
+                Reply::parse(pid, &text)
+            }
+            (None, Err(failure)) => Err(failure),
+            (None, Ok(())) => Err(Failure::NoReply { pid, problem: "it wrote no reply".into() }),
+        }
+    }
+
+    /// The private directory, for files that the agent shall write for us.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The process attached to.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// True while the process lives.
+    pub fn target_lives(&self) -> bool {
+        self.socket.process_lives()
+    }
+
+    fn bring_library(&mut self, view: &View) -> Result<(), Failure> {
+        let source = library::find()?;
+        let content = std::fs::read(&source).map_err(Failure::doing(format!("cannot read {}", source.display())))?;
+        self.library = identity::acting_as(&self.process, || self.place.bring_library(&self.process, view, &content))?;
+        Ok(())
+    }
+}
+
+/// Turns the JVM's answer to `load` into its meaning. HotSpot writes either
+/// `return code: N`, N being what the agent's entry point returned, or a text
+/// that says why it did not get so far.
+fn check_loaded(pid: u32, answer: &Answer) -> Result<(), Failure> {
+    let text = answer.text.trim();
+    let code = text.strip_prefix("return code:").map(str::trim);
+    match code {
+        Some("0") if answer.code == 0 => Ok(()),
+        Some(code) => Err(Failure::LoadRefused { pid, problem: format!("its entry point returned {code}") }),
+        None if text.contains("Dynamic agent loading is not enabled") => Err(Failure::DynamicLoadingDisabled { pid }),
+        None if text.is_empty() && answer.code == 0 => Ok(()),
+        None if text.is_empty() => Err(Failure::LoadRefused { pid, problem: format!("error {}", answer.code) }),
+        None => Err(Failure::LoadRefused { pid, problem: one_line(text) }),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(code: i32, text: &str) -> String {
+        let answer = Answer { code, text: text.to_owned() };
+        check_loaded(7, &answer).map_or_else(|failure| failure.to_string(), |()| "loaded".into())
+    }
+
+    #[test]
+    fn the_answers_of_all_versions_are_understood() {
+        assert_eq!(outcome(0, "return code: 0\n"), "loaded");
+        assert_eq!(outcome(0, ""), "loaded");
+        assert!(outcome(0, "return code: -1\n").ends_with("its entry point returned -1"));
+        assert!(outcome(0, "x.so: cannot\n open").ends_with("refused to load the agent: x.so: cannot open"));
+        assert!(outcome(-1, "Dynamic agent loading is not enabled. Use").contains("-XX:-EnableDynamicAgentLoading"));
+    }
+}

@@ -1,0 +1,216 @@
+//! A private directory in the target's view of the file system, where the
+//! agent library is put for loading and where the agent leaves what it is
+//! asked for. It is removed with everything in it when it goes out of scope.
+
+use crate::agent::library;
+use crate::attach::view::{Directory, View};
+use crate::error::Failure;
+use crate::jvm::process::Process;
+use rustix::fs::{AtFlags, Dir, MemfdFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Where the target is likely to be able to write, likeliest first; its
+/// working directory comes after these.
+const CANDIDATES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+const OWNER_ONLY: Mode = Mode::RWXU;
+
+/// The private directory.
+#[derive(Debug)]
+pub struct Place {
+    parent: OwnedFd,
+    name: String,
+    fd: OwnedFd,
+    path: PathBuf,
+    /// A library that exists in memory only, while it is being loaded.
+    in_memory: Option<OwnedFd>,
+    /// A second place for the library, where the first forbids executing.
+    executable: Option<Box<Place>>,
+}
+
+impl Place {
+    /// Makes the directory in the first place that the target can write to.
+    /// To be called while acting as the target's user.
+    ///
+    /// # Errors
+    /// [`Failure::NoPlaceForAgent`] with each place and the reason against it.
+    pub fn create(process: &Process, view: &View) -> Result<Place, Failure> {
+        Place::first(process, view, |_| Ok(()))
+    }
+
+    /// The path, in the target's view, of a file in the directory.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Puts the agent library where the target can load it and gives its path:
+    /// here, or in another place where this one is mounted `noexec`, or as a
+    /// file in memory where all are. To be called as the target's user.
+    ///
+    /// # Errors
+    /// [`Failure::NoPlaceForAgent`] with the reasons.
+    pub fn bring_library(&mut self, process: &Process, view: &View, content: &[u8]) -> Result<PathBuf, Failure> {
+        if forbids_executing(&self.fd).is_ok() && self.write(library::FILE_NAME, content).is_ok() {
+            return Ok(self.path_of(library::FILE_NAME));
+        }
+        let other = Place::first(process, view, |place| {
+            forbids_executing(&place.fd)?;
+            place.write(library::FILE_NAME, content)
+        });
+        match other {
+            Ok(place) => {
+                let path = place.path_of(library::FILE_NAME);
+                self.executable = Some(Box::new(place));
+                Ok(path)
+            }
+            Err(Failure::NoPlaceForAgent { pid, tried }) => {
+                let fd = library_in_memory(process, content).map_err(|reason| Failure::NoPlaceForAgent {
+                    pid,
+                    tried: format!("{tried}; in memory: {reason}"),
+                })?;
+                let path = format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd());
+                self.in_memory = Some(fd);
+                Ok(PathBuf::from(path))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Reads a file that the agent left here, and removes it.
+    pub fn take(&self, name: &str) -> Option<String> {
+        let mut text = String::new();
+        let read = self.open(name).and_then(|mut file| file.read_to_string(&mut text));
+        self.remove(name);
+        read.is_ok().then_some(text)
+    }
+
+    /// Opens a file that the agent left here.
+    ///
+    /// # Errors
+    /// Those of opening.
+    pub fn open(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
+    }
+
+    /// Removes a file, also from the place that the library needed.
+    pub fn remove(&self, name: &str) {
+        let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());
+        if let Some(place) = &self.executable {
+            place.remove(name);
+        }
+    }
+
+    fn first(
+        process: &Process,
+        view: &View,
+        prepare: impl Fn(&Place) -> Result<(), Errno>,
+    ) -> Result<Place, Failure> {
+        let mut tried = Vec::new();
+        for candidate in CANDIDATES {
+            let attempt = view.directory(candidate).and_then(|parent| Ok(Place::inside(&parent)?));
+            match attempt.and_then(|place| prepare(&place).map(|()| place).map_err(Into::into)) {
+                Ok(place) => return Ok(place),
+                Err(error) => tried.push(format!("{candidate}: {}", reason(&error))),
+            }
+        }
+        if let Some(cwd) = view.cwd() {
+            let attempt = Place::inside(cwd).and_then(|place| prepare(&place).map(|()| place));
+            match attempt {
+                Ok(place) => return Ok(place),
+                Err(error) => tried.push(format!("{}: {}", cwd.path.display(), reason(&error.into()))),
+            }
+        }
+        Err(Failure::NoPlaceForAgent { pid: process.pid, tried: tried.join("; ") })
+    }
+
+    fn inside(parent: &Directory) -> Result<Place, Errno> {
+        let name = format!(".headway-{}", random_word()?);
+        rustix::fs::mkdirat(&parent.fd, &name, OWNER_ONLY)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |fd: &OwnedFd, name: &str| rustix::fs::openat(fd, name, flags, Mode::empty());
+        let fd = open(&parent.fd, &name)?;
+        // An own handle on the parent, so that the place can remove itself.
+        let parent_fd = rustix::fs::openat(&parent.fd, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let path = parent.path.join(&name);
+        Ok(Place { parent: parent_fd, name, fd, path, in_memory: None, executable: None })
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.fd, name, flags, OWNER_ONLY)?;
+        File::from(fd).write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    fn file_names(&self) -> Vec<std::ffi::CString> {
+        let Ok(entries) = Dir::read_from(&self.fd) else {
+            return Vec::new();
+        };
+        let is_file = |name: &&std::ffi::CStr| !matches!(name.to_bytes(), b"." | b"..");
+        let names = entries.flatten().map(|entry| entry.file_name().to_owned());
+        names.filter(|name| is_file(&name.as_c_str())).collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for name in self.file_names() {
+            let _ = rustix::fs::unlinkat(&self.fd, &name, AtFlags::empty());
+        }
+        let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+    }
+}
+
+fn forbids_executing(fd: &OwnedFd) -> Result<(), Errno> {
+    match rustix::fs::fstatvfs(fd)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        // What loading the library from there would fail with.
+        true => Err(Errno::PERM),
+        false => Ok(()),
+    }
+}
+
+/// The library as a file without a name. The target reaches it through our
+/// own `/proc` directory, which takes a common pid namespace, and the kernel
+/// lets only the same user look there.
+fn library_in_memory(process: &Process, content: &[u8]) -> Result<OwnedFd, String> {
+    let own = (rustix::process::getuid().as_raw(), process.pid == process.ns_pid);
+    match own {
+        (_, false) => return Err("the process has a pid namespace of its own".into()),
+        (uid, true) if uid != process.euid => return Err("the process runs as another user".into()),
+        _ => {}
+    }
+    if !process.shares_our_files() && !Path::new(&process.path_inside(Path::new("/proc/self"))).exists() {
+        return Err("the process sees no /proc".into());
+    }
+    let write = || {
+        let fd = rustix::fs::memfd_create(library::FILE_NAME, MemfdFlags::CLOEXEC)?;
+        let mut file = File::from(fd);
+        file.write_all(content)?;
+        Ok::<_, io::Error>(OwnedFd::from(file))
+    };
+    write().map_err(|error| error.to_string())
+}
+
+fn reason(error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::PERM) => "mounted noexec".into(),
+        Some(Errno::ROFS) => "read-only".into(),
+        Some(Errno::NOENT) => "missing".into(),
+        Some(Errno::ACCESS) => "not writable".into(),
+        Some(Errno::NOSPC | Errno::DQUOT) => "full".into(),
+        _ => error.to_string(),
+    }
+}
+
+fn random_word() -> Result<String, Errno> {
+    let mut bytes = [0u8; 8];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if filled < bytes.len() {
+        return Err(Errno::AGAIN);
+    }
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

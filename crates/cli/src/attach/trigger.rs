@@ -1,0 +1,187 @@
+//! Making a JVM open its attach socket.
+//!
+//! HotSpot opens `/tmp/.java_pidN` when it gets a SIGQUIT while a file
+//! `.attach_pidN` is in its working directory or in `/tmp`, N being its pid in
+//! its own namespace. A SIGQUIT kills whatever does not handle it, so it is
+//! sent through a pidfd (the pid cannot have been given to another process)
+//! and only right after seeing that the process handles the signal.
+
+use crate::attach::view::{Directory, View};
+use crate::error::Failure;
+use crate::jvm::process::Process;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// How long a JVM may take to open its socket; what `jcmd` grants, too.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The attach socket of one process.
+#[derive(Debug)]
+pub struct Socket {
+    process: Process,
+    pidfd: OwnedFd,
+    directory: Directory,
+    name: String,
+}
+
+/// Finds the socket, making the JVM open it if it has not done so.
+///
+/// # Errors
+/// The process ended, does not handle the signal, or does not react.
+pub fn open_socket(process: &Process, view: &View) -> Result<Socket, Failure> {
+    let pid = process.pid;
+    let directory = view.directory("/tmp").map_err(|error| Failure::AttachSocket {
+        pid,
+        problem: format!("its /tmp, where JVMs keep it, cannot be entered ({error})"),
+    })?;
+    let socket = Socket {
+        pidfd: open_pidfd(pid)?,
+        name: format!(".java_pid{}", process.ns_pid),
+        process: process.clone(),
+        directory,
+    };
+    if !socket.is_open()? {
+        socket.wake(view)?;
+    }
+    Ok(socket)
+}
+
+fn open_pidfd(pid: u32) -> Result<OwnedFd, Failure> {
+    let raw = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Failure::NoSuchProcess { pid })?;
+    pidfd_open(raw, PidfdFlags::empty()).map_err(|error| match error {
+        Errno::SRCH | Errno::INVAL => Failure::NoSuchProcess { pid },
+        other => Failure::System { doing: format!("cannot take hold of process {pid}"), source: other.into() },
+    })
+}
+
+impl Socket {
+    /// Connects to the JVM, and makes sure that it is this JVM.
+    ///
+    /// # Errors
+    /// Nobody listens, or somebody else does.
+    pub fn connect(&self) -> Result<UnixStream, Failure> {
+        let stream = UnixStream::connect(self.directory.reach(&self.name))
+            .map_err(|error| self.problem(format!("connecting failed ({error})")))?;
+        let peer = rustix::net::sockopt::socket_peercred(&stream)
+            .map_err(|error| self.problem(format!("its other end is unknown ({error})")))?;
+        let listener = peer.pid.as_raw_pid() as u32;
+        if listener != self.process.pid {
+            return Err(self.problem(format!(
+                "process {listener} listens there instead, as happens where containers share a /tmp"
+            )));
+        }
+        Ok(stream)
+    }
+
+    /// True while the process lives.
+    pub fn process_lives(&self) -> bool {
+        let mut ended = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        !matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1))
+    }
+
+    /// The process behind the socket.
+    pub fn pid(&self) -> u32 {
+        self.process.pid
+    }
+
+    /// True if someone listens. A socket left behind by a JVM that was killed
+    /// is removed: it would keep this JVM's from being seen.
+    fn is_open(&self) -> Result<bool, Failure> {
+        let stat = match rustix::fs::statat(&self.directory.fd, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(self.problem(format!("it cannot be looked at ({error})"))),
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Socket || stat.st_uid != self.process.euid {
+            return Err(self.problem(format!("{} is not a socket of its user", self.shown_path())));
+        }
+        match UnixStream::connect(self.directory.reach(&self.name)) {
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                let _ = rustix::fs::unlinkat(&self.directory.fd, &self.name, AtFlags::empty());
+                Ok(false)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn wake(&self, view: &View) -> Result<(), Failure> {
+        let _trigger = TriggerFile::create(&self.process, view, &self.directory)
+            .map_err(|error| self.problem(format!("no trigger file can be made for it ({error})")))?;
+        let begin = Instant::now();
+        let mut signals = 0;
+        loop {
+            // Again at half time: the first one may have come while the JVM
+            // was still starting.
+            if begin.elapsed() >= TIMEOUT / 2 * signals {
+                self.send_quit()?;
+                signals += 1;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+            if self.is_open()? {
+                return Ok(());
+            }
+            if !self.process_lives() {
+                let when = "while Headway attached to it";
+                return Err(Failure::TargetEnded { pid: self.process.pid, when, kept: String::new() });
+            }
+            if begin.elapsed() >= TIMEOUT {
+                return Err(Failure::AttachTimeout { pid: self.process.pid, seconds: TIMEOUT.as_secs() });
+            }
+        }
+    }
+
+    fn send_quit(&self) -> Result<(), Failure> {
+        let pid = self.process.pid;
+        let now = Process::read(pid).ok_or(Failure::NoSuchProcess { pid })?;
+        if !now.handles_sigquit() {
+            return Err(Failure::QuitNotHandled { pid });
+        }
+        pidfd_send_signal(&self.pidfd, Signal::QUIT).map_err(|error| match error {
+            Errno::SRCH => Failure::NoSuchProcess { pid },
+            Errno::PERM => self.process.other_user(),
+            other => Failure::System { doing: format!("cannot signal process {pid}"), source: other.into() },
+        })
+    }
+
+    fn shown_path(&self) -> String {
+        self.directory.path.join(&self.name).display().to_string()
+    }
+
+    fn problem(&self, problem: String) -> Failure {
+        Failure::AttachSocket { pid: self.process.pid, problem }
+    }
+}
+
+/// The file that tells the JVM's signal handler to open the socket rather
+/// than to print its threads; removed when it goes out of scope.
+struct TriggerFile<'a> {
+    directory: &'a Directory,
+    name: String,
+}
+
+impl<'a> TriggerFile<'a> {
+    fn create(process: &Process, view: &'a View, tmp: &'a Directory) -> std::io::Result<TriggerFile<'a>> {
+        let name = format!(".attach_pid{}", process.ns_pid);
+        let mut outcome = Err(std::io::Error::from(std::io::ErrorKind::NotFound));
+        for directory in view.cwd().into_iter().chain([tmp]) {
+            let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match rustix::fs::openat(&directory.fd, &name, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(_) => return Ok(TriggerFile { directory, name }),
+                Err(error) => outcome = Err(error.into()),
+            }
+        }
+        outcome
+    }
+}
+
+impl Drop for TriggerFile<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlinkat(&self.directory.fd, &self.name, AtFlags::empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! How blocked time is broken down: the options that every command with a
+//! report has.
+
+use crate::suggest;
+use clap::Args;
+use headway_analysis::Aspect;
+
+/// How blocked time is broken down.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "What to show")]
+pub struct Breakdown {
+    /// Break blocked time down by these aspects, each within the one before:
+    /// kind, lock-class, lock, contender-thread, contender-group,
+    /// contender-method, contender-chain, owner-thread, owner-group,
+    /// owner-method, owner-chain, time
+    #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock,owner-method,contender-method")]
+    pub by: Aspects,
+
+    /// Show this many rows of each level
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: u32,
+
+    /// Show threads apart: the same as putting contender-thread first in --by
+    #[arg(short = 't', long)]
+    pub per_thread: bool,
+}
+
+/// A sequence of aspects, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aspects(pub Vec<Aspect>);
+
+impl Breakdown {
+    /// The aspects of the levels of the tree.
+    pub fn aspects(&self) -> Vec<Aspect> {
+        let mut aspects = self.by.0.clone();
+        if self.per_thread && !aspects.contains(&Aspect::ContenderThread) {
+            aspects.insert(0, Aspect::ContenderThread);
+        }
+        aspects
+    }
+}
+
+fn aspects(list: &str) -> Result<Aspects, String> {
+    let names = || Aspect::ALL.map(Aspect::name);
+    let mut aspects = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        let aspect = word.parse::<Aspect>().map_err(|_| {
+            let hint = suggest::did_you_mean(word, names());
+            format!("unknown aspect \"{word}\"{hint} (aspects: {})", names().join(", "))
+        })?;
+        if aspects.contains(&aspect) {
+            return Err(format!("the aspect {word} is listed twice"));
+        }
+        aspects.push(aspect);
+    }
+    Ok(Aspects(aspects))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_aspects() {
+        assert_eq!(aspects("lock, owner-method"), Ok(Aspects(vec![Aspect::Lock, Aspect::OwnerMethod])));
+        assert_eq!(aspects("lock,lock"), Err("the aspect lock is listed twice".into()));
+        let sentence = aspects("lock,owner-metod").expect_err("a typo");
+        assert!(sentence.contains("unknown aspect \"owner-metod\"; did you mean \"owner-method\"?"), "{sentence}");
+        assert!(aspects("").is_err());
+    }
+
+    #[test]
+    fn per_thread_comes_first_and_once() {
+        let breakdown = |by: &str| Breakdown { by: aspects(by).expect("aspects"), top: 10, per_thread: true };
+        assert_eq!(breakdown("lock").aspects(), [Aspect::ContenderThread, Aspect::Lock]);
+        assert_eq!(breakdown("lock,contender-thread").aspects(), [Aspect::Lock, Aspect::ContenderThread]);
+    }
+}

@@ -1,0 +1,172 @@
+//! What is recorded and how: the options of `run`, `record` and `start`.
+
+use crate::agent::options::AgentOptions;
+use crate::quantity::{self, Span};
+use crate::suggest;
+use clap::{Args, ValueEnum};
+use regex::Regex;
+use std::path::{Path, PathBuf};
+
+use crate::error::Failure;
+use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
+
+/// What is recorded and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What to record")]
+pub struct Capture {
+    /// What to record: monitor (contended `synchronized`, Object.wait), lock
+    /// (everything about locks); by default all that is cheap enough to leave
+    /// on
+    #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
+    pub events: Vec<Feature>,
+
+    /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
+    /// .jfr.lz4 pick the format
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
+    pub output: PathBuf,
+
+    /// Record only threads whose name matches
+    #[arg(long, value_name = "REGEX", value_parser = regex)]
+    pub threads: Option<Regex>,
+
+    /// Count blocked stretches and waits shorter than this, but do not record
+    /// them (ns, us, ms, s)
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
+    pub min_duration: Option<Span>,
+
+    /// Keep the recording below this size by removing its oldest part (k, m, g)
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    pub max_size: Option<u64>,
+
+    /// Keep only the last part of this length (s, m, h)
+    #[arg(long, value_name = "TIME", value_parser = quantity::positive_seconds)]
+    pub max_age: Option<Span>,
+
+    /// Bound on the memory for event buffers
+    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
+    pub memory: Option<u64>,
+
+    /// Use JVMTI alone: no patched code, nothing rebound; the report says what
+    /// is then missing
+    #[arg(long)]
+    pub safe: bool,
+
+    /// Fail where a mechanism that does not check out would be replaced by a
+    /// weaker one
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Leave out command lines, system properties and thread names
+    #[arg(long)]
+    pub redact: bool,
+
+    /// How stacks are taken
+    #[arg(long, value_enum, hide_short_help = true)]
+    pub engine: Option<Engine>,
+
+    /// Switch mechanisms off by name, to see what their fallbacks do
+    #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
+    pub disable: Vec<String>,
+}
+
+/// How stacks are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// Headway's own walker, JVMTI where it does not check out.
+    Auto,
+    /// JVMTI.
+    Jvmti,
+}
+
+/// Something that can be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Contended monitors and `Object.wait`.
+    Monitor,
+}
+
+impl Feature {
+    /// The word in option strings and file names.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Feature::Monitor => "monitor",
+        }
+    }
+}
+
+/// What `-e` takes; `lock` stands for every feature about locks.
+const EVENT_WORDS: [(&str, Feature); 2] = [("monitor", Feature::Monitor), ("lock", Feature::Monitor)];
+
+fn event(word: &str) -> Result<Feature, String> {
+    let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
+    known.map(|(_, feature)| *feature).ok_or_else(|| {
+        let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
+        format!("unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same)")
+    })
+}
+
+/// A regular expression for thread names.
+///
+/// # Errors
+/// One line that says what is wrong with it.
+pub fn regex(text: &str) -> Result<Regex, String> {
+    Regex::new(text).map_err(|error| {
+        let last = error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        format!("\"{text}\" is not a regular expression: {last}")
+    })
+}
+
+impl Capture {
+    /// Where the recordings go.
+    ///
+    /// # Errors
+    /// An output name that cannot be.
+    pub fn pattern(&self) -> Result<Pattern, Failure> {
+        Pattern::parse(&self.output)
+    }
+
+    /// The agent's options for beginning a recording in `file`.
+    ///
+    /// # Errors
+    /// A path that cannot be passed on.
+    pub fn start_options(&self, file: &Path) -> Result<AgentOptions, Failure> {
+        let mut words: Vec<&str> = self.events.iter().map(|feature| feature.word()).collect();
+        words.dedup();
+        let engine = self.engine.map(|engine| match engine {
+            Engine::Auto => "auto",
+            Engine::Jvmti => "jvmti",
+        });
+        let options = AgentOptions::new("start")
+            .with_path("file", file)?
+            .with_some("events", (!words.is_empty()).then(|| words.join("+")))
+            .with_some("threads", self.threads.as_ref())
+            .with_some("min_duration", self.min_duration.map(|span| span.ns))
+            .with_some("max_size", self.max_size)
+            .with_some("max_age", self.max_age.map(|span| span.ns))
+            .with_some("memory", self.memory)
+            .with_some("engine", engine)
+            .with_some("disable", (!self.disable.is_empty()).then(|| self.disable.join("+")))
+            .with_flag("safe", self.safe)
+            .with_flag("strict", self.strict)
+            .with_flag("redact", self.redact);
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_stands_for_monitor() {
+        assert_eq!(event("lock"), Ok(Feature::Monitor));
+        let sentence = event("montor").expect_err("a typo");
+        assert!(sentence.starts_with("unknown event \"montor\"; did you mean \"monitor\"?"), "{sentence}");
+    }
+
+    #[test]
+    fn a_bad_regular_expression_is_explained_in_one_line() {
+        let sentence = regex("http-(").expect_err("no regex");
+        assert_eq!(sentence, "\"http-(\" is not a regular expression: unclosed group");
+    }
+}

@@ -1,0 +1,52 @@
+//! `headway dump`: writes the last minutes of a recording that goes on.
+
+use crate::agent::options::AgentOptions;
+use crate::attach::delivery::Delivery;
+use crate::command::stop;
+use crate::error::{Failure, DONE};
+use crate::jvm::find;
+use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
+use crate::recording::output;
+use crate::render::numbers;
+use crate::terminal;
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway dump -o incident.jfr 4711
+  headway report incident.jfr";
+
+/// Options of `dump`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Dump {
+    /// The file: %p is the process id, %t the time; .jfr, .jfr.zst and
+    /// .jfr.lz4 pick the format
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
+    output: PathBuf,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Dump {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// Nothing is being recorded, or the file cannot be written.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
+        let destination = Pattern::parse(&self.output)?.expand(jvm.process.pid);
+        output::check_writable(&destination)?;
+        let mut session = stop::open_loaded(&jvm, "dump")?;
+        let delivery = Delivery::to(&destination, &session);
+        let options = AgentOptions::new("dump").with_path("file", &delivery.path_for_agent(&session))?;
+        session.command(options)?;
+        let path = delivery.collect(&session)?;
+        let size = std::fs::metadata(&path).map(|m| m.len()).unwrap_or(0);
+        terminal::note(&format!("Wrote {} ({}); recording goes on.", path.display(), numbers::bytes(size)));
+        Ok(DONE)
+    }
+}

@@ -1,0 +1,152 @@
+//! `headway list`: the running JVMs.
+
+use crate::error::Failure;
+use crate::jvm::{self, users, Jvm, Vm};
+use crate::terminal::{self, Screen};
+use clap::Args;
+use comfy_table::{presets, ContentArrangement, Table};
+use serde::Serialize;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway list            pid, user, Java version and main class of each JVM
+  headway list --json     the same for a program";
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct List {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is told about a JVM.
+#[derive(Debug, Serialize)]
+struct Entry {
+    pid: u32,
+    user: String,
+    /// Absent where the process may not be looked into.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    java_version: String,
+    vm: &'static str,
+    main: String,
+    attachable: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    headway_loaded: bool,
+}
+
+impl List {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// Output that cannot be written.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let entries: Vec<Entry> = jvm::running().iter().map(entry).collect();
+        let text = if self.json { json(&entries)? } else { table(&entries, &Screen::stdout()) };
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        Ok(crate::error::DONE)
+    }
+}
+
+fn entry(jvm: &Jvm) -> Entry {
+    let obstacle = jvm.check_attachable().err();
+    Entry {
+        pid: jvm.process.pid,
+        user: users::name(jvm.process.euid),
+        java_version: jvm.java_version.clone(),
+        vm: match jvm.vm {
+            Vm::HotSpot => "HotSpot",
+            Vm::OpenJ9 => "OpenJ9",
+        },
+        main: jvm.main.clone(),
+        attachable: obstacle.is_none(),
+        reason: obstacle.map(|failure| failure.to_string()),
+        headway_loaded: jvm.agent_path.is_some(),
+    }
+}
+
+fn json(entries: &[Entry]) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(entries)
+        .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+    Ok(text + "\n")
+}
+
+fn table(entries: &[Entry], screen: &Screen) -> String {
+    if entries.is_empty() {
+        return "No JVM is running that this user can see.\n".to_owned();
+    }
+    let mut table = Table::new();
+    if screen.cut {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(u16::try_from(screen.width).unwrap_or(u16::MAX));
+    }
+    table.load_style(presets::NOTHING).set_header(["PID", "USER", "JAVA", "ATTACH", "HEADWAY", "MAIN"]);
+    for entry in entries {
+        table.add_row([
+            entry.pid.to_string(),
+            entry.user.clone(),
+            shown_version(entry),
+            if entry.attachable { "yes" } else { "no" }.to_owned(),
+            if entry.headway_loaded { "loaded" } else { "-" }.to_owned(),
+            if entry.main.is_empty() { "(unknown)".to_owned() } else { entry.main.clone() },
+        ]);
+    }
+    let mut text: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+    for entry in entries {
+        if let Some(reason) = &entry.reason {
+            text.push_str(&format!("{}\n", screen.faint(&format!("  {reason}"))));
+        }
+    }
+    text
+}
+
+fn shown_version(entry: &Entry) -> String {
+    match (entry.java_version.as_str(), entry.vm) {
+        ("", _) => "?".to_owned(),
+        (version, "HotSpot") => version.to_owned(),
+        (version, vm) => format!("{version} ({vm})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn an_entry(pid: u32, main: &str, reason: Option<&str>) -> Entry {
+        Entry {
+            pid,
+            user: "app".into(),
+            java_version: "17.0.15".into(),
+            vm: "HotSpot",
+            main: main.into(),
+            attachable: reason.is_none(),
+            reason: reason.map(str::to_owned),
+            headway_loaded: false,
+        }
+    }
+
+    #[test]
+    fn the_table_is_aligned_and_gives_reasons_below() {
+        let entries = [an_entry(7, "com.acme.Main", None), an_entry(12345, "", Some("process 12345 refuses attaching"))];
+        let text = table(&entries, &Screen { width: 80, colour: false, cut: true });
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4);
+        let column = |line: &str, word: &str| line.find(word);
+        assert_eq!(column(lines[0], "MAIN"), column(lines[1], "com.acme.Main"));
+        assert_eq!(column(lines[0], "MAIN"), column(lines[2], "(unknown)"));
+        assert_eq!(lines[3], "  process 12345 refuses attaching");
+    }
+
+    #[test]
+    fn json_leaves_out_what_does_not_apply() {
+        let text = json(&[an_entry(7, "com.acme.Main", None)]).expect("JSON");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
+        assert_eq!(value[0]["pid"], 7);
+        assert_eq!(value[0]["attachable"], true);
+        assert!(value[0].get("reason").is_none());
+    }
+}

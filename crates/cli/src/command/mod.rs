@@ -1,0 +1,39 @@
+//! The commands, one file each; `capture` and `breakdown` are the options
+//! that several of them have in common.
+
+pub mod breakdown;
+pub mod capture;
+pub mod completion;
+pub mod dump;
+pub mod export;
+pub mod list;
+pub mod man;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod start;
+pub mod status;
+pub mod stop;
+
+use crate::args::Command;
+use crate::error::Failure;
+
+/// Carries out a command and gives the exit code.
+///
+/// # Errors
+/// What the command could not do.
+pub fn execute(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::List(list) => list.execute(),
+        Command::Run(run) => run.execute(),
+        Command::Record(record) => record.execute(),
+        Command::Start(start) => start.execute(),
+        Command::Stop(stop) => stop.execute(),
+        Command::Dump(dump) => dump.execute(),
+        Command::Status(status) => status.execute(),
+        Command::Report(report) => report.execute(),
+        Command::Export(export) => export.execute(),
+        Command::Completion(completion) => completion.execute(),
+        Command::Man(man) => man.execute(),
+    }
+}

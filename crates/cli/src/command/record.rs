@@ -1,0 +1,191 @@
+//! `headway record`: records a running JVM for a while, then shows the report.
+
+use crate::agent::options::AgentOptions;
+use crate::agent::reply::Reply;
+use crate::attach::delivery::Delivery;
+use crate::attach::Session;
+use crate::command::breakdown::Breakdown;
+use crate::command::capture::Capture;
+use crate::command::report;
+use crate::error::{Failure, DONE};
+use crate::jvm::{find, Jvm};
+use crate::quantity::{self, Span};
+use crate::recording::analysed::Question;
+use crate::recording::output;
+use crate::terminal::{self, Screen};
+use clap::Args;
+use headway_model::DurationNs;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+mod progress;
+use progress::Progress;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway record 4711                            30 seconds of process 4711
+  headway record -d 2m -o app.jfr.zst Server     the JVM whose main class is Server
+  headway record --safe --by owner-thread 4711
+
+Ctrl-C stops early; the recording is kept and shown all the same.";
+
+/// How often we look whether it is time to stop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Record {
+    /// How long to record (ns, us, ms, s, m, h; a bare number is seconds)
+    #[arg(short, long, value_name = "TIME", default_value = "30s", value_parser = quantity::positive_seconds)]
+    duration: Span,
+
+    #[command(flatten)]
+    capture: Capture,
+    #[command(flatten)]
+    breakdown: Breakdown,
+
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Do not print the report
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Record {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// The target cannot be attached to, or the output not be written; the
+    /// target is then unharmed.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let stop_early = stop_flag()?;
+        let jvm = find::jvm(&self.target)?;
+        let destination = self.capture.pattern()?.expand(jvm.process.pid);
+        output::check_writable(&destination)?;
+
+        let mut session = Session::open(&jvm)?;
+        self.announce(&jvm, &mut session, &destination)?;
+        let delivery = Delivery::to(&destination, &session);
+        let options = self.capture.start_options(&delivery.path_for_agent(&session))?;
+        let started = session.command(options)?;
+        warn_of_degraded(&started);
+
+        let ended = self.wait(&mut session, &stop_early);
+        let stopped = self.finish(&mut session, jvm.agent_path.is_some());
+        let path = match delivery.collect(&session) {
+            Ok(path) => path,
+            // What the agent says about a failed stop is more to the point.
+            Err(failure) => return Err(stopped.err().unwrap_or(failure)),
+        };
+        drop(session);
+        let code = self.tell(&path, &started, stopped.as_ref().ok())?;
+        match (ended, stopped) {
+            (Ended::WithTarget, _) => {
+                let kept = format!("; what was recorded until then is in {}", path.display());
+                Err(Failure::TargetEnded { pid: jvm.process.pid, when: "while it was being recorded", kept })
+            }
+            (_, Err(failure)) => Err(failure),
+            _ => Ok(code),
+        }
+    }
+
+    /// Says beforehand what will be changed in the process.
+    fn announce(&self, jvm: &Jvm, session: &mut Session, destination: &std::path::Path) -> Result<(), Failure> {
+        let preview = session.command(AgentOptions::new("status").with_flag("safe", self.capture.safe))?;
+        let length = DurationNs(self.duration.ns);
+        terminal::note(&format!(
+            "Recording {} ({}, Java {}) for {length} into {}.",
+            jvm.process.pid,
+            jvm.short_name(),
+            jvm.java_version,
+            destination.display()
+        ));
+        if !preview.will_change.is_empty() {
+            terminal::note("Until it ends, this is changed in the process:");
+            preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
+        }
+        Ok(())
+    }
+
+    fn wait(&self, session: &mut Session, stop_early: &AtomicBool) -> Ended {
+        let begin = Instant::now();
+        let length = Duration::from_nanos(self.duration.ns);
+        let mut progress = Progress::new(length);
+        while begin.elapsed() < length {
+            if stop_early.load(Ordering::SeqCst) {
+                return Ended::Early;
+            }
+            if !session.target_lives() {
+                return Ended::WithTarget;
+            }
+            progress.show(begin.elapsed(), session);
+            std::thread::sleep(TICK.min(length.saturating_sub(begin.elapsed())));
+        }
+        Ended::InTime
+    }
+
+    /// Ends the recording. An agent that came with us leaves with us.
+    fn finish(&self, session: &mut Session, stays: bool) -> Result<Reply, Failure> {
+        let reply = session.command(AgentOptions::new("stop"))?;
+        if !stays {
+            let _ = session.command(AgentOptions::new("detach"));
+        }
+        Ok(reply)
+    }
+
+    fn tell(&self, path: &std::path::Path, started: &Reply, stopped: Option<&Reply>) -> Result<u8, Failure> {
+        let attach_pause = stopped.and_then(|reply| reply.attach_pause_ns).or(started.attach_pause_ns);
+        let own_cpu = stopped.and_then(|reply| reply.own_cpu_ns);
+        terminal::note(&format!("Recorded into {}.{}", path.display(), own_cost(attach_pause, own_cpu)));
+        if self.quiet {
+            return Ok(DONE);
+        }
+        let question =
+            Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
+        report::show(&[PathBuf::from(path)], &question, self.json)
+    }
+}
+
+/// Why recording ended.
+enum Ended {
+    InTime,
+    Early,
+    WithTarget,
+}
+
+/// A flag that Ctrl-C and its like set, in place of ending us.
+fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(Failure::doing("cannot handle signals"))?;
+    }
+    Ok(flag)
+}
+
+/// One line per mechanism that is not in force as it should be.
+pub fn warn_of_degraded(reply: &Reply) {
+    let screen = Screen::stderr();
+    for degraded in &reply.degraded {
+        terminal::note(&format!("{} {}: {}", screen.warning("degraded:"), degraded.mechanism, degraded.reason));
+    }
+}
+
+/// What the recording cost the process, as far as the agent measured it.
+pub fn own_cost(attach_pause_ns: Option<u64>, own_cpu_ns: Option<u64>) -> String {
+    let pause = attach_pause_ns.map(|ns| format!("attaching paused the process for {}", DurationNs(ns)));
+    let cpu = own_cpu_ns.map(|ns| format!("Headway's own threads used {} of CPU time", DurationNs(ns)));
+    match pause.into_iter().chain(cpu).collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        costs => format!(" Its cost: {}.", costs.join("; ")),
+    }
+}

@@ -1,0 +1,163 @@
+//! `headway run`: runs a command and records every JVM that it starts.
+//!
+//! The agent travels in `JAVA_TOOL_OPTIONS`, which every JVM below the command
+//! reads, however it is started. The command keeps our standard streams and
+//! its own exit code; what we have to say goes to standard error.
+
+use crate::agent::library;
+use crate::command::breakdown::Breakdown;
+use crate::command::capture::Capture;
+use crate::error::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::recording::analysed::{Analysed, Question};
+use crate::recording::file_name::Pattern;
+use crate::recording::output;
+use crate::render;
+use crate::terminal::{self, Screen};
+use clap::Args;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+mod environment;
+mod signals;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway run -- java -jar app.jar
+  headway run -o lock-%p.jfr.zst -- mvn -q test
+  headway run --by owner-thread,lock -- ./start-server.sh
+
+Each JVM gets a recording of its own. The command's standard streams are left
+alone; the reports go to standard error. The exit code is the command's, 128+N
+if signal N ended it, 126 or 127 if it cannot be run. Each JVM says \"Picked up
+JAVA_TOOL_OPTIONS\" on standard error; that is how the agent gets there.";
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    capture: Capture,
+    #[command(flatten)]
+    breakdown: Breakdown,
+
+    /// Do not print reports afterwards
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Run {
+    /// Carries out the command and gives the child's exit code.
+    ///
+    /// # Errors
+    /// Nothing was started: the library is missing, the output cannot be
+    /// written, there is no such command.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let asked = self.capture.pattern()?;
+        let pattern = if asked.tells_processes_apart() { asked.clone() } else { asked.with_pid() };
+        output::check_directory(pattern.directory())?;
+        let options = self.capture.start_options(&pattern.path())?;
+        let tool_options = environment::tool_options(&library::find()?, &options)?;
+
+        let before = recordings_in(&pattern);
+        let mut child = self.spawn(&tool_options)?;
+        let status = signals::wait_forwarding(&mut child).map_err(Failure::doing("cannot wait for the command"))?;
+
+        let recordings = new_recordings(&pattern, &before);
+        let recordings = give_asked_name(recordings, &asked);
+        if !self.quiet {
+            self.tell(&recordings);
+        }
+        Ok(exit_code(status))
+    }
+
+    fn spawn(&self, tool_options: &str) -> Result<Child, Failure> {
+        let (program, arguments) = self.command.split_first().ok_or_else(|| Failure::Usage("no command".into()))?;
+        let spawned = Command::new(program).args(arguments).env(environment::VARIABLE, tool_options).spawn();
+        spawned.map_err(|error| {
+            let (problem, exit_code) = match error.kind() {
+                ErrorKind::NotFound => ("there is no such command".to_owned(), NOT_FOUND),
+                ErrorKind::PermissionDenied => ("permission denied".to_owned(), NOT_EXECUTABLE),
+                _ => (error.to_string(), NOT_EXECUTABLE),
+            };
+            Failure::CommandNotRun { command: program.to_string_lossy().into_owned(), problem, exit_code }
+        })
+    }
+
+    /// The report of each recording, the most contended first, and one line
+    /// for each in which nothing was blocked.
+    fn tell(&self, recordings: &[PathBuf]) {
+        let screen = Screen::stderr();
+        if recordings.is_empty() {
+            let note = "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
+            terminal::note(&format!("{} {note}", screen.warning("headway:")));
+            return;
+        }
+        let question = Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
+        let mut analysed = Vec::new();
+        for path in recordings {
+            match Analysed::read(path, &question) {
+                Ok(recording) => analysed.push(recording),
+                Err(failure) => terminal::note(&format!("{} {failure}", screen.alarm("headway:"))),
+            }
+        }
+        analysed.sort_by_key(|recording| std::cmp::Reverse(recording.report.blocked_ns));
+        for recording in &analysed {
+            let text = match recording.report.contentions {
+                0 => render::one_line(recording, &screen),
+                _ => format!("\n{}", render::report(recording, &screen)),
+            };
+            terminal::note(text.trim_end_matches('\n'));
+        }
+    }
+}
+
+/// Recordings of this pattern that exist, with the time of their last change:
+/// a name may be used again.
+fn recordings_in(pattern: &Pattern) -> BTreeSet<(PathBuf, std::time::SystemTime)> {
+    let Some(recogniser) = pattern.recogniser() else {
+        return BTreeSet::new();
+    };
+    let Ok(entries) = std::fs::read_dir(pattern.directory()) else {
+        return BTreeSet::new();
+    };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(|name| recogniser.is_match(name)))
+        .filter_map(|entry| Some((entry.path(), entry.metadata().ok()?.modified().ok()?)))
+        .collect()
+}
+
+fn new_recordings(pattern: &Pattern, before: &BTreeSet<(PathBuf, std::time::SystemTime)>) -> Vec<PathBuf> {
+    recordings_in(pattern).difference(before).map(|(path, _)| path.clone()).collect()
+}
+
+/// With `-o app.jfr` a single recording gets just this name; several keep the
+/// names with the pid.
+fn give_asked_name(recordings: Vec<PathBuf>, asked: &Pattern) -> Vec<PathBuf> {
+    match recordings.as_slice() {
+        [only] if !asked.tells_processes_apart() => vec![renamed(only, &asked.expand(0))],
+        _ => recordings,
+    }
+}
+
+fn renamed(from: &Path, to: &Path) -> PathBuf {
+    match std::fs::rename(from, to) {
+        Ok(()) => to.to_owned(),
+        Err(_) => from.to_owned(),
+    }
+}
+
+/// The child's code; 128 and the signal's number if a signal ended it, as
+/// shells have it.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::error::FAILURE)
+}

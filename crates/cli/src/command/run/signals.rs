@@ -1,0 +1,52 @@
+//! Waiting for the command while passing on the signals meant for it.
+//!
+//! A key press (Ctrl-C, Ctrl-\) reaches the whole foreground process group,
+//! the command included; passing it on would deliver it twice. A signal that a
+//! process sent to us alone would not reach the command; that one is passed on.
+
+use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::low_level::emulate_default_handler;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Waits for the child to end. Afterwards signals mean to us what they meant
+/// before.
+///
+/// # Errors
+/// Those of waiting and of installing signal handlers.
+pub fn wait_forwarding(child: &mut Child) -> io::Result<ExitStatus> {
+    let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON)?;
+    // A handle that cannot come to mean another process once the child is
+    // waited for.
+    let target = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let target = target.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    let ended = Arc::new(AtomicBool::new(false));
+    let child_ended = Arc::clone(&ended);
+    std::thread::spawn(move || {
+        for origin in &mut signals {
+            let sent_by_a_process = origin.process.is_some();
+            if child_ended.load(Ordering::SeqCst) {
+                let _ = emulate_default_handler(origin.signal);
+            } else if sent_by_a_process {
+                pass_on(target.as_ref(), origin.signal);
+            }
+        }
+    });
+    let status = child.wait();
+    ended.store(true, Ordering::SeqCst);
+    status
+}
+
+fn pass_on(target: Option<&OwnedFd>, signal: i32) {
+    if let (Some(target), Some(signal)) = (target, Signal::from_named_raw(signal)) {
+        let _ = pidfd_send_signal(target, signal);
+    }
+}

@@ -1,0 +1,67 @@
+//! `headway start`: begins a recording that goes on until `stop`.
+
+use crate::attach::{identity, Session};
+use crate::command::capture::Capture;
+use crate::command::record::{own_cost, warn_of_degraded};
+use crate::error::{Failure, DONE};
+use crate::jvm::find;
+use crate::recording::output;
+use crate::terminal;
+use clap::Args;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway start --max-age 10m 4711       keep the last ten minutes
+  headway dump -o incident.jfr 4711      write them out; recording goes on
+  headway stop 4711";
+
+/// Options of `start`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Start {
+    #[command(flatten)]
+    capture: Capture,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Start {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// The target cannot be attached to, or cannot write the recording.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
+        let pid = jvm.process.pid;
+        jvm.check_attachable()?;
+        let path = self.capture.pattern()?.expand(pid);
+        check_target_can_write(&jvm.process, &path)?;
+
+        let mut session = Session::open(&jvm)?;
+        let reply = session.command(self.capture.start_options(&path)?)?;
+        warn_of_degraded(&reply);
+        let recording = reply.recording.as_deref().map_or_else(|| path.display().to_string(), str::to_owned);
+        let note = format!(
+            "Recording process {pid} into {recording}; `headway stop {pid}` ends it.{}",
+            own_cost(reply.attach_pause_ns, None)
+        );
+        terminal::note(&note);
+        Ok(DONE)
+    }
+}
+
+/// The target writes this recording itself, for as long as it goes on; so it
+/// must see the path and be allowed to write there.
+fn check_target_can_write(process: &crate::jvm::process::Process, path: &Path) -> Result<(), Failure> {
+    let inside = if process.shares_our_files() { path.to_owned() } else { process.path_inside(path) };
+    identity::acting_as(process, || output::check_writable(&inside)).map_err(|failure| match failure {
+        Failure::Unwritable { problem, .. } => Failure::Unwritable {
+            path: path.to_owned(),
+            problem: format!("process {} must write there itself: {problem}", process.pid),
+        },
+        other => other,
+    })
+}

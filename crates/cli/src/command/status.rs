@@ -1,0 +1,95 @@
+//! `headway status`: what is in force in a JVM, and what is degraded and why.
+
+use crate::agent::options::AgentOptions;
+use crate::agent::reply::Reply;
+use crate::attach::Session;
+use crate::command::stop::reply_json;
+use crate::error::{Failure, DONE};
+use crate::jvm::{find, Jvm};
+use crate::render::numbers;
+use crate::terminal::{self, Screen};
+use clap::Args;
+use headway_model::DurationNs;
+use std::fmt::Write;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway status 4711
+  headway status --json Server";
+
+/// Options of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Status {
+    /// Print the agent's answer as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Status {
+    /// Carries out the command. A JVM without the agent is left as it is.
+    ///
+    /// # Errors
+    /// The target does not answer.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
+        jvm.check_attachable()?;
+        let reply = match jvm.agent_path {
+            Some(_) => Some(Session::open(&jvm)?.command(AgentOptions::new("status"))?),
+            None => None,
+        };
+        let text = match (&reply, self.json) {
+            (Some(reply), true) => reply_json(reply)?,
+            (None, true) => "{\"ok\": true, \"loaded\": false}\n".to_owned(),
+            (reply, false) => text(&jvm, reply.as_ref(), &Screen::stdout()),
+        };
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        Ok(DONE)
+    }
+}
+
+fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
+    let mut out = format!("{} {}, Java {}\n", jvm.process.pid, screen.strong(&jvm.main), jvm.java_version);
+    let Some(reply) = reply else {
+        out.push_str("Headway is not loaded.\n");
+        return out;
+    };
+    match &reply.recording {
+        Some(path) => {
+            let length = reply.recording_since_ns.or(reply.duration_ns).unwrap_or(0);
+            let size = reply.recording_bytes.map(|bytes| format!(", {}", numbers::bytes(bytes))).unwrap_or_default();
+            let _ = writeln!(out, "Recording into {path} for {}{size}.", DurationNs(length));
+            let counts = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
+            let _ = writeln!(out, "{} events, {} lost.", counts.0, counts.1);
+        }
+        None => out.push_str("Headway is loaded; nothing is being recorded.\n"),
+    }
+    if let Some(bytes) = reply.memory_bytes {
+        let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
+    }
+    mechanisms(reply, screen, &mut out);
+    out
+}
+
+fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
+    if !reply.mechanisms.is_empty() {
+        out.push_str("\nMechanisms\n");
+    }
+    let width = reply.mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
+    for mechanism in &reply.mechanisms {
+        let state = format!("{:<8}", mechanism.state);
+        let state = if mechanism.state == "degraded" { screen.warning(&state) } else { state };
+        let line = format!("  {:<width$}  {state}  {}", mechanism.name, mechanism.detail);
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if !reply.degraded.is_empty() {
+        out.push_str("\nDegraded\n");
+    }
+    for degraded in &reply.degraded {
+        let _ = writeln!(out, "  {}: {}", degraded.mechanism, degraded.reason);
+    }
+}

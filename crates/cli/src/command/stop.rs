@@ -1,0 +1,98 @@
+//! `headway stop`: ends a recording and finishes its file.
+
+use crate::agent::options::AgentOptions;
+use crate::agent::reply::Reply;
+use crate::attach::Session;
+use crate::command::record::own_cost;
+use crate::error::{Failure, DONE};
+use crate::jvm::process::Process;
+use crate::jvm::{find, Jvm};
+use crate::render::numbers;
+use crate::terminal;
+use clap::Args;
+use headway_model::DurationNs;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway stop 4711
+  headway stop --detach Server      also take every hook out again";
+
+/// Options of `stop`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Stop {
+    /// Also take every hook out of the process again and leave nothing running
+    #[arg(long)]
+    detach: bool,
+
+    /// Print the agent's answer as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Stop {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// Nothing is being recorded, or the target does not answer.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
+        let mut session = open_loaded(&jvm, "stop")?;
+        let reply = session.command(AgentOptions::new("stop"))?;
+        if self.detach {
+            session.command(AgentOptions::new("detach"))?;
+        }
+        let text = if self.json { reply_json(&reply)? } else { summary(&reply, &jvm.process) };
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        Ok(DONE)
+    }
+}
+
+/// A session with an agent that is there already.
+///
+/// # Errors
+/// [`Failure::NotLoaded`] if it is not; those of attaching.
+pub fn open_loaded(jvm: &Jvm, command: &'static str) -> Result<Session, Failure> {
+    jvm.check_attachable()?;
+    match jvm.agent_path {
+        Some(_) => Session::open(jvm),
+        None => Err(Failure::NotLoaded { pid: jvm.process.pid, command }),
+    }
+}
+
+/// The agent's answer as it came.
+///
+/// # Errors
+/// None is known to happen.
+pub fn reply_json(reply: &Reply) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(reply)
+        .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+    Ok(text + "\n")
+}
+
+/// One sentence about a finished recording.
+fn summary(reply: &Reply, process: &Process) -> String {
+    let length = reply.duration_ns.map(|ns| format!(" of {}", DurationNs(ns))).unwrap_or_default();
+    let place = reply.recording.as_deref().map(|path| format!(" is in {}", seen_from_here(process, path)));
+    let size = reply.recording_bytes.map(|bytes| format!(" ({})", numbers::bytes(bytes))).unwrap_or_default();
+    format!(
+        "The recording{length}{}{size}: {} events, {} lost.{}\n",
+        place.unwrap_or_default(),
+        numbers::grouped(reply.event_count()),
+        numbers::grouped(reply.loss_count()),
+        own_cost(None, reply.own_cpu_ns)
+    )
+}
+
+/// A path of the target as it is reached from here.
+fn seen_from_here(process: &Process, path: &str) -> String {
+    match process.shares_our_files() {
+        true => path.to_owned(),
+        false => process.path_inside(Path::new(path)).display().to_string(),
+    }
+}

@@ -1,0 +1,187 @@
+//! Names of recordings: `%p` and `%t` in them, and the format that the
+//! extension picks.
+
+use crate::error::Failure;
+use crate::suggest;
+use regex::Regex;
+use std::path::{Path, PathBuf};
+
+/// What a recording is called unless told otherwise.
+pub const DEFAULT_PATTERN: &str = "headway-%p-%t.jfr";
+
+/// Extensions that recordings can have: plain and packed.
+pub const EXTENSIONS: [&str; 3] = [".jfr.zst", ".jfr.lz4", ".jfr"];
+
+/// A recording's path, in which `%p` and `%t` of the file name stand for
+/// process id and local time, `%%` for a percent sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    directory: PathBuf,
+    file_name: String,
+}
+
+impl Pattern {
+    /// Reads a path as typed; a relative one counts from our own working
+    /// directory.
+    ///
+    /// # Errors
+    /// A sentence about an extension that is none of ours, or a `%` that
+    /// stands where or for what it cannot.
+    pub fn parse(typed: &Path) -> Result<Pattern, Failure> {
+        let absolute = std::path::absolute(typed)
+            .map_err(Failure::doing(format!("cannot resolve {}", typed.display())))?;
+        let text = absolute.to_str().ok_or_else(|| {
+            Failure::Usage(format!("the path {} is not UTF-8, so it cannot be passed to the JVM", typed.display()))
+        })?;
+        let (directory, file_name) = text.rsplit_once('/').unwrap_or(("", text));
+        check_extension(file_name)?;
+        check_escapes(directory, file_name)?;
+        Ok(Pattern { directory: PathBuf::from(format!("{directory}/")), file_name: file_name.to_owned() })
+    }
+
+    /// The directory that holds the recordings.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The path with `%p` and `%t` still in it.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(&self.file_name)
+    }
+
+    /// The path for one process, now.
+    pub fn expand(&self, pid: u32) -> PathBuf {
+        let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+        self.directory.join(expand(&self.file_name, &pid.to_string(), &now))
+    }
+
+    /// True if processes get names of their own.
+    pub fn tells_processes_apart(&self) -> bool {
+        escapes(&self.file_name).any(|letter| letter == Some('p'))
+    }
+
+    /// The same name with `-%p` in front of its extension.
+    pub fn with_pid(&self) -> Pattern {
+        let (stem, extension) = split_extension(&self.file_name);
+        Pattern { directory: self.directory.clone(), file_name: format!("{stem}-%p{extension}") }
+    }
+
+    /// Recognises the file names that this pattern can expand to; the pid is
+    /// the first capture, where there is one.
+    pub fn recogniser(&self) -> Option<Regex> {
+        let marked = expand(&self.file_name, "\0p", "\0t");
+        let mut seen_pid = false;
+        let escaped = regex::escape(&marked).replace("\0t", r"\d{8}-\d{6}");
+        let mut expression = String::new();
+        for (index, part) in escaped.split("\0p").enumerate() {
+            if index > 0 {
+                expression.push_str(if seen_pid { r"\d+" } else { r"(\d+)" });
+                seen_pid = true;
+            }
+            expression.push_str(part);
+        }
+        Regex::new(&format!("^{expression}$")).ok()
+    }
+}
+
+/// Name and extension; for packed recordings the extension has two parts.
+fn split_extension(file_name: &str) -> (&str, &str) {
+    EXTENSIONS
+        .iter()
+        .find(|extension| file_name.ends_with(*extension))
+        .map_or((file_name, ""), |extension| file_name.split_at(file_name.len() - extension.len()))
+}
+
+fn check_extension(file_name: &str) -> Result<(), Failure> {
+    let (stem, extension) = split_extension(file_name);
+    if !extension.is_empty() && !stem.is_empty() {
+        return Ok(());
+    }
+    let given = Path::new(file_name).extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let hint = suggest::did_you_mean(&format!(".{given}"), EXTENSIONS);
+    Err(Failure::Usage(format!(
+        "-o {file_name}: the extension picks the format, and recordings are .jfr, .jfr.zst or .jfr.lz4{hint}"
+    )))
+}
+
+fn check_escapes(directory: &str, file_name: &str) -> Result<(), Failure> {
+    if escapes(directory).next().is_some() {
+        return Err(Failure::Usage(format!("-o {directory}/{file_name}: %p and %t can stand in the file name only")));
+    }
+    match escapes(file_name).find(|letter| !matches!(letter, Some('p' | 't' | '%'))) {
+        None => Ok(()),
+        Some(letter) => Err(Failure::Usage(format!(
+            "-o {file_name}: %{} means nothing; %p is the process id, %t the time, %% a percent sign",
+            letter.map(String::from).unwrap_or_default()
+        ))),
+    }
+}
+
+/// The letters that follow percent signs.
+fn escapes(text: &str) -> impl Iterator<Item = Option<char>> + '_ {
+    let mut characters = text.chars();
+    std::iter::from_fn(move || {
+        characters.by_ref().find(|c| *c == '%')?;
+        Some(characters.next())
+    })
+}
+
+fn expand(file_name: &str, pid: &str, time: &str) -> String {
+    let mut expanded = String::new();
+    let mut characters = file_name.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' => match characters.next() {
+                Some('p') => expanded.push_str(pid),
+                Some('t') => expanded.push_str(time),
+                other => expanded.extend(other),
+            },
+            other => expanded.push(other),
+        }
+    }
+    expanded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Pattern, String> {
+        Pattern::parse(Path::new(text)).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn pid_and_time_are_filled_in() {
+        let path = parse("/out/a-%p%%-%t.jfr.zst").expect("a good pattern").expand(42);
+        let name = path.file_name().and_then(|n| n.to_str()).expect("a name").to_owned();
+        assert!(name.starts_with("a-42%-20") && name.ends_with(".jfr.zst"), "{name}");
+        assert_eq!(name.len(), "a-42%-20260101-120000.jfr.zst".len());
+    }
+
+    #[test]
+    fn its_own_names_are_recognised_and_others_are_not() {
+        let recogniser = parse("/out/a.b-%p-%t.jfr").expect("a good pattern").recogniser().expect("a regex");
+        let pid = |name: &str| recogniser.captures(name).map(|c| c[1].to_owned());
+        assert_eq!(pid("a.b-42-20260101-120000.jfr").as_deref(), Some("42"));
+        assert_eq!(pid("axb-42-20260101-120000.jfr"), None);
+        assert_eq!(pid("a.b-42-20260101-120000.jfr.zst"), None);
+    }
+
+    #[test]
+    fn a_name_without_pid_can_get_one() {
+        let pattern = parse("/out/app.jfr.lz4").expect("a good pattern");
+        assert!(!pattern.tells_processes_apart());
+        assert_eq!(pattern.with_pid().path(), PathBuf::from("/out/app-%p.jfr.lz4"));
+        assert!(pattern.with_pid().tells_processes_apart());
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_name_is_said() {
+        assert!(parse("/out/a.html").expect_err("html").contains("recordings are .jfr, .jfr.zst or .jfr.lz4"));
+        assert!(parse("/out/a.jrf").expect_err("jrf").contains("did you mean \".jfr\"?"));
+        assert!(parse("/out/a-%h.jfr").expect_err("%h").contains("%h means nothing"));
+        assert!(parse("/out/%p/a.jfr").expect_err("directory").contains("in the file name only"));
+        assert!(parse("/out/.jfr").is_err());
+        assert!(parse("/out/a%").is_err());
+    }
+}

@@ -1,0 +1,6 @@
+//! Recordings as files: what they are called, whether they can be written,
+//! and what is in them.
+
+pub mod analysed;
+pub mod file_name;
+pub mod output;

@@ -1,0 +1,79 @@
+//! The report on a terminal: findings in plain words first, then the tree of
+//! blocked time, then what was waited for, then what is missing.
+
+mod details;
+mod findings;
+mod foreign;
+pub mod numbers;
+mod prose;
+mod quality;
+mod tree;
+
+use crate::recording::analysed::Analysed;
+use crate::terminal::Screen;
+use std::fmt::Write;
+
+/// The whole report.
+pub fn report(analysed: &Analysed, screen: &Screen) -> String {
+    let report = &analysed.report;
+    let mut out = heading(analysed, screen);
+    findings::write(report, screen, &mut out);
+    tree::write(report, analysed.top, screen, &mut out);
+    details::write(report, analysed.top, screen, &mut out);
+    foreign::write(analysed, screen, &mut out);
+    quality::write(analysed, screen, &mut out);
+    out
+}
+
+/// A recording in which nothing was blocked, in one line.
+pub fn one_line(analysed: &Analysed, screen: &Screen) -> String {
+    let report = &analysed.report;
+    let what = match report.recording.java_arguments.split_whitespace().next() {
+        Some(main) => format!(" ({main})"),
+        None => String::new(),
+    };
+    let line = format!(
+        "{}{what}: nothing blocked in {}, {} threads",
+        analysed.path.display(),
+        numbers::time(report.duration_ns),
+        numbers::grouped(report.threads)
+    );
+    let lost: u64 = report.losses.values().sum();
+    match (lost, analysed.problems.first()) {
+        (_, Some(problem)) => format!("{}; damaged: {problem}", screen.faint(&line)),
+        (0, None) => screen.faint(&line),
+        (lost, None) => format!("{}; {} lost", screen.faint(&line), numbers::grouped(lost)),
+    }
+}
+
+/// What was recorded: file, program, JVM, length.
+fn heading(analysed: &Analysed, screen: &Screen) -> String {
+    let report = &analysed.report;
+    let recording = &report.recording;
+    let mut facts = Vec::new();
+    if !recording.java_arguments.is_empty() {
+        facts.push(recording.java_arguments.clone());
+    }
+    if recording.pid != 0 {
+        facts.push(format!("pid {}", recording.pid));
+    }
+    if !recording.jvm.trim().is_empty() {
+        facts.push(recording.jvm.clone());
+    }
+    facts.push(numbers::time(report.duration_ns));
+    facts.push(format!("{} threads", numbers::grouped(report.threads)));
+    if !recording.producer.is_empty() {
+        facts.push(format!("recorded by {}", recording.producer));
+    }
+    let mut out = format!("{}\n", screen.strong(&analysed.path.display().to_string()));
+    for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+    out
+}
+
+/// A section's title, with a blank line before it.
+fn title(text: &str, note: &str, screen: &Screen, out: &mut String) {
+    let note = if note.is_empty() { String::new() } else { format!("  {}", screen.faint(note)) };
+    let _ = writeln!(out, "\n{}{note}", screen.strong(text));
+}

@@ -1,0 +1,53 @@
+//! What is missing: losses, mechanisms not in force, damage; and the cost.
+
+use super::{numbers, prose, title};
+use crate::recording::analysed::Analysed;
+use crate::terminal::Screen;
+use headway_model::Loss;
+use std::fmt::Write;
+
+/// Writes losses, degraded mechanisms, problems of the file and own cost.
+pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
+    let report = &analysed.report;
+    let losses: Vec<(&String, &u64)> = report.losses.iter().filter(|(_, count)| **count > 0).collect();
+    title("LOSSES", "", screen, out);
+    if losses.is_empty() {
+        let _ = writeln!(out, "  none");
+    }
+    for (name, count) in losses {
+        let meaning = Loss::from_name(name).map_or("", Loss::explanation);
+        paragraph(&screen.warning(&format!("{} {name}", numbers::grouped(*count))), meaning, screen, out);
+    }
+    if !report.degraded.is_empty() {
+        title("DEGRADED", "", screen, out);
+    }
+    for degraded in &report.degraded {
+        paragraph(&screen.warning(&degraded.mechanism), &degraded.reason, screen, out);
+    }
+    if !analysed.problems.is_empty() {
+        title("DAMAGE", "only the readable part is shown", screen, out);
+    }
+    for problem in &analysed.problems {
+        paragraph(&screen.alarm("problem"), problem, screen, out);
+    }
+    own_cost(analysed, screen, out);
+}
+
+fn paragraph(name: &str, text: &str, screen: &Screen, out: &mut String) {
+    let _ = writeln!(out, "  {name}");
+    for line in prose::wrapped(text, screen.width, 4) {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+fn own_cost(analysed: &Analysed, screen: &Screen, out: &mut String) {
+    let recording = &analysed.report.recording;
+    if recording.own_cpu_ns == 0 && recording.attach_pause_ns == 0 {
+        return;
+    }
+    let mut line = format!("  Headway's own threads used {} of CPU time", numbers::time(recording.own_cpu_ns));
+    if recording.attach_pause_ns > 0 {
+        let _ = write!(line, "; attaching paused the process for {}", numbers::time(recording.attach_pause_ns));
+    }
+    let _ = writeln!(out, "\n{}", screen.faint(&(line + ".")));
+}
