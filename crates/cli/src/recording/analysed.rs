@@ -2,9 +2,11 @@
 
 use crate::error::Failure;
 use crate::quantity::{Moment, Span};
-use headway_analysis::report::Report;
-use headway_analysis::Aspect;
+use headway_analysis::{Analysis, Aspect, Bound, Options, Report, ThreadFilter};
+use headway_jfr::{Problem, Reader, Summary};
+use headway_model::DurationNs;
 use regex::Regex;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// What is asked of a recording.
@@ -37,6 +39,57 @@ impl Default for Question {
     }
 }
 
+impl Question {
+    fn options(&self, path: &Path) -> Result<Options, Failure> {
+        let filter = self.threads.clone().map(|regex| ThreadFilter::new(move |name| regex.is_match(name)));
+        Ok(Options {
+            by: self.by.clone(),
+            min_duration: DurationNs(self.min_duration.map_or(0, |span| span.ns)),
+            from: self.from.map(|moment| bound(moment, path)).transpose()?,
+            to: self.to.map(|moment| bound(moment, path)).transpose()?,
+            threads: filter,
+            ..Options::default()
+        })
+    }
+}
+
+/// Where a moment is; one that counts from the end takes a look at the file.
+fn bound(moment: Moment, path: &Path) -> Result<Bound, Failure> {
+    Ok(match moment {
+        Moment::AfterStart(span) => Bound::SinceStart(DurationNs(span.ns)),
+        Moment::BeforeEnd(span) => {
+            let summary = Summary::of(path).map_err(|problem| unreadable(path, problem))?;
+            Bound::At(summary.start + summary.duration - DurationNs(span.ns))
+        }
+    })
+}
+
+/// The failure of not being able to read anything.
+pub fn unreadable(path: &Path, problem: Problem) -> Failure {
+    let path = path.to_owned();
+    match problem {
+        Problem::Open(_, error) => Failure::Unreadable { path, problem: plainly(&error) },
+        Problem::Empty(_) => Failure::UselessRecording {
+            path,
+            problem: "is empty: nothing was recorded, or the disk was full; record again".into(),
+        },
+        Problem::NotARecording(_) => Failure::UselessRecording {
+            path,
+            problem: "is not a JFR recording (plain, or packed by zstd, LZ4 or gzip), or its beginning is destroyed".into(),
+        },
+        other => Failure::UselessRecording { path, problem: format!("cannot be read: {other}") },
+    }
+}
+
+fn plainly(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::IsADirectory => "it is a directory, not a recording".into(),
+        _ => error.to_string(),
+    }
+}
+
 /// A recording's report, and what stood in its way.
 #[derive(Debug)]
 pub struct Analysed {
@@ -56,8 +109,16 @@ impl Analysed {
     /// # Errors
     /// There is no such file, or nothing in it can be read as a recording.
     pub fn read(path: &Path, question: &Question) -> Result<Analysed, Failure> {
-        let _ = question;
-        Err(Failure::UselessRecording { path: path.to_owned(), problem: "is nothing".into() })
+        let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
+        let mut analysis = Analysis::new(question.options(path)?);
+        let mut problems = Vec::new();
+        for item in reader {
+            match item {
+                Ok(event) => analysis.feed(&event),
+                Err(problem) => problems.push(problem.to_string()),
+            }
+        }
+        Ok(Analysed { path: path.to_owned(), report: analysis.finish(), problems, top: question.top })
     }
 
     /// The failure that tells of a damaged file whose readable part was shown.
