@@ -18,7 +18,7 @@ mod report;
 
 use compare::Context;
 use headway_hotspot::live::SafeFetchN;
-use headway_hotspot::{symbols, AddressRange, CodeCache, Layout, LiveMemory};
+use headway_hotspot::{symbols, AddressRange, Layout, LiveMemory};
 use jvmti::{Jni, Jvmti, Object, Vm};
 use libjvm::Symbols;
 use report::Report;
@@ -60,15 +60,9 @@ impl Probe {
             start: here,
             end: stack.map_or(here, |s| s.end),
         };
-        // SAFETY: from a local variable of this frame to the stack's base.
-        let memory = unsafe { guarded.with_stack(live) };
-        let committed = CodeCache::new(&self.layout).committed(&memory);
-        let largest = committed.iter().max_by_key(|r| r.end - r.start);
-        match largest {
-            // SAFETY: committed code cache stays readable.
-            Some(range) => unsafe { memory.with_code(*range) },
-            None => memory,
-        }
+        // SAFETY: from a local variable of this frame to the stack's base; and
+        // the probe hands it to the walker only.
+        unsafe { guarded.with_stack(live).with_code_cache() }
     }
 }
 

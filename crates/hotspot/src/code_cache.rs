@@ -6,7 +6,7 @@
 //! checked against itself, and a compiled method is told apart from a later one
 //! at the same address by its compile id.
 
-use crate::layout::{CodeLayout, HeapLayout, Layout, Place};
+use crate::layout::{CodeLayout, HeapLayout, KindField, Layout, Place};
 use crate::live::AddressRange;
 use crate::memory::Memory;
 
@@ -30,11 +30,10 @@ pub struct Blob {
     pub kind: BlobKind,
 }
 
-/// `nmethod` and `native nmethod` as words: names tell 17's and 21's blobs apart.
-const NAME_NMETHOD: u64 = u64::from_le_bytes(*b"nmethod\0");
-const NAME_NATIVE_NMETHOD: u64 = u64::from_le_bytes(*b"native n");
 /// Segments that no blob covers.
 const FREE_SEGMENT: u8 = 0xff;
+/// No frame of compiled code is larger (8 MB, as large as most stacks).
+const MAX_FRAME_WORDS: u32 = 1 << 20;
 /// Bound on steps through the segment map: a step covers up to 254 segments,
 /// and the largest blob (16 MB of interpreter or compiled code) fewer than 1024.
 const MAX_STEPS: u32 = 1 << 12;
@@ -76,7 +75,7 @@ impl<'a> CodeCache<'a> {
     #[inline]
     pub fn find<M: Memory>(&self, memory: &M, pc: u64) -> Option<Blob> {
         let heap = self.heap(pc)?;
-        if pc >= memory.read_u64(heap.high_addr)? {
+        if pc >= memory.read_code_u64(heap.high_addr)? {
             return None;
         }
         let block = self.block(memory, heap, pc)?;
@@ -101,7 +100,7 @@ impl<'a> CodeCache<'a> {
         let mut segment = (pc - heap.low) >> heap.log2_segment;
         let mut steps = 0;
         loop {
-            match memory.read_u8(heap.segmap + segment)? {
+            match memory.read_code_u8(heap.segmap + segment)? {
                 0 => break,
                 FREE_SEGMENT => return None,
                 back => segment = segment.checked_sub(u64::from(back))?,
@@ -112,34 +111,38 @@ impl<'a> CodeCache<'a> {
             }
         }
         let block = heap.low + (segment << heap.log2_segment);
-        let used = memory.read_u8(block + self.code.block_used)?;
+        let used = memory.read_code_u8(block + self.code.block_used)?;
         (used != 0).then_some(block)
     }
 
     #[inline]
     fn kind<M: Memory>(&self, memory: &M, blob: u64) -> Option<BlobKind> {
-        if let Some(offset) = self.code.blob_kind {
-            return Some(match memory.read_u8(blob + offset)? {
-                kind if kind == self.code.kind_nmethod => BlobKind::Nmethod,
-                kind if kind == self.code.kind_upcall => BlobKind::UpcallStub,
+        Some(match self.code.kind {
+            KindField::Kind {
+                offset,
+                nmethod,
+                upcall,
+            } => match memory.read_code_u8(blob + offset)? {
+                kind if kind == nmethod => BlobKind::Nmethod,
+                kind if kind == upcall => BlobKind::UpcallStub,
                 _ => BlobKind::Other,
-            });
-        }
-        let name = memory.read_u64(blob + self.code.blob_name)?;
-        Some(match memory.read_u64(name)? {
-            NAME_NMETHOD | NAME_NATIVE_NMETHOD => BlobKind::Nmethod,
-            _ if self.is_upcall_name(memory, name) => BlobKind::UpcallStub,
-            _ => BlobKind::Other,
+            },
+            KindField::HeaderSize { offset, nmethod } => {
+                match memory.read_code_u32(blob + offset)? {
+                    size if size == nmethod => BlobKind::Nmethod,
+                    _ if self.is_upcall_stub(memory, blob) => BlobKind::UpcallStub,
+                    _ => BlobKind::Other,
+                }
+            }
         })
     }
 
     /// `optimized_upcall_stub_...` (17), `upcall_stub_...` (21).
-    fn is_upcall_name<M: Memory>(&self, memory: &M, name: u64) -> bool {
+    fn is_upcall_stub<M: Memory>(&self, memory: &M, blob: u64) -> bool {
         let mut start = [0; 24];
-        if !memory.read_into(name, &mut start) {
-            return false;
-        }
-        start.starts_with(b"upcall_stub_") || start.starts_with(b"optimized_upcall_stub_")
+        let name = memory.read_u64(blob + self.code.blob_name);
+        name.is_some_and(|name| memory.read_into(name, &mut start))
+            && (start.starts_with(b"upcall_stub_") || start.starts_with(b"optimized_upcall_stub_"))
     }
 
     /// The name of a blob, e.g. `monitorexit Runtime1 stub`.
@@ -150,8 +153,8 @@ impl<'a> CodeCache<'a> {
     /// Size of a blob's frames in bytes; 0 for blobs without frames.
     #[inline]
     pub fn frame_size<M: Memory>(&self, memory: &M, blob: u64) -> Option<u64> {
-        let words = memory.read_i32(blob + self.code.blob_frame_size)?;
-        u64::try_from(words).ok().map(|words| words * 8)
+        let words = memory.read_code_u32(blob + self.code.blob_frame_size)?;
+        (words < MAX_FRAME_WORDS).then_some(u64::from(words) * 8)
     }
 
     /// Where a blob's code begins.
@@ -175,10 +178,14 @@ impl<'a> CodeCache<'a> {
         let Some(heap) = self.heap(block) else {
             return false;
         };
+        // It was found below the heap's end once, and that only grows.
         let segment = (block - heap.low) >> heap.log2_segment;
-        memory.read_u8(heap.segmap + segment) == Some(0)
-            && memory.read_u8(block + self.code.block_used).unwrap_or(0) != 0
-            && memory.read_u32(blob + layout.nmethod.compile_id) == Some(compile_id)
+        memory.read_code_u8(heap.segmap + segment) == Some(0)
+            && memory
+                .read_code_u8(block + self.code.block_used)
+                .unwrap_or(0)
+                != 0
+            && memory.read_code_u32(blob + layout.nmethod.compile_id) == Some(compile_id)
     }
 }
 

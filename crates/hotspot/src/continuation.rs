@@ -147,8 +147,7 @@ fn walk_chunk<M: Memory>(
         let Some(place) = out.get_mut(*frames) else {
             return Some(WalkEnd::Full);
         };
-        let (record, next_sp) = heap_frame(layout, memory, sp, pc)?;
-        *place = record;
+        let next_sp = heap_frame(layout, memory, sp, pc, place)?;
         *frames += 1;
         if next_sp <= sp || next_sp < chunk.stack {
             return None;
@@ -159,16 +158,17 @@ fn walk_chunk<M: Memory>(
     Some(WalkEnd::Complete)
 }
 
-/// A frame in a chunk, and the sp of its caller. What is an address on a stack
-/// is a distance in words here, because the chunk moves.
+/// Writes the record of a frame in a chunk and gives the sp of its caller. What
+/// is an address on a stack is a distance in words here: the chunk moves.
 fn heap_frame<M: Memory>(
     layout: &Layout,
     memory: &M,
     sp: u64,
     pc: u64,
-) -> Option<(FrameRecord, u64)> {
+    record: &mut FrameRecord,
+) -> Option<u64> {
     if layout.frame.interpreter.holds(pc, 1) {
-        return heap_interpreted(memory, sp, pc);
+        return heap_interpreted(memory, sp, pc, record);
     }
     let code = CodeCache::new(layout);
     let blob = code.find(memory, pc)?;
@@ -177,26 +177,32 @@ fn heap_frame<M: Memory>(
         sp,
         ..Registers::default()
     };
-    let mut record = match blob.kind {
-        BlobKind::Nmethod => compiled_record(layout, memory, at, blob.address)?,
-        _ => FrameRecord {
-            pc,
-            sp,
-            code: blob.address,
-            kind: RecordKind::Stub,
-            ..FrameRecord::default()
-        },
-    };
+    match blob.kind {
+        BlobKind::Nmethod => compiled_record(layout, memory, &at, blob.address, record)?,
+        _ => {
+            *record = FrameRecord {
+                pc,
+                sp,
+                code: blob.address,
+                kind: RecordKind::Stub,
+                ..FrameRecord::default()
+            }
+        }
+    }
     record.on_heap = true;
-    let size = code.frame_size(memory, blob.address)?;
-    Some((record, sp.checked_add(size)?))
+    sp.checked_add(code.frame_size(memory, blob.address)?)
 }
 
-fn heap_interpreted<M: Memory>(memory: &M, sp: u64, pc: u64) -> Option<(FrameRecord, u64)> {
+fn heap_interpreted<M: Memory>(
+    memory: &M,
+    sp: u64,
+    pc: u64,
+    record: &mut FrameRecord,
+) -> Option<u64> {
     let relative = |at: u64| at.checked_add_signed((memory.read_u64(at)? as i64).checked_mul(8)?);
     let slot_at = |fp: u64, slot: i64| memory.read_u64(fp.checked_add_signed(slot)?);
     let fp = relative(sp.checked_sub(16)?)?;
-    let record = FrameRecord {
+    *record = FrameRecord {
         pc,
         sp,
         fp,
@@ -207,5 +213,5 @@ fn heap_interpreted<M: Memory>(memory: &M, sp: u64, pc: u64) -> Option<(FrameRec
         ..FrameRecord::default()
     };
     let sender = slot_at(fp, slot::SENDER_SP)? as i64;
-    Some((record, fp.checked_add_signed(sender.checked_mul(8)?)?))
+    fp.checked_add_signed(sender.checked_mul(8)?)
 }

@@ -60,6 +60,28 @@ pub enum Place {
     Distance(u64),
 }
 
+/// What tells kinds of code blobs apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KindField {
+    /// A byte of its own (25).
+    Kind {
+        /// Where it is.
+        offset: u64,
+        /// Its value for compiled methods.
+        nmethod: u8,
+        /// Its value for upcall stubs.
+        upcall: u8,
+    },
+    /// The size of the header, 32 bits, which only compiled methods share (17,
+    /// 21). Their name would do too, but takes two guarded reads.
+    HeaderSize {
+        /// Where it is.
+        offset: u64,
+        /// Its value for compiled methods.
+        nmethod: u32,
+    },
+}
+
 /// See [`Layout::code`].
 #[derive(Clone, Debug)]
 pub struct CodeLayout {
@@ -79,12 +101,8 @@ pub struct CodeLayout {
     pub blob_size: u64,
     /// Offset of its frame size in words (32 bits).
     pub blob_frame_size: u64,
-    /// Offset of its kind (a byte), where blobs have one (25).
-    pub blob_kind: Option<u64>,
-    /// Value of the kind that is a compiled method.
-    pub kind_nmethod: u8,
-    /// Value of the kind that is an upcall stub.
-    pub kind_upcall: u8,
+    /// What tells kinds of blobs apart.
+    pub kind: KindField,
     /// Where its code begins.
     pub blob_code_begin: Place,
     /// Where its data (25: its oops) begins, a distance (32 bits).

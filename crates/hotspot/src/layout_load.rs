@@ -130,14 +130,6 @@ impl<'a, M: Memory> Loader<'a, M> {
             start: in_use.iter().map(|h| h.low).min().unwrap_or(0),
             end: in_use.iter().map(|h| h.reserved_end).max().unwrap_or(0),
         };
-        let blob_kind = self.optional_offset("CodeBlob::_kind");
-        let (kind_nmethod, kind_upcall) = match blob_kind {
-            Some(_) => (
-                self.byte_constant("CodeBlobKind::Nmethod")?,
-                self.byte_constant("CodeBlobKind::Upcall")?,
-            ),
-            None => (0, 0),
-        };
         let blob_code_begin = match self.has("CodeBlob::_code_begin") {
             true => Place::Pointer(self.offset("CodeBlob::_code_begin")?),
             false => Place::Distance(self.offset("CodeBlob::_code_offset")?),
@@ -151,11 +143,23 @@ impl<'a, M: Memory> Loader<'a, M> {
             blob_name: self.offset("CodeBlob::_name")?,
             blob_size: self.offset("CodeBlob::_size")?,
             blob_frame_size: self.offset("CodeBlob::_frame_size")?,
-            blob_kind,
-            kind_nmethod,
-            kind_upcall,
+            kind: self.kind_field()?,
             blob_code_begin,
             blob_data_offset: self.offset("CodeBlob::_data_offset")?,
+        })
+    }
+
+    fn kind_field(&self) -> Result<KindField> {
+        if !self.has("CodeBlob::_kind") {
+            return Ok(KindField::HeaderSize {
+                offset: self.offset("CodeBlob::_header_size")?,
+                nmethod: self.structs.size("nmethod")? as u32,
+            });
+        }
+        Ok(KindField::Kind {
+            offset: self.offset("CodeBlob::_kind")?,
+            nmethod: self.byte_constant("CodeBlobKind::Nmethod")?,
+            upcall: self.byte_constant("CodeBlobKind::Upcall")?,
         })
     }
 

@@ -41,6 +41,27 @@ pub trait Memory {
         self.read_u32(addr).map(|v| v as i32)
     }
 
+    /// As [`Self::read_u64`], for an address in the committed part of the code
+    /// cache (the walker asks only after checking it against the heap's end) or
+    /// in the VM's description of a code heap. Memory that trusts that check may
+    /// read faster.
+    #[inline]
+    fn read_code_u64(&self, addr: u64) -> Option<u64> {
+        self.read_u64(addr)
+    }
+
+    /// Likewise for four bytes.
+    #[inline]
+    fn read_code_u32(&self, addr: u64) -> Option<u32> {
+        self.read_u32(addr)
+    }
+
+    /// Likewise for a byte, also in the committed part of a segment map.
+    #[inline]
+    fn read_code_u8(&self, addr: u64) -> Option<u8> {
+        self.read_u8(addr)
+    }
+
     /// The zero-terminated string at `addr`, at most `limit` bytes long. `None`
     /// if it is not readable, not terminated in time, or not UTF-8.
     fn read_c_string(&self, addr: u64, limit: usize) -> Option<String> {
@@ -75,6 +96,18 @@ impl<M: Memory + ?Sized> Memory for &M {
     #[inline]
     fn read_u8(&self, addr: u64) -> Option<u8> {
         (**self).read_u8(addr)
+    }
+    #[inline]
+    fn read_code_u64(&self, addr: u64) -> Option<u64> {
+        (**self).read_code_u64(addr)
+    }
+    #[inline]
+    fn read_code_u32(&self, addr: u64) -> Option<u32> {
+        (**self).read_code_u32(addr)
+    }
+    #[inline]
+    fn read_code_u8(&self, addr: u64) -> Option<u8> {
+        (**self).read_code_u8(addr)
     }
 }
 
