@@ -5,6 +5,9 @@ use crate::terminal::Screen;
 use headway_analysis::report::{ParkSite, Report, WaitSite};
 use std::fmt::Write;
 
+/// Fewest columns for a name, even where that makes lines too long.
+const LEAST_ROOM: usize = 20;
+
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     accounted(report, screen, out);
@@ -49,25 +52,36 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         return;
     }
     title("WAITING", "Object.wait, not blocked time", screen, out);
-    let header = format!("  {:>8} {:>9} {:>8} {:>8} {:>9}", "total", "count", "longest", "notified", "timed out");
-    let _ = writeln!(out, "{}", screen.faint(&header));
-    let room = screen.width.saturating_sub(header.len() + 2).max(20);
+    let header = figures("total", "count", "longest");
+    let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
-        let name = prose::fitted(&site.method, room, screen);
-        let idle = if site.idle { screen.faint("  (idle)") } else { String::new() };
-        let _ = writeln!(
-            out,
-            "  {:>8} {:>9} {:>8} {:>8} {:>9}  {name}{idle}",
-            numbers::time(site.total_ns),
-            numbers::grouped(site.count),
-            numbers::time(site.max_ns),
-            numbers::grouped(site.notified),
-            numbers::grouped(site.timed_out),
-        );
-        let on = format!("on {}", prose::fitted(&site.lock, room.saturating_sub(3), screen));
-        let _ = writeln!(out, "{:width$}{}", "", screen.faint(&on), width = header.len() + 2);
+        let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
+        let idle = if site.idle { "  (idle)" } else { "" };
+        let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
+        let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
+        let lock = prose::fitted(&site.lock, screen.width.saturating_sub(line.len() + 3).max(LEAST_ROOM), screen);
+        let how = format!("on {lock}{}", endings(site));
+        for wrapped in prose::wrapped(&how, screen.width.max(line.len() + LEAST_ROOM), line.len()) {
+            let _ = writeln!(out, "{}", screen.faint(&wrapped));
+        }
     }
     more(sites.len(), top, screen, out);
+}
+
+/// `; 3 notified, 1 timed out`.
+fn endings(site: &WaitSite) -> String {
+    let endings = [
+        (site.notified, "notified"),
+        (site.timed_out, "timed out"),
+        (site.interrupted, "interrupted"),
+        (site.in_flight, "still waiting"),
+    ];
+    let told: Vec<String> = endings
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, how)| format!("{} {how}", numbers::grouped(*count)))
+        .collect();
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
 }
 
 fn parks(sites: &[ParkSite], top: usize, screen: &Screen, out: &mut String) {
@@ -75,22 +89,20 @@ fn parks(sites: &[ParkSite], top: usize, screen: &Screen, out: &mut String) {
         return;
     }
     title("PARKING", "LockSupport.park, by class of blocker", screen, out);
-    let header = format!("  {:>8} {:>9} {:>8} {:>8}", "total", "count", "longest", "threads");
-    let _ = writeln!(out, "{}", screen.faint(&header));
-    let room = screen.width.saturating_sub(header.len() + 2).max(20);
+    let header = figures("total", "count", "longest");
+    let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
-        let name = prose::fitted(&site.blocker_class, room, screen);
-        let lock = if site.is_lock { screen.faint("  (lock)") } else { String::new() };
-        let _ = writeln!(
-            out,
-            "  {:>8} {:>9} {:>8} {:>8}  {name}{lock}",
-            numbers::time(site.total_ns),
-            numbers::grouped(site.count),
-            numbers::time(site.max_ns),
-            numbers::grouped(site.threads),
-        );
+        let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
+        let lock = if site.is_lock { ", a lock" } else { "" };
+        let threads = format!("  ({}{lock})", numbers::counted(site.threads, "thread", "threads"));
+        let room = screen.width.saturating_sub(line.len() + threads.len()).max(LEAST_ROOM);
+        let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.blocker_class, room, screen), screen.faint(&threads));
     }
     more(sites.len(), top, screen, out);
+}
+
+fn figures(total: &str, count: &str, longest: &str) -> String {
+    format!("  {total:>7}  {count:>9}  {longest:>7}  ")
 }
 
 /// Says how many rows `--top` left out.

@@ -5,6 +5,9 @@ use crate::terminal::Screen;
 use headway_analysis::report::{FindingKind, Report};
 use std::fmt::Write;
 
+/// Lines of one detail, a call chain for instance.
+const DETAIL_LINES: usize = 3;
+
 /// Writes the findings, dearest first, as the analysis sorted them.
 pub fn write(report: &Report, screen: &Screen, out: &mut String) {
     title("FINDINGS", "", screen, out);
@@ -18,8 +21,11 @@ pub fn write(report: &Report, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{start}{text}");
         }
         for detail in &finding.details {
-            let detail = prose::fitted(detail, screen.width.saturating_sub(7), screen);
-            let _ = writeln!(out, "       {}", screen.faint(&detail));
+            for (nth, line) in prose::wrapped_at_most(DETAIL_LINES, detail, 9, screen).iter().enumerate() {
+                // The lines after the first hang.
+                let line = if nth == 0 { line.get(2..).unwrap_or(line) } else { line };
+                let _ = writeln!(out, "{}", screen.faint(line));
+            }
         }
     }
 }

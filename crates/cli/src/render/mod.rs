@@ -33,10 +33,10 @@ pub fn one_line(analysed: &Analysed, screen: &Screen) -> String {
         None => String::new(),
     };
     let line = format!(
-        "{}{what}: nothing blocked in {}, {} threads",
+        "{}{what}: nothing blocked in {}, {}",
         analysed.path.display(),
         numbers::time(report.duration_ns),
-        numbers::grouped(report.threads)
+        numbers::counted(report.threads, "thread", "threads")
     );
     let lost: u64 = report.losses.values().sum();
     match (lost, analysed.problems.first()) {
@@ -57,11 +57,13 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     if recording.pid != 0 {
         facts.push(format!("pid {}", recording.pid));
     }
-    if !recording.jvm.trim().is_empty() {
-        facts.push(recording.jvm.clone());
+    // JFR's own text goes on with the platform, the compiler and the day.
+    let jvm = recording.jvm.split(" for ").next().unwrap_or_default().trim();
+    if !jvm.is_empty() {
+        facts.push(jvm.to_owned());
     }
     facts.push(numbers::time(report.duration_ns));
-    facts.push(format!("{} threads", numbers::grouped(report.threads)));
+    facts.push(numbers::counted(report.threads, "thread", "threads"));
     if !recording.producer.is_empty() {
         facts.push(format!("recorded by {}", recording.producer));
     }

@@ -4,11 +4,12 @@ use crate::terminal::Screen;
 use unicode_width::UnicodeWidthStr;
 
 /// `text` broken at blanks into lines of at most `width` columns, each
-/// indented. A word longer than a line stays whole: names are for copying.
+/// indented. A word longer than a line stays whole: names are for copying. A
+/// number stays with its unit.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in words(text) {
         if !line.is_empty() && indent + line.width() + 1 + word.width() > width {
             lines.push(format!("{:indent$}{line}", ""));
             line.clear();
@@ -16,12 +17,41 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&word);
     }
     if !line.is_empty() {
         lines.push(format!("{:indent$}{line}", ""));
     }
     lines
+}
+
+/// At most `most` of the lines that [`wrapped`] gives, the last one ending in
+/// an ellipsis where there are more; all of them where nothing is cut.
+pub fn wrapped_at_most(most: usize, text: &str, indent: usize, screen: &Screen) -> Vec<String> {
+    let mut lines = wrapped(text, screen.width, indent);
+    if screen.cut && lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            last.push_str(" …");
+        }
+    }
+    lines
+}
+
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "%"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Names between backticks shown strong; the backticks go where the screen
@@ -54,21 +84,22 @@ pub fn fitted(name: &str, width: usize, screen: &Screen) -> String {
     fitted
 }
 
-/// `com.acme.Shop.sell` becomes `c.acme.Shop.sell`; `None` when all that is
-/// lower-case and followed by a dot has one letter.
+/// `com.acme.Shop.sell` becomes `c.acme.Shop.sell`: the first part in lower
+/// case that a dot follows keeps its first letter only. `None` when there is
+/// none that is longer.
 fn shorten_first_package(name: &str) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let mut start = 0;
-    for part in name.split_inclusive(['.', '/', '(', ' ', '@']) {
-        let package = part.strip_suffix('.')?;
-        let is_package = package.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        if is_package && package.len() > 1 {
-            let rest = name.get(start + package.len()..)?;
-            return Some(format!("{}{}{rest}", name.get(..start)?, package.get(..1)?));
+    for (at, character) in name.char_indices() {
+        if is_part(character) {
+            continue;
         }
-        if !is_package {
-            return None;
+        let part = name.get(start..at)?;
+        let is_package = part.len() > 1 && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if character == '.' && is_package {
+            return Some(format!("{}{}{}", name.get(..start)?, part.get(..1)?, name.get(at..)?));
         }
-        start += part.len();
+        start = at + character.len_utf8();
     }
     None
 }
@@ -96,6 +127,16 @@ mod tests {
         let lines = wrapped("threads spent 38 % on a.very.long.name.indeed there", 24, 2);
         assert_eq!(lines, ["  threads spent 38 % on", "  a.very.long.name.indeed", "  there"]);
         assert!(wrapped("", 24, 2).is_empty());
+        assert_eq!(wrapped("in all it took 3.09 s, then", 20, 0), ["in all it took", "3.09 s, then"]);
+    }
+
+    #[test]
+    fn long_lists_end_in_an_ellipsis_where_lines_are_cut() {
+        let narrow = Screen { width: 12, ..NARROW };
+        assert_eq!(wrapped_at_most(2, "a.B < c.D < e.F < g.H", 0, &narrow), ["a.B < c.D <", "e.F < g.H"]);
+        assert_eq!(wrapped_at_most(1, "a.B < c.D < e.F < g.H", 0, &narrow), ["a.B < c.D < …"]);
+        let wide = Screen { cut: false, ..narrow };
+        assert_eq!(wrapped_at_most(1, "a.B < c.D < e.F < g.H", 0, &wide).len(), 2);
     }
 
     #[test]
@@ -105,6 +146,7 @@ mod tests {
         assert_eq!(fitted(name, 34, &NARROW), "c.acme.shop.Inventory.rebuildIndex");
         assert_eq!(fitted(name, 30, &NARROW), "c.a.s.Inventory.rebuildIndex");
         assert_eq!(fitted(name, 16, &NARROW), "c.a.s…buildIndex");
+        assert_eq!(fitted("Hold.lock (java.lang.Object@1f)", 26, &NARROW), "Hold.lock (j.l.Object@1f)");
     }
 
     #[test]

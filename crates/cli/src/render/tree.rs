@@ -5,11 +5,12 @@ use crate::terminal::Screen;
 use headway_analysis::report::{Report, Row, Value};
 use headway_analysis::Aspect;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
-/// Columns of the bar.
-const BAR: usize = 10;
 /// Frames of a chain that are shown under its leaf.
 const FRAMES: usize = 16;
+/// Fewest columns for a name, even where that makes lines too long.
+const LEAST_ROOM: usize = 20;
 
 /// Writes the tree, at most `top` rows of each level.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
@@ -23,77 +24,129 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
         report.by.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
     );
     title("BLOCKED TIME", &note, screen, out);
-    let header = format!("  {:>7} {:BAR$} {:>8} {:>9} {:>8}", "share", "", "total", "count", "longest");
-    let _ = writeln!(out, "{}", screen.faint(&header));
-    rows(&report.rows, 0, top, screen, out);
+    let columns = Columns::for_report(report, screen);
+    let header = columns.line(["share", "", "total", "count", "longest"]);
+    let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
+    let mut tree = Tree { columns, top, screen, out, approximate: false };
+    tree.rows(&report.rows, 0);
+    if tree.approximate {
+        let legend = "~ owner's method approximate: debug information does not tell which inlined callee held the lock";
+        let _ = writeln!(out);
+        for line in prose::wrapped(legend, screen.width, 2) {
+            let _ = writeln!(out, "{}", screen.faint(&line));
+        }
+    }
 }
 
-fn rows(rows: &[Row], depth: usize, top: usize, screen: &Screen, out: &mut String) {
-    for row in rows.iter().take(top) {
-        write_row(row, depth, screen, out);
-        rows_below(row, depth, top, screen, out);
+/// How wide each column is.
+struct Columns {
+    bar: usize,
+    count: usize,
+}
+
+impl Columns {
+    fn for_report(report: &Report, screen: &Screen) -> Columns {
+        let count = numbers::grouped(report.contentions).len().max("count".len());
+        Columns { bar: if screen.width < 100 { 5 } else { 10 }, count }
     }
-    if let Some(rest) = rows.get(top..).filter(|rest| !rest.is_empty()) {
+
+    /// The columns in front of the name, with a gap after them.
+    fn line(&self, [share, bar, total, count, longest]: [&str; 5]) -> String {
+        let bar_gap = self.bar.saturating_sub(bar.width());
+        let count_width = self.count;
+        format!("  {share:>7} {bar}{:bar_gap$} {total:>7}  {count:>count_width$}  {longest:>7}  ", "")
+    }
+
+    fn width(&self) -> usize {
+        self.line([""; 5]).width()
+    }
+}
+
+struct Tree<'a> {
+    columns: Columns,
+    top: usize,
+    screen: &'a Screen,
+    out: &'a mut String,
+    /// True once a row was marked so.
+    approximate: bool,
+}
+
+impl Tree<'_> {
+    fn rows(&mut self, rows: &[Row], depth: usize) {
+        for row in rows.iter().take(self.top) {
+            self.row(row, depth);
+            self.rows(&row.children, depth + 1);
+        }
+        if let Some(rest) = rows.get(self.top..).filter(|rest| !rest.is_empty()) {
+            self.rest(rest, depth);
+        }
+    }
+
+    fn row(&mut self, row: &Row, depth: usize) {
+        let bar = numbers::bar(row.share, self.columns.bar);
+        let figures = self.columns.line([
+            &numbers::percent(row.share),
+            &bar,
+            &numbers::time(row.total_ns),
+            &numbers::grouped(row.count),
+            &numbers::time(row.max_ns),
+        ]);
+        let figures = match self.screen.colour && !bar.is_empty() {
+            true => figures.replacen(&bar, &self.screen.paint(anstyle::AnsiColor::Blue.on_default(), &bar), 1),
+            false => figures,
+        };
+        let role = role(row.aspect);
+        let marks = self.marks(row);
+        let taken = self.columns.width() + 2 * depth + role.len();
+        let room = self.screen.width.saturating_sub(taken + marks.width()).max(LEAST_ROOM);
+        let name = prose::fitted(row.value.headline(), room, self.screen);
+        let name = if depth == 0 { self.screen.strong(&name) } else { name };
+        let (role, marks) = (self.screen.faint(role), self.screen.faint(&marks));
+        let _ = writeln!(self.out, "{figures}{:indent$}{role}{name}{marks}", "", indent = 2 * depth);
+        if let Value::Chain(frames) = &row.value {
+            self.frames(frames, taken);
+        }
+    }
+
+    /// The frames under a chain's leaf.
+    fn frames(&mut self, frames: &[String], column: usize) {
+        let room = self.screen.width.saturating_sub(column + 2).max(LEAST_ROOM);
+        for frame in frames.iter().skip(1).take(FRAMES) {
+            let frame = format!("{:column$}< {}", "", prose::fitted(frame, room, self.screen));
+            let _ = writeln!(self.out, "{}", self.screen.faint(&frame));
+        }
+        if let Some(rest) = frames.len().checked_sub(FRAMES + 1).filter(|rest| *rest > 0) {
+            let line = format!("{:column$}< {}", "", numbers::counted(rest as u64, "more frame", "more frames"));
+            let _ = writeln!(self.out, "{}", self.screen.faint(&line));
+        }
+    }
+
+    /// One line for the rows that `--top` leaves out.
+    fn rest(&mut self, rest: &[Row], depth: usize) {
         let total: u64 = rest.iter().map(|row| row.total_ns).sum();
         let share: f64 = rest.iter().map(|row| row.share).sum();
-        let line = format!(
-            "  {:>7} {:BAR$} {:>8} {:>9} {:>8}  {:indent$}({} more)",
-            numbers::percent(share),
-            "",
-            numbers::time(total),
-            "",
-            "",
-            "",
-            numbers::grouped(rest.len() as u64),
-            indent = 2 * depth
-        );
-        let _ = writeln!(out, "{}", screen.faint(&line));
+        let figures = self.columns.line([&numbers::percent(share), "", &numbers::time(total), "", ""]);
+        let more = format!("({} more)", numbers::grouped(rest.len() as u64));
+        let line = format!("{figures}{:indent$}{more}", "", indent = 2 * depth);
+        let _ = writeln!(self.out, "{}", self.screen.faint(&line));
     }
-}
 
-fn rows_below(row: &Row, depth: usize, top: usize, screen: &Screen, out: &mut String) {
-    rows(&row.children, depth + 1, top, screen, out);
-}
-
-fn write_row(row: &Row, depth: usize, screen: &Screen, out: &mut String) {
-    let bar = format!("{:BAR$}", numbers::bar(row.share, BAR));
-    let figures = format!(
-        "{:>8} {:>9} {:>8}",
-        numbers::time(row.total_ns),
-        numbers::grouped(row.count),
-        numbers::time(row.max_ns)
-    );
-    let share = format!("{:>7}", numbers::percent(row.share));
-    let column = 2 + share.len() + 1 + BAR + 1 + 8 + 1 + 9 + 1 + 8 + 2 + 2 * depth;
-    let room = screen.width.saturating_sub(column).max(16);
-    let (role, name) = (role(row.aspect), row.value.headline());
-    let name = prose::fitted(name, room.saturating_sub(role.len()), screen);
-    let name = if depth == 0 { screen.strong(&name) } else { name };
-    let marks = marks(row);
-    let _ = writeln!(
-        out,
-        "  {share} {} {figures}  {:indent$}{}{name}{}",
-        screen.paint(anstyle::AnsiColor::Blue.on_default(), &bar),
-        "",
-        screen.faint(role),
-        screen.faint(&marks),
-        indent = 2 * depth
-    );
-    if let Value::Chain(frames) = &row.value {
-        write_frames(frames, column + role.len(), screen, out);
-    }
-}
-
-/// The frames under a chain's leaf.
-fn write_frames(frames: &[String], column: usize, screen: &Screen, out: &mut String) {
-    let room = screen.width.saturating_sub(column + 3).max(16);
-    for frame in frames.iter().skip(1).take(FRAMES) {
-        let frame = format!("{:column$}← {}", "", prose::fitted(frame, room, screen));
-        let _ = writeln!(out, "{}", screen.faint(&frame));
-    }
-    if let Some(rest) = frames.len().checked_sub(FRAMES + 1).filter(|rest| *rest > 0) {
-        let line = format!("{:column$}← {rest} more frames", "");
-        let _ = writeln!(out, "{}", screen.faint(&line));
+    /// What has to be said besides: approximate owners, stopped world.
+    fn marks(&mut self, row: &Row) -> String {
+        let part = |ns: u64| ns as f64 / row.total_ns.max(1) as f64;
+        let mut marks = String::new();
+        let names_owner = matches!(row.aspect, Aspect::OwnerMethod | Aspect::OwnerChain);
+        if names_owner && row.approximate_ns > 0 {
+            self.approximate = true;
+            marks.push_str(" ~");
+            if part(row.approximate_ns) < 0.9995 {
+                marks.push_str(&numbers::percent(part(row.approximate_ns)));
+            }
+        }
+        if part(row.stop_the_world_ns) >= 0.01 {
+            let _ = write!(marks, " ({} stop-the-world)", numbers::percent(part(row.stop_the_world_ns)));
+        }
+        marks
     }
 }
 
@@ -105,17 +158,4 @@ fn role(aspect: Aspect) -> &'static str {
         Aspect::ContenderThread | Aspect::ContenderGroup => "blocked ",
         _ => "",
     }
-}
-
-/// What has to be said besides: approximate owners, stopped world.
-fn marks(row: &Row) -> String {
-    let part = |ns: u64| numbers::percent(ns as f64 / row.total_ns.max(1) as f64);
-    let mut marks = String::new();
-    if row.approximate_ns > 0 {
-        let _ = write!(marks, "  ~{} approximate", part(row.approximate_ns));
-    }
-    if row.stop_the_world_ns * 100 >= row.total_ns.max(1) {
-        let _ = write!(marks, "  {} of it stop-the-world", part(row.stop_the_world_ns));
-    }
-    marks
 }
