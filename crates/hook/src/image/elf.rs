@@ -4,12 +4,12 @@ use super::probes::{self, Probe};
 use super::symbols::{Entry, Kind, Symbols};
 use crate::error::ImageError;
 use crate::sys::linux::{LoadedObject, Segment};
-use object::elf::{FileHeader64, PF_R, PF_X, PT_LOAD, PT_NOTE};
-use object::read::elf::{ElfFile64, NoteIterator, ProgramHeader};
+use object::elf::{FileHeader64, PF_R, PF_X, PT_LOAD, PT_NOTE, STT_FUNC, STT_OBJECT};
+use object::read::elf::{ElfFile64, NoteIterator, ProgramHeader, Sym};
 use object::read::ReadCache;
 use object::{
     Endianness, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags,
-    RelocationTarget, SymbolKind,
+    RelocationTarget,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -89,33 +89,34 @@ fn code_segments(elf: &Parsed<'_>) -> Vec<CodeSegment> {
         .collect()
 }
 
+/// The symbol table. Names are taken over as one block: asking the reader for
+/// each name would read the file anew tens of thousands of times.
 fn symbols(elf: &Parsed<'_>) -> Symbols {
-    let full = elf.symbol_table();
-    let is_full = full.is_some();
-    let Some(table) = full.or_else(|| elf.dynamic_symbol_table()) else {
-        return Symbols::default();
+    let full = elf.elf_symbol_table();
+    let is_full = !full.is_empty();
+    let table = match is_full {
+        true => full,
+        false => elf.elf_dynamic_symbol_table(),
     };
-    let mut entries = Vec::new();
-    let mut names = Vec::new();
-    for symbol in table.symbols() {
-        let kind = match symbol.kind() {
-            SymbolKind::Text => Kind::Function,
-            SymbolKind::Data => Kind::Variable,
-            _ => continue,
+    let names = elf
+        .section_by_index(table.string_section())
+        .and_then(|section| section.data())
+        .unwrap_or(&[]);
+    let endian = elf.endian();
+    let entries = table.iter().filter_map(|symbol| {
+        let kind = match symbol.st_type() {
+            STT_FUNC => Kind::Function,
+            STT_OBJECT => Kind::Variable,
+            _ => return None,
         };
-        let (true, Ok(name)) = (symbol.is_definition(), symbol.name_bytes()) else {
-            continue;
-        };
-        entries.push(Entry {
-            name: names.len() as u32,
+        (!symbol.is_undefined(endian)).then_some(Entry {
+            name: symbol.st_name(endian),
             kind,
-            address: symbol.address(),
-            size: symbol.size(),
-        });
-        names.extend_from_slice(name);
-        names.push(0);
-    }
-    Symbols::new(entries, names, is_full)
+            address: symbol.st_value(endian),
+            size: symbol.st_size(endian),
+        })
+    });
+    Symbols::new(entries.collect(), names.to_vec(), is_full)
 }
 
 /// Slots that the dynamic linker fills with the address of a function, by the
@@ -134,15 +135,17 @@ fn got_slots(elf: &Parsed<'_>) -> BTreeMap<String, u64> {
         else {
             continue;
         };
-        let Ok(name) = table
-            .symbol_by_index(index)
-            .and_then(|s| s.name().map(str::to_owned))
-        else {
+        let is_jump_slot = JUMP_SLOT.contains(&r_type.0);
+        if !is_jump_slot && !GLOB_DAT.contains(&r_type.0) {
+            continue;
+        }
+        let symbol = table.symbol_by_index(index);
+        let Ok(name) = symbol.and_then(|s| s.name().map(str::to_owned)) else {
             continue;
         };
-        if JUMP_SLOT.contains(&r_type.0) {
+        if is_jump_slot {
             slots.insert(name, address);
-        } else if GLOB_DAT.contains(&r_type.0) {
+        } else {
             slots.entry(name).or_insert(address);
         }
     }

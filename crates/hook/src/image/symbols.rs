@@ -1,6 +1,8 @@
 //! Symbol tables, searched by linker's name or by demangled name.
 
 use cpp_demangle::DemangleOptions;
+use memchr::memmem;
+use std::ops::Range;
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,20 +57,15 @@ impl Symbols {
         self.full
     }
 
-    fn name(&self, entry: &Entry) -> &[u8] {
-        let tail = self.names.get(entry.name as usize..).unwrap_or(&[]);
-        let end = tail.iter().position(|b| *b == 0).unwrap_or(tail.len());
-        &tail[..end]
-    }
-
-    fn has_name(&self, entry: &Entry, name: &[u8]) -> bool {
-        let tail = self.names.get(entry.name as usize..).unwrap_or(&[]);
-        tail.starts_with(name) && tail.get(name.len()) == Some(&0)
+    /// The name that starts at this place.
+    fn name(&self, start: u32) -> &[u8] {
+        let tail = self.names.get(start as usize..).unwrap_or(&[]);
+        &tail[..memchr::memchr(0, tail).unwrap_or(tail.len())]
     }
 
     fn found(&self, entry: &Entry) -> Found {
         Found {
-            symbol: String::from_utf8_lossy(self.name(entry)).into_owned(),
+            symbol: String::from_utf8_lossy(self.name(entry.name)).into_owned(),
             address: entry.address,
             size: entry.size,
         }
@@ -76,9 +73,11 @@ impl Symbols {
 
     /// The symbol with exactly this name.
     pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+        let terminated = [symbol.as_bytes(), &[0]].concat();
+        let places: Vec<usize> = memmem::find_iter(&self.names, &terminated).collect();
         self.entries
             .iter()
-            .find(|e| e.kind == kind && self.has_name(e, symbol.as_bytes()))
+            .find(|e| e.kind == kind && places.contains(&(e.name as usize)))
             .map(|e| self.found(e))
     }
 
@@ -90,10 +89,11 @@ impl Symbols {
             return Vec::new();
         };
         let wanted = without_spaces(name);
+        let candidates = self.names_with(needle.as_bytes());
         let mut found: Vec<Found> = self
             .entries
             .iter()
-            .filter(|e| e.kind == Kind::Function && contains(self.name(e), needle.as_bytes()))
+            .filter(|e| e.kind == Kind::Function && within(&candidates, e.name as usize))
             .map(|e| self.found(e))
             .filter(|f| demangle(&f.symbol).is_some_and(|d| without_spaces(&d) == wanted))
             .collect();
@@ -101,6 +101,21 @@ impl Symbols {
         found.dedup_by_key(|f| f.address);
         found
     }
+
+    /// Where names that hold this text lie. A linker lets a name that is the
+    /// end of another begin inside of it, so these are ranges, not starts.
+    fn names_with(&self, text: &[u8]) -> Vec<Range<usize>> {
+        memmem::find_iter(&self.names, text)
+            .map(|place| {
+                let start = memchr::memrchr(0, &self.names[..place]).map_or(0, |nul| nul + 1);
+                start..place + 1
+            })
+            .collect()
+    }
+}
+
+fn within(ranges: &[Range<usize>], place: usize) -> bool {
+    ranges.iter().any(|range| range.contains(&place))
 }
 
 /// The readable name of an Itanium-mangled symbol.
@@ -121,10 +136,6 @@ fn mangled_path(name: &str) -> Option<String> {
 
 fn without_spaces(name: &str) -> String {
     name.chars().filter(|c| !c.is_whitespace()).collect()
-}
-
-fn contains(text: &[u8], needle: &[u8]) -> bool {
-    text.windows(needle.len()).any(|window| window == needle)
 }
 
 #[cfg(test)]
