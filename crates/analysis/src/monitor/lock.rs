@@ -3,7 +3,7 @@
 
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
-use super::slicing::{Mark, MarkKind, Slicer};
+use super::slicing::{Former, Mark, MarkKind, Slicer};
 use super::stretch::Slice;
 use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -28,8 +28,7 @@ pub(crate) struct Blocked {
     pub bound: bool,
     /// Owner at the begin, if that can be trusted.
     pub owner: Option<(ThreadId, HolderId)>,
-    /// Thread known to have held the lock before that.
-    former: ThreadId,
+    former: Former,
     /// Marks between its begin and the first one kept are missing.
     broken: bool,
     /// What was accounted for before its marks were dropped.
@@ -79,10 +78,11 @@ pub(crate) struct LockReplay {
     done: Vec<Blocked>,
     /// Thread seen holding the lock last and not seen to release it.
     current: ThreadId,
-    /// Thread known to have held it before.
-    former: ThreadId,
+    former: Former,
     /// Latest mark that is not kept any more.
     dropped_until: TimeNs,
+    /// Last number that was lost.
+    last_lost: u64,
     pub listed: bool,
 }
 
@@ -119,7 +119,8 @@ impl LockReplay {
     /// Numbers up to `last` are lost.
     pub fn lose(&mut self, last: u64) {
         self.current = ThreadId::NONE;
-        self.former = ThreadId::NONE;
+        self.former = Former::default();
+        self.last_lost = last;
         self.marks.push_back(Mark {
             seq: last,
             time: TimeNs(0),
@@ -134,8 +135,9 @@ impl LockReplay {
         let mut owner = None;
         if event.other.is_some() && event.other != event.thread {
             let holder = holders.intern(Holder::thread(event.other));
-            let may_have_left = event.other == self.former && event.other != self.current;
-            owner = (!may_have_left).then_some((event.other, holder));
+            let leaving = event.other != self.current
+                && self.former.may_be_seen_leaving(event.other, event.time);
+            owner = (!leaving).then_some((event.other, holder));
             self.mark(event, event.other, holder, MarkKind::Seen);
         }
         let blocked = self.begin(event, Origin::Enter, owner);
@@ -157,7 +159,7 @@ impl LockReplay {
         if !only_bounded {
             let holder = holders.intern(Holder::thread(event.thread));
             self.mark(event, event.thread, holder, MarkKind::Acquired);
-            self.now_holds(event.thread);
+            self.now_holds(event.thread, event.time);
         }
     }
 
@@ -189,7 +191,7 @@ impl LockReplay {
         });
         self.mark(event, event.thread, holder, MarkKind::Exit);
         self.current = ThreadId::NONE;
-        self.former = event.thread;
+        self.former = Former { thread: event.thread, until: event.time };
     }
 
     fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
@@ -202,14 +204,14 @@ impl LockReplay {
         });
         self.mark(event, event.thread, holder, MarkKind::Waiting);
         self.current = ThreadId::NONE;
-        self.former = event.thread;
+        self.former = Former { thread: event.thread, until: event.time };
     }
 
     fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder::thread(event.thread));
         self.mark(event, event.thread, holder, MarkKind::Held);
-        self.now_holds(event.thread);
+        self.now_holds(event.thread, event.time);
         if event.other.is_none() {
             return;
         }
@@ -237,9 +239,9 @@ impl LockReplay {
         }
     }
 
-    fn now_holds(&mut self, thread: ThreadId) {
+    fn now_holds(&mut self, thread: ThreadId, time: TimeNs) {
         if self.current.is_some() && self.current != thread {
-            self.former = self.current;
+            self.former = Former { thread: self.current, until: time };
         }
         self.current = thread;
     }
@@ -276,7 +278,7 @@ impl LockReplay {
         Blocked {
             start: event.start,
             start_seq: 0,
-            former: ThreadId::NONE,
+            former: Former::default(),
             broken: self.dropped_until > event.start && first_kept > event.start,
             ..self.begin(event, origin, None)
         }
@@ -302,6 +304,11 @@ impl LockReplay {
             .partition(|blocked| blocked.end <= watermark);
         self.done = later;
         ready
+    }
+
+    /// True if the end of a stretch still open may be among what was lost.
+    pub fn may_have_lost_end(&self, blocked: &Blocked) -> bool {
+        self.last_lost > blocked.start_seq
     }
 
     /// Takes out what is still blocked, as if it had ended at `end`.

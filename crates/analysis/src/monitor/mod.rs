@@ -180,7 +180,10 @@ impl MonitorReplay {
         let mut open = Vec::new();
         for (lock, replay) in &mut self.locks {
             for blocked in replay.take_blocked(end) {
-                if blocked.origin == Origin::Waited || active(blocked.thread) > blocked.start {
+                let ended = blocked.origin == Origin::Waited
+                    || active(blocked.thread) > blocked.start
+                    || replay.may_have_lost_end(&blocked);
+                if ended {
                     self.counts.ends_lost += u64::from(blocked.origin == Origin::Enter);
                     continue;
                 }

@@ -148,7 +148,11 @@ impl Order {
     /// Notes that a number belongs to the begin of a re-entry. Nothing if the
     /// event itself is there. True if the number had been given up as lost.
     pub fn insert_begin(&mut self, begin: LockEvent, bound: usize) -> bool {
-        if begin.seq == 0 || self.not_begun() {
+        if begin.seq == 0 {
+            return false;
+        }
+        if self.not_begun() {
+            self.early.push(begin);
             return false;
         }
         if begin.seq < self.next {

@@ -16,8 +16,9 @@
 //!
 //! "Seen holding" are an acquisition, a notify, the beginning of a wait, and
 //! the owner that some contender read when it began to block. The last is the
-//! weakest: the owner may have released the lock a moment before. So it proves
-//! nothing about the thread that is known to have held the lock last.
+//! weakest: an exit takes its number before the lock is free, so a contender
+//! that comes right then still reads the owner that is leaving. A look proves
+//! nothing about the thread that left within [`LEAVING`].
 //!
 //! A stretch during which nobody was seen to release or acquire the lock goes
 //! to the owner read at its beginning, marked [`Basis::SeenAtEnter`].
@@ -25,6 +26,25 @@
 use super::holders::HolderId;
 use super::stretch::{Basis, Slice};
 use headway_model::{DurationNs, ThreadId, TimeNs};
+
+/// How long a thread may stay the lock's owner after its exit took its number:
+/// the release follows within a microsecond, unless the thread is scheduled out.
+pub(crate) const LEAVING: DurationNs = DurationNs(50_000);
+
+/// A thread known to have held the lock before whoever holds it now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Former {
+    pub thread: ThreadId,
+    /// When that was last certain.
+    pub until: TimeNs,
+}
+
+impl Former {
+    /// True if a look at the owner at `time` may have seen this thread leave.
+    pub fn may_be_seen_leaving(self, thread: ThreadId, time: TimeNs) -> bool {
+        thread == self.thread && time <= self.until + LEAVING
+    }
+}
 
 /// What is certain at a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +91,13 @@ struct Claim {
     leaving: bool,
 }
 
+impl Claim {
+    /// What remains when another thread turns out to hold the lock.
+    fn former(self) -> Former {
+        Former { thread: self.thread, until: self.until }
+    }
+}
+
 /// Walks along the marks inside one stretch.
 #[derive(Clone, Debug)]
 pub(crate) struct Slicer {
@@ -79,8 +106,7 @@ pub(crate) struct Slicer {
     /// Up to here the stretch is accounted for.
     cursor: TimeNs,
     claim: Option<Claim>,
-    /// Known to have held the lock before whoever holds it now.
-    former: ThreadId,
+    former: Former,
     released: bool,
     broken: bool,
 }
@@ -93,7 +119,7 @@ impl Slicer {
         thread: ThreadId,
         start: TimeNs,
         owner: Option<(ThreadId, HolderId)>,
-        former: ThreadId,
+        former: Former,
         broken: bool,
     ) -> Slicer {
         let claim = owner.filter(|_| !broken).map(|(thread, holder)| Claim {
@@ -128,7 +154,7 @@ impl Slicer {
             MarkKind::Held => self.seen(mark, time, out),
             MarkKind::Waiting => self.seen(mark, time, out),
             MarkKind::Seen => {
-                if self.is_news(mark.thread) {
+                if self.is_news(mark) {
                     self.seen(mark, time, out);
                 }
             }
@@ -162,11 +188,13 @@ impl Slicer {
 
     /// A look at the owner says something unless the owner it saw may be the
     /// one that had just left.
-    fn is_news(&self, thread: ThreadId) -> bool {
-        match self.claim {
-            Some(claim) if claim.thread == thread => !claim.leaving,
-            _ => thread != self.former,
-        }
+    fn is_news(&self, mark: &Mark) -> bool {
+        let leaving = match self.claim {
+            Some(claim) if claim.thread == mark.thread && !claim.leaving => return true,
+            Some(claim) if claim.leaving => claim.former(),
+            _ => self.former,
+        };
+        !leaving.may_be_seen_leaving(mark.thread, mark.time)
     }
 
     fn exit(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
@@ -174,7 +202,7 @@ impl Slicer {
             self.emit(time, mark.holder, Basis::Exit, out);
         }
         self.claim = None;
-        self.former = mark.thread;
+        self.former = Former { thread: mark.thread, until: time };
         self.released = true;
     }
 
@@ -196,16 +224,16 @@ impl Slicer {
             Some(claim) if claim.leaving => {
                 self.close_claim(out);
                 self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out);
-                self.former = claim.thread;
+                self.former = claim.former();
             }
             Some(claim) if claim.from_enter => {
                 self.emit(time, claim.holder, Basis::SeenAtEnter, out);
-                self.former = claim.thread;
+                self.former = claim.former();
             }
             Some(claim) => {
                 self.close_claim(out);
                 self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);
-                self.former = claim.thread;
+                self.former = claim.former();
             }
             None if self.broken => self.emit(time, HolderId::UNKNOWN, Basis::Gap, out),
             None => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
@@ -227,7 +255,7 @@ impl Slicer {
             Some(claim) if claim.thread == thread => true,
             Some(claim) => {
                 self.close_claim(out);
-                self.former = claim.thread;
+                self.former = claim.former();
                 self.claim = None;
                 if !claim.leaving {
                     self.emit(time, HolderId::UNKNOWN, Basis::ExitMissed, out);

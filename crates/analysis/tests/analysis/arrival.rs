@@ -1,0 +1,102 @@
+//! Feeds events in any order in which a drain thread could see them.
+
+use crate::picture::Scribe;
+use headway_analysis::monitor::{MonitorReplay, OpenStretch, ReplayCounts};
+use headway_analysis::Bounds;
+use headway_model::{Event, ThreadId, TimeNs};
+use std::collections::HashMap;
+
+/// A small generator of numbers that look random (splitmix64).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    /// True in `percent` of all cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// The thread whose buffer an event comes from; definitions and pauses have none.
+pub fn writer(event: &Event) -> Option<ThreadId> {
+    Some(match event {
+        Event::MonitorEnter(e) => e.thread,
+        Event::MonitorEntered(e) => e.thread,
+        Event::MonitorExit(e) => e.thread,
+        Event::MonitorWait(e) => e.thread,
+        Event::MonitorNotify(e) => e.thread,
+        Event::MonitorWaited(e) => e.thread,
+        Event::MonitorReentered(e) => e.thread,
+        Event::Park(e) => e.thread,
+        Event::ThreadStart(e) | Event::ThreadEnd(e) => e.thread,
+        _ => return None,
+    })
+}
+
+/// The events in another order that keeps each thread's own order, with
+/// watermarks that tell the truth about it.
+pub fn shuffled(events: &[Event], dice: &mut Dice) -> Vec<Event> {
+    let mut queues: HashMap<Option<ThreadId>, Vec<Event>> = HashMap::new();
+    for event in events {
+        queues.entry(writer(event)).or_default().push(event.clone());
+    }
+    let mut queues: Vec<Vec<Event>> = queues.into_values().collect();
+    queues.sort_by_key(|queue| queue.first().and_then(writer));
+    for queue in &mut queues {
+        queue.reverse();
+    }
+    let mut arrived = Vec::new();
+    while !queues.is_empty() {
+        let at = dice.below(queues.len() as u64) as usize;
+        // A buffer comes as a whole.
+        for _ in 0..=dice.below(4) {
+            arrived.extend(queues[at].pop());
+        }
+        queues.retain(|queue| !queue.is_empty());
+        if dice.chance(30) {
+            let oldest = queues.iter().flatten().filter_map(Event::time).min();
+            arrived.extend(oldest.map(Event::Watermark));
+        }
+    }
+    arrived
+}
+
+/// Replays events as they come; says what became of them.
+pub fn replay(
+    events: &[Event],
+    end: TimeNs,
+    names: &[String],
+    bounds: Bounds,
+) -> (String, Vec<OpenStretch>, ReplayCounts) {
+    let mut replay = MonitorReplay::new(bounds);
+    let mut scribe = Scribe::new(names);
+    let mut active: HashMap<ThreadId, TimeNs> = HashMap::new();
+    for event in events {
+        if let (Some(thread), Some(time)) = (writer(event), event.time()) {
+            if !matches!(event, Event::MonitorWaited(_)) {
+                let last = active.entry(thread).or_default();
+                *last = time.max(*last);
+            }
+        }
+        replay.feed(event, &mut scribe);
+    }
+    let active = |thread| active.get(&thread).copied().unwrap_or_default();
+    let open = replay.finish(end, active, &mut scribe);
+    (scribe.text(), open, replay.counts())
+}

@@ -1,0 +1,13 @@
+//! Tests of the analysis as its users see it.
+
+// Tests may fail loudly.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod arrival;
+mod lossy;
+mod monitor;
+mod picture;
+mod properties;
+mod report;
+mod simulation;
+mod story;
