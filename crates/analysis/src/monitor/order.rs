@@ -6,7 +6,7 @@
 
 use headway_model::event::MonitorReentered;
 use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// How long after the watermark passed its successor a number counts as lost.
 /// A thread takes its number first and reads the clock afterwards, and may be
@@ -81,6 +81,8 @@ pub(crate) struct Order {
     early: Vec<LockEvent>,
     /// Full slots of the window.
     held: usize,
+    /// Numbers known to be the begins of re-entries.
+    begins: BTreeMap<u64, LockEvent>,
     /// Numbers given up as lost, oldest first, for late comers.
     lost: VecDeque<(u64, u64)>,
 }
@@ -131,12 +133,7 @@ impl Order {
             self.window.resize(slot + 1, None);
         }
         match &mut self.window[slot] {
-            // The notify itself says more than the begin that a re-entry tells.
-            Some(present) if present.kind != LockEventKind::ReenterBegin => Arrival::Late,
-            Some(present) => {
-                *present = event;
-                Arrival::Placed
-            }
+            Some(_) => Arrival::Late,
             empty => {
                 *empty = Some(event);
                 self.held += 1;
@@ -145,26 +142,18 @@ impl Order {
         }
     }
 
-    /// Notes that a number belongs to the begin of a re-entry. Nothing if the
-    /// event itself is there. True if the number had been given up as lost.
-    pub fn insert_begin(&mut self, begin: LockEvent, bound: usize) -> bool {
+    /// Notes that a number belongs to the begin of a re-entry, for the case
+    /// that it has no event of its own. True if it had been given up as lost.
+    pub fn note_begin(&mut self, begin: LockEvent) -> bool {
+        const REMEMBERED: usize = 1024;
         if begin.seq == 0 {
-            return false;
-        }
-        if self.not_begun() {
-            self.early.push(begin);
             return false;
         }
         if begin.seq < self.next {
             return self.unlose(begin.seq);
         }
-        let slot = begin.seq - self.next;
-        let free = self
-            .window
-            .get(slot as usize)
-            .is_none_or(|present| present.is_none());
-        if free {
-            self.place(begin, bound);
+        if self.begins.len() < REMEMBERED {
+            self.begins.insert(begin.seq, begin);
         }
         false
     }
@@ -203,6 +192,7 @@ impl Order {
                 let event = self.window.pop_front()??;
                 self.held -= 1;
                 self.next += 1;
+                self.forget_begins();
                 Some(Next::Event(event))
             }
             None => self.skip_gap(watermark),
@@ -215,8 +205,30 @@ impl Order {
         if after.time + GAP_PATIENCE > watermark {
             return None;
         }
-        self.window.drain(..missing);
-        Some(self.give_up(missing as u64))
+        Some(self.pass_over(missing))
+    }
+
+    /// What stands for the next `missing` numbers, which have not arrived.
+    fn pass_over(&mut self, missing: usize) -> Next {
+        if let Some(begin) = self.begins.remove(&self.next) {
+            self.window.pop_front();
+            self.next += 1;
+            return Next::Event(begin);
+        }
+        let begin = self.begins.range(self.next..).next().map(|(seq, _)| seq - self.next);
+        let count = begin.map_or(missing, |ahead| missing.min(ahead as usize));
+        self.window.drain(..count);
+        self.give_up(count as u64)
+    }
+
+    /// Begins whose number has had its own event are not needed any more.
+    fn forget_begins(&mut self) {
+        while let Some(first) = self.begins.first_entry() {
+            if *first.key() >= self.next {
+                return;
+            }
+            first.remove();
+        }
     }
 
     /// Gives up everything between the last event held and `seq`, which

@@ -138,7 +138,11 @@ fn the_order_of_arrival_changes_nothing() {
         let expected = arrive(&played.events);
         for seed in 0..10 {
             let arrival = shuffled(&played.events, &mut Dice::new(seed));
-            assert_eq!(arrive(&arrival), expected, "play {}, arrival {seed}", setup.seed);
+            let arrived = arrive(&arrival);
+            let differing =
+                arrived.0.lines().zip(expected.0.lines()).find(|(one, other)| one != other);
+            assert_eq!(differing, None, "play {}, arrival {seed}", setup.seed);
+            assert!(arrived == expected, "play {}, arrival {seed}", setup.seed);
         }
     }
 }
@@ -175,7 +179,7 @@ fn totals_are_the_same_along_every_sequence_of_aspects() {
     let played = play(plays().nth(3).expect("a play"));
     let mut dice = Dice::new(7);
     let whole = analyse(&played, Options::default());
-    for _ in 0..60 {
+    for _ in 0..25 {
         let mut by: Vec<Aspect> = Vec::new();
         for _ in 0..=dice.below(5) {
             let aspect = Aspect::ALL[dice.below(Aspect::ALL.len() as u64) as usize];
