@@ -122,11 +122,10 @@ fn fallbacks(version: u32) {
     };
     assert!(v["exits"] > 100, "{v:?}");
     assert_eq!(v["strayed"], 0, "counted after removal: {v:?}");
-    // The detour is removed first and installed first: what happened between
-    // is seen by one of the two only.
-    let difference = (v["probed"] - v["exits"]).abs();
-    assert!(difference * 10 < v["exits"], "{v:?}");
-    assert!(v["signalled"] * 2 > v["exits"], "{v:?}");
+    // The three are read one after the other while threads run on, and other
+    // threads of the VM use condition variables too.
+    assert!((v["probed"] - v["exits"]).abs() <= 8, "{v:?}");
+    assert!(v["signalled"] * 10 > v["exits"] * 9, "{v:?}");
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub struct Fake {
     pub fail_write: u32,
     /// Threads told instead of the real ones.
     pub threads: Option<Vec<ThreadSignals>>,
-    writes: AtomicU32,
+    /// How many writes through `/proc/self/mem` were asked for.
+    pub writes: AtomicU32,
 }
 
 impl Sys for Fake {

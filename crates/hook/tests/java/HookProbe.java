@@ -94,7 +94,11 @@ public final class HookProbe {
         must(removeHandler());
     }
 
-    /** Threads that hold one monitor for some 20 us each, over and over. */
+    /**
+     * Threads that hold one monitor over and over, mostly for some 20 us.
+     * Every tenth holder sleeps, so that others queue however few processors
+     * there are.
+     */
     static final class Contention {
         final Object lock = new Object();
         final AtomicLong acquisitions = new AtomicLong();
@@ -115,10 +119,22 @@ public final class HookProbe {
             while (!stop) {
                 synchronized (lock) {
                     guarded++;
-                    spin(20_000);
+                    hold(guarded);
                 }
                 acquisitions.incrementAndGet();
                 spin(5_000);
+            }
+        }
+
+        static void hold(long number) {
+            if (number % 10 != 0) {
+                spin(20_000);
+                return;
+            }
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
             }
         }
 
@@ -191,21 +207,29 @@ public final class HookProbe {
         must(install(EXIT));
         must(install(PROBE));
         must(install(SIGNAL));
-        Thread.sleep(1000);
-        must(remove(EXIT));
-        contention.stop();
-        must(remove(PROBE));
-        must(remove(SIGNAL));
+        long exits = count(EXIT);
         long probed = count(PROBE);
         long signalled = count(SIGNAL);
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (count(EXIT) < exits + 500 && System.nanoTime() < deadline) {
+            Thread.sleep(10);
+        }
+        exits = count(EXIT) - exits;
+        probed = count(PROBE) - probed;
+        signalled = count(SIGNAL) - signalled;
+        must(remove(EXIT));
+        must(remove(PROBE));
+        must(remove(SIGNAL));
+        contention.stop();
         // Without the hooks nothing is counted any more.
+        long before = count(PROBE) + count(SIGNAL);
         Contention again = new Contention(4);
         Thread.sleep(100);
         again.stop();
-        print("exits", count(EXIT));
+        print("exits", exits);
         print("probed", probed);
         print("signalled", signalled);
-        print("strayed", count(PROBE) - probed + count(SIGNAL) - signalled);
+        print("strayed", count(PROBE) + count(SIGNAL) - before);
         must(removeHandler());
     }
 

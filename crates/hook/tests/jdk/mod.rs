@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The JDKs that tests run against.
+#[allow(dead_code)] // not every test file goes through all
 pub const VERSIONS: [u32; 3] = [17, 21, 25];
 
 /// Home of the JDK of this version. A missing one is named, and is a failure

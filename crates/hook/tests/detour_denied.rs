@@ -1,0 +1,445 @@
+//! Detours where something is denied, blocked or in the way: refused with a
+//! reason, and the function as it was.
+
+#![cfg(target_arch = "x86_64")]
+// The test patches its own code.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
+
+mod child;
+mod hammer;
+
+use child::in_child;
+use hammer::{Hammer, BAD_CONTEXT, HOOK_ENTERED, HOOK_MARK};
+use headway_hook::arch::ContextArguments;
+use headway_hook::sys::fake::Fake;
+use headway_hook::sys::linux::Linux;
+use headway_hook::sys::{Sys, ThreadSignals};
+use headway_hook::{Detour, HookError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+fn leaked(fake: Fake) -> &'static Fake {
+    Box::leak(Box::new(fake))
+}
+
+/// Installs where no other thread runs through the function.
+fn install(detour: &Detour) -> Result<(), HookError> {
+    // SAFETY: only this thread calls the function, and it is here.
+    unsafe { detour.install(&mut || Ok(())) }
+}
+
+fn code_now() -> Vec<u8> {
+    hammer::function().code
+}
+
+fn is_hooked() -> bool {
+    hammer::call(1, 2) & HOOK_MARK != 0
+}
+
+#[test]
+fn without_mprotect_code_is_written_through_the_memory_file() {
+    in_child(
+        "without_mprotect_code_is_written_through_the_memory_file",
+        || {
+            let before = code_now();
+            let detour = hammer::detour(leaked(Fake {
+                deny_protect: true,
+                ..Fake::default()
+            }));
+            install(&detour).unwrap();
+            assert!(is_hooked() && detour.is_installed());
+            detour.remove().unwrap();
+            assert!(!is_hooked() && !detour.is_installed());
+            assert_eq!(code_now(), before);
+        },
+    );
+}
+
+#[test]
+fn code_pages_have_their_rights_back() {
+    in_child("code_pages_have_their_rights_back", || {
+        let rights = || {
+            let address = hammer::function().address;
+            let mappings = Linux.mappings().unwrap();
+            mappings
+                .into_iter()
+                .find(|m| m.range.contains(&address))
+                .unwrap()
+                .protection
+        };
+        let before = rights();
+        assert!(before.execute && !before.write);
+        let detour = hammer::detour(&Linux);
+        install(&detour).unwrap();
+        assert_eq!(rights(), before);
+        detour.remove().unwrap();
+        assert_eq!(rights(), before);
+        let both = |m: &headway_hook::sys::Mapping| m.protection.write && m.protection.execute;
+        assert!(
+            !Linux.mappings().unwrap().iter().any(both),
+            "memory left writable and executable"
+        );
+    });
+}
+
+#[test]
+fn without_any_way_to_write_code_it_is_refused() {
+    in_child("without_any_way_to_write_code_it_is_refused", || {
+        let before = code_now();
+        let detour = hammer::detour(leaked(Fake {
+            deny_protect: true,
+            deny_mem_file: true,
+            ..Fake::default()
+        }));
+        let error = install(&detour).unwrap_err();
+        assert!(matches!(&error, HookError::WriteDenied { .. }), "{error}");
+        assert!(error.to_string().contains("Permission denied"), "{error}");
+        assert_eq!(code_now(), before);
+        assert!(!is_hooked() && !detour.is_installed());
+    });
+}
+
+#[test]
+fn a_write_that_fails_in_between_is_undone() {
+    in_child("a_write_that_fails_in_between_is_undone", || {
+        let before = code_now();
+        for failing in 1..=3 {
+            let detour = hammer::detour(leaked(Fake {
+                deny_protect: true,
+                fail_write: failing,
+                ..Fake::default()
+            }));
+            let error = install(&detour).unwrap_err();
+            assert!(
+                matches!(&error, HookError::WriteDenied { .. }),
+                "{failing}: {error}"
+            );
+            assert_eq!(code_now(), before, "write {failing}");
+            assert!(!is_hooked());
+            install(&detour).unwrap();
+            assert!(is_hooked());
+            detour.remove().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_removal_that_fails_can_be_tried_again() {
+    in_child("a_removal_that_fails_can_be_tried_again", || {
+        let before = code_now();
+        // Writes 1 to 3 install, 4 to 6 remove.
+        for failing in 4..=6 {
+            let detour = hammer::detour(leaked(Fake {
+                deny_protect: true,
+                fail_write: failing,
+                ..Fake::default()
+            }));
+            install(&detour).unwrap();
+            let error = detour.remove().unwrap_err();
+            assert!(
+                matches!(&error, HookError::LeftTrapped { .. }),
+                "{failing}: {error}"
+            );
+            assert_eq!(hammer::call(1, 2) & !HOOK_MARK, 3, "still works");
+            detour.remove().unwrap();
+            assert_eq!(code_now(), before, "write {failing}");
+            assert!(!is_hooked());
+        }
+    });
+}
+
+#[test]
+fn a_failed_quiesce_leaves_the_function_as_it_was() {
+    in_child("a_failed_quiesce_leaves_the_function_as_it_was", || {
+        let before = code_now();
+        let detour = hammer::detour(&Linux);
+        let mut quiesce = || {
+            // Meanwhile the trap leads to the hook.
+            assert!(is_hooked());
+            Err("no safepoint today".into())
+        };
+        // SAFETY: only this thread calls the function.
+        let error = unsafe { detour.install(&mut quiesce) }.unwrap_err();
+        assert!(error.to_string().contains("no safepoint today"), "{error}");
+        assert_eq!(code_now(), before);
+        assert!(!is_hooked());
+    });
+}
+
+#[test]
+fn a_thread_that_blocks_the_signal_is_named() {
+    in_child("a_thread_that_blocks_the_signal_is_named", || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let blocker = {
+            let stop = stop.clone();
+            std::thread::Builder::new()
+                .name("deaf".into())
+                .spawn(move || {
+                    block_trap(libc::SIG_BLOCK);
+                    while !stop.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                    block_trap(libc::SIG_UNBLOCK);
+                })
+        }
+        .unwrap();
+        let detour = hammer::detour(&Linux);
+        while !Linux
+            .threads()
+            .unwrap()
+            .iter()
+            .any(|t| t.name == "deaf" && t.blocked & 0x10 != 0)
+        {
+            std::thread::yield_now();
+        }
+        let before = code_now();
+        match install(&detour).unwrap_err() {
+            HookError::TrapBlocked { name, tid } => assert!(name == "deaf" && tid != 0),
+            other => panic!("{other}"),
+        }
+        assert_eq!(code_now(), before);
+        stop.store(true, Ordering::SeqCst);
+        blocker.join().unwrap();
+        install(&detour).unwrap();
+        assert!(is_hooked());
+    });
+}
+
+fn block_trap(how: i32) {
+    // SAFETY: a valid mask of one signal.
+    unsafe {
+        let mut mask = std::mem::zeroed();
+        libc::sigaddset(&mut mask, libc::SIGTRAP);
+        libc::pthread_sigmask(how, &mask, std::ptr::null_mut());
+    }
+}
+
+#[test]
+fn a_tracer_is_named() {
+    in_child("a_tracer_is_named", || {
+        let thread = ThreadSignals {
+            tid: 1,
+            name: "main".into(),
+            blocked: 0,
+            pending: 0,
+            tracer: 4711,
+        };
+        let detour = hammer::detour(leaked(Fake {
+            threads: Some(vec![thread]),
+            ..Fake::default()
+        }));
+        let error = install(&detour).unwrap_err();
+        assert!(
+            matches!(error, HookError::Traced { tracer: 4711 }),
+            "{error}"
+        );
+        assert!(!is_hooked());
+    });
+}
+
+#[test]
+fn without_room_nearby_it_is_refused() {
+    in_child("without_room_nearby_it_is_refused", || {
+        let function = hammer::function();
+        let fake = leaked(Fake {
+            deny_mapping: true,
+            ..Fake::default()
+        });
+        let context = ContextArguments::FourthAndFifth;
+        // SAFETY: nothing is installed.
+        let refused = unsafe { Detour::prepare(&function, is_hooked as *const (), context, fake) };
+        let error = refused.unwrap_err();
+        assert!(matches!(&error, HookError::NoRoomNearby { .. }), "{error}");
+    });
+}
+
+#[test]
+fn code_that_somebody_else_changed_is_left_alone() {
+    in_child("code_that_somebody_else_changed_is_left_alone", || {
+        let detour = hammer::detour(&Linux);
+        let address = hammer::function().address;
+        let poke = |byte: u8| {
+            // SAFETY: nobody executes the function meanwhile.
+            unsafe { Linux.write_protected(address, &[byte]) }.unwrap();
+        };
+        poke(0x90);
+        let error = install(&detour).unwrap_err();
+        assert!(error.to_string().contains("90 48 89 e5"), "{error}");
+        poke(0x55);
+        install(&detour).unwrap();
+        poke(0x90);
+        let error = detour.remove().unwrap_err();
+        assert!(
+            matches!(&error, HookError::AlreadyPatched { .. }),
+            "{error}"
+        );
+        poke(0xe9);
+        detour.remove().unwrap();
+        assert!(!is_hooked());
+    });
+}
+
+#[test]
+fn installing_and_removing_twice_is_once() {
+    in_child("installing_and_removing_twice_is_once", || {
+        let before = code_now();
+        let detour = hammer::detour(&Linux);
+        detour.remove().unwrap();
+        install(&detour).unwrap();
+        let installed = code_now();
+        install(&detour).unwrap();
+        assert_eq!(code_now(), installed);
+        detour.remove().unwrap();
+        detour.remove().unwrap();
+        assert_eq!(code_now(), before);
+    });
+}
+
+#[test]
+fn a_second_detour_of_a_function_is_refused_while_the_first_is_installed() {
+    in_child(
+        "a_second_detour_of_a_function_is_refused_while_the_first_is_installed",
+        || {
+            extern "C" fn other_hook(_counter: usize, _a: u64, _b: u64) -> u64 {
+                5
+            }
+            let first = hammer::detour(&Linux);
+            let context = ContextArguments::FourthAndFifth;
+            let hook = other_hook as *const ();
+            // SAFETY: the hook takes the function's arguments.
+            let second =
+                unsafe { Detour::prepare(&hammer::function(), hook, context, &Linux) }.unwrap();
+            install(&first).unwrap();
+            assert!(matches!(
+                install(&second).unwrap_err(),
+                HookError::AlreadyHooked { .. }
+            ));
+            assert!(matches!(
+                second.remove().unwrap_err(),
+                HookError::AlreadyHooked { .. }
+            ));
+            first.remove().unwrap();
+            install(&second).unwrap();
+            assert_eq!(hammer::call(1, 2), 5);
+            second.remove().unwrap();
+            assert_eq!(hammer::call(1, 2), 3);
+        },
+    );
+}
+
+#[test]
+fn installers_at_once_leave_a_working_function() {
+    in_child("installers_at_once_leave_a_working_function", || {
+        let before = code_now();
+        let detour = Arc::new(hammer::detour(&Linux));
+        let hammer = Arc::new(Hammer::start(4));
+        let installers: Vec<_> = (0..3)
+            .map(|_| {
+                let (detour, hammer) = (detour.clone(), hammer.clone());
+                std::thread::spawn(move || {
+                    for _ in 0..60 {
+                        let mut quiesce = || {
+                            hammer.wait_for_all();
+                            Ok(())
+                        };
+                        // SAFETY: `wait_for_all` ends when each thread has
+                        // left the function once.
+                        unsafe { detour.install(&mut quiesce) }.unwrap();
+                        detour.remove().unwrap();
+                    }
+                })
+            })
+            .collect();
+        for installer in installers {
+            installer.join().unwrap();
+        }
+        detour.remove().unwrap();
+        let hammer = Arc::into_inner(hammer).unwrap();
+        let counts = hammer.stop();
+        assert_eq!(code_now(), before);
+        assert_eq!(counts.calls, hammer::target_calls());
+        assert_eq!(counts.hooked, HOOK_ENTERED.load(Ordering::SeqCst));
+    });
+}
+
+#[test]
+fn the_hook_gets_frame_and_return_address() {
+    in_child("the_hook_gets_frame_and_return_address", || {
+        let detour = hammer::detour(&Linux);
+        install(&detour).unwrap();
+        for _ in 0..100 {
+            assert!(is_hooked());
+        }
+        assert_eq!(BAD_CONTEXT.load(Ordering::SeqCst), 0);
+        assert_eq!(HOOK_ENTERED.load(Ordering::SeqCst), 100);
+    });
+}
+
+#[test]
+fn the_original_works_after_removal() {
+    in_child("the_original_works_after_removal", || {
+        let detour = hammer::detour(&Linux);
+        install(&detour).unwrap();
+        detour.remove().unwrap();
+        // SAFETY: the callable original of this function.
+        let original: extern "C" fn(*const u64, u64, u64) -> u64 =
+            unsafe { std::mem::transmute(detour.original()) };
+        let counter = 0;
+        assert_eq!(original(&counter, 3, 4), 7);
+    });
+}
+
+/// A seccomp filter that denies one system call to this process.
+fn deny_system_call(number: libc::c_long) {
+    let step = |code: u32, jt, jf, k| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let mut filter = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            0,
+            1,
+            number as u32,
+        ),
+        step(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+        ),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: a valid program; this child process alone is concerned.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let mode = libc::SECCOMP_MODE_FILTER;
+        assert_eq!(
+            libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program),
+            0
+        );
+    }
+}
+
+#[test]
+fn without_membarrier_threads_still_go_through_whole() {
+    in_child("without_membarrier_threads_still_go_through_whole", || {
+        deny_system_call(libc::SYS_membarrier);
+        let detour = hammer::detour(&Linux);
+        let hammer = Hammer::start(4);
+        for _ in 0..20 {
+            hammer.install(&detour).unwrap();
+            hammer.remove(&detour).unwrap();
+        }
+        let counts = hammer.stop();
+        assert_eq!(counts.calls, hammer::target_calls());
+        assert_eq!((counts.missed, counts.strayed), (0, 0));
+    });
+}
