@@ -52,7 +52,7 @@ pub enum Reading {
 }
 
 /// How often a reader tries before it says [`Reading::Torn`].
-const READ_TRIES: usize = if cfg!(loom) { 2 } else { 16 };
+const READ_TRIES: usize = if cfg!(loom) { 1 } else { 16 };
 
 impl BlockedCell {
     const_fn! {

@@ -296,12 +296,7 @@ impl Half {
         let start = place + HEAD;
         self.arena
             .get(start..start + key.len())
-            .is_some_and(|words| {
-                words
-                    .iter()
-                    .zip(key)
-                    .all(|(word, value)| word.load(Ordering::Relaxed) == *value)
-            })
+            .is_some_and(|words| same(words, key))
     }
 
     /// Empties the half; nobody else can see it.
@@ -313,30 +308,57 @@ impl Half {
     }
 }
 
+/// Compares four words at a time: atomic loads keep the compiler from doing so
+/// itself, and tags agree almost only where the whole key does.
+#[inline]
+fn same(words: &[AtomicU64], key: &[u64]) -> bool {
+    let differ = |word: &AtomicU64, value: &u64| word.load(Ordering::Relaxed) ^ value;
+    let (word_blocks, key_blocks) = (words.chunks_exact(4), key.chunks_exact(4));
+    let mut rest = word_blocks.remainder().iter().zip(key_blocks.remainder());
+    word_blocks.zip(key_blocks).all(|block| match block {
+        ([w0, w1, w2, w3], [k0, k1, k2, k3]) => {
+            differ(w0, k0) | differ(w1, k1) | differ(w2, k2) | differ(w3, k3) == 0
+        }
+        _ => false,
+    }) && rest.all(|(word, value)| differ(word, value) == 0)
+}
+
 /// The part of a hash that is kept in the slot.
 #[inline]
 fn tag(hash: u64) -> u64 {
     hash & 0xFFFF_FFFF_0000_0000
 }
 
-/// The hash of a key: two words per step, each step a 64 x 64 multiplication
-/// folded onto itself.
+/// The hash of a key: each pair of words is multiplied (64 x 64 bits) and
+/// folded onto itself, in four lanes that do not wait for each other.
 #[inline]
 pub fn hash(key: &[u64]) -> u64 {
-    const A: u64 = 0xA076_1D64_78BD_642F;
-    const B: u64 = 0xE703_7ED1_A0B4_28DB;
-    let mut pairs = key.chunks_exact(2);
-    let mut state = fold(key.len() as u64 ^ A, B);
-    for pair in pairs.by_ref() {
-        if let [first, second] = pair {
-            state = fold(first ^ A ^ state, second ^ B);
+    const SECRETS: [u64; 4] = [
+        0xA076_1D64_78BD_642F,
+        0xE703_7ED1_A0B4_28DB,
+        0x8EBC_6AF0_9C88_C6E3,
+        0x5899_65CC_7537_4CC3,
+    ];
+    let [a, b, c, d] = SECRETS;
+    let mut lanes = [a ^ key.len() as u64, b, c, d];
+    let mut blocks = key.chunks_exact(8);
+    for block in blocks.by_ref() {
+        if let [w0, w1, w2, w3, w4, w5, w6, w7] = block {
+            let [l0, l1, l2, l3] = lanes;
+            lanes = [
+                fold(w0 ^ a, w1 ^ l0),
+                fold(w2 ^ b, w3 ^ l1),
+                fold(w4 ^ c, w5 ^ l2),
+                fold(w6 ^ d, w7 ^ l3),
+            ];
         }
     }
-    if let [last] = pairs.remainder() {
-        state = fold(last ^ A ^ state, B);
+    let [mut l0, l1, l2, l3] = lanes;
+    for word in blocks.remainder() {
+        l0 = fold(word ^ a, l0 ^ b);
     }
-    // A second fold so that the low bits (the slot) depend on everything.
-    fold(state ^ A, B)
+    // Twice, so that the low bits (the slot) depend on everything.
+    fold(fold(l0 ^ a, l1 ^ b) ^ c, fold(l2 ^ c, l3 ^ d) ^ d)
 }
 
 #[inline]

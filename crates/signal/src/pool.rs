@@ -54,7 +54,7 @@ impl ChunkSizes {
 
 /// The longest record of any pool, in words; a pool with smaller chunks takes
 /// only what fits its smallest.
-pub const MAX_RECORD_WORDS: usize = 1024;
+pub const MAX_RECORD_WORDS: usize = if cfg!(loom) { 16 } else { 1024 };
 
 /// The part of a record's first word that holds its length in words.
 pub const LENGTH_MASK: u64 = 0xFFFF;

@@ -29,11 +29,3 @@ pub const unsafe fn from_raw(start: *mut u64, words: usize) -> Region {
 pub(crate) fn split(region: Region, words: usize) -> Option<(Region, Region)> {
     region.split_at_checked(words)
 }
-
-/// A fresh region on the heap, for tests: it is never given back.
-#[cfg(any(test, loom))]
-pub fn leaked(words: usize) -> Region {
-    use std::vec::Vec;
-    let words: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
-    std::boxed::Box::leak(words.into_boxed_slice())
-}

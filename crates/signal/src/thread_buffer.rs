@@ -14,8 +14,11 @@
 //!   `state`, so the owner never finds it taken and never has to wait.
 //! * `current` is what the collector reads to find the chunk of a thread that
 //!   is alive: set (release) after the chunk's description is written, cleared
-//!   before the chunk is pushed to the full ones. What the collector sees in it
-//!   may be outdated, never wrong: a chunk becomes free only by the collector.
+//!   before the chunk is pushed to the full ones, and by the collector when it
+//!   has taken the chunk (one exchange, so that it cannot clear a newer one; the
+//!   owner sets it by a swap, so that the two are in one order). What the
+//!   collector sees in it may be outdated, never wrong: a chunk becomes free
+//!   only by the collector.
 //! * Orderings: the swap acquires what the collector's exchange released; the
 //!   closing store releases what the owner wrote, so that a collector whose
 //!   exchange succeeds sees all of it. `at`, `end` and `last` belong to the
@@ -196,7 +199,7 @@ impl ThreadBuffer {
         self.end.store((start + len) as u64, Ordering::Relaxed);
         self.last
             .store(hand_out(chunk, generation), Ordering::Relaxed);
-        self.current.store(u64::from(chunk) + 1, Ordering::Release);
+        self.current.swap(u64::from(chunk) + 1, Ordering::Release);
         Some(chunk)
     }
 
