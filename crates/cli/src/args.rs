@@ -124,10 +124,12 @@ fn unknown_option(typed: &str) -> String {
     let command = std::env::args().nth(1).unwrap_or_default();
     let options = options_of(&command);
     let bare = typed.split('=').next().unwrap_or(typed);
-    let hint = suggest::did_you_mean(bare, options.iter().map(String::as_str));
+    // Every option begins with dashes; what they have in common is no hint.
+    let hint = suggest::nearest(bare.trim_start_matches('-'), options.iter().map(String::as_str));
+    let hint = hint.map_or_else(String::new, |option| format!("; did you mean \"--{option}\"?"));
     match options.is_empty() {
-        true => format!("there is no option {bare}; `headway --help` shows what there is"),
-        false => format!("`headway {command}` has no option {bare}{hint}; `headway {command} --help` shows its options"),
+        true => format!("there is no option {bare} (`headway --help` shows what there is)"),
+        false => format!("`headway {command}` has no option {bare}{hint} (`headway {command} --help` shows its options)"),
     }
 }
 
@@ -141,7 +143,7 @@ fn command_names() -> Vec<String> {
 fn options_of(command: &str) -> Vec<String> {
     Arguments::command()
         .find_subcommand(command)
-        .map(|command| command.get_arguments().filter_map(|a| a.get_long()).map(|long| format!("--{long}")).collect())
+        .map(|command| command.get_arguments().filter_map(|a| a.get_long()).map(str::to_owned).collect())
         .unwrap_or_default()
 }
 

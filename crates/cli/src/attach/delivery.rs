@@ -27,7 +27,7 @@ impl Delivery {
     pub fn to(destination: &Path, session: &Session) -> Delivery {
         let process = session.process();
         let direct = process.shares_our_files()
-            && identity::acting_as(process, || output::check_writable(destination)).is_ok();
+            && identity::acting_as(process, || output::check_recording(destination)).is_ok();
         if direct {
             return Delivery::Direct(destination.to_owned());
         }

@@ -39,7 +39,7 @@ impl Dump {
     pub fn execute(self) -> Result<u8, Failure> {
         let jvm = find::jvm(&self.target)?;
         let destination = Pattern::parse(&self.output)?.expand(jvm.process.pid);
-        output::check_writable(&destination)?;
+        output::check_recording(&destination)?;
         let mut session = stop::open_loaded(&jvm, "dump")?;
         let delivery = Delivery::to(&destination, &session);
         let options = AgentOptions::new("dump").with_path("file", &delivery.path_for_agent(&session))?;

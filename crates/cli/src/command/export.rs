@@ -35,7 +35,7 @@ impl Export {
     /// Nothing can be saved, or the new file cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         check_format(&self.output)?;
-        output::check_writable(&self.output)?;
+        output::check_recording(&self.output)?;
         let repaired =
             headway_jfr::repair(&self.recording, &self.output).map_err(|error| explain(&self.recording, error))?;
         let screen = Screen::stderr();

@@ -71,7 +71,7 @@ impl Record {
         let stop_early = stop_flag()?;
         let jvm = find::jvm(&self.target)?;
         let destination = self.capture.pattern()?.expand(jvm.process.pid);
-        output::check_writable(&destination)?;
+        output::check_recording(&destination)?;
 
         let mut session = Session::open(&jvm)?;
         self.announce(&jvm, &mut session, &destination)?;

@@ -57,7 +57,7 @@ impl Start {
 /// must see the path and be allowed to write there.
 fn check_target_can_write(process: &crate::jvm::process::Process, path: &Path) -> Result<(), Failure> {
     let inside = if process.shares_our_files() { path.to_owned() } else { process.path_inside(path) };
-    identity::acting_as(process, || output::check_writable(&inside)).map_err(|failure| match failure {
+    identity::acting_as(process, || output::check_recording(&inside)).map_err(|failure| match failure {
         Failure::Unwritable { problem, .. } => Failure::Unwritable {
             path: path.to_owned(),
             problem: format!("process {} must write there itself: {problem}", process.pid),

@@ -2,25 +2,27 @@
 //! minute of recording does not end in "permission denied".
 
 use crate::error::Failure;
-use std::fs::{File, OpenOptions};
+use headway_jfr::Reader;
+use headway_model::Event;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Makes sure that `path` can be written, leaving no trace of the attempt.
+/// Makes sure that a recording can be written to `path`, leaving no trace of
+/// the attempt. An earlier recording of Headway's may be replaced, nothing
+/// else: a slip in `-o` must not cost anybody a file.
 ///
 /// # Errors
 /// [`Failure::Unwritable`] with the reason.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    let existed = path.symlink_metadata().is_ok();
-    if path.is_dir() {
-        return Err(unwritable(path, &io::Error::from(ErrorKind::IsADirectory)));
+pub fn check_recording(path: &Path) -> Result<(), Failure> {
+    check_writable(path)?;
+    let there = fs::metadata(path).ok().filter(|there| there.len() > 0);
+    if there.is_some() && !is_recording_of_ours(path) {
+        let problem = "something that is not a recording of Headway's is there already; remove it or choose another place with -o";
+        return Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
     }
-    let attempt = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-    if attempt.is_ok() && !existed {
-        let _ = std::fs::remove_file(path);
-    }
-    attempt.map(drop).map_err(|error| unwritable(path, &error))
+    Ok(())
 }
 
 /// Makes sure that new files can be made in `directory`.
@@ -35,29 +37,34 @@ pub fn check_directory(directory: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Creates `path` for its owner only, and fills it from `source`.
+/// Fills `path` from `source`, for its owner only. The file appears when it is
+/// complete; a link at its place is replaced, not followed.
 ///
 /// # Errors
 /// [`Failure::Unwritable`], for a full disk with the bytes that were needed.
 pub fn copy_into(source: &mut File, path: &Path) -> Result<u64, Failure> {
-    let mut target = create(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
     let needed = source.metadata().map(|m| m.len()).unwrap_or(0);
-    io::copy(source, &mut target).map_err(|error| match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Failure::Unwritable {
-            path: path.to_owned(),
-            problem: format!("the disk is full (the recording has {needed} bytes); free some space or choose another place with -o"),
-        },
-        _ => unwritable(path, &error),
+    let copied = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&partial)
+        .and_then(|mut target| io::copy(source, &mut target))
+        .and_then(|bytes| fs::rename(&partial, path).map(|()| bytes));
+    copied.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Failure::Unwritable {
+                path: path.to_owned(),
+                problem: format!(
+                    "the disk is full (the recording has {needed} bytes); free some space or choose another place with -o"
+                ),
+            },
+            _ => unwritable(path, &error),
+        }
     })
-}
-
-/// Creates or empties `path` for its owner only.
-///
-/// # Errors
-/// [`Failure::Unwritable`] with the reason.
-pub fn create(path: &Path) -> Result<File, Failure> {
-    let open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    open.map_err(|error| unwritable(path, &error))
 }
 
 /// The failure to write `path`, with what to do.
@@ -68,6 +75,7 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only; choose another place with -o".to_owned(),
         ErrorKind::IsADirectory => "it is a directory; name a file in it".to_owned(),
         ErrorKind::NotADirectory => "a part of the path is not a directory; choose another place with -o".to_owned(),
+        ErrorKind::InvalidFilename => "the name is too long; choose a shorter one with -o".to_owned(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "the disk is full; free some space or choose another place with -o".to_owned()
         }
@@ -76,20 +84,37 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::Unwritable { path: path.to_owned(), problem }
 }
 
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let existed = path.symlink_metadata().is_ok();
+    if path.is_dir() {
+        return Err(unwritable(path, &io::Error::from(ErrorKind::IsADirectory)));
+    }
+    // Without waiting, should somebody have put a pipe there.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let attempt = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path);
+    if attempt.is_ok() && !existed {
+        let _ = fs::remove_file(path);
+    }
+    attempt.map(drop).map_err(|error| unwritable(path, &error))
+}
+
+fn is_recording_of_ours(path: &Path) -> bool {
+    let first = Reader::open(path).ok().and_then(|mut reader| reader.find_map(Result::ok));
+    matches!(first, Some(Event::Recording(info)) if info.producer.starts_with("headway"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     #[test]
-    fn checking_leaves_no_trace_and_spoils_nothing() {
+    fn checking_leaves_no_trace() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.jfr");
-        check_writable(&path).expect("writable");
+        check_recording(&path).expect("writable");
         assert!(!path.exists());
-        fs::write(&path, "old").expect("written");
-        check_writable(&path).expect("writable");
-        assert_eq!(fs::read(&path).expect("read"), b"old");
+        fs::write(&path, "").expect("written");
+        check_recording(&path).expect("an empty file may be replaced");
         check_directory(directory.path()).expect("writable");
         assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
     }
@@ -97,8 +122,26 @@ mod tests {
     #[test]
     fn what_cannot_be_written_is_said_before() {
         let directory = tempfile::tempdir().expect("a directory");
-        let sentence = |path: &Path| check_writable(path).expect_err("unwritable").to_string();
+        let sentence = |path: &Path| check_recording(path).expect_err("unwritable").to_string();
         assert!(sentence(&directory.path().join("no/a.jfr")).contains("its directory does not exist"));
         assert!(sentence(directory.path()).contains("it is a directory"));
+        let precious = directory.path().join("thesis.jfr");
+        fs::write(&precious, "ten years of work").expect("written");
+        assert!(sentence(&precious).contains("not a recording of Headway's"));
+        assert_eq!(fs::read(&precious).expect("read"), b"ten years of work");
+    }
+
+    #[test]
+    fn a_link_is_replaced_and_not_followed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (source, target, link) = ("source", "target", "link.jfr");
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path(source), "new").expect("written");
+        fs::write(path(target), "old").expect("written");
+        std::os::unix::fs::symlink(path(target), path(link)).expect("linked");
+        let mut file = File::open(path(source)).expect("opened");
+        copy_into(&mut file, &path(link)).expect("copied");
+        assert_eq!(fs::read(path(target)).expect("read"), b"old");
+        assert_eq!(fs::read(path(link)).expect("read"), b"new");
     }
 }

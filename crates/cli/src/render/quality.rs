@@ -45,9 +45,12 @@ fn own_cost(analysed: &Analysed, screen: &Screen, out: &mut String) {
     if recording.own_cpu_ns == 0 && recording.attach_pause_ns == 0 {
         return;
     }
-    let mut line = format!("  Headway's own threads used {} of CPU time", numbers::time(recording.own_cpu_ns));
+    let mut line = format!("Headway's own threads used {} of CPU time", numbers::time(recording.own_cpu_ns));
     if recording.attach_pause_ns > 0 {
         let _ = write!(line, "; attaching paused the process for {}", numbers::time(recording.attach_pause_ns));
     }
-    let _ = writeln!(out, "\n{}", screen.faint(&(line + ".")));
+    let _ = writeln!(out);
+    for line in prose::wrapped(&(line + "."), screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
 }

@@ -1,0 +1,77 @@
+//! Exporting: unpacking and repairing.
+
+mod support;
+
+use std::path::Path;
+use support::recording;
+use support::{headway, refuses, said};
+
+fn blocked_ns(path: &Path) -> u64 {
+    let said = said(headway(["report", "--json"]).arg(path));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let report: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    report["blocked_ns"].as_u64().expect("a time")
+}
+
+#[test]
+fn packed_recordings_become_plain_ones_with_the_same_content() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let plain = directory.path().join("plain.jfr");
+    for packed in ["shop.jfr.zst", "shop.jfr.lz4"] {
+        let packed = directory.path().join(packed);
+        recording::shop(&packed);
+        let said = said(headway(["export", "-o"]).arg(&plain).arg(&packed));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert!(std::fs::read(&plain).expect("read").starts_with(b"FLR\0"));
+        assert_eq!(blocked_ns(&plain), blocked_ns(&packed));
+    }
+}
+
+#[test]
+fn a_torn_recording_is_repaired_and_then_sound() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (torn, whole) = (directory.path().join("torn.jfr"), directory.path().join("whole.jfr"));
+    recording::shop(&torn);
+    let length = std::fs::metadata(&torn).expect("a file").len();
+    std::fs::OpenOptions::new().write(true).open(&torn).and_then(|file| file.set_len(length - 20)).expect("cut");
+    let said = said(headway(["export", "-o"]).arg(&whole).arg(&torn));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains("left out: "), "{}", said.stderr);
+    assert!(blocked_ns(&whole) > 0);
+}
+
+#[test]
+fn nothing_of_value_is_overwritten() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let recording = directory.path().join("shop.jfr");
+    recording::shop(&recording);
+    let precious = directory.path().join("thesis.jfr");
+    std::fs::write(&precious, "ten years of work").expect("written");
+    refuses(headway(["export", "-o"]).arg(&precious).arg(&recording), 1, "not a recording of Headway's is there already");
+    assert_eq!(std::fs::read(&precious).expect("read"), b"ten years of work");
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("text.jfr"), "no recording").expect("written");
+    refuses(headway(["export", "-o"]).arg(path("out.jfr")).arg(path("text.jfr")), 4, "is not a JFR recording");
+    refuses(headway(["export", "-o"]).arg(path("out.jfr")).arg(path("none.jfr")), 1, "there is no such file");
+    refuses(headway(["export", "-o"]).arg(path("no/out.jfr")).arg(path("none.jfr")), 1, "its directory does not exist");
+    assert!(!path("out.jfr").exists());
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let recording = directory.path().join("shop.jfr");
+    recording::shop(&recording);
+    // A file size limit stands in for a full disk; both end the same way.
+    let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" export -o \"$1\" \"$2\"";
+    let mut limited = std::process::Command::new("bash");
+    limited.args(["-c", script]).arg(support::program()).arg(directory.path().join("out.jfr")).arg(&recording);
+    refuses(&mut limited, 1, "cannot write");
+    assert!(!directory.path().join("out.jfr").exists());
+    assert_eq!(std::fs::read_dir(directory.path()).expect("listed").count(), 1, "nothing half-made is left");
+}

@@ -1,0 +1,201 @@
+//! Recordings with known content, written by the project's own writer.
+
+use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_model::event::{
+    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited,
+    RecordingInfo, SelfCost, StopTheWorld, ThreadDef, ThreadPoint, WaitOutcome,
+};
+use headway_model::stack::ChainDef;
+use headway_model::{
+    CallChain, ChainId, Dictionary, DurationNs, Event, Frame, FrameKind, LockId, Loss, Method, MethodId, Seq, ThreadId,
+    TimeNs,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+const MS: u64 = 1_000_000;
+/// The recording's clock starts here; its time 0 is 2026-01-02 03:04:05 UTC.
+const START: u64 = 1_000 * MS;
+const EPOCH_OFFSET_NS: i64 = 1_767_323_045_000_000_000 - START as i64;
+
+const REBUILDER: ThreadId = ThreadId(21);
+const READER_1: ThreadId = ThreadId(22);
+const READER_2: ThreadId = ThreadId(23);
+const INVENTORY: LockId = LockId(1);
+const QUEUE: LockId = LockId(2);
+const REBUILD: ChainId = ChainId(1);
+const GET: ChainId = ChainId(2);
+const TAKE: ChainId = ChainId(3);
+
+/// A recording under construction.
+pub struct Scenario {
+    writer: RecordingWriter,
+    dictionary: Dictionary,
+    now: TimeNs,
+}
+
+impl Scenario {
+    /// Begins a recording that knows its threads, methods and locks.
+    pub fn begin(path: &Path) -> Scenario {
+        let info = Arc::new(RecordingInfo {
+            start: TimeNs(START),
+            epoch_offset_ns: EPOCH_OFFSET_NS,
+            producer: "headway 0.1.0".into(),
+            jvm_name: "OpenJDK 64-Bit Server VM".into(),
+            jvm_version: "17.0.15+6".into(),
+            java_arguments: "com.acme.shop.Main --port 8080".into(),
+            pid: 4711,
+            settings: vec![("events".into(), "monitor".into())],
+            ..RecordingInfo::default()
+        });
+        let writer = RecordingWriter::create(WriterConfig::new(path, info)).expect("the recording can be made");
+        let mut scenario = Scenario { writer, dictionary: Dictionary::default(), now: TimeNs(START) };
+        scenario.define();
+        scenario
+    }
+
+    fn define(&mut self) {
+        for (id, name) in [(REBUILDER, "index-rebuilder"), (READER_1, "http-nio-1"), (READER_2, "http-nio-2")] {
+            self.put(Event::Thread(ThreadDef { id, os_id: id.0 as u32, name: name.into(), ..ThreadDef::default() }));
+            self.put(Event::ThreadStart(ThreadPoint { time: TimeNs(START), thread: id }));
+        }
+        let lock = |id, class: &str, name: &str, hash| LockDef {
+            id,
+            class: class.into(),
+            identity_hash: hash,
+            name: name.into(),
+        };
+        self.put(Event::Lock(lock(INVENTORY, "java.lang.Object", "Inventory.lock", 0x1a2b3c)));
+        self.put(Event::Lock(lock(QUEUE, "com.acme.shop.OrderQueue", "", 0x4d5e6f)));
+        self.chain(REBUILD, &[("com.acme.shop.Inventory", "rebuildIndex", 42), ("com.acme.shop.Scheduler", "run", 17)]);
+        self.chain(GET, &[("com.acme.shop.Inventory", "get", 30), ("com.acme.shop.Checkout", "order", 88)]);
+        self.chain(TAKE, &[("java.lang.Object", "wait", 0), ("com.acme.shop.OrderQueue", "take", 12)]);
+    }
+
+    fn chain(&mut self, id: ChainId, frames: &[(&str, &str, u32)]) {
+        let mut chain = CallChain::default();
+        for (nth, (class, name, line)) in frames.iter().enumerate() {
+            let method = MethodId(id.0 * 10 + nth as u64);
+            let names = Method { class: (*class).into(), name: (*name).into(), descriptor: "()V".into(), ..Method::default() };
+            self.put(Event::Method(method, Arc::new(names)));
+            chain.frames.push(Frame { method, bci: 4, line: *line, kind: FrameKind::Compiled, approximate: false });
+        }
+        self.put(Event::Chain(Arc::new(ChainDef { id, chain })));
+    }
+
+    fn put(&mut self, event: Event) {
+        self.dictionary.feed(&event);
+        if let Some(time) = event.time() {
+            self.now = self.now.max(time);
+        }
+        self.writer.event(&event, &self.dictionary);
+    }
+
+    /// A loss.
+    pub fn lost(&mut self, cause: Loss, count: u64) {
+        self.put(Event::Lost(cause, count));
+    }
+
+    /// A mechanism that was not in force.
+    pub fn degraded(&mut self, mechanism: &str, reason: &str) {
+        self.put(Event::Degraded(Degraded { mechanism: mechanism.into(), reason: reason.into() }));
+    }
+
+    /// Writes what there is, as the agent does every second.
+    pub fn flush(&mut self) {
+        self.writer.flush(&self.dictionary, self.now).expect("the recording can be written");
+    }
+
+    /// Ends the recording one second after its start, or when its last event
+    /// happened.
+    pub fn finish(mut self) {
+        self.now = self.now.max(TimeNs(START + 1_000 * MS));
+        self.put(Event::SelfCost(SelfCost {
+            time: self.now,
+            own_cpu: DurationNs(3 * MS),
+            attach_pause: DurationNs(2 * MS),
+            memory_bytes: 1 << 20,
+        }));
+        self.flush();
+        self.writer.finish(&self.dictionary, self.now).expect("the recording can be finished");
+    }
+
+    /// Ten rounds of 40 ms in which both readers want what the rebuilder holds:
+    ///
+    /// ```text
+    /// rebuilder  hold a.....................release
+    /// reader 1     .want a~~~~~~~~~~~~~~~~~~~hold.release
+    /// reader 2       .want a~~~~~~~~~~~~~~~~~~~~~~~~~~~~~hold
+    /// ```
+    pub fn contention(&mut self) {
+        let mut seq = 0;
+        let mut next = || {
+            seq += 1;
+            Seq(seq)
+        };
+        for round in 0..10 {
+            let at = |ms: u64| TimeNs(START + (round * 50 + ms) * MS);
+            let lock = INVENTORY;
+            for (ms, thread) in [(2, READER_1), (4, READER_2)] {
+                self.put(Event::MonitorEnter(MonitorEnter {
+                    time: at(ms),
+                    thread,
+                    lock,
+                    seq: next(),
+                    chain: GET,
+                    owner: REBUILDER,
+                }));
+            }
+            let exit = |time, thread, seq, chain| {
+                Event::MonitorExit(MonitorExit {
+                    time,
+                    thread,
+                    lock,
+                    seq,
+                    chain,
+                    holder_frame: 0,
+                    holder_approximate: false,
+                    cause: ExitCause::Exit,
+                })
+            };
+            let entered = |time, start, thread, seq, previous_owner| {
+                Event::MonitorEntered(MonitorEntered { time, start, thread, lock, seq, chain: GET, previous_owner })
+            };
+            self.put(exit(at(40), REBUILDER, next(), REBUILD));
+            self.put(entered(at(40), at(2), READER_1, next(), REBUILDER));
+            self.put(exit(at(41), READER_1, next(), GET));
+            self.put(entered(at(41), at(4), READER_2, next(), READER_1));
+            self.flush();
+        }
+    }
+
+    /// One thread waits for work, and is notified.
+    pub fn waiting(&mut self) {
+        let (start, end) = (TimeNs(START + 100 * MS), TimeNs(START + 900 * MS));
+        let (thread, lock, chain) = (REBUILDER, QUEUE, TAKE);
+        self.put(Event::MonitorWait(MonitorWait { time: start, thread, lock, seq: Seq(1), chain, ..MonitorWait::default() }));
+        self.put(Event::MonitorWaited(MonitorWaited {
+            time: end,
+            start,
+            thread,
+            lock,
+            seq: Seq(2),
+            chain,
+            outcome: WaitOutcome::Notified,
+            notifier: READER_1,
+            ..MonitorWaited::default()
+        }));
+    }
+
+    /// The whole VM stands still for 5 ms.
+    pub fn pause(&mut self) {
+        self.put(Event::StopTheWorld(StopTheWorld { start: TimeNs(START + 210 * MS), duration: DurationNs(5 * MS) }));
+    }
+}
+
+/// Writes the recording that most tests look at.
+pub fn shop(path: &Path) {
+    let mut scenario = Scenario::begin(path);
+    scenario.contention();
+    scenario.finish();
+}

@@ -1,0 +1,84 @@
+//! What can be typed wrongly: one sentence each, and exit code 2.
+
+mod support;
+
+use support::{headway, refuses, said};
+
+/// Every mistake that is told in a sentence of our own.
+const MISTAKES: [(&[&str], &str); 24] = [
+    (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
+    (&["flame", "a.jfr"], "there is no command \"flame\" (commands: list, run, record,"),
+    (&["4711"], "to record process 4711, say `headway record 4711`"),
+    (&["report", "--topp", "3", "a.jfr"], "`headway report` has no option --topp; did you mean \"--top\"?"),
+    (&["record", "--bogus", "1"], "`headway record` has no option --bogus (`headway record --help` shows its options)"),
+    (&["--bogus"], "there is no option --bogus (`headway --help` shows what there is)"),
+    (&["report", "--by", "lock,owner-metod", "a.jfr"], "--by: unknown aspect \"owner-metod\"; did you mean \"owner-method\"?"),
+    (&["report", "--by", "lock,lock", "a.jfr"], "--by: the aspect lock is listed twice"),
+    (&["report", "--by", "", "a.jfr"], "--by: unknown aspect \"\" (aspects: kind, lock-class, lock,"),
+    (&["report", "--min-duration", "5 parsecs", "a.jfr"], "--min-duration: \"5 parsecs\" is not a time: write a number with ns, us, ms, s, m or h"),
+    (&["report", "--threads", "a(", "a.jfr"], "--threads: \"a(\" is not a regular expression: unclosed group"),
+    (&["report", "--from", "yesterday", "a.jfr"], "--from: \"yesterday\" is not a time"),
+    (&["report", "--top", "0", "a.jfr"], "--top: 0 is not in 1.."),
+    (&["record", "-d", "0", "1"], "--duration: must be longer than 0"),
+    (&["record", "-d", "soon", "1"], "--duration: \"soon\" is not a time"),
+    (&["record", "-e", "montor", "1"], "--events: unknown event \"montor\"; did you mean \"monitor\"?"),
+    (&["record", "-e", "cpu", "1"], "--events: unknown event \"cpu\" (this version records: monitor, or lock, which means the same)"),
+    (&["record", "--max-size", "huge", "1"], "--max-size: \"huge\" is not a size: write a number of bytes, or with k, m or g"),
+    (&["record", "-o", "a.html", "1"], "-o a.html: the extension picks the format, and recordings are .jfr, .jfr.zst or .jfr.lz4"),
+    (&["run", "-o", "a-%h.jfr", "--", "true"], "-o a-%h.jfr: %h means nothing"),
+    (&["record", ""], "\"\" is not a process id"),
+    (&["record", "99999999999999"], "\"99999999999999\" is not a process id"),
+    (&["export", "a.jfr", "-o", "a.pprof"], "-o a.pprof: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)"),
+    (&["record", "NoSuchMainClass"], "no running JVM matches \"NoSuchMainClass\"; `headway list` shows the running JVMs"),
+];
+
+#[test]
+fn mistakes_get_one_sentence_and_code_2() {
+    for (arguments, sentence) in MISTAKES {
+        // A target is looked for before the output's name is: give one.
+        let own = std::process::id().to_string();
+        let arguments = arguments.iter().map(|word| if *word == "1" { own.as_str() } else { word });
+        refuses(&mut headway(arguments), 2, sentence);
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_by_usage() {
+    for arguments in [vec!["report"], vec!["record"], vec!["run"], vec!["export", "a.jfr"], vec![]] {
+        let said = said(&mut headway(&arguments));
+        assert_eq!(said.code, Some(2), "{arguments:?}");
+        assert!(said.stderr.contains("Usage: headway"), "{arguments:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let commands = "list run record start stop dump status report export completion man";
+    for command in commands.split(' ') {
+        let said = said(&mut headway([command, "--help"]));
+        assert_eq!(said.code, Some(0), "{command}");
+        assert!(said.stdout.contains("Examples:"), "{command} has no examples");
+        assert!(said.stdout.lines().all(|line| line.chars().count() <= 100), "{command} has long lines");
+    }
+}
+
+#[test]
+fn version_completion_and_man_page() {
+    let version = said(&mut headway(["--version"]));
+    assert_eq!((version.code, version.stdout.trim()), (Some(0), concat!("headway ", env!("CARGO_PKG_VERSION"))));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&mut headway(["completion", shell]));
+        assert_eq!(script.code, Some(0));
+        assert!(script.stdout.contains("min-duration"), "{shell}");
+    }
+    let page = said(&mut headway(["man"]));
+    assert!(page.stdout.starts_with(".ie") || page.stdout.contains(".TH headway 1"), "{}", page.stdout);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", "set -o pipefail; \"$0\" man | head -1"]).arg(support::program());
+    let said = said(&mut shell);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+}
