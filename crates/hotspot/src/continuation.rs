@@ -87,8 +87,8 @@ fn find_entry<M: Memory>(
     continuation: &ContinuationLayout,
     near: u64,
 ) -> Option<(u64, u64)> {
-    let enter_special = CodeCache::new(layout).find(memory, continuation.entry_return_pc)?;
-    let size = CodeCache::new(layout).frame_size(memory, enter_special.address)?;
+    let enter_special = memory.read_u64(continuation.enter_special_addr)?;
+    let size = CodeCache::new(layout).frame_size(memory, enter_special)?;
     (0..ENTRY_SEARCH_WORDS).find_map(|word| {
         let entry = near.checked_add(word * 8)?;
         let flags = memory.read_u32(entry + continuation.entry_flags)?;
@@ -142,47 +142,61 @@ fn walk_chunk<M: Memory>(
     frames: &mut usize,
 ) -> Option<WalkEnd> {
     let chunk = read_chunk(memory, continuation, chunk)?;
-    let (mut sp, mut pc) = (chunk.sp, chunk.pc);
-    while sp < chunk.bottom {
+    let mut at = HeapPlace {
+        sp: chunk.sp,
+        unextended_sp: chunk.sp,
+        pc: chunk.pc,
+    };
+    // The oldest frame's arguments may lie before the bottom, or behind it.
+    while at.sp.max(at.unextended_sp) < chunk.bottom {
         let Some(place) = out.get_mut(*frames) else {
             return Some(WalkEnd::Full);
         };
-        let next_sp = heap_frame(layout, memory, sp, pc, place)?;
+        let sp = at.sp;
+        heap_frame(layout, memory, &mut at, place)?;
         *frames += 1;
-        if next_sp <= sp || next_sp < chunk.stack {
+        if at.sp <= sp {
             return None;
         }
-        sp = next_sp;
-        pc = memory.read_u64(sp - 8)?;
+        at.pc = memory.read_u64(at.sp - 8)?;
     }
     Some(WalkEnd::Complete)
 }
 
-/// Writes the record of a frame in a chunk and gives the sp of its caller. What
-/// is an address on a stack is a distance in words here: the chunk moves.
+/// Where a walk stands in a chunk.
+struct HeapPlace {
+    /// The return address is below it, and the link below that.
+    sp: u64,
+    /// The same without what an interpreted callee's arguments took.
+    unextended_sp: u64,
+    pc: u64,
+}
+
+/// Writes the record of a frame in a chunk and moves on to its caller, all but
+/// the pc. What is an address on a stack is a distance in words here: the
+/// chunk moves.
 fn heap_frame<M: Memory>(
     layout: &Layout,
     memory: &M,
-    sp: u64,
-    pc: u64,
+    at: &mut HeapPlace,
     record: &mut FrameRecord,
-) -> Option<u64> {
-    if layout.frame.interpreter.holds(pc, 1) {
-        return heap_interpreted(memory, sp, pc, record);
+) -> Option<()> {
+    if layout.frame.interpreter.holds(at.pc, 1) {
+        return heap_interpreted(memory, at, record);
     }
     let code = CodeCache::new(layout);
-    let blob = code.find(memory, pc)?;
-    let at = Registers {
-        pc,
-        sp,
+    let blob = code.find(memory, at.pc)?;
+    let registers = Registers {
+        pc: at.pc,
+        sp: at.unextended_sp,
         ..Registers::default()
     };
     match blob.kind {
-        BlobKind::Nmethod => compiled_record(layout, memory, &at, blob.address, record)?,
+        BlobKind::Nmethod => compiled_record(layout, memory, &registers, blob.address, record)?,
         _ => {
             *record = FrameRecord {
-                pc,
-                sp,
+                pc: at.pc,
+                sp: at.unextended_sp,
                 code: blob.address,
                 kind: RecordKind::Stub,
                 ..FrameRecord::default()
@@ -190,28 +204,32 @@ fn heap_frame<M: Memory>(
         }
     }
     record.on_heap = true;
-    sp.checked_add(code.frame_size(memory, blob.address)?)
+    let size = code.frame_size(memory, blob.address)?;
+    at.unextended_sp = at.unextended_sp.checked_add(size)?;
+    at.sp = at.unextended_sp;
+    Some(())
 }
 
 fn heap_interpreted<M: Memory>(
     memory: &M,
-    sp: u64,
-    pc: u64,
+    at: &mut HeapPlace,
     record: &mut FrameRecord,
-) -> Option<u64> {
-    let relative = |at: u64| at.checked_add_signed((memory.read_u64(at)? as i64).checked_mul(8)?);
-    let slot_at = |fp: u64, slot: i64| memory.read_u64(fp.checked_add_signed(slot)?);
-    let fp = relative(sp.checked_sub(16)?)?;
+) -> Option<()> {
+    let words_on = |from: u64, words: u64| from.checked_add_signed((words as i64).checked_mul(8)?);
+    let link = at.sp.checked_sub(16)?;
+    let fp = words_on(link, memory.read_u64(link)?)?;
+    let slot_at = |slot: i64| memory.read_u64(fp.checked_add_signed(slot)?);
     *record = FrameRecord {
-        pc,
-        sp,
+        pc: at.pc,
+        sp: at.sp,
         fp,
-        code: slot_at(fp, slot::METHOD)?,
-        bcp: slot_at(fp, slot::BCP)?,
+        code: slot_at(slot::METHOD)?,
+        bcp: slot_at(slot::BCP)?,
         kind: RecordKind::Interpreted,
         on_heap: true,
         ..FrameRecord::default()
     };
-    let sender = slot_at(fp, slot::SENDER_SP)? as i64;
-    fp.checked_add_signed(sender.checked_mul(8)?)
+    at.unextended_sp = words_on(fp, slot_at(slot::SENDER_SP)?)?;
+    at.sp = fp.checked_add(16)?;
+    Some(())
 }

@@ -296,7 +296,7 @@ pub struct MonitorLayout {
 pub enum Coloring {
     /// As plain addresses.
     None,
-    /// 17's ZGC: colour in bits of a multi-mapped address. Good if no bit of
+    /// ZGC without generations (17, 21): colour in bits of a multi-mapped address. Good if no bit of
     /// the word at this address is set.
     MultiMapped {
         /// Where the mask of bad colours is.
@@ -331,8 +331,10 @@ pub struct OopLayout {
 pub struct ContinuationLayout {
     /// Return address that stands for "the caller is in a stack chunk".
     pub return_barrier: u64,
-    /// Return address into `enterSpecial`: the bottom of a continuation.
-    pub entry_return_pc: u64,
+    /// Where the VM keeps the address of the compiled method `enterSpecial`,
+    /// whose frame is the bottom of a continuation and begins with a
+    /// `ContinuationEntry`. Null until the first continuation runs.
+    pub enter_special_addr: u64,
     /// Offset in a `ContinuationEntry` of its `Continuation` object.
     pub entry_cont: u64,
     /// Offset in it of the flags (32 bits): not 0 for a virtual thread.

@@ -425,6 +425,9 @@ impl<'a, M: Memory> Loader<'a, M> {
         // 21 has both kinds of ZGC.
         let generational = flag("ZGenerational").unwrap_or(true);
         let symbol = |name| (self.symbol)(name).map(|a| a as u64);
+        if let (false, Some(bad_mask_addr)) = (generational, symbol(symbols::X_BAD_MASK)) {
+            return Coloring::MultiMapped { bad_mask_addr };
+        }
         match (
             symbol(symbols::Z_LOAD_BAD_MASK),
             symbol(symbols::Z_LOAD_SHIFT),
@@ -438,16 +441,13 @@ impl<'a, M: Memory> Loader<'a, M> {
     }
 
     fn continuation(&self) -> Option<ContinuationLayout> {
-        let entry_return_pc = self
-            .static_word("ContinuationEntry::_return_pc")
-            .ok()
-            .or_else(|| self.symbol_word(symbols::ENTRY_RETURN_PC))?;
         Some(ContinuationLayout {
             return_barrier: self.symbol_word(symbols::RETURN_BARRIER)?,
-            entry_return_pc,
-            // _parent, _cont, _chunk, _flags: the same in 21 and 25.
-            entry_cont: 8,
-            entry_flags: 24,
+            enter_special_addr: (self.symbol)(symbols::ENTER_SPECIAL)? as u64,
+            // Not in the VM's tables; measured, the same in 21 and 25: an int,
+            // then _parent, _cont, _chunk, _flags.
+            entry_cont: 16,
+            entry_flags: 32,
             tail: self.symbol_int(symbols::CONTINUATION_TAIL)?,
             chunk_parent: self.symbol_int(symbols::CHUNK_PARENT)?,
             chunk_size: self.symbol_int(symbols::CHUNK_SIZE)?,

@@ -5,8 +5,8 @@
 pub const THREAD_TID: &str = "_ZN16java_lang_Thread11_tid_offsetE";
 /// The return barrier's address (a variable).
 pub const RETURN_BARRIER: &str = "_ZN12StubRoutines19_cont_returnBarrierE";
-/// Return address into `enterSpecial` (a variable).
-pub const ENTRY_RETURN_PC: &str = "_ZN17ContinuationEntry10_return_pcE";
+/// The compiled method `enterSpecial` (a variable, null until first used).
+pub const ENTER_SPECIAL: &str = "_ZN17ContinuationEntry14_enter_specialE";
 /// Offset of `tail` in `jdk.internal.vm.Continuation` (an int variable).
 pub const CONTINUATION_TAIL: &str = "_ZN28jdk_internal_vm_Continuation12_tail_offsetE";
 /// Offset of `parent` in `jdk.internal.vm.StackChunk` (an int variable).
@@ -23,16 +23,18 @@ pub const CHUNK_BOTTOM: &str = "_ZN26jdk_internal_vm_StackChunk14_bottom_offsetE
 pub const CHUNK_STACK: &str = "_ZN23InstanceStackChunkKlass16_offset_of_stackE";
 /// Mask of bad colours of generational ZGC (a variable).
 pub const Z_LOAD_BAD_MASK: &str = "ZPointerLoadBadMask";
+/// Mask of bad colours of 21's other ZGC (a variable).
+pub const X_BAD_MASK: &str = "XAddressBadMask";
 /// Shift of generational ZGC's addresses (a variable).
 pub const Z_LOAD_SHIFT: &str = "ZPointerLoadShift";
 /// The VM's guarded read.
 pub const SAFE_FETCH_N: &str = "SafeFetchN_impl";
 
 /// All of them, for callers that resolve symbols in one pass.
-pub const ALL: [&str; 13] = [
+pub const ALL: [&str; 14] = [
     THREAD_TID,
     RETURN_BARRIER,
-    ENTRY_RETURN_PC,
+    ENTER_SPECIAL,
     CONTINUATION_TAIL,
     CHUNK_PARENT,
     CHUNK_SIZE,
@@ -41,6 +43,7 @@ pub const ALL: [&str; 13] = [
     CHUNK_BOTTOM,
     CHUNK_STACK,
     Z_LOAD_BAD_MASK,
+    X_BAD_MASK,
     Z_LOAD_SHIFT,
     SAFE_FETCH_N,
 ];

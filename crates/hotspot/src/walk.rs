@@ -23,8 +23,10 @@ pub(crate) enum Next {
     Frame,
     /// In stack chunks; the registers' sp is near the continuation's entry.
     Chunk,
-    /// Nowhere.
+    /// Nowhere; this was the last frame.
     End(WalkEnd),
+    /// Nowhere, and this frame is not one of the walk's.
+    Before(WalkEnd),
 }
 
 /// Walks from `start` and writes the frames into `out`, leaf first.
@@ -39,12 +41,13 @@ pub fn walk_light<M: Memory>(
 ) -> WalkResult {
     let mut at = start;
     let mut frames = 0;
+    let enter_special = enter_special(layout, memory);
     let end = loop {
         let Some(record) = out.get_mut(frames) else {
             break WalkEnd::Full;
         };
         let sp = at.sp;
-        match step(layout, memory, &mut at, record) {
+        match step(layout, memory, enter_special, &mut at, record) {
             // A stack has an order: a frame that does not lie above the one
             // it called is no frame.
             Some(Next::Frame) if at.sp > sp => frames += 1,
@@ -56,6 +59,7 @@ pub fn walk_light<M: Memory>(
                 frames += 1;
                 break end;
             }
+            Some(Next::Before(end)) => break end,
             Some(Next::Chunk) => {
                 return continuation::walk_chunks(layout, memory, at.sp, out, frames + 1)
             }
@@ -69,11 +73,23 @@ pub fn walk_light<M: Memory>(
     }
 }
 
+/// The compiled method that is the bottom of continuations, 0 if there is none.
+#[inline]
+pub(crate) fn enter_special<M: Memory>(layout: &Layout, memory: &M) -> u64 {
+    match &layout.continuation {
+        Some(continuation) => memory
+            .read_u64(continuation.enter_special_addr)
+            .unwrap_or(0),
+        None => 0,
+    }
+}
+
 /// Writes the frame at `at` to `record` and moves `at` on to its caller.
 #[inline]
 pub(crate) fn step<M: Memory>(
     layout: &Layout,
     memory: &M,
+    enter_special: u64,
     at: &mut Registers,
     record: &mut FrameRecord,
 ) -> Option<Next> {
@@ -84,6 +100,9 @@ pub(crate) fn step<M: Memory>(
         return entry(layout, memory, at, record);
     }
     let blob = CodeCache::new(layout).find(memory, at.pc)?;
+    if blob.address == enter_special {
+        return continuation_entry(layout, memory, at, blob, record);
+    }
     match blob.kind {
         BlobKind::Nmethod => compiled(layout, memory, at, blob, record),
         BlobKind::UpcallStub => upcall(layout, memory, at, blob, record),
@@ -150,16 +169,24 @@ fn compiled<M: Memory>(
 ) -> Option<Next> {
     compiled_record(layout, memory, at, blob.address, record)?;
     let size = CodeCache::new(layout).frame_size(memory, blob.address)?;
-    if let Some(continuation) = &layout.continuation {
-        if at.pc == continuation.entry_return_pc {
-            // `enterSpecial`, the bottom of a continuation. A virtual thread
-            // ends there; what follows belongs to its carrier.
-            if memory.read_u32(at.sp + continuation.entry_flags)? != 0 {
-                return Some(Next::End(WalkEnd::VirtualThread));
-            }
-        }
-    }
     to_physical_caller(layout, memory, at, size)
+}
+
+/// `enterSpecial`. A virtual thread ends there, before this frame: what follows
+/// belongs to its carrier. Other continuations are part of their thread.
+#[inline(never)]
+fn continuation_entry<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    at: &mut Registers,
+    blob: Blob,
+    record: &mut FrameRecord,
+) -> Option<Next> {
+    let continuation = layout.continuation.as_ref()?;
+    match memory.read_u32(at.sp.wrapping_add(continuation.entry_flags))? {
+        0 => compiled(layout, memory, at, blob, record),
+        _ => Some(Next::Before(WalkEnd::VirtualThread)),
+    }
 }
 
 /// Writes the record of a compiled frame, with the real pc if it was deoptimized.
