@@ -8,8 +8,9 @@ mod counting;
 mod jvm;
 
 use counting::Mechanism;
+use headway_hook::flag::BoolFlag;
 use headway_hook::sys::linux::Linux;
-use headway_hook::trap;
+use headway_hook::{trap, Image, ImageError};
 use std::ffi::c_void;
 
 /// What a failed native method returns; the reason is on stderr.
@@ -64,6 +65,28 @@ pub extern "C" fn Java_HookProbe_removeHandler(_env: *mut c_void, _class: *mut c
             .map(|()| 0)
             .map_err(|error| error.to_string()),
     )
+}
+
+/// `static native long setDebugNonSafepoints(int value)`: what it was, or -1.
+#[no_mangle]
+pub extern "C" fn Java_HookProbe_setDebugNonSafepoints(
+    _env: *mut c_void,
+    _class: *mut c_void,
+    value: i32,
+) -> i64 {
+    let set = || {
+        let image = Image::of_loaded("libjvm.so", &Linux)?;
+        let flag = BoolFlag::find(&image, BoolFlag::DEBUG_NON_SAFEPOINTS)?;
+        // SAFETY: the compilers read this flag anew for each method.
+        Ok(i64::from(unsafe { flag.set(value != 0) }))
+    };
+    tell(set().map_err(|error: ImageError| error.to_string()))
+}
+
+/// `static native long handlerInstalled()`: 0 or 1.
+#[no_mangle]
+pub extern "C" fn Java_HookProbe_handlerInstalled(_env: *mut c_void, _class: *mut c_void) -> i64 {
+    i64::from(trap::handler_is_installed())
 }
 
 /// Keeps the VM for later. Returns the JNI version asked for (1.8).

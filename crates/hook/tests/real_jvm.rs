@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod jdk;
+mod probe_library;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,28 +12,6 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 const TARGET: &str = env!("CARGO_TARGET_TMPDIR");
-
-/// The native half, built here because cargo builds no cdylib for a test.
-fn probe_library() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let target = Path::new(TARGET).parent().unwrap();
-        let status = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "headway-hook-probe",
-                "--target-dir",
-            ])
-            .arg(target)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status()
-            .unwrap();
-        assert!(status.success(), "building the probe library");
-        target.join("debug/libheadway_hook_probe.so")
-    })
-}
 
 /// Compiled once, for the oldest version.
 fn classes() -> Option<&'static Path> {
@@ -56,12 +35,17 @@ fn classes() -> Option<&'static Path> {
 
 /// Runs the program in a JVM of this version and returns what it printed.
 fn run(version: u32, arguments: &[&str]) -> Option<BTreeMap<String, i64>> {
+    run_with(version, &[], arguments)
+}
+
+fn run_with(version: u32, options: &[&str], arguments: &[&str]) -> Option<BTreeMap<String, i64>> {
     let home = jdk::home(version)?;
     let output = Command::new(home.join("bin/java"))
+        .args(options)
         .args(["-Xmx256m", "-cp"])
         .arg(classes()?)
         .arg("HookProbe")
-        .arg(probe_library())
+        .arg(probe_library::path())
         .args(arguments)
         .output()
         .unwrap();
@@ -180,4 +164,23 @@ fn virtual_threads_resume_through_the_hook_on_25() {
     };
     assert_eq!(v["entered"], 4000);
     assert!(v["resumed"] > 0 && v["exits"] > 0, "{v:?}");
+}
+
+#[test]
+fn the_flag_for_debug_information_is_set_and_tells_what_it_was() {
+    for version in jdk::VERSIONS {
+        let Some(v) = run(version, &["flag"]) else {
+            continue;
+        };
+        assert_eq!(
+            (v["first"], v["second"], v["third"]),
+            (0, 1, 0),
+            "JDK {version}"
+        );
+        let on = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+        let Some(v) = run_with(version, &on, &["flag"]) else {
+            continue;
+        };
+        assert_eq!(v["first"], 1, "JDK {version} with the option");
+    }
 }

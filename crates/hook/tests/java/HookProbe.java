@@ -27,6 +27,8 @@ public final class HookProbe {
 
     static native long removeHandler();
 
+    static native long setDebugNonSafepoints(int value);
+
     private HookProbe() {
     }
 
@@ -44,6 +46,11 @@ public final class HookProbe {
                 break;
             case "virtual":
                 virtualThreads();
+                break;
+            case "flag":
+                print("first", setDebugNonSafepoints(1));
+                print("second", setDebugNonSafepoints(0));
+                print("third", setDebugNonSafepoints(0));
                 break;
             default:
                 throw new IllegalArgumentException(args[1]);
