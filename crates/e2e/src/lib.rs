@@ -1,0 +1,15 @@
+//! What the end-to-end tests and the stress driver share: finding JDKs and
+//! the built tools, running workloads, and comparing reports with truths.
+//!
+//! Nothing here is part of what Headway ships. Everything runs in child
+//! processes, because a JVM under test may die.
+
+pub mod accuracy;
+pub mod jdk;
+pub mod report;
+pub mod stress;
+pub mod tools;
+pub mod truth;
+
+/// Any problem, as a sentence that says what went wrong with which value.
+pub type Problem = Box<dyn std::error::Error + Send + Sync>;

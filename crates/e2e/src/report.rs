@@ -1,0 +1,82 @@
+//! What is read of `headway report --json`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A report. Times are nanoseconds.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Report {
+    /// Time threads were blocked.
+    pub blocked_ns: u64,
+    /// Blocked stretches.
+    pub contentions: u64,
+    /// The breakdown that was asked for.
+    pub rows: Vec<Row>,
+    /// What is missing, by cause.
+    pub losses: BTreeMap<String, u64>,
+    /// Mechanisms that were not in force.
+    pub degraded: Vec<Degraded>,
+    /// How the blocked time was accounted for.
+    pub blocked: BlockedTime,
+}
+
+/// A row of the breakdown.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Row {
+    /// A name, or a chain as a list of frames, leaf first.
+    pub value: serde_json::Value,
+    /// Blocked time.
+    pub total_ns: u64,
+    /// The next level.
+    pub children: Vec<Row>,
+}
+
+/// A mechanism that was not in force.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Degraded {
+    /// Its name.
+    pub mechanism: String,
+    /// Why, and what was used instead.
+    pub reason: String,
+}
+
+/// How the blocked time was accounted for.
+#[derive(Clone, Debug, Deserialize)]
+pub struct BlockedTime {
+    /// Owner's thread and call chain proven.
+    pub owner_chain_ns: u64,
+    /// Owner's thread known, its call chain not.
+    pub owner_thread_ns: u64,
+    /// Lock changing hands.
+    pub hand_over_ns: u64,
+    /// Owner not provable.
+    pub unknown_ns: u64,
+    /// Stretches whose slices were checked to add up.
+    pub slices_checked: u64,
+    /// Stretches whose slices did not.
+    pub slices_wrong: u64,
+}
+
+impl Report {
+    /// The breakdown's leaves: the names from the root down, and the time.
+    pub fn leaves(&self) -> Vec<(Vec<String>, u64)> {
+        let mut leaves = Vec::new();
+        for row in &self.rows {
+            row.collect(&mut Vec::new(), &mut leaves);
+        }
+        leaves
+    }
+}
+
+impl Row {
+    fn collect(&self, path: &mut Vec<String>, leaves: &mut Vec<(Vec<String>, u64)>) {
+        path.push(self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned));
+        if self.children.is_empty() {
+            leaves.push((path.clone(), self.total_ns));
+        }
+        for child in &self.children {
+            child.collect(path, leaves);
+        }
+        path.pop();
+    }
+}
