@@ -1,0 +1,182 @@
+//! The JDK's own tools read what is written.
+
+mod support;
+
+use headway_jfr::{repair, RecordingWriter, WriterConfig};
+use headway_model::Dictionary;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use support::jdk::jdks;
+use support::sample_events::{at, definitions, events};
+use support::{synthetic, Scratch};
+
+fn dictionary() -> Dictionary {
+    let mut dictionary = Dictionary::default();
+    definitions().iter().for_each(|event| dictionary.feed(event));
+    dictionary
+}
+
+fn write_all_events(path: &Path) {
+    let dictionary = dictionary();
+    let mut writer = RecordingWriter::create(WriterConfig::new(path, synthetic::info())).unwrap();
+    definitions().iter().chain(&events()).for_each(|event| writer.event(event, &dictionary));
+    writer.flush(&dictionary, at(80)).unwrap();
+    writer.finish(&dictionary, at(1000)).unwrap();
+}
+
+/// How many events of each type `jfr summary` counts.
+fn counts(summary: &str) -> BTreeMap<String, u64> {
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        let name = words.next()?;
+        let count = words.next()?.parse().ok()?;
+        name.contains('.').then(|| (name.to_string(), count))
+    };
+    summary.lines().filter_map(row).collect()
+}
+
+#[test]
+fn jfr_summary_counts_every_event() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    write_all_events(&path);
+    for jdk in jdks() {
+        let counts = counts(&jdk.jfr(&["summary"], &path));
+        let expected = [
+            ("jdk.ThreadStart", 1),
+            ("jdk.ThreadEnd", 1),
+            ("jdk.JavaMonitorEnter", 1),
+            ("jdk.JavaMonitorWait", 3),
+            ("jdk.ThreadPark", 2),
+            ("jdk.ExecutionSample", 1),
+            ("jdk.NativeMethodSample", 1),
+            ("jdk.CPULoad", 1),
+            ("jdk.JVMInformation", 1),
+            ("jdk.ActiveSetting", 1),
+            ("headway.MonitorContendedEnter", 1),
+            ("headway.MonitorContendedExit", 2),
+            ("headway.MonitorWaitBegin", 1),
+            ("headway.MonitorNotify", 1),
+            ("headway.MonitorReenter", 1),
+            ("headway.WallSample", 1),
+            ("headway.StopTheWorld", 1),
+            ("headway.Loss", 2),
+            ("headway.Degraded", 1),
+            ("headway.SelfCost", 1),
+            ("headway.Recording", 1),
+            ("headway.Flush", 2),
+        ];
+        for (name, count) in expected {
+            assert_eq!(counts.get(name), Some(&count), "{name} by JDK {}", jdk.version);
+        }
+        assert!(jdk.jfr(&["summary"], &path).contains("Duration: 1 s"));
+    }
+}
+
+/// The events of one type that `jfr print --json` shows.
+fn json_events(json: &Value, ty: &str) -> Vec<Value> {
+    let all = json["recording"]["events"].as_array().unwrap();
+    all.iter().filter(|event| event["type"] == ty).map(|event| event["values"].clone()).collect()
+}
+
+#[test]
+fn jfr_print_shows_every_field() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    write_all_events(&path);
+    for jdk in jdks() {
+        let json: Value = serde_json::from_str(&jdk.jfr(&["print", "--json", "--stack-depth", "64"], &path)).unwrap();
+        let entered = &json_events(&json, "jdk.JavaMonitorEnter")[0];
+        assert_eq!(entered["duration"], "PT0.012S");
+        assert_eq!(entered["monitorClass"]["name"], "com/acme/Inventory");
+        assert_eq!(entered["eventThread"]["javaName"], "main");
+        assert_eq!(entered["previousOwner"]["javaName"], "Arbeiter-ü");
+        assert_eq!(entered["previousOwner"]["osThreadId"], 102);
+        assert_eq!(entered["previousOwner"]["group"]["name"], "main");
+        assert_eq!((&entered["address"], &entered["seq"]), (&9.into(), &4.into()));
+        assert_eq!(entered["lock"]["name"], "Inventory.lock");
+        let stack = &entered["stackTrace"];
+        assert_eq!(stack["truncated"], true);
+        let top = &stack["frames"][0];
+        assert_eq!(top["method"]["type"]["name"], "com/acme/Inventory");
+        assert_eq!(top["method"]["name"], "rebuildIndex");
+        assert_eq!(top["method"]["descriptor"], "(JLjava/lang/String;)V");
+        assert_eq!((&top["lineNumber"], &top["bytecodeIndex"], &top["type"]), (&42.into(), &17.into(), &"Inlined".into()));
+        assert_eq!(top["approximate"], true);
+
+        let exits = json_events(&json, "headway.MonitorContendedExit");
+        assert_eq!((&exits[1]["cause"], &exits[1]["holderFrame"]), (&"wait".into(), &2.into()));
+        assert_eq!(exits[1]["stackTrace"]["frames"][0]["method"]["name"], "pthread_cond_wait");
+        let waits = json_events(&json, "jdk.JavaMonitorWait");
+        let timed_out: Vec<bool> = waits.iter().map(|wait| wait["timedOut"] == true).collect();
+        assert_eq!(timed_out, [false, true, false]);
+        assert_eq!(waits[0]["timeout"], "PT0.25S");
+        assert_eq!(json_events(&json, "jdk.ThreadPark")[0]["eventThread"]["virtual"], true);
+        assert_eq!(json_events(&json, "jdk.JVMInformation")[0]["pid"], 4711);
+        assert_eq!(json_events(&json, "headway.Loss")[1]["count"], 1u64 << 40);
+        assert_eq!(json_events(&json, "headway.SelfCost")[0]["ownCpu"], "PT0.005S");
+
+        let text = jdk.jfr(&["print"], &path);
+        assert!(text.contains("com.acme.Inventory.rebuildIndex(long, String) line: 42"), "JDK {}", jdk.version);
+    }
+}
+
+#[test]
+fn jfr_metadata_shows_our_types_like_the_jdks_own() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    write_all_events(&path);
+    for jdk in jdks() {
+        let ours = jdk.jfr(&["metadata"], &path);
+        for expected in [
+            "@Name(\"headway.MonitorContendedExit\")",
+            "@Category({\"Headway\", \"Locks\"})",
+            "@Label(\"Monitor Contended Exit\")",
+            "@Timespan(\"NANOSECONDS\")",
+            "@MemoryAddress",
+            "class JavaMonitorEnter extends jdk.jfr.Event",
+        ] {
+            assert!(ours.contains(expected), "{expected} by JDK {}", jdk.version);
+        }
+    }
+}
+
+#[test]
+fn jfr_view_shows_contention() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    write_all_events(&path);
+    for jdk in jdks().into_iter().filter(|jdk| jdk.version >= 21) {
+        let by_class = jdk.jfr(&["view", "contention-by-class"], &path);
+        assert!(by_class.contains("com.acme.Inventory") && by_class.contains("12.0 ms"), "{by_class}");
+        let by_site = jdk.jfr(&["view", "--width", "200", "contention-by-site"], &path);
+        assert!(by_site.contains("rebuildIndex"), "{by_site}");
+    }
+}
+
+#[test]
+fn many_chunks_read_the_same_by_all_jdks() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    let path = scratch.file("a.jfr");
+    let mut config = WriterConfig::new(&path, synthetic::info());
+    config.chunk_size = 64 << 10;
+    let mut writer = RecordingWriter::create(config).unwrap();
+    let mut stream = synthetic::Stream::new(1_500);
+    for _ in 0..6 {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+    }
+    let packed = scratch.file("b.jfr.zst");
+    let unpacked = scratch.file("c.jfr");
+    repair(&path, &packed).unwrap();
+    let repaired = repair(&packed, &unpacked).unwrap();
+    assert!(repaired.chunks > 2 && repaired.problems.is_empty(), "{repaired:?}");
+    assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&unpacked).unwrap(), "packing and unpacking changes nothing");
+    for jdk in jdks() {
+        let text = jdk.jfr(&["print", "--events", "jdk.JavaMonitorEnter"], &path);
+        assert!(!text.contains("N/A") && !text.contains("null.") && !text.contains("lock = N/A"), "a constant is missing");
+        assert!(text.matches("Store.shard").count() > 1000);
+    }
+}

@@ -1,0 +1,181 @@
+//! One event of each kind, with the definitions that they need.
+
+use super::synthetic::START;
+use headway_model::event::*;
+use headway_model::stack::ChainDef;
+use headway_model::*;
+use std::sync::Arc;
+
+pub const MS: u64 = 1_000_000;
+
+pub fn at(ms: u64) -> TimeNs {
+    TimeNs(START.0 + ms * MS + 7)
+}
+
+fn thread(id: ThreadId, os_id: u32, name: &str, group: &str, is_virtual: bool, is_service: bool) -> Event {
+    Event::Thread(ThreadDef { id, os_id, name: name.into(), group: group.into(), is_virtual, is_service })
+}
+
+pub const MAIN: ThreadId = ThreadId(1);
+pub const WORKER: ThreadId = ThreadId(22);
+pub const VIRTUAL: ThreadId = ThreadId(1000);
+pub const CHAIN: ChainId = ChainId(70);
+pub const WAIT_CHAIN: ChainId = ChainId(71);
+pub const LOCK: LockId = LockId(9);
+pub const BLOCKER: LockId = LockId(10);
+
+pub fn definitions() -> Vec<Event> {
+    let method = |id, class: &str, name: &str, descriptor: &str, source: &str, access_flags, hidden| {
+        let (class, name) = (class.into(), name.into());
+        let method = Method { class, name, descriptor: descriptor.into(), source_file: source.into(), access_flags, hidden };
+        Event::Method(MethodId(id), Arc::new(method))
+    };
+    let frame = |method, bci, line, kind, approximate| Frame { method: MethodId(method), bci, line, kind, approximate };
+    let chain = |id, frames, truncated| Event::Chain(Arc::new(ChainDef { id, chain: CallChain { frames, truncated } }));
+    vec![
+        thread(MAIN, 101, "main", "main", false, false),
+        thread(WORKER, 102, "Arbeiter-ü", "main", false, false),
+        thread(VIRTUAL, 0, "", "VirtualThreads", true, false),
+        thread(ThreadId::native(99), 99, "C2 CompilerThre", "", false, true),
+        method(5, "com.acme.Inventory", "rebuildIndex", "(JLjava/lang/String;)V", "Inventory.java", 1, false),
+        method(6, "com.acme.Inventory$$Lambda/0x00007f0001", "run", "()V", "", 0x1011, true),
+        method(7, "", "pthread_cond_wait", "", "", 0, false),
+        method(8, "java.lang.Object", "wait", "(J)V", "Object.java", 0x111, false),
+        chain(
+            CHAIN,
+            vec![
+                frame(5, 17, 42, FrameKind::Inlined, true),
+                frame(5, 0, 40, FrameKind::Compiled, false),
+                frame(6, 3, 0, FrameKind::Interpreted, false),
+            ],
+            true,
+        ),
+        chain(
+            WAIT_CHAIN,
+            vec![
+                frame(7, -1, 0, FrameKind::Native, false),
+                frame(8, 1, 450, FrameKind::Interpreted, false),
+                frame(5, 17, 42, FrameKind::Interpreted, false),
+            ],
+            false,
+        ),
+        Event::Lock(LockDef {
+            id: LOCK,
+            class: "com.acme.Inventory".into(),
+            identity_hash: 0x7ead_beef,
+            name: "Inventory.lock".into(),
+        }),
+        Event::Lock(LockDef {
+            id: BLOCKER,
+            class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
+            identity_hash: 0,
+            name: "".into(),
+        }),
+    ]
+}
+
+/// One of each, some in all their variants. In the order of one thread's time.
+pub fn events() -> Vec<Event> {
+    let (thread, lock, chain) = (MAIN, LOCK, CHAIN);
+    let waited = |ms, seq, outcome, notifier| MonitorWaited {
+        time: at(ms),
+        start: at(ms - 10),
+        thread,
+        lock,
+        seq: Seq(seq),
+        chain: WAIT_CHAIN,
+        timeout: DurationNs(250 * MS),
+        outcome,
+        notifier,
+    };
+    let sample = |ms, state, weight| Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight) });
+    let exit = |ms, seq, holder_frame, holder_approximate, cause| {
+        let (time, seq) = (at(ms), Seq(seq));
+        Event::MonitorExit(MonitorExit { time, thread: WORKER, lock, seq, chain: WAIT_CHAIN, holder_frame, holder_approximate, cause })
+    };
+    vec![
+        Event::ThreadStart(ThreadPoint { time: at(1), thread: WORKER }),
+        Event::MonitorEnter(MonitorEnter { time: at(10), thread, lock, seq: Seq(1), chain, owner: WORKER }),
+        exit(20, 2, 0, false, ExitCause::Exit),
+        exit(21, 3, 2, true, ExitCause::Wait),
+        Event::MonitorEntered(MonitorEntered {
+            time: at(22),
+            start: at(10),
+            thread,
+            lock,
+            seq: Seq(4),
+            chain,
+            previous_owner: WORKER,
+        }),
+        Event::MonitorWait(MonitorWait {
+            time: at(30),
+            thread,
+            lock,
+            seq: Seq(5),
+            chain: WAIT_CHAIN,
+            timeout: DurationNs(250 * MS),
+        }),
+        Event::MonitorNotify(MonitorNotify { time: at(40), thread: WORKER, waiter: MAIN, lock, seq: Seq(6) }),
+        Event::MonitorWaited(waited(41, 7, WaitOutcome::Notified, WORKER)),
+        Event::MonitorWaited(waited(42, 8, WaitOutcome::TimedOut, ThreadId::NONE)),
+        Event::MonitorWaited(waited(43, 9, WaitOutcome::Interrupted, ThreadId::NONE)),
+        Event::MonitorReentered(MonitorReentered {
+            time: at(50),
+            start: at(41),
+            thread,
+            lock,
+            start_seq: Seq(6),
+            seq: Seq(10),
+            chain: WAIT_CHAIN,
+            bound: true,
+        }),
+        Event::Park(Park {
+            time: at(60),
+            start: at(51),
+            thread: VIRTUAL,
+            chain,
+            blocker_class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
+            blocker: BLOCKER,
+        }),
+        Event::Park(Park { time: at(61), start: at(60), thread, ..Park::default() }),
+        sample(62, SampleState::Java, 10 * MS),
+        sample(63, SampleState::Native, 10 * MS),
+        sample(64, SampleState::Waiting, 0),
+        Event::StopTheWorld(StopTheWorld { start: at(65), duration: DurationNs(1234) }),
+        Event::Lost(Loss::SeqGap, 3),
+        Event::Lost(Loss::BufferFull, 1 << 40),
+        Event::Degraded(Degraded { mechanism: "walker".into(), reason: "vmStructs lack „Method\u{1F600}“.".into() }),
+        Event::CpuLoad(CpuLoad { time: at(70), jvm_user: 0.25, jvm_system: 0.125, machine_total: 1.0 }),
+        Event::SelfCost(SelfCost {
+            time: at(71),
+            own_cpu: DurationNs(5 * MS),
+            attach_pause: DurationNs(77),
+            memory_bytes: 16 << 20,
+        }),
+        Event::ThreadEnd(ThreadPoint { time: at(72), thread: WORKER }),
+    ]
+}
+
+/// The event as a reader gives it: times since the Unix epoch.
+pub fn as_read(event: &Event, offset: i64) -> Event {
+    let move_time = |time: &mut TimeNs| time.0 = time.0.wrapping_add_signed(offset);
+    let mut event = event.clone();
+    match &mut event {
+        Event::ThreadStart(e) | Event::ThreadEnd(e) => move_time(&mut e.time),
+        Event::MonitorEnter(e) => move_time(&mut e.time),
+        Event::MonitorExit(e) => move_time(&mut e.time),
+        Event::MonitorWait(e) => move_time(&mut e.time),
+        Event::MonitorNotify(e) => move_time(&mut e.time),
+        Event::MonitorEntered(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
+        Event::MonitorWaited(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
+        Event::MonitorReentered(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
+        Event::Park(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
+        Event::Sample(e) => move_time(&mut e.time),
+        Event::StopTheWorld(e) => move_time(&mut e.start),
+        Event::CpuLoad(e) => move_time(&mut e.time),
+        Event::SelfCost(e) => move_time(&mut e.time),
+        Event::Watermark(time) => move_time(time),
+        _ => {}
+    }
+    event
+}
