@@ -84,9 +84,9 @@ const HEAD: usize = 3;
 /// Slots that a lookup tries.
 const PROBES: usize = 32;
 
-/// Words of arena per slot: chains of ten frames would fill both at once, so in
-/// practice the arena is full first.
-const ARENA_WORDS_PER_SLOT: usize = 16;
+/// Words of arena per slot, at least: with chains of ten frames and more the
+/// arena is full before the slots are crowded.
+const ARENA_WORDS_PER_SLOT: usize = 8;
 
 impl ChainSet {
     /// A set over `region`, half of which is in use at a time.
@@ -340,7 +340,8 @@ pub fn hash(key: &[u64]) -> u64 {
         0x5899_65CC_7537_4CC3,
     ];
     let [a, b, c, d] = SECRETS;
-    let mut lanes = [a ^ key.len() as u64, b, c, d];
+    // No lane begins as the secret it meets at the end: that would be a factor 0.
+    let mut lanes = [b ^ key.len() as u64, c, d, a];
     let mut blocks = key.chunks_exact(8);
     for block in blocks.by_ref() {
         if let [w0, w1, w2, w3, w4, w5, w6, w7] = block {

@@ -34,9 +34,6 @@
     )
 )]
 
-#[cfg(any(test, loom))]
-extern crate std;
-
 mod free_list;
 mod sync;
 
