@@ -1,7 +1,7 @@
 //! The one value that everything hangs on. Built and checked once, when the
 //! VM is ready; it lives as long as the process.
 
-use crate::chain::Chains;
+use crate::chain::{Chains, FullDebugInfo};
 use crate::definitions::Definitions;
 use crate::hooks::Hooks;
 use crate::java::JavaFacts;
@@ -17,7 +17,7 @@ use headway_model::{Loss, ThreadId};
 use headway_signal::Pool;
 use regex::Regex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 /// See the module.
 pub struct Agent {
@@ -35,6 +35,8 @@ pub struct Agent {
     pub locks: Locks,
     /// Call chains.
     pub chains: Chains,
+    /// Debug information of compiled code.
+    pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
     pub pool: Pool,
     /// Definitions on their way to the draining thread.
@@ -69,6 +71,8 @@ pub struct Parts {
     pub java: JavaFacts,
     /// Where the VM keeps things.
     pub hotspot: HotSpot,
+    /// Debug information of compiled code.
+    pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
     pub pool: Pool,
     /// Tracked locks.
@@ -87,6 +91,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         virtuals: Virtuals::default(),
         locks: parts.locks,
         chains: parts.chains,
+        debug_info: parts.debug_info,
         pool: parts.pool,
         definitions: Definitions::default(),
         losses: Losses::default(),

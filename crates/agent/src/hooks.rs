@@ -7,7 +7,6 @@ use crate::callbacks::guarded;
 use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{MechanismState, State};
-use crate::vm::LIBJVM;
 use headway_hook::sys::linux::Linux;
 use headway_hook::{Detour, Image, Known};
 use std::mem;
@@ -124,15 +123,19 @@ pub struct Hooks {
 
 impl Hooks {
     /// Puts the hooks in that the options allow and the VM offers.
-    pub fn install(&self, agent: &'static Agent, options: &Options) -> Vec<MechanismState> {
-        let image = Image::of_loaded(LIBJVM, &Linux);
+    pub fn install(
+        &self,
+        agent: &'static Agent,
+        options: &Options,
+        libjvm: &Result<Image, String>,
+    ) -> Vec<MechanismState> {
         HOOKS
             .iter()
             .map(|hook| {
-                let installed = match (&image, agent.hotspot.failure()) {
+                let installed = match (libjvm, agent.hotspot.failure()) {
                     _ if !options.allows(hook.mechanism) => Err("switched off by an option".to_owned()),
                     (_, Some(reason)) => Err(reason.to_owned()),
-                    (Err(error), _) => Err(error.to_string()),
+                    (Err(error), _) => Err(error.clone()),
                     (Ok(image), None) => self.install_one(agent, hook, image),
                 };
                 state_of(hook, installed)

@@ -5,7 +5,7 @@
 //! hands over another command.
 
 use crate::agent::{self, Agent, Parts};
-use crate::chain::Chains;
+use crate::chain::{Chains, FullDebugInfo};
 use crate::jni::Jni;
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;
@@ -14,12 +14,12 @@ use crate::options::{Command, Mechanism, Options};
 use crate::reply::{Jvm, Reply};
 use crate::session::{self, StartError};
 use crate::vm::HotSpot;
-use crate::{callbacks, java::JavaFacts, mapping};
+use crate::{callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
 use jni_sys::{jint, jobject, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Bound on event buffers unless told otherwise.
@@ -29,6 +29,7 @@ const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
 struct Loaded {
     jvmti: Jvmti,
     options: Options,
+    debug_info: Arc<FullDebugInfo>,
 }
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
@@ -88,7 +89,13 @@ fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
         return Err(format!("'{}' needs a running program, at its start only 'start' makes sense", options.command.name()));
     }
     let jvmti = environment(vm)?;
-    let loaded = LOADED.get_or_init(|| Loaded { jvmti, options });
+    let debug_info = Arc::new(FullDebugInfo::default());
+    if options.allows(Mechanism::VmStructs) && options.allows(Mechanism::Walker) {
+        if let Ok(libjvm) = vm::libjvm() {
+            debug_info.switch_on_early(&libjvm);
+        }
+    }
+    let loaded = LOADED.get_or_init(|| Loaded { jvmti, options, debug_info });
     let enable = |event| loaded.jvmti.enable_event(event, true).map_err(|e| e.to_string());
     enable(EventKind::VmInit)?;
     enable(EventKind::VmDeath)
@@ -122,10 +129,11 @@ fn build(
     jni: Jni,
     thread: jobject,
     options: &Options,
+    debug_info: Arc<FullDebugInfo>,
 ) -> Result<&'static Agent, String> {
     let java = JavaFacts::read(&jvmti, jni, thread).map_err(|e| e.to_string())?;
     let hotspot = match options.allows(Mechanism::VmStructs) {
-        true => HotSpot::examine(),
+        true => HotSpot::examine(&vm::libjvm()),
         false => HotSpot::unknown("switched off by an option"),
     };
     let memory = options.memory.unwrap_or(DEFAULT_MEMORY_BYTES) as usize;
@@ -133,13 +141,13 @@ fn build(
     let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;
     let chains = Chains::new().map_err(|e| format!("no memory for the chain table: {e}"))?;
     let pool = Pool::new(region, crate::clock::now().0);
-    Ok(agent::install(Parts { jvmti, java, hotspot, pool, locks, chains }))
+    Ok(agent::install(Parts { jvmti, java, hotspot, debug_info, pool, locks, chains }))
 }
 
 /// The VM is ready: begins what `-agentpath` asked for.
 pub fn on_vm_init(jni: Jni, thread: jobject) {
     let Some(loaded) = LOADED.get() else { return };
-    let started = build(loaded.jvmti, jni, thread, &loaded.options)
+    let started = build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone())
         .map_err(StartError::Unsuitable)
         .and_then(|agent| session::start(agent, jni, &loaded.options, Instant::now()));
     if let Err(error) = started {
@@ -184,7 +192,7 @@ fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<(&'static Agent, Jni)
     }
     let jvmti = environment(vm)?;
     let thread = jvmti.current_thread().map_err(|e| e.to_string())?;
-    let agent = build(jvmti, jni, thread, options);
+    let agent = build(jvmti, jni, thread, options, Arc::default());
     if agent.is_err() {
         // Nothing was built: leave nothing behind.
         let _ = jvmti.dispose();

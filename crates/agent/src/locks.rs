@@ -34,21 +34,19 @@ pub struct Locks {
     dead: Mutex<Vec<u64>>,
 }
 
+/// Set in a lock's word once somebody has seen to its name; ids of threads are
+/// smaller.
+const NAMED: u64 = 1 << 63;
+
 /// A lock that is tracked.
 #[derive(Clone, Copy)]
 pub struct Lock<'a> {
     table: &'a LockTable,
     slot: LockSlot,
     id: LockId,
-    is_new: bool,
 }
 
 impl Lock<'_> {
-    /// True if this very look-up made the lock known.
-    pub fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     /// The lock's id.
     pub fn id(&self) -> LockId {
         self.id
@@ -61,17 +59,27 @@ impl Lock<'_> {
         stamp.filter(|stamp| stamp.lock == self.id.0).map_or(Seq::NONE, |stamp| Seq(stamp.seq))
     }
 
+    /// True the first time it is asked: whoever is told so sees to the lock's
+    /// name.
+    pub fn needs_name(&self) -> bool {
+        let Some(word) = self.table.user(self.slot) else { return false };
+        word.load(Ordering::Relaxed) & NAMED == 0
+            && word.fetch_or(NAMED, Ordering::Relaxed) & NAMED == 0
+    }
+
     /// Who released the lock last.
     pub fn last_releaser(&self) -> ThreadId {
         let word = self.table.user(self.slot);
-        ThreadId(word.map_or(0, |word| word.load(Ordering::Relaxed)))
+        ThreadId(word.map_or(0, |word| word.load(Ordering::Relaxed) & !NAMED))
     }
 
     /// Remembers who is about to release the lock.
     #[inline]
     pub fn set_last_releaser(&self, thread: ThreadId) {
         if let Some(word) = self.table.user(self.slot) {
-            word.store(thread.0, Ordering::Relaxed);
+            // A name asked for at this very moment may be asked for again.
+            let named = word.load(Ordering::Relaxed) & NAMED;
+            word.store(thread.0 | named, Ordering::Relaxed);
         }
     }
 }
@@ -104,13 +112,13 @@ impl Locks {
 
     fn lock_at(&self, slot: LockSlot) -> Option<Lock<'_>> {
         let id = LockId(self.table.id(slot)?);
-        Some(Lock { table: &self.table, slot, id, is_new: false })
+        Some(Lock { table: &self.table, slot, id })
     }
 
     /// The lock with this id, unless its object died.
     pub fn by_id(&self, id: LockId) -> Option<Lock<'_>> {
         let slot = self.table.slot_of(id.0)?;
-        Some(Lock { table: &self.table, slot, id, is_new: false })
+        Some(Lock { table: &self.table, slot, id })
     }
 
     /// The lock of the monitor that the current thread is about to block on.
@@ -176,7 +184,7 @@ impl Locks {
             agent.losses.add(Loss::LockTableFull, 1);
             return None;
         };
-        let lock = Lock { is_new: true, ..self.lock_at(slot)? };
+        let lock = self.lock_at(slot)?;
         if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
             self.table.retire(lock.id.0);
             return None;

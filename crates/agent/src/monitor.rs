@@ -84,7 +84,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: jobject, obje
     let time = clock::now();
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
-    let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
+    let place = Place { agent, jni, slot, lock: &lock };
+    let chain = agent.chains.in_callback(place);
+    agent.chains.name_lock(place, chain);
     let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0 };
     match current.is_virtual {
         false => slot.enter.begin(begun),
@@ -210,10 +212,9 @@ pub fn on_waited(
         false => slot.wait.end(),
         true => agent.virtuals.end_wait(current.thread),
     };
-    let Some(begun) = begun else {
-        agent.losses.add(Loss::UnpairedEntered, 1);
-        return;
-    };
+    // A wait that was under way when the recording began is no loss: nobody
+    // blocked on it.
+    let Some(begun) = begun else { return };
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     let notifier = ThreadId(slot.notifier.swap(0, Ordering::Relaxed));
     let outcome = match (timed_out, notifier.is_some()) {

@@ -6,7 +6,7 @@ use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::options::{Command, Options};
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
-use crate::{clock, lifecycle, process, thread_events};
+use crate::{clock, lifecycle, process, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
@@ -134,8 +134,9 @@ pub fn start(
 
 /// Puts the mechanisms in force; with `strict`, degraded ones are an error.
 fn prepare(agent: &'static Agent, options: &Options) -> Result<Vec<MechanismState>, StartError> {
-    let mut mechanisms = agent.chains.choose(agent, options);
-    mechanisms.extend(agent.hooks.install(agent, options));
+    let libjvm = vm::libjvm();
+    let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
+    mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
     let degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
     if options.strict && !degraded.is_empty() {
         unprepare(agent);
@@ -157,6 +158,9 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agent.hooks.remove();
+    if let Ok(libjvm) = vm::libjvm() {
+        agent.debug_info.switch_back(&libjvm);
+    }
 }
 
 /// Forgets what an earlier recording left.

@@ -5,12 +5,15 @@
 use crate::threads::{Slot, Threads};
 use headway_hook::sys::linux::Linux;
 use headway_hook::Image;
-use headway_hotspot::{symbols, thread, AddressRange, DecodeOptions, Layout, LiveMemory, Memory};
+use headway_hotspot::{monitor, symbols, thread, AddressRange, Layout, LiveMemory, Memory};
 use headway_model::ThreadId;
 use std::sync::atomic::Ordering;
 
-/// The VM's library.
-pub const LIBJVM: &str = "libjvm.so";
+/// The VM's library, read anew: its symbols are not kept in memory.
+pub fn libjvm() -> Result<Image, String> {
+    Image::of_loaded("libjvm.so", &Linux).map_err(|e| e.to_string())
+}
+
 /// Largest stack that is believed.
 const MAX_STACK_BYTES: u64 = 1 << 32;
 
@@ -29,8 +32,8 @@ pub struct Known {
 
 impl HotSpot {
     /// Examines the VM. What does not check out is said by [`Self::failure`].
-    pub fn examine() -> HotSpot {
-        HotSpot { known: Known::load() }
+    pub fn examine(libjvm: &Result<Image, String>) -> HotSpot {
+        HotSpot { known: libjvm.as_ref().map_err(String::clone).and_then(Known::load) }
     }
 
     /// Nothing is known, for this reason.
@@ -104,11 +107,6 @@ impl HotSpot {
         owner.map_or(ThreadId::NONE, |slot| self.mounted_on(slot))
     }
 
-    /// What the decoder is told about the VM's compiled code.
-    pub fn decode_options(&self) -> DecodeOptions {
-        DecodeOptions::default()
-    }
-
     /// Kernel id of a VM thread; 0 if not known.
     pub fn os_id(&self, vm_thread: u64) -> u32 {
         let Some(known) = self.known() else { return 0 };
@@ -117,8 +115,7 @@ impl HotSpot {
 }
 
 impl Known {
-    fn load() -> Result<Known, String> {
-        let image = Image::of_loaded(LIBJVM, &Linux).map_err(|e| e.to_string())?;
+    fn load(image: &Image) -> Result<Known, String> {
         let symbol = |name: &str| image.address_of(name);
         let safe_fetch = symbol(symbols::SAFE_FETCH_N)
             .ok_or("this libjvm has no SafeFetchN to read the VM's memory with")?;
@@ -154,11 +151,8 @@ impl Known {
     /// ask: under the lock the node cannot vanish.
     #[inline]
     pub fn first_waiter(&self, monitor: u64) -> Option<Waiter> {
-        let node = self.memory.read_u64(monitor + self.layout.monitor.wait_set)?;
-        if node == 0 {
-            return None;
-        }
-        let vm_thread = self.memory.read_u64(node + WAITER_THREAD)?;
+        let node = monitor::first_waiter(&self.layout, &self.memory, monitor)?;
+        let vm_thread = monitor::waiter_thread(&self.memory, node).filter(|_| node != 0)?;
         Some(Waiter { node, vm_thread })
     }
 
@@ -166,23 +160,10 @@ impl Known {
     /// While the notifier owns the monitor the node stays where it is.
     #[inline]
     pub fn is_contending(&self, waiter: Waiter) -> bool {
-        let layout = &self.layout.monitor;
-        let place = waiter.node + layout.waiter_state;
-        let state = match layout.waiter_state_is_byte {
-            true => self.memory.read_u8(place).map(u32::from),
-            false => self.memory.read_u32(place),
-        };
-        matches!(state, Some(STATE_ENTER | STATE_CXQ))
+        let state = monitor::waiter_state(&self.layout, &self.memory, waiter.node);
+        state.is_some_and(monitor::state_is_queued)
     }
 }
-
-/// Offset of the thread in an `ObjectWaiter` (measured on 17, 21 and 25; null
-/// for virtual threads).
-const WAITER_THREAD: u64 = 0x10;
-/// `ObjectWaiter::TS_ENTER`: queued for entry.
-const STATE_ENTER: u32 = 4;
-/// `ObjectWaiter::TS_CXQ`: recently queued for entry.
-const STATE_CXQ: u32 = 5;
 
 /// A thread in a monitor's wait set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

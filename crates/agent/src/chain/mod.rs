@@ -3,9 +3,11 @@
 
 pub mod by_jvmti;
 pub mod by_walk;
+mod debug_info;
 mod scratch;
 mod site;
 
+pub use debug_info::FullDebugInfo;
 pub use scratch::{Scratch, ScratchCell};
 
 use crate::agent::Agent;
@@ -17,6 +19,7 @@ use crate::reply::{MechanismState, State};
 use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
+use headway_hook::Image;
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
@@ -71,7 +74,12 @@ impl Chains {
     }
 
     /// Chooses how chains are taken in this recording.
-    pub fn choose(&self, agent: &Agent, options: &Options) -> Vec<MechanismState> {
+    pub fn choose(
+        &self,
+        agent: &Agent,
+        options: &Options,
+        libjvm: &Result<Image, String>,
+    ) -> Vec<MechanismState> {
         let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
         let (state, detail) = match agent.hotspot.failure() {
             _ if !wanted => (State::Off, "JVMTI GetStackTrace, as asked for".to_owned()),
@@ -82,7 +90,12 @@ impl Chains {
             }
         };
         self.walks.store(state == State::On, Ordering::Relaxed);
-        vec![MechanismState { name: "walker".to_owned(), state, detail }]
+        let mut mechanisms = vec![MechanismState { name: "walker".to_owned(), state, detail }];
+        if let Some(known) = self.walker(agent) {
+            let libjvm = libjvm.as_ref().map_err(String::clone);
+            mechanisms.push(agent.debug_info.switch_on(libjvm, &known.memory));
+        }
+        mechanisms
     }
 
     /// What walks need, if chains are walked.
@@ -93,14 +106,19 @@ impl Chains {
 
     /// The chain of the current thread, in a JVMTI callback.
     pub fn in_callback(&self, place: Place<'_>) -> ChainId {
-        let chain = match self.walker(place.agent) {
+        match self.walker(place.agent) {
             Some(known) => self.by_walk(place.agent, known, place.slot, From::Anchor),
             None => self.by_jvmti(place),
-        };
-        if place.lock.is_new() && chain.is_some() {
-            self.name_lock(place, chain);
         }
-        chain
+    }
+
+    /// Sees to the lock's name, if nobody has: called where the current thread
+    /// is about to acquire it. `chain` is the thread's call chain.
+    #[inline]
+    pub fn name_lock(&self, place: Place<'_>, chain: ChainId) {
+        if place.lock.needs_name() {
+            self.name_lock_after_site(place, chain);
+        }
     }
 
     /// The chain of the current thread, in the hook behind a contended exit:
@@ -123,7 +141,7 @@ impl Chains {
         let Some(walk) = walk else { return unwalkable() };
         let Some(key) = walk.key(key) else { return unwalkable() };
         self.look_up(agent, slot, key, || {
-            let (chain, unnamed) = walk.resolve(&agent.definitions, agent.hotspot.decode_options());
+            let (chain, unnamed) = walk.resolve(&agent.definitions, agent.debug_info.decode_options());
             if unnamed > 0 {
                 agent.losses.add(Loss::MethodUnresolved, unnamed);
             }
@@ -188,7 +206,7 @@ impl Chains {
     /// Names a lock seen for the first time after the field, class or receiver
     /// that the chain's leaf loaded it from.
     #[cold]
-    fn name_lock(&self, place: Place<'_>, chain: ChainId) {
+    fn name_lock_after_site(&self, place: Place<'_>, chain: ChainId) {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
             let name: Arc<str> =

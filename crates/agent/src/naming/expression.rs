@@ -22,13 +22,21 @@ pub struct Site<'a> {
 /// `Inventory (this)` for the receiver, `Inventory.lockFor()` for a call's
 /// result, `Inventory.locks[]` for an array's element.
 pub fn lock_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
-    let here = site.code.get(site.bci).copied()?;
-    if here != b::MONITORENTER {
-        return site.is_synchronized.then(|| synchronized_method(site));
+    let before = b::instructions(site.code, site.bci + 1);
+    match before.split_last() {
+        Some((here, before)) if here.opcode == b::MONITORENTER => {
+            name_of_stack_top(site, pool, before, LOCALS_FOLLOWED)
+        }
+        // The interpreter steps on before it acquires.
+        Some((here, [before @ .., last])) if here.at == site.bci && last.opcode == b::MONITORENTER => {
+            name_of_stack_top(site, pool, before, LOCALS_FOLLOWED)
+        }
+        _ => site.is_synchronized.then(|| synchronized_method(site)),
     }
-    let before = b::instructions(site.code, site.bci);
-    name_of_stack_top(site, pool, &before, 4)
 }
+
+/// How many local variables are followed back to where they were stored.
+const LOCALS_FOLLOWED: usize = 4;
 
 fn synchronized_method(site: &Site<'_>) -> String {
     match site.is_static {
@@ -142,6 +150,12 @@ mod tests {
             bci: code.len() - 1,
         };
         assert_eq!(lock_name(&site, &pool()).as_deref(), expected);
+    }
+
+    #[test]
+    fn the_interpreter_stands_behind_the_acquisition() {
+        let code = [with_tail(&[b::ALOAD_0, b::GETFIELD, 0, 6]), vec![0x03]].concat();
+        check(&code, Some("Inventory.lock"));
     }
 
     const TAIL: [u8; 3] = [b::DUP, b::ASTORE_0 + 1, b::MONITORENTER];
