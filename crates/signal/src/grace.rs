@@ -20,7 +20,9 @@
 //! words in opposite order (Dekker), so all four operations are sequentially
 //! consistent: either the collector sees the reader's count, or the reader
 //! sees the collector's epoch and takes its count back without having looked at
-//! anything. Leaving releases what the reader read; the collector's look at the
+//! anything. (Full fences in their place would make the second look at the epoch
+//! unnecessary, and cost more; loom only knows fences, so its models do not
+//! show what that look is for.) Leaving releases what the reader read; the collector's look at the
 //! counts acquires it. The epoch is released by the collector and acquired by
 //! readers, so a reader of epoch `e + 1` sees what was unlinked before it.
 //!
