@@ -13,6 +13,9 @@ const UNKNOWN: &str = "unknown";
 
 /// Agreement of a report with a truth. All are fractions, 1 = all.
 ///
+/// Only locks of classes that the truth knows are looked at: the JDK's own
+/// threads contend too.
+///
 /// The truth's stretch begins before `synchronized`; a contended enter is only
 /// seen after the VM has spun in vain. So reported times are a little shorter,
 /// most for short stretches, and only times of long ones can be compared as
@@ -25,11 +28,15 @@ pub struct Accuracy {
     pub coverage: f64,
     /// Part of the reported time that is blamed on an owner's method.
     pub attributed: f64,
-    /// Part of the true time in which somebody held the lock: what can be
-    /// attributed at best.
+    /// Part of the true time in which somebody held the lock, by the program's
+    /// stamps: what can be attributed at best.
     pub attributable: f64,
+    /// Part of the reported time that is blamed on a physical method which is
+    /// marked as only approximately the right one.
+    pub approximate: f64,
     /// Part of the reported time that is blamed on an owner beyond what this
-    /// owner caused, by (lock class, blocked thread, owner thread, method).
+    /// owner can have caused, by (lock class, blocked thread, owner thread,
+    /// method). Blame that is marked approximate is not counted.
     pub wrong: f64,
     /// The largest difference of an owner method's share of attributed time.
     pub worst_share_difference: f64,
@@ -41,15 +48,15 @@ impl Accuracy {
     /// Compares reports with a truth. `all` is broken down by [`BREAKDOWN`];
     /// `long` is of the same recording, stretches of a millisecond and more.
     pub fn of(truth: &Truth, all: &Report, long: &Report) -> Accuracy {
-        let cells = reported_cells(all);
-        let attributed: u64 = cells.iter().filter(|(cell, _)| !is_unknown(cell)).map(|(_, ns)| ns).sum();
-        let (worst_method, worst_share_difference) = worst_difference(truth, &cells, attributed);
+        let said = Said::of(truth, all);
+        let (worst_method, worst_share_difference) = worst_difference(truth, &said);
         Accuracy {
-            coverage_ge_1ms: ratio(long.blocked_ns, truth.blocked_ge_1ms_ns),
-            coverage: ratio(all.blocked_ns, truth.blocked_ns),
-            attributed: ratio(attributed, all.blocked_ns),
+            coverage_ge_1ms: ratio(Said::of(truth, long).blocked_ns, truth.blocked_ge_1ms_ns),
+            coverage: ratio(said.blocked_ns, truth.blocked_ns),
+            attributed: ratio(said.attributed_ns, said.blocked_ns),
             attributable: ratio(truth.blocked_ns - truth.gap_ns, truth.blocked_ns),
-            wrong: ratio(excess(truth, &cells), all.blocked_ns),
+            approximate: ratio(said.approximate_ns, said.blocked_ns),
+            wrong: ratio(excess(truth, &said), said.blocked_ns),
             worst_share_difference,
             worst_method,
         }
@@ -60,12 +67,13 @@ impl fmt::Display for Accuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "coverage {:.4} (>= 1 ms {:.4}), attributed {:.4} of {:.4} attributable, wrong {:.5}, \
+            "coverage {:.4} (>= 1 ms {:.4}), attributed {:.4} of {:.4} attributable, approximate {:.4}, wrong {:.5}, \
              owner shares within {:.2} points ({})",
             self.coverage,
             self.coverage_ge_1ms,
             self.attributed,
             self.attributable,
+            self.approximate,
             self.wrong,
             100.0 * self.worst_share_difference,
             self.worst_method
@@ -76,51 +84,64 @@ impl fmt::Display for Accuracy {
 /// Lock class, blocked thread, owner thread, owner method.
 type Key = [String; 4];
 
-fn is_unknown(cell: &Key) -> bool {
-    cell[3] == UNKNOWN
+/// What a report says of the locks that a truth knows.
+#[derive(Default)]
+struct Said {
+    blocked_ns: u64,
+    attributed_ns: u64,
+    approximate_ns: u64,
+    /// Blame on owners, and the part of it that is not marked approximate.
+    cells: BTreeMap<Key, (u64, u64)>,
 }
 
-fn reported_cells(report: &Report) -> BTreeMap<Key, u64> {
-    let mut cells = BTreeMap::new();
-    for (path, ns) in report.leaves() {
-        if let Ok(key) = Key::try_from(path) {
-            *cells.entry(key).or_default() += ns;
+impl Said {
+    fn of(truth: &Truth, report: &Report) -> Said {
+        let classes: BTreeSet<&str> = truth.owners.iter().map(|owner| owner.lock_class.as_str()).collect();
+        let mut said = Said::default();
+        for leaf in report.leaves() {
+            let Ok(key) = Key::try_from(leaf.path) else {
+                continue;
+            };
+            if !classes.contains(key[0].as_str()) {
+                continue;
+            }
+            said.blocked_ns += leaf.total_ns;
+            if key[3] == UNKNOWN {
+                continue;
+            }
+            said.attributed_ns += leaf.total_ns;
+            said.approximate_ns += leaf.approximate_ns;
+            let cell = said.cells.entry(key).or_default();
+            cell.0 += leaf.total_ns;
+            cell.1 += leaf.total_ns.saturating_sub(leaf.approximate_ns);
         }
+        said
     }
-    cells
 }
 
-fn true_cells(truth: &Truth) -> BTreeMap<Key, u64> {
-    let mut cells = BTreeMap::new();
+/// Time blamed on owners beyond what they can have caused.
+fn excess(truth: &Truth, said: &Said) -> u64 {
+    let mut at_most: BTreeMap<Key, u64> = BTreeMap::new();
     for cell in &truth.cells {
         let key = [&cell.lock_class, &cell.contender_thread, &cell.owner_thread, &cell.owner_method].map(String::clone);
-        *cells.entry(key).or_default() += cell.caused_ns;
+        *at_most.entry(key).or_default() += cell.caused_at_most_ns;
     }
-    cells
+    let beyond = |(key, (_, proven)): (&Key, &(u64, u64))| proven.saturating_sub(at_most.get(key).copied().unwrap_or(0));
+    said.cells.iter().map(beyond).sum()
 }
 
-/// Time blamed on owners beyond what they caused.
-fn excess(truth: &Truth, reported: &BTreeMap<Key, u64>) -> u64 {
-    let caused = true_cells(truth);
-    reported
-        .iter()
-        .filter(|(key, _)| !is_unknown(key))
-        .map(|(key, ns)| ns.saturating_sub(caused.get(key).copied().unwrap_or(0)))
-        .sum()
-}
-
-fn worst_difference(truth: &Truth, reported: &BTreeMap<Key, u64>, attributed: u64) -> (String, f64) {
+fn worst_difference(truth: &Truth, said: &Said) -> (String, f64) {
     let mut by_method: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for owner in &truth.owners {
         by_method.entry(&owner.owner_method).or_default().0 += owner.caused_ns;
     }
-    for (key, ns) in reported.iter().filter(|(key, _)| !is_unknown(key)) {
+    for (key, (ns, _)) in &said.cells {
         by_method.entry(&key[3]).or_default().1 += ns;
     }
     let caused: u64 = truth.owners.iter().map(|owner| owner.caused_ns).sum();
     by_method
         .into_iter()
-        .map(|(method, (is, said))| (method.to_owned(), (ratio(is, caused) - ratio(said, attributed)).abs()))
+        .map(|(method, (is, ns))| (method.to_owned(), (ratio(is, caused) - ratio(ns, said.attributed_ns)).abs()))
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .unwrap_or_default()
 }
@@ -134,8 +155,9 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 /// Owner methods that only the report or only the truth knows.
 pub fn methods_of_one_side(truth: &Truth, report: &Report) -> Vec<String> {
-    let said: BTreeSet<String> = reported_cells(report).into_keys().filter(|key| !is_unknown(key)).map(|k| k[3].clone()).collect();
-    let is: BTreeSet<String> = truth.owners.iter().filter(|o| o.caused_ns > 0).map(|o| o.owner_method.clone()).collect();
+    let said: BTreeSet<String> = Said::of(truth, report).cells.into_keys().map(|[_, _, _, method]| method).collect();
+    let is: BTreeSet<String> =
+        truth.owners.iter().filter(|owner| owner.caused_ns > 0).map(|owner| owner.owner_method.clone()).collect();
     said.symmetric_difference(&is).cloned().collect()
 }
 
@@ -146,7 +168,7 @@ mod tests {
     use crate::truth::{Cell, Owner};
 
     fn row(value: &str, total_ns: u64, children: Vec<Row>) -> Row {
-        Row { value: value.into(), total_ns, children }
+        Row { value: value.into(), total_ns, approximate_ns: 0, children }
     }
 
     /// One class, one blocked thread, one owner thread; what is said of methods.
@@ -184,6 +206,7 @@ mod tests {
             owner_thread: "T2".into(),
             owner_method: (*method).into(),
             caused_ns: *ns,
+            caused_at_most_ns: *ns,
         });
         Truth {
             workload: "drawn".into(),
@@ -206,8 +229,8 @@ mod tests {
         let accuracy = Accuracy::of(&truth(&[("a", 600), ("b", 300)], 100), &said, &said);
         assert_eq!(
             accuracy.to_string(),
-            "coverage 1.0000 (>= 1 ms 1.0000), attributed 0.9000 of 0.9000 attributable, wrong 0.00000, \
-             owner shares within 0.00 points (b)"
+            "coverage 1.0000 (>= 1 ms 1.0000), attributed 0.9000 of 0.9000 attributable, approximate 0.0000, \
+             wrong 0.00000, owner shares within 0.00 points (b)"
         );
     }
 
@@ -217,6 +240,33 @@ mod tests {
         let accuracy = Accuracy::of(&truth(&[("a", 600), ("b", 300)], 100), &said, &said);
         assert!((accuracy.wrong - 0.1).abs() < 1e-9, "{accuracy}");
         assert!((accuracy.worst_share_difference - 100.0 / 900.0).abs() < 1e-9, "{accuracy}");
+    }
+
+    #[test]
+    fn blame_that_is_marked_approximate_is_not_wrong_but_shows_in_shares() {
+        let mut said = report(&[("physical", 900), (UNKNOWN, 100)]);
+        said.rows[0].children[0].children[0].children[0].approximate_ns = 900;
+        let accuracy = Accuracy::of(&truth(&[("inlined", 900)], 100), &said, &said);
+        assert!(accuracy.wrong == 0.0, "{accuracy}");
+        assert!((accuracy.approximate - 0.9).abs() < 1e-9, "{accuracy}");
+        assert!((accuracy.worst_share_difference - 1.0).abs() < 1e-9, "{accuracy}");
+    }
+
+    #[test]
+    fn gaps_beside_a_hold_may_be_its_owners() {
+        let mut is = truth(&[("a", 900)], 100);
+        is.cells[0].caused_at_most_ns = 1000;
+        let said = report(&[("a", 1000)]);
+        assert!(Accuracy::of(&is, &said, &said).wrong == 0.0);
+    }
+
+    #[test]
+    fn locks_of_the_jdk_itself_are_left_out() {
+        let mut said = report(&[("a", 900), (UNKNOWN, 100)]);
+        said.rows.push(row("java.lang.ref.ReferenceQueue$Lock", 50, vec![]));
+        said.blocked_ns += 50;
+        let accuracy = Accuracy::of(&truth(&[("a", 900)], 100), &said, &said);
+        assert!((accuracy.coverage - 1.0).abs() < 1e-9, "{accuracy}");
     }
 
     #[test]

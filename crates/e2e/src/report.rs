@@ -27,8 +27,22 @@ pub struct Row {
     pub value: serde_json::Value,
     /// Blocked time.
     pub total_ns: u64,
+    /// The part of it whose owner frame is only approximately known.
+    #[serde(default)]
+    pub approximate_ns: u64,
     /// The next level.
     pub children: Vec<Row>,
+}
+
+/// A leaf of the breakdown.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// The names from the root down.
+    pub path: Vec<String>,
+    /// Blocked time.
+    pub total_ns: u64,
+    /// The part of it whose owner frame is only approximately known.
+    pub approximate_ns: u64,
 }
 
 /// A mechanism that was not in force.
@@ -58,8 +72,8 @@ pub struct BlockedTime {
 }
 
 impl Report {
-    /// The breakdown's leaves: the names from the root down, and the time.
-    pub fn leaves(&self) -> Vec<(Vec<String>, u64)> {
+    /// The breakdown's leaves.
+    pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         for row in &self.rows {
             row.collect(&mut Vec::new(), &mut leaves);
@@ -69,10 +83,10 @@ impl Report {
 }
 
 impl Row {
-    fn collect(&self, path: &mut Vec<String>, leaves: &mut Vec<(Vec<String>, u64)>) {
+    fn collect(&self, path: &mut Vec<String>, leaves: &mut Vec<Leaf>) {
         path.push(self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned));
         if self.children.is_empty() {
-            leaves.push((path.clone(), self.total_ns));
+            leaves.push(Leaf { path: path.clone(), total_ns: self.total_ns, approximate_ns: self.approximate_ns });
         }
         for child in &self.children {
             child.collect(path, leaves);

@@ -64,6 +64,9 @@ pub struct Cell {
     pub owner_thread: String,
     /// The method that held it.
     pub owner_method: String,
-    /// Blocked time.
+    /// Blocked time, by the program's stamps.
     pub caused_ns: u64,
+    /// The same with the gaps on both sides of each hold, which may be the
+    /// owner's or nobody's. More than this is certainly wrong.
+    pub caused_at_most_ns: u64,
 }

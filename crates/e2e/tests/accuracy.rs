@@ -29,17 +29,20 @@ struct Limits {
     coverage_ge_1ms: f64,
     /// Attributed / attributable time.
     attributed: f64,
-    /// Time blamed on the wrong owner.
+    /// Blame marked as approximate.
+    approximate: f64,
+    /// Time certainly blamed on the wrong owner.
     wrong: f64,
     /// Difference of an owner method's share.
     share_difference: f64,
 }
 
-/// Two percent of wrong blame are allowed here, although the target is 0.1 %:
-/// both clocks read apart from the lock operation itself, and on a busy
-/// machine a thread can lose its processor in between. The mean over the suite
-/// is what the target is about.
-const LIMITS: Limits = Limits { coverage_ge_1ms: 0.98, attributed: 0.975, wrong: 0.02, share_difference: 0.02 };
+/// The targets of the project: 97.5 % attributed, 0.1 % wrong, shares within 2
+/// points. Coverage is asked for with a margin for machines that are busy with
+/// other things: a thread may lose its processor between its stamp and the
+/// operation.
+const LIMITS: Limits =
+    Limits { coverage_ge_1ms: 0.98, attributed: 0.975, approximate: 0.02, wrong: 0.001, share_difference: 0.02 };
 
 struct Scenario<'a> {
     arguments: &'a [&'a str],
@@ -62,14 +65,15 @@ impl<'a> Scenario<'a> {
         let tools = Tools::find().unwrap();
         let mut failures = Vec::new();
         for jdk in Jdk::all().iter().filter(|jdk| jdk.release >= first_release) {
-            let measured = self.on(&tools, jdk);
+            let (measured, defects) = self.on(&tools, jdk);
             println!("JDK {} {:?}{}: {measured}", jdk.release, self.arguments, if self.attach { " attached" } else { "" });
-            failures.extend(self.check(&measured).into_iter().map(|failure| format!("JDK {}: {failure}", jdk.release)));
+            let found = defects.into_iter().chain(self.check(&measured));
+            failures.extend(found.map(|failure| format!("JDK {}: {failure}", jdk.release)));
         }
         assert!(failures.is_empty(), "{:?}:\n  {}", self.arguments, failures.join("\n  "));
     }
 
-    fn on(&self, tools: &Tools, jdk: &Jdk) -> Accuracy {
+    fn on(&self, tools: &Tools, jdk: &Jdk) -> (Accuracy, Vec<String>) {
         let directory = TempDir::new().unwrap();
         let run = Run { tools, jdk, directory: directory.path() };
         if self.attach {
@@ -79,14 +83,13 @@ impl<'a> Scenario<'a> {
         }
         run.check_with_jdk_tools();
         let (all, long) = (run.report(&[]), run.report(&["--min-duration", "1ms"]));
-        check_integrity(&all);
         let truth: Truth = serde_json::from_str(&fs::read_to_string(run.truth()).unwrap()).unwrap();
         assert!(truth.stretches > 20, "the program hardly contended: {truth:?}");
         let strangers = accuracy::methods_of_one_side(&truth, &all);
         if !strangers.is_empty() {
             println!("  only on one side: {strangers:?}");
         }
-        Accuracy::of(&truth, &all, &long)
+        (Accuracy::of(&truth, &all, &long), defects(&all))
     }
 
     fn check(&self, measured: &Accuracy) -> Vec<String> {
@@ -105,6 +108,10 @@ impl<'a> Scenario<'a> {
         demand(
             measured.attributed >= measured.attributable * limits.attributed,
             format!("only {:.4} is attributed of {:.4} attributable", measured.attributed, measured.attributable),
+        );
+        demand(
+            measured.approximate <= limits.approximate,
+            format!("{:.4} is only approximately attributed", measured.approximate),
         );
         demand(measured.wrong <= limits.wrong, format!("{:.4} is blamed on wrong owners", measured.wrong));
         demand(
@@ -192,13 +199,15 @@ impl Run<'_> {
     }
 }
 
-fn check_integrity(report: &Report) {
-    assert!(report.blocked.slices_checked > 0, "no slices were checked");
-    assert_eq!(report.blocked.slices_wrong, 0, "slices do not add up");
-    for (loss, count) in &report.losses {
-        assert!(*count == 0 || loss == "unpaired_entered", "{count} x {loss}");
+/// What is wrong with a recording, whatever it says.
+fn defects(report: &Report) -> Vec<String> {
+    let mut defects = Vec::new();
+    if report.blocked.slices_checked == 0 || report.blocked.slices_wrong > 0 {
+        defects.push(format!("slices do not add up: {:?}", report.blocked));
     }
-    assert!(report.degraded.is_empty(), "degraded: {:?}", report.degraded);
+    defects.extend(report.losses.iter().filter(|(_, count)| **count > 0).map(|(loss, count)| format!("{count} x {loss}")));
+    defects.extend(report.degraded.iter().map(|d| format!("degraded: {}: {}", d.mechanism, d.reason)));
+    defects
 }
 
 #[test]
@@ -217,10 +226,11 @@ fn holds_of_200_us_with_8_threads() {
 }
 
 /// Here much of the blocked time is spent spinning, which posts no event, and
-/// a hand-over takes as long as a hold: only shares can be asked for.
+/// hardly a stretch lasts for a millisecond: coverage cannot be asked for, and
+/// what is seen need not have the same shares as what is not.
 #[test]
 fn holds_of_20_us() {
-    let limits = Limits { coverage_ge_1ms: 0.95, attributed: 0.9, wrong: 0.05, share_difference: 0.05 };
+    let limits = Limits { coverage_ge_1ms: 0.0, attributed: 0.9, share_difference: 0.05, ..LIMITS };
     Scenario { limits, ..Scenario::new(&["chains", "--hold-us", "20", "--pause-us", "20"]) }.on_each_jdk();
 }
 
@@ -254,11 +264,12 @@ fn waits_below_the_method_that_holds_the_lock() {
     Scenario::new(&["deepwait", "--threads", "6"]).on_each_jdk();
 }
 
-/// The truth takes a timeout's nominal end for the begin of the stretch; the
-/// thread begins to queue when the kernel has woken it.
+/// The truth takes a timeout's nominal end, or the interrupt, for the begin of
+/// the stretch; the thread begins to queue when it gets a processor, on a busy
+/// machine several milliseconds later.
 #[test]
 fn waits_that_time_out_or_are_interrupted() {
-    let limits = Limits { coverage_ge_1ms: 0.95, ..LIMITS };
+    let limits = Limits { coverage_ge_1ms: 0.7, ..LIMITS };
     Scenario { limits, ..Scenario::new(&["timedwait", "--hold-us", "20000", "--pause-us", "5000"]) }.on_each_jdk();
 }
 
@@ -277,14 +288,18 @@ fn locks_that_die() {
     Scenario::new(&["dyinglocks"]).on_each_jdk();
 }
 
+/// Code that was compiled before an agent came has no debug information at its
+/// unlocks: what is inlined there is named by its physical method, and marked.
+const LIMITS_ATTACHED: Limits = Limits { approximate: 1.0, share_difference: 1.0, ..LIMITS };
+
 #[test]
 fn attached_to_compiled_code() {
-    Scenario { attach: true, ..Scenario::new(&["chains"]) }.on_each_jdk();
+    Scenario { attach: true, limits: LIMITS_ATTACHED, ..Scenario::new(&["chains"]) }.on_each_jdk();
 }
 
 #[test]
 fn attached_to_waits_below_the_holder() {
-    Scenario { attach: true, ..Scenario::new(&["deepwait", "--threads", "6"]) }.on_each_jdk();
+    Scenario { attach: true, limits: LIMITS_ATTACHED, ..Scenario::new(&["deepwait", "--threads", "6"]) }.on_each_jdk();
 }
 
 #[test]

@@ -17,7 +17,9 @@ import java.util.Map;
  * <p>For each stretch from request to acquisition, the overlap with each hold of the same lock by
  * another thread is time that this hold caused. A stretch that overlaps no hold was not blocked and
  * counts apart. What no hold covers of a blocked stretch is {@code gap}: hand-over, wake-up, and
- * owners that were descheduled between their last stamp and the release.
+ * owners that were descheduled between their last stamp and the release. Because of the latter, a
+ * program cannot say whose such a gap is: {@code caused_at_most} of a hold counts the gaps on both its
+ * sides as well. What is blamed on a hold beyond that is certainly wrong.
  *
  * <p>All times are nanoseconds. The stretch includes what the thread spent spinning, which no
  * profiler of contended enters sees; stretches of a millisecond and more are therefore also summed
@@ -27,7 +29,7 @@ final class Truth {
     private final Catalog catalog;
     private final Sums all = new Sums();
     private final Sums longOnes = new Sums();
-    private final Map<Cell, Sums> cells = new LinkedHashMap<>();
+    private final Map<Cell, CellSums> cells = new LinkedHashMap<>();
     private final Map<Owner, HoldSums> owners = new LinkedHashMap<>();
     private long holds;
     private long unblockedNs;
@@ -75,15 +77,18 @@ final class Truth {
         Hold blocked = ofLock.get(index);
         long length = blocked.acquired() - blocked.request();
         long blamed = 0;
-        for (int i = index - 1; i >= 0 && ofLock.get(i).release() > blocked.request(); i--) {
+        for (int i = index - 1; i >= 0 && ofLock.get(i + 1).acquired() > blocked.request(); i--) {
             Hold cause = ofLock.get(i);
             if (cause.thread().equals(blocked.thread())) {
                 continue;
             }
-            long overlap = cause.release() - Math.max(cause.acquired(), blocked.request());
+            long overlap = Math.max(0, cause.release() - Math.max(cause.acquired(), blocked.request()));
             blamed += overlap;
-            cells.computeIfAbsent(cellOf(blocked, cause), key -> new Sums()).add(overlap, length);
-            ownerSums(cause).addCaused(overlap, length);
+            cells.computeIfAbsent(cellOf(blocked, cause), key -> new CellSums())
+                    .add(overlap, overlapAtMost(ofLock, i, blocked));
+            if (overlap > 0) {
+                ownerSums(cause).addCaused(overlap, length);
+            }
         }
         if (blamed == 0) {
             unblockedNs += length;
@@ -93,6 +98,13 @@ final class Truth {
         if (length >= AcquireTimes.LONG_STRETCH_NS) {
             longOnes.addStretch(length, blamed);
         }
+    }
+
+    /** From the release before the hold, or its own request, to the acquisition after it. */
+    private static long overlapAtMost(List<Hold> ofLock, int index, Hold blocked) {
+        Hold cause = ofLock.get(index);
+        long before = index == 0 ? cause.request() : Math.max(ofLock.get(index - 1).release(), cause.request());
+        return ofLock.get(index + 1).acquired() - Math.max(before, blocked.request());
     }
 
     private Cell cellOf(Hold blocked, Hold cause) {
@@ -119,6 +131,14 @@ final class Truth {
         return owners.entrySet().stream()
                 .filter(e -> catalog.siteOf(e.getKey().site).method().equals(ownerMethod))
                 .mapToLong(e -> e.getValue().causedNs)
+                .sum();
+    }
+
+    /** Like {@link #causedNs}, with the gaps beside its holds. */
+    long causedAtMostNs(String ownerMethod) {
+        return cells.entrySet().stream()
+                .filter(e -> catalog.siteOf(e.getKey().ownerSite).method().equals(ownerMethod))
+                .mapToLong(e -> e.getValue().causedAtMostNs)
                 .sum();
     }
 
@@ -155,14 +175,15 @@ final class Truth {
         return json;
     }
 
-    private Map<String, Object> cellJson(Cell cell, Sums sums) {
+    private Map<String, Object> cellJson(Cell cell, CellSums sums) {
         Map<String, Object> json = Json.object();
         putLock(json, cell.lock);
         json.put("contender_thread", cell.contender);
         putSite(json, "contender", cell.contenderSite);
         json.put("owner_thread", cell.owner);
         putSite(json, "owner", cell.ownerSite);
-        json.put("caused_ns", sums.blamedNs);
+        json.put("caused_ns", sums.causedNs);
+        json.put("caused_at_most_ns", sums.causedAtMostNs);
         return json;
     }
 
@@ -205,14 +226,20 @@ final class Truth {
         }
     }
 
+    private static final class CellSums {
+        private long causedNs;
+        private long causedAtMostNs;
+
+        void add(long overlap, long atMost) {
+            causedNs += overlap;
+            causedAtMostNs += atMost;
+        }
+    }
+
     private static final class Sums {
         private long count;
         private long ns;
         private long blamedNs;
-
-        void add(long overlap, long stretch) {
-            addStretch(stretch, overlap);
-        }
 
         void addStretch(long length, long blamed) {
             count++;

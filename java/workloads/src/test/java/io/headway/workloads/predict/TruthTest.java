@@ -116,6 +116,42 @@ class TruthTest {
                 "a2 c3 gap2 blocked7 in 1");
     }
 
+    private void assertAtMost(Truth truth, String expected) {
+        StringBuilder found = new StringBuilder();
+        for (char method : sites.keySet()) {
+            long ns = truth.causedAtMostNs(Methods.class.getName() + "." + method);
+            found.append(method).append(ns / ONE_COLUMN_NS).append(' ');
+        }
+        assertEquals(expected, found.toString().trim());
+    }
+
+    @Test
+    void aGapMayBelongToTheHoldOnEitherSide() {
+        assertAtMost(
+                draw(
+                        "aaaa..~~ccc......",
+                        "..~~~~~~~~~~~bb.."),
+                "a6 b0 c7");
+    }
+
+    @Test
+    void anOwnerIsNotBlamedForTheTimeBeforeItsRequest() {
+        assertAtMost(
+                draw(
+                        "aaaa....ccc......",
+                        "..~~~~~~~~~~~bb.."),
+                "a6 b0 c5");
+    }
+
+    @Test
+    void aRequestRightAfterAReleaseMayStillBeBlockedByIt() {
+        assertAtMost(
+                draw(
+                        "aaaa......",
+                        ".....~~~bb"),
+                "a3 b0 c0");
+    }
+
     @Test
     void twoWaitersAreTwoStretches() {
         assertBlame(
