@@ -2,7 +2,7 @@
 
 use crate::jvmti::Jni;
 use crate::Probe;
-use headway_hotspot::{thread, walk_light, FrameRecord};
+use headway_hotspot::{thread, walk_light, FrameRecord, WalkCache};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -34,10 +34,28 @@ pub fn run(probe: &Probe, jni: Jni) {
         time(&mut walk)
     });
     let cold = median(cold.collect());
+    let mut cache = WalkCache::new(1024);
+    let mut rewalk = || {
+        let start = thread::start_from_anchor(&probe.layout, &memory, java_thread);
+        let result = cache.walk(&probe.layout, &memory, start.expect("anchor"));
+        assert!(black_box(result).frames > 0);
+    };
+    rewalk();
+    let warm_again = median((0..ROUNDS).map(|_| time(&mut rewalk)).collect());
+    let cold_again = (0..COLD_ROUNDS).map(|_| {
+        ballast
+            .iter_mut()
+            .step_by(64)
+            .for_each(|byte| *byte = byte.wrapping_add(1));
+        time(&mut rewalk)
+    });
+    let cold_again = median(cold_again.collect());
     let mut report = probe.report.lock().unwrap();
     report.set("bench_frames", frames as u64);
     report.set("bench_walk_warm_ns", warm.saturating_sub(clock));
     report.set("bench_walk_cold_ns", cold.saturating_sub(clock));
+    report.set("bench_rewalk_warm_ns", warm_again.saturating_sub(clock));
+    report.set("bench_rewalk_cold_ns", cold_again.saturating_sub(clock));
     report.set("bench_clock_ns", clock);
 }
 

@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::Probe;
 use headway_hotspot::{
     decode, key_words, method_names, thread, walk_light, DecodeOptions, DecodedFrame, FrameRecord,
-    Layout, LiveMemory, Memory, Method, WalkEnd, WalkResult,
+    Layout, LiveMemory, Memory, Method, WalkCache, WalkEnd, WalkResult,
 };
 
 const LIMIT: usize = 4096;
@@ -44,6 +44,17 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     };
     let mut report = probe.report.lock().unwrap();
     let report = &mut *report;
+    let cache = report.caches.entry(java_thread);
+    let cache = cache.or_insert_with(|| WalkCache::new(LIMIT));
+    let again = cache.walk(&probe.layout, &memory, start);
+    // Chunks may be moved between the two walks, and then one of them stops.
+    let comparable = again.end == walk.end;
+    let same = comparable && cache.records().eq(records.iter());
+    *report.counters.entry("frames_reused".into()).or_default() += again.reused as u64;
+    *report.counters.entry("frames_walked".into()).or_default() += again.frames as u64;
+    if !same {
+        report.difference("reuse_unequal", || format!("{walk:?} {again:?}"));
+    }
     report.count(&format!("checks_{}", context.name()));
     count_kinds(report, records, walk);
     let comparison = Comparison {

@@ -1,5 +1,6 @@
 //! What the agent saw, as `name=value` lines that the tests read.
 
+use headway_hotspot::WalkCache;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
@@ -8,8 +9,10 @@ const MAX_EXAMPLES: usize = 5;
 
 #[derive(Default)]
 pub struct Report {
-    counters: BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, u64>,
     examples: Vec<String>,
+    /// The previous walk of each `JavaThread`.
+    pub caches: HashMap<u64, WalkCache>,
     /// The stack that JVMTI gave when a key was first seen.
     pub keys: HashMap<Vec<u64>, Vec<(u64, i64)>>,
     /// Methods whose names were compared.

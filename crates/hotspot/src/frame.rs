@@ -128,8 +128,17 @@ pub fn key_words<'o>(
     end: WalkEnd,
     out: &'o mut [u64],
 ) -> Option<&'o [u64]> {
+    key_of(records.iter(), end, out)
+}
+
+#[inline]
+pub(crate) fn key_of<'r, 'o>(
+    records: impl Iterator<Item = &'r FrameRecord>,
+    end: WalkEnd,
+    out: &'o mut [u64],
+) -> Option<&'o [u64]> {
     let mut at = 0;
-    for record in records.iter().filter(|record| record.is_java()) {
+    for record in records.filter(|record| record.is_java()) {
         out.get_mut(at..at + 2)?.copy_from_slice(&record.key());
         at += 2;
     }

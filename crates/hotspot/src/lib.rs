@@ -6,7 +6,8 @@
 //!
 //! * [`Layout::load`] reads the VM's own tables once, after it has started.
 //! * [`thread`] finds where a walk starts, [`walk_light`] walks the physical
-//!   frames, [`key_words`] gives the words by which a chain is known.
+//!   frames, [`WalkCache`] walks a thread again at less cost, [`key_words`]
+//!   gives the words by which a chain is known.
 //! * [`decode`] expands a chain that was not seen before into methods,
 //!   [`method`] names them.
 //! * [`monitor`] reads monitors and their owners.
@@ -25,6 +26,7 @@ pub mod memory;
 pub mod method;
 pub mod monitor;
 pub mod oop;
+pub mod reuse;
 pub mod symbols;
 pub mod thread;
 pub mod unsigned5;
@@ -38,5 +40,6 @@ pub use layout::Layout;
 pub use live::{AddressRange, LiveMemory};
 pub use memory::{Fragments, Memory};
 pub use method::{line_number, method_names, Method};
+pub use reuse::WalkCache;
 pub use vmstructs::{LayoutError, VmStructs};
 pub use walk::walk_light;

@@ -1,5 +1,5 @@
 /** The agent's native methods. The library is the agent itself. */
-final class Probe {
+public final class Probe {
     static {
         System.load(System.getProperty("probe.library"));
     }
@@ -7,17 +7,17 @@ final class Probe {
     private Probe() {}
 
     /** Compares the current stack, taken by JVMTI and by the walker. */
-    static native void check();
+    public static native void check();
 
     /** Runs {@code body} from native code. */
-    static native void call(Runnable body);
+    public static native void call(Runnable body);
 
     /** Runs {@code body} from native code that entered {@code lock} through JNI. */
-    static native void locked(Object lock, Runnable body);
+    public static native void locked(Object lock, Runnable body);
 
     /** As {@link #check}, in a synchronized native method. */
-    static native synchronized void synchronizedCheck();
+    public static native synchronized void synchronizedCheck();
 
     /** Measures walks of the current stack. */
-    static native void bench();
+    public static native void bench();
 }
