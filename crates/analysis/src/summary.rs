@@ -24,7 +24,7 @@ pub(crate) fn summarise(
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
     let counts = analysis.replay.counts();
-    let mut blocked = aggregate.blocked.clone();
+    let mut blocked = aggregate.accounted();
     blocked.slices_checked = counts.slices_checked;
     blocked.slices_wrong = counts.slices_wrong;
     blocked.ends_lost = counts.ends_lost;
@@ -86,11 +86,12 @@ fn locks(analysis: &Analysis) -> Vec<LockSummary> {
     let aggregate = &analysis.aggregate;
     let mut contenders: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
     let mut owners: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
-    for (leaf, side) in aggregate.leaves() {
+    for (side, _) in aggregate.sides() {
         contenders.entry(side.lock).or_default().insert(side.thread);
-        let owner = analysis.replay.holder(leaf.holder).thread;
-        if owner.is_some() {
-            owners.entry(side.lock).or_default().insert(owner);
+    }
+    for (id, holder) in analysis.replay.holders().all() {
+        if aggregate.held_ns(id) > 0 && holder.thread.is_some() {
+            owners.entry(holder.lock).or_default().insert(holder.thread);
         }
     }
     let distinct = |sets: &FxHashMap<LockId, FxHashSet<ThreadId>>, lock| {

@@ -1,24 +1,25 @@
-//! Adds up blocked stretches by contender and owner.
+//! Adds up blocked stretches by contender and by owner.
 //!
-//! The finest totals are *leaves*: one for each combination of contender side
-//! (lock, thread, chain) and holder. All of a leaf's time has the same value
-//! of every aspect, so the tree that was asked for is updated through a path
-//! computed once per leaf. What findings need is added up from the leaves at
-//! the end.
+//! Totals are kept for each contender side (lock, thread, chain) and for each
+//! holder; findings need no more. The product of both is kept only in the tree
+//! that was asked for, and there only for the values that its aspects tell
+//! apart: the sides with the same values of the contender's aspects share a
+//! *tuple*, likewise the holders, and a pair of tuples has one path of nodes.
 
 mod tree;
 
 pub(crate) use tree::{share, Part};
 
-use crate::monitor::{Basis, Holder, HolderId, Holders, Kind, Slice, Stretch};
+use crate::aspect::Aspect;
+use crate::monitor::{Basis, HolderId, Kind, Slice, Stretch};
 use crate::names::Names;
+use crate::options::Options;
 use crate::report::{BlockedTime, Row};
-use crate::{aspect::Aspect, options::Options};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
-use tree::Tree;
+use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree};
 
-/// The contender's side of a leaf.
+/// The contender's side of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Side {
     pub kind: Kind,
@@ -29,16 +30,22 @@ pub(crate) struct Side {
     pub folded: bool,
 }
 
-/// Totals of one combination of contender side and holder.
+/// Totals of a contender side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaf {
-    pub side: u32,
-    pub holder: HolderId,
-    /// Number of the interval, 0 unless the breakdown is by time; `None` if
-    /// a memory bound folded several.
-    pub interval: Option<u32>,
-    pub total: u64,
-    pub hand_over: u64,
+struct SideCell {
+    side: Side,
+    lock: u32,
+    tuple: u32,
+    total: u64,
+}
+
+/// Totals of a holder.
+#[derive(Clone, Copy, Debug)]
+struct HolderCell {
+    tuple: u32,
+    approximate: bool,
+    has_chain: bool,
+    total: u64,
 }
 
 /// Totals of one lock, in ns and stretches.
@@ -69,12 +76,19 @@ impl Range {
     }
 }
 
+/// A pair of tuples, in an interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct LeafKey {
-    side: u32,
-    holder: HolderId,
+struct PathKey {
+    contender: u32,
+    owner: u32,
     interval: u32,
 }
+
+/// The values of some aspects, in the order of the breakdown.
+type Tuple = Vec<NodeValue>;
+
+/// Stands for a holder that has no cell yet.
+const NO_TUPLE: u32 = u32::MAX;
 
 /// Totals of all stretches.
 #[derive(Debug)]
@@ -83,16 +97,17 @@ pub(crate) struct Aggregate {
     /// Length of the intervals if the breakdown is by time.
     interval: Option<DurationNs>,
     side_ids: FxHashMap<Side, u32>,
-    sides: Vec<(Side, u32)>,
-    leaf_ids: FxHashMap<LeafKey, u32>,
-    leaves: Vec<Leaf>,
-    /// Nodes of the tree from root to leaf, for each leaf.
+    sides: Vec<SideCell>,
+    /// By `HolderId::index`.
+    holders: Vec<HolderCell>,
+    tuple_ids: FxHashMap<Tuple, u32>,
+    tuples: Vec<Tuple>,
+    path_ids: FxHashMap<PathKey, u32>,
+    /// Nodes of the tree from root to leaf, path after path.
     paths: Vec<u32>,
-    /// For each leaf, whether the holder's frame is approximate.
-    approximate: Vec<bool>,
+    folded_path: Option<u32>,
     lock_ids: FxHashMap<LockId, u32>,
     locks: Vec<LockTotals>,
-    folded_leaf: Option<u32>,
     stretches: u64,
     bound: usize,
     pub blocked_ns: u64,
@@ -108,13 +123,14 @@ impl Aggregate {
             interval: by_time.then_some(options.time_bucket.max(DurationNs(1))),
             side_ids: FxHashMap::default(),
             sides: Vec::new(),
-            leaf_ids: FxHashMap::default(),
-            leaves: Vec::new(),
+            holders: Vec::new(),
+            tuple_ids: FxHashMap::default(),
+            tuples: Vec::new(),
+            path_ids: FxHashMap::default(),
             paths: Vec::new(),
-            approximate: Vec::new(),
+            folded_path: None,
             lock_ids: FxHashMap::default(),
             locks: Vec::new(),
-            folded_leaf: None,
             stretches: 0,
             bound: options.bounds.leaves.min(u32::MAX as usize / 2),
             blocked_ns: 0,
@@ -134,98 +150,118 @@ impl Aggregate {
             return;
         }
         self.stretches += 1;
-        let side = self.side(Side {
-            kind: stretch.kind,
-            lock: stretch.lock,
-            thread: stretch.thread,
-            chain: stretch.chain,
-            folded: false,
-        });
+        let side = self.side(
+            Side {
+                kind: stretch.kind,
+                lock: stretch.lock,
+                thread: stretch.thread,
+                chain: stretch.chain,
+                folded: false,
+            },
+            names,
+        );
         let mut total = 0;
+        let mut unknown = Part::default();
         for slice in stretch.slices {
-            total += self.add_slice(stretch, side, slice, range, names);
+            let Some(part) = clip(slice, range) else { continue };
+            total += part.duration;
+            self.account(slice, side, part);
+            if self.interval.is_some() {
+                self.add_by_interval(stretch, side, slice, range, names);
+            } else if slice.holder == HolderId::UNKNOWN {
+                // Every other slice is a hand-over: added up first.
+                unknown.add(part);
+            } else {
+                self.add_part(stretch, side, slice.holder, 0, part, names);
+            }
+        }
+        if unknown.duration > 0 {
+            self.add_part(stretch, side, HolderId::UNKNOWN, 0, unknown, names);
         }
         self.add_to_lock(stretch, side, total, names);
     }
 
-    fn add_slice(
+    fn add_by_interval(
         &mut self,
         stretch: &Stretch<'_>,
         side: u32,
         slice: &Slice,
         range: Range,
         names: &mut Names,
-    ) -> u64 {
-        let slice_end = slice.start + slice.duration;
-        let Some((start, end)) = range.clip(slice.start, slice_end) else { return 0 };
-        let whole = end.since(start);
-        let paused = pro_rata(slice.stop_the_world, whole, slice.duration);
-        let Some(interval) = self.interval else {
-            let leaf = self.leaf(LeafKey { side, holder: slice.holder, interval: 0 }, stretch, names);
-            self.add_part(leaf, slice.basis, whole.0, paused.0);
-            self.account(stretch, slice, side, whole.0, paused.0);
-            return whole.0;
+    ) {
+        let Some(length) = self.interval else { return };
+        let Some((mut at, end)) = range.clip(slice.start, slice.start + slice.duration) else {
+            return;
         };
-        let mut at = start;
         while at < end {
-            let number = at.since(range.from).0 / interval.0;
-            let next = range.from + DurationNs((number + 1).saturating_mul(interval.0));
-            let part = next.min(end).since(at);
-            let key = LeafKey {
-                side,
-                holder: slice.holder,
-                interval: u32::try_from(number).unwrap_or(u32::MAX),
-            };
-            let leaf = self.leaf(key, stretch, names);
-            self.add_part(leaf, slice.basis, part.0, pro_rata(paused, part, whole).0);
-            at = at + part;
+            let number = at.since(range.from).0 / length.0;
+            let next = range.from + DurationNs((number + 1).saturating_mul(length.0));
+            let piece = Range { from: at, to: next.min(end) };
+            if let Some(part) = clip(slice, piece) {
+                let number = u32::try_from(number).unwrap_or(u32::MAX);
+                self.add_part(stretch, side, slice.holder, number, part, names);
+            }
+            at = piece.to;
         }
-        self.account(stretch, slice, side, whole.0, paused.0);
-        whole.0
     }
 
-    fn add_part(&mut self, leaf: u32, basis: Basis, duration: u64, paused: u64) {
-        let at = leaf as usize;
+    fn add_part(
+        &mut self,
+        stretch: &Stretch<'_>,
+        side: u32,
+        holder: HolderId,
+        interval: u32,
+        part: Part,
+        names: &mut Names,
+    ) {
+        let cell = self.holder(stretch, holder, names);
         let part = Part {
-            duration,
-            paused,
-            approximate: if self.approximate[at] { duration } else { 0 },
+            approximate: if cell.approximate { part.duration } else { 0 },
+            ..part
         };
-        let depth = self.tree.by().len();
-        for node in &self.paths[at * depth..(at + 1) * depth] {
+        let key = PathKey {
+            contender: self.sides[side as usize].tuple,
+            owner: cell.tuple,
+            interval,
+        };
+        let path = self.path(key, stretch.kind) as usize;
+        for node in &self.paths[path..path + self.tree.by().len()] {
             self.tree.add(*node, self.stretches, part);
-        }
-        let leaf = &mut self.leaves[at];
-        leaf.total += duration;
-        if basis.is_hand_over() {
-            leaf.hand_over += duration;
         }
     }
 
     /// Notes by what right the slice has its owner.
-    fn account(&mut self, stretch: &Stretch<'_>, slice: &Slice, side: u32, ns: u64, paused: u64) {
-        self.blocked.stop_the_world_ns += paused;
-        let lock = &mut self.locks[self.sides[side as usize].1 as usize];
-        if slice.basis.is_known() {
-            let has_chain = stretch.holders.get(slice.holder).chain.is_some();
-            if has_chain {
-                self.blocked.owner_chain_ns += ns;
-            } else {
-                self.blocked.owner_thread_ns += ns;
+    fn account(&mut self, slice: &Slice, side: u32, part: Part) {
+        let ns = part.duration;
+        let blocked = &mut self.blocked;
+        blocked.stop_the_world_ns += part.paused;
+        let lock = &mut self.locks[self.sides[side as usize].lock as usize];
+        match slice.basis {
+            // Told apart by the holder's chain, in `accounted`.
+            Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
+                let at = slice.holder.index();
+                if self.holders.len() <= at {
+                    self.holders.resize(at + 1, HolderCell::NEW);
+                }
+                self.holders[at].total += ns;
             }
-        } else if slice.basis.is_hand_over() {
-            self.blocked.hand_over_ns += ns;
-            lock.hand_over += ns;
-        } else {
-            self.blocked.unknown_ns += ns;
-            lock.unknown += ns;
+            Basis::HandOver | Basis::WakeUp => {
+                blocked.hand_over_ns += ns;
+                lock.hand_over += ns;
+            }
+            Basis::ExitMissed | Basis::Gap | Basis::NoMark => {
+                blocked.unknown_ns += ns;
+                lock.unknown += ns;
+            }
         }
     }
 
     fn add_to_lock(&mut self, stretch: &Stretch<'_>, side: u32, total: u64, names: &Names) {
         let is_virtual = names.thread(stretch.thread).is_some_and(|def| def.is_virtual);
         let when = |condition: bool| if condition { total } else { 0 };
-        let lock = &mut self.locks[self.sides[side as usize].1 as usize];
+        let cell = &mut self.sides[side as usize];
+        cell.total += total;
+        let lock = &mut self.locks[cell.lock as usize];
         lock.total += total;
         lock.count += 1;
         lock.max = lock.max.max(total);
@@ -240,19 +276,108 @@ impl Aggregate {
         blocked.max_ns = blocked.max_ns.max(total);
     }
 
-    fn side(&mut self, side: Side) -> u32 {
+    fn side(&mut self, side: Side, names: &mut Names) -> u32 {
         if let Some(id) = self.side_ids.get(&side) {
             return *id;
         }
         if self.sides.len() >= self.bound && !side.folded {
             self.folded += 1;
-            return self.side(folded_side(side.kind));
+            return self.side(folded_side(side.kind), names);
         }
         let lock = self.lock(side.lock);
+        let tuple = self
+            .aspects(|aspect| !is_owner_aspect(aspect) && aspect != Aspect::Time)
+            .map(|aspect| contender_value(aspect, &side, names))
+            .collect();
+        let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
-        self.sides.push((side, lock));
+        self.sides.push(SideCell { side, lock, tuple, total: 0 });
         self.side_ids.insert(side, id);
         id
+    }
+
+    fn aspects(&self, wanted: impl Fn(Aspect) -> bool) -> impl Iterator<Item = Aspect> {
+        let by: Vec<Aspect> = self.tree.by().iter().copied().filter(|a| wanted(*a)).collect();
+        by.into_iter()
+    }
+
+    fn tuple(&mut self, tuple: Tuple) -> u32 {
+        if let Some(id) = self.tuple_ids.get(&tuple) {
+            return *id;
+        }
+        let id = self.tuples.len() as u32;
+        self.tuples.push(tuple.clone());
+        self.tuple_ids.insert(tuple, id);
+        id
+    }
+
+    fn holder(&mut self, stretch: &Stretch<'_>, id: HolderId, names: &mut Names) -> HolderCell {
+        let at = id.index();
+        if self.holders.len() <= at {
+            self.holders.resize(at + 1, HolderCell::NEW);
+        }
+        if self.holders[at].tuple == NO_TUPLE {
+            let holder = stretch.holders.get(id);
+            let tuple = self
+                .aspects(is_owner_aspect)
+                .map(|aspect| owner_value(aspect, id, &holder, names))
+                .collect();
+            let tuple = self.tuple(tuple);
+            self.holders[at] = HolderCell {
+                tuple,
+                approximate: holder.approximate || names.is_approximate(holder.chain, holder.frame),
+                has_chain: holder.chain.is_some(),
+                total: self.holders[at].total,
+            };
+        }
+        self.holders[at]
+    }
+
+    /// Where the nodes of a pair of tuples begin in `paths`.
+    fn path(&mut self, key: PathKey, kind: Kind) -> u32 {
+        if let Some(path) = self.path_ids.get(&key) {
+            return *path;
+        }
+        if self.path_ids.len() >= self.bound {
+            self.folded += 1;
+            return self.fold(kind);
+        }
+        let mut contender = self.tuples[key.contender as usize].clone().into_iter();
+        let mut owner = self.tuples[key.owner as usize].clone().into_iter();
+        let path = self.add_path(|aspect| {
+            let value = match aspect {
+                Aspect::Time => Some(NodeValue::Time(key.interval)),
+                _ if is_owner_aspect(aspect) => owner.next(),
+                _ => contender.next(),
+            };
+            value.unwrap_or(NodeValue::Unknown)
+        });
+        self.path_ids.insert(key, path);
+        path
+    }
+
+    fn fold(&mut self, kind: Kind) -> u32 {
+        if let Some(path) = self.folded_path {
+            return path;
+        }
+        let path = self.add_path(|aspect| match aspect {
+            Aspect::Kind => NodeValue::Kind(kind),
+            _ => NodeValue::Folded,
+        });
+        self.folded_path = Some(path);
+        path
+    }
+
+    fn add_path(&mut self, mut value: impl FnMut(Aspect) -> NodeValue) -> u32 {
+        let path = self.paths.len() as u32;
+        let mut parent = None;
+        for level in 0..self.tree.by().len() {
+            let value = value(self.tree.by()[level]);
+            let node = self.tree.node(parent, level, value);
+            self.paths.push(node);
+            parent = Some(node);
+        }
+        path
     }
 
     fn lock(&mut self, lock: LockId) -> u32 {
@@ -263,50 +388,16 @@ impl Aggregate {
         })
     }
 
-    fn leaf(&mut self, key: LeafKey, stretch: &Stretch<'_>, names: &mut Names) -> u32 {
-        if let Some(id) = self.leaf_ids.get(&key) {
-            return *id;
+    /// How the blocked time was accounted for.
+    pub fn accounted(&self) -> BlockedTime {
+        let mut blocked = self.blocked.clone();
+        for cell in &self.holders {
+            match cell.has_chain {
+                true => blocked.owner_chain_ns += cell.total,
+                false => blocked.owner_thread_ns += cell.total,
+            }
         }
-        if self.leaves.len() >= self.bound {
-            return self.fold(stretch, names);
-        }
-        let id = self.add_leaf(key.side, key.holder, Some(key.interval), stretch.holders, names);
-        self.leaf_ids.insert(key, id);
-        id
-    }
-
-    fn fold(&mut self, stretch: &Stretch<'_>, names: &mut Names) -> u32 {
-        self.folded += 1;
-        if let Some(leaf) = self.folded_leaf {
-            return leaf;
-        }
-        let side = self.side(folded_side(stretch.kind));
-        let leaf = self.add_leaf(side, HolderId::FOLDED, None, stretch.holders, names);
-        self.folded_leaf = Some(leaf);
-        leaf
-    }
-
-    fn add_leaf(
-        &mut self,
-        side: u32,
-        holder: HolderId,
-        interval: Option<u32>,
-        holders: &Holders,
-        names: &mut Names,
-    ) -> u32 {
-        let leaf = Leaf { side, holder, interval, total: 0, hand_over: 0 };
-        let side = self.sides[side as usize].0;
-        let mut parent = None;
-        for level in 0..self.tree.by().len() {
-            let aspect = self.tree.by()[level];
-            let value = tree::value_of(aspect, &leaf, &side, holders, names);
-            let node = self.tree.node(parent, level, value);
-            self.paths.push(node);
-            parent = Some(node);
-        }
-        self.approximate.push(is_approximate(holders.get(holder), names));
-        self.leaves.push(leaf);
-        self.leaves.len() as u32 - 1
+        blocked
     }
 
     /// The breakdown that was asked for.
@@ -325,10 +416,24 @@ impl Aggregate {
         &self.locks
     }
 
-    /// Every leaf with its contender side.
-    pub fn leaves(&self) -> impl Iterator<Item = (&Leaf, &Side)> {
-        self.leaves.iter().map(|leaf| (leaf, &self.sides[leaf.side as usize].0))
+    /// Every contender side with its blocked time.
+    pub fn sides(&self) -> impl Iterator<Item = (&Side, u64)> {
+        self.sides.iter().map(|cell| (&cell.side, cell.total))
     }
+
+    /// The time that a holder blocked others.
+    pub fn held_ns(&self, holder: HolderId) -> u64 {
+        self.holders.get(holder.index()).map_or(0, |cell| cell.total)
+    }
+}
+
+impl HolderCell {
+    const NEW: HolderCell = HolderCell {
+        tuple: NO_TUPLE,
+        approximate: false,
+        has_chain: false,
+        total: 0,
+    };
 }
 
 fn folded_side(kind: Kind) -> Side {
@@ -341,14 +446,14 @@ fn folded_side(kind: Kind) -> Side {
     }
 }
 
-fn is_approximate(holder: Holder, names: &Names) -> bool {
-    holder.approximate || names.is_approximate(holder.chain, holder.frame)
-}
-
-fn pro_rata(amount: DurationNs, part: DurationNs, whole: DurationNs) -> DurationNs {
-    if part == whole || amount == DurationNs::ZERO {
-        return amount;
-    }
-    let share = u128::from(amount.0) * u128::from(part.0) / u128::from(whole.0.max(1));
-    DurationNs(share as u64)
+/// The part of a slice that lies in the range, its paused time pro rata.
+fn clip(slice: &Slice, range: Range) -> Option<Part> {
+    let (start, end) = range.clip(slice.start, slice.start + slice.duration)?;
+    let duration = end.since(start);
+    let paused = match slice.stop_the_world {
+        DurationNs::ZERO => 0,
+        all if duration == slice.duration => all.0,
+        all => (u128::from(all.0) * u128::from(duration.0) / u128::from(slice.duration.0)) as u64,
+    };
+    Some(Part { duration: duration.0, paused, approximate: 0 })
 }

@@ -1,14 +1,14 @@
 //! A tree of totals along a sequence of aspects.
 
 use crate::aspect::Aspect;
-use crate::monitor::{Holders, Kind};
+use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::report::{self, Row, FOLDED, UNKNOWN};
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-use super::{Leaf, Side};
+use super::Side;
 
 /// A value of an aspect, small enough to be a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,28 +25,16 @@ pub(crate) enum NodeValue {
     Folded,
 }
 
-/// The value that `aspect` has for a leaf.
-pub(crate) fn value_of(
-    aspect: Aspect,
-    leaf: &Leaf,
-    side: &Side,
-    holders: &Holders,
-    names: &mut Names,
-) -> NodeValue {
-    if aspect == Aspect::Time {
-        return leaf.interval.map_or(NodeValue::Folded, NodeValue::Time);
-    }
-    let owner_side = matches!(
+/// True if the aspect is about who held the lock.
+pub(crate) fn is_owner_aspect(aspect: Aspect) -> bool {
+    matches!(
         aspect,
         Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain
-    );
-    if owner_side {
-        return owner_value(aspect, leaf, holders, names);
-    }
-    contender_value(aspect, side, names)
+    )
 }
 
-fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) -> NodeValue {
+/// The value of an aspect that is about the contender and its lock.
+pub(crate) fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) -> NodeValue {
     match aspect {
         Aspect::Kind => NodeValue::Kind(side.kind),
         _ if side.folded => NodeValue::Folded,
@@ -65,11 +53,16 @@ fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) -> NodeValue 
     }
 }
 
-fn owner_value(aspect: Aspect, leaf: &Leaf, holders: &Holders, names: &mut Names) -> NodeValue {
-    if leaf.holder.is_folded() {
+/// The value of an aspect that is about who held the lock.
+pub(crate) fn owner_value(
+    aspect: Aspect,
+    id: HolderId,
+    holder: &Holder,
+    names: &mut Names,
+) -> NodeValue {
+    if id.is_folded() {
         return NodeValue::Folded;
     }
-    let holder = holders.get(leaf.holder);
     if holder.thread.is_none() {
         return NodeValue::Unknown;
     }
@@ -99,7 +92,6 @@ struct Node {
     /// The stretch counted last, and its time so far.
     stretch: u64,
     in_stretch: u64,
-    children: Vec<u32>,
 }
 
 /// Totals along a sequence of aspects, with exact counts of stretches.
@@ -107,6 +99,8 @@ struct Node {
 pub(crate) struct Tree {
     by: Vec<Aspect>,
     nodes: Vec<Node>,
+    /// The children of each node.
+    children: Vec<Vec<u32>>,
     roots: Vec<u32>,
     ids: FxHashMap<(u32, NodeValue), u32>,
 }
@@ -118,6 +112,7 @@ impl Tree {
         Tree {
             by: by.to_vec(),
             nodes: Vec::new(),
+            children: Vec::new(),
             roots: Vec::new(),
             ids: FxHashMap::default(),
         }
@@ -144,10 +139,10 @@ impl Tree {
             max: 0,
             stretch: 0,
             in_stretch: 0,
-            children: Vec::new(),
         });
+        self.children.push(Vec::new());
         match parent {
-            Some(parent) => self.nodes[parent as usize].children.push(id),
+            Some(parent) => self.children[parent as usize].push(id),
             None => self.roots.push(id),
         }
         self.ids.insert(key, id);
@@ -185,6 +180,14 @@ pub(crate) struct Part {
     pub approximate: u64,
 }
 
+impl Part {
+    pub fn add(&mut self, other: Part) {
+        self.duration += other.duration;
+        self.paused += other.paused;
+        self.approximate += other.approximate;
+    }
+}
+
 struct Rendering<'a> {
     tree: &'a Tree,
     names: &'a Names,
@@ -194,20 +197,25 @@ struct Rendering<'a> {
 
 impl Rendering<'_> {
     fn rows(&self, ids: &[u32]) -> Vec<Row> {
-        let mut nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
+        let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
-        let mut keyed: Vec<(&Node, report::Value)> = nodes.drain(..).zip(texts).collect();
-        keyed.sort_by(|(a, a_text), (b, b_text)| {
+        let mut keyed: Vec<(&Node, u32, report::Value)> = nodes
+            .into_iter()
+            .zip(ids)
+            .zip(texts)
+            .map(|((node, id), text)| (node, *id, text))
+            .collect();
+        keyed.sort_by(|(a, _, a_text), (b, _, b_text)| {
             let key = |node: &Node| match node.value {
                 NodeValue::Time(interval) => (interval, Reverse(0)),
                 _ => (u32::MAX, Reverse(node.total)),
             };
             key(a).cmp(&key(b)).then_with(|| a_text.cmp(b_text))
         });
-        keyed.into_iter().map(|(node, value)| self.row(node, value)).collect()
+        keyed.into_iter().map(|(node, id, value)| self.row(node, id, value)).collect()
     }
 
-    fn row(&self, node: &Node, value: report::Value) -> Row {
+    fn row(&self, node: &Node, id: u32, value: report::Value) -> Row {
         Row {
             aspect: self.tree.by[node.level as usize],
             value,
@@ -217,7 +225,7 @@ impl Rendering<'_> {
             share: share(node.total, self.root_ns),
             stop_the_world_ns: node.paused,
             approximate_ns: node.approximate,
-            children: self.rows(&node.children),
+            children: self.rows(&self.tree.children[id as usize]),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use super::words::{code, count, percent};
 use super::MOST;
-use crate::aggregate::{share, Leaf, Side};
+use crate::aggregate::{share, Side};
 use crate::analysis::Analysis;
+use crate::monitor::Holder;
 use crate::names::{NameId, Names, PathId};
 use crate::report::{Finding, FindingKind};
 use crate::threads::Running;
@@ -72,10 +73,17 @@ pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
         group.in_virtual += lock.in_virtual;
     }
     groups.retain(|_, group| matters(group, blocked, running));
-    for (leaf, side) in analysis.aggregate.leaves() {
-        let Some(key) = keys.get(&side.lock) else { continue };
-        if let Some(group) = groups.get_mut(key) {
-            group.add(leaf, side, analysis.replay.holder(leaf.holder), names);
+    for (side, ns) in analysis.aggregate.sides() {
+        let group = keys.get(&side.lock).and_then(|key| groups.get_mut(key));
+        if let Some(group) = group {
+            group.add_contender(side, ns, names);
+        }
+    }
+    for (id, holder) in analysis.replay.holders().all() {
+        let group = keys.get(&holder.lock).and_then(|key| groups.get_mut(key));
+        let ns = analysis.aggregate.held_ns(id);
+        if let Some(group) = group.filter(|_| ns > 0 && holder.thread.is_some()) {
+            group.add_owner(holder, ns, names);
         }
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
@@ -92,16 +100,15 @@ fn matters(group: &Group, blocked: u64, running: Running) -> bool {
 }
 
 impl Group {
-    fn add(&mut self, leaf: &Leaf, side: &Side, holder: crate::monitor::Holder, names: &mut Names) {
-        let ns = leaf.total;
+    fn add_contender(&mut self, side: &Side, ns: u64, names: &mut Names) {
         *self.contenders.entry(side.thread).or_default() += ns;
-        let contender = names.path(side.chain, 0).and_then(|path| names.acting_method(path));
-        if let Some(method) = contender {
+        let method = names.path(side.chain, 0).and_then(|path| names.acting_method(path));
+        if let Some(method) = method {
             *self.contender_methods.entry(method).or_default() += ns;
         }
-        if holder.thread.is_none() {
-            return;
-        }
+    }
+
+    fn add_owner(&mut self, holder: &Holder, ns: u64, names: &mut Names) {
         *self.owners.entry(holder.thread).or_default() += ns;
         let path = names.holder_path(holder.chain, holder.frame);
         let method = path.and_then(|path| names.acting_method(path));

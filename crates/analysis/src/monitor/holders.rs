@@ -1,6 +1,6 @@
 //! Who held a lock: interned, so that a slice carries four bytes.
 
-use headway_model::{ChainId, ThreadId};
+use headway_model::{ChainId, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// Stands for a [`Holder`] in a [`Holders`].
@@ -18,6 +18,11 @@ impl HolderId {
         self.0 != 0
     }
 
+    /// A small number, for tables.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
     /// True if a memory bound did not let us keep who.
     pub const fn is_folded(self) -> bool {
         self.0 == HolderId::FOLDED.0
@@ -27,6 +32,8 @@ impl HolderId {
 /// A thread that held a lock, and with which chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Holder {
+    /// The lock.
+    pub lock: LockId,
     /// The thread.
     pub thread: ThreadId,
     /// Its chain when it released the lock; `NONE` if not known.
@@ -39,8 +46,9 @@ pub struct Holder {
 
 impl Holder {
     /// A thread whose chain is not known.
-    pub const fn thread(thread: ThreadId) -> Holder {
+    pub const fn thread(lock: LockId, thread: ThreadId) -> Holder {
         Holder {
+            lock,
             thread,
             chain: ChainId::NONE,
             frame: 0,
@@ -75,6 +83,11 @@ impl Holders {
         self.holders.get(id.0 as usize).copied().unwrap_or_default()
     }
 
+    /// Every holder with its id.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (HolderId, &Holder)> {
+        (0..).map(HolderId).zip(&self.holders)
+    }
+
     /// The id of `holder`. Beyond the bound its chain is given up first, then
     /// its thread.
     pub(crate) fn intern(&mut self, holder: Holder) -> HolderId {
@@ -86,7 +99,7 @@ impl Holders {
         }
         if self.holders.len() >= self.bound {
             self.folded += 1;
-            let thread_only = Holder::thread(holder.thread);
+            let thread_only = Holder::thread(holder.lock, holder.thread);
             return self.ids.get(&thread_only).copied().unwrap_or(HolderId::FOLDED);
         }
         let id = HolderId(self.holders.len() as u32);

@@ -5,7 +5,7 @@ use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::slicing::{Former, Mark, MarkKind, Slicer};
 use super::stretch::Slice;
-use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -71,6 +71,7 @@ pub(crate) struct Counts {
 /// One lock.
 #[derive(Debug, Default)]
 pub(crate) struct LockReplay {
+    id: LockId,
     pub order: Order,
     marks: VecDeque<Mark>,
     blocked: FxHashMap<ThreadId, Blocked>,
@@ -87,6 +88,11 @@ pub(crate) struct LockReplay {
 }
 
 impl LockReplay {
+    /// A lock of which nothing is known.
+    pub fn new(id: LockId) -> LockReplay {
+        LockReplay { id, ..LockReplay::default() }
+    }
+
     /// True if nothing would be lost by forgetting this lock.
     pub fn is_idle(&self) -> bool {
         self.order.waiting() == 0 && self.blocked.is_empty() && self.done.is_empty()
@@ -134,7 +140,7 @@ impl LockReplay {
         self.acts(event.thread, counts);
         let mut owner = None;
         if event.other.is_some() && event.other != event.thread {
-            let holder = holders.intern(Holder::thread(event.other));
+            let holder = holders.intern(Holder::thread(self.id, event.other));
             let leaving = event.other != self.current
                 && self.former.may_be_seen_leaving(event.other, event.time);
             owner = (!leaving).then_some((event.other, holder));
@@ -157,7 +163,7 @@ impl LockReplay {
         }
         let only_bounded = event.kind == LockEventKind::Reentered && event.flag;
         if !only_bounded {
-            let holder = holders.intern(Holder::thread(event.thread));
+            let holder = holders.intern(Holder::thread(self.id, event.thread));
             self.mark(event, event.thread, holder, MarkKind::Acquired);
             self.now_holds(event.thread, event.time);
         }
@@ -184,6 +190,7 @@ impl LockReplay {
     fn exit(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder {
+            lock: self.id,
             thread: event.thread,
             chain: event.chain,
             frame: event.holder_frame,
@@ -197,6 +204,7 @@ impl LockReplay {
     fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder {
+            lock: self.id,
             thread: event.thread,
             chain: event.chain,
             frame: event.holder_frame,
@@ -209,7 +217,7 @@ impl LockReplay {
 
     fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = holders.intern(Holder::thread(event.thread));
+        let holder = holders.intern(Holder::thread(self.id, event.thread));
         self.mark(event, event.thread, holder, MarkKind::Held);
         self.now_holds(event.thread, event.time);
         if event.other.is_none() {

@@ -126,9 +126,9 @@ impl MonitorReplay {
         self.gaps_expected = expected;
     }
 
-    /// What a slice's holder is.
-    pub fn holder(&self, id: HolderId) -> Holder {
-        self.holders.get(id)
+    /// Every holder so far.
+    pub(crate) fn holders(&self) -> &Holders {
+        &self.holders
     }
 
     /// The pauses taken in so far.
@@ -224,7 +224,7 @@ impl MonitorReplay {
             return None;
         }
         let index = self.locks.len() as u32;
-        self.locks.push((id, LockReplay::default()));
+        self.locks.push((id, LockReplay::new(id)));
         self.ids.insert(id, index);
         Some(index)
     }
@@ -248,7 +248,7 @@ impl MonitorReplay {
         let bound = self.bounds.pending_events;
         let replay = &mut self.locks[index as usize].1;
         match replay.order.insert(event, bound) {
-            Arrival::Placed => self.go_on(index),
+            Arrival::Placed => self.replay_ready(index),
             Arrival::Late => self.late(index, event, sink),
             Arrival::TooFar => self.make_room(index, event, sink),
         }
@@ -259,6 +259,18 @@ impl MonitorReplay {
     }
 
     /// Replays what is next in the lock's order, as far as it has arrived.
+    fn replay_ready(&mut self, index: u32) {
+        let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
+        while let Some(event) = replay.order.next_ready() {
+            replay.replay(&event, &mut self.holders, &mut self.counts);
+        }
+        if !replay.listed {
+            replay.listed = true;
+            self.listed.push(index);
+        }
+    }
+
+    /// The same, and gives up what the watermark says will not arrive.
     fn go_on(&mut self, index: u32) {
         let Some((_, replay)) = self.locks.get_mut(index as usize) else { return };
         while let Some(next) = replay.order.next(self.watermark, self.bounds.pending_events) {
@@ -270,10 +282,6 @@ impl MonitorReplay {
                 }
                 Next::Gap { .. } => {}
             }
-        }
-        if !replay.listed {
-            replay.listed = true;
-            self.listed.push(index);
         }
     }
 
@@ -318,7 +326,7 @@ impl MonitorReplay {
             replay.lose(last);
         }
         if replay.order.insert(event, self.bounds.pending_events) == Arrival::Placed {
-            self.go_on(index);
+            self.replay_ready(index);
         }
         self.watermark = watermark;
         self.settle(index, sink);
@@ -384,7 +392,7 @@ impl MonitorReplay {
             (false, true) => (at_enter, Basis::SeenAtEnter),
             (false, false) => (ThreadId::NONE, Basis::NoMark),
         };
-        let holder = self.holders.intern(Holder::thread(owner));
+        let holder = self.holders.intern(Holder::thread(event.lock, owner));
         self.told.push(Told { event, holder, basis, after_wait: false, bound: false });
         self.bound_told(sink);
     }

@@ -176,8 +176,18 @@ impl Order {
         true
     }
 
-    /// The next event if it is there, or a gap in front of it if all that
-    /// happened before `watermark` has arrived.
+    /// The next event if it is there.
+    pub fn next_ready(&mut self) -> Option<LockEvent> {
+        self.window.front()?.as_ref()?;
+        let event = self.window.pop_front()??;
+        self.held -= 1;
+        self.next += 1;
+        self.forget_begins();
+        Some(event)
+    }
+
+    /// What comes next, a gap if need be, given that all that happened before
+    /// `watermark` has arrived. Looks far: not for every event.
     pub fn next(&mut self, watermark: TimeNs, bound: usize) -> Option<Next> {
         if self.not_begun() {
             let first = self.early.iter().min_by_key(|event| event.seq)?;
@@ -187,14 +197,8 @@ impl Order {
             let seq = first.seq;
             self.begin_at(seq, bound);
         }
-        match self.window.front()? {
-            Some(_) => {
-                let event = self.window.pop_front()??;
-                self.held -= 1;
-                self.next += 1;
-                self.forget_begins();
-                Some(Next::Event(event))
-            }
+        match self.next_ready() {
+            Some(event) => Some(Next::Event(event)),
             None => self.skip_gap(watermark),
         }
     }

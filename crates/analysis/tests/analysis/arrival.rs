@@ -1,6 +1,7 @@
 //! Feeds events in any order in which a drain thread could see them.
 
 use crate::picture::Scribe;
+use crate::writer;
 use headway_analysis::monitor::{MonitorReplay, OpenStretch, ReplayCounts};
 use headway_analysis::Bounds;
 use headway_model::{Event, ThreadId, TimeNs};
@@ -33,31 +34,15 @@ impl Dice {
     }
 }
 
-/// The thread whose buffer an event comes from; definitions and pauses have none.
-pub fn writer(event: &Event) -> Option<ThreadId> {
-    Some(match event {
-        Event::MonitorEnter(e) => e.thread,
-        Event::MonitorEntered(e) => e.thread,
-        Event::MonitorExit(e) => e.thread,
-        Event::MonitorWait(e) => e.thread,
-        Event::MonitorNotify(e) => e.thread,
-        Event::MonitorWaited(e) => e.thread,
-        Event::MonitorReentered(e) => e.thread,
-        Event::Park(e) => e.thread,
-        Event::ThreadStart(e) | Event::ThreadEnd(e) => e.thread,
-        _ => return None,
-    })
-}
-
 /// The events in another order that keeps each thread's own order, with
 /// watermarks that tell the truth about it.
 pub fn shuffled(events: &[Event], dice: &mut Dice) -> Vec<Event> {
     let mut queues: HashMap<Option<ThreadId>, Vec<Event>> = HashMap::new();
     for event in events {
-        queues.entry(writer(event)).or_default().push(event.clone());
+        queues.entry(writer::of(event)).or_default().push(event.clone());
     }
     let mut queues: Vec<Vec<Event>> = queues.into_values().collect();
-    queues.sort_by_key(|queue| queue.first().and_then(writer));
+    queues.sort_by_key(|queue| queue.first().and_then(writer::of));
     for queue in &mut queues {
         queue.reverse();
     }
@@ -90,7 +75,7 @@ pub fn replay(
     let mut scribe = Scribe::new(names);
     let mut active: HashMap<ThreadId, TimeNs> = HashMap::new();
     for event in events {
-        if let (Some(thread), Some(time)) = (writer(event), event.time()) {
+        if let (Some(thread), Some(time)) = (writer::of(event), event.time()) {
             if !matches!(event, Event::MonitorWaited(_)) {
                 let last = active.entry(thread).or_default();
                 *last = time.max(*last);

@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arrival;
-mod lossy;
 mod monitor;
 mod picture;
 mod properties;
 mod report;
 mod simulation;
 mod story;
+mod writer;

@@ -83,7 +83,7 @@ fn judge(played: &Played) -> (Judge<'_>, headway_analysis::monitor::ReplayCounts
     let mut replay = MonitorReplay::new(Bounds::offline());
     let mut active: HashMap<ThreadId, TimeNs> = HashMap::new();
     for event in &played.events {
-        if let (Some(thread), Some(time)) = (crate::arrival::writer(event), event.time()) {
+        if let (Some(thread), Some(time)) = (crate::writer::of(event), event.time()) {
             active.insert(thread, time);
         }
         replay.feed(event, &mut judge);

@@ -29,6 +29,8 @@ pub struct Play {
 }
 
 /// A span during which a thread really held a lock.
+// The throughput example plays without looking at the truth.
+#[allow(dead_code)]
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
     pub thread: ThreadId,
@@ -39,6 +41,7 @@ pub struct Hold {
 }
 
 /// What happened.
+#[allow(dead_code)]
 pub struct Played {
     pub events: Vec<Event>,
     /// Holds by lock, in time order.
