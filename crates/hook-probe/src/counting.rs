@@ -94,14 +94,7 @@ extern "C" fn on_reenter(m: usize, t: usize, node: usize, _frame: usize, stack: 
     call3(2, m, t, node, stack)
 }
 
-extern "C" fn on_resume(
-    m: usize,
-    t: usize,
-    node: usize,
-    continuation: usize,
-    _frame: usize,
-    stack: usize,
-) -> usize {
+extern "C" fn on_resume(m: usize, t: usize, node: usize, continuation: usize, _frame: usize, stack: usize) -> usize {
     check(m, t, stack);
     let original = counted(3);
     // SAFETY: as in `call3`, with four arguments.
@@ -133,22 +126,14 @@ struct Hooks {
 
 fn hooks() -> Result<&'static Hooks, String> {
     static HOOKS: OnceLock<Result<Hooks, String>> = OnceLock::new();
-    HOOKS
-        .get_or_init(|| prepare().map_err(|error| error.to_string()))
-        .as_ref()
-        .map_err(Clone::clone)
+    HOOKS.get_or_init(|| prepare().map_err(|error| error.to_string())).as_ref().map_err(Clone::clone)
 }
 
 fn prepare() -> Result<Hooks, HookError> {
     let begin = std::time::Instant::now();
     let image = Image::of_loaded("libjvm.so", &Linux)?;
     let opened = begin.elapsed();
-    let hooks = [
-        on_exit as *const (),
-        on_notify as *const (),
-        on_reenter as *const (),
-        on_resume as *const (),
-    ];
+    let hooks = [on_exit as *const (), on_notify as *const (), on_reenter as *const (), on_resume as *const ()];
     let mut detours = [const { None }; 4];
     for (index, known) in Known::ALL.into_iter().enumerate() {
         detours[index] = prepare_detour(&image, known, hooks[index])?;
@@ -160,32 +145,14 @@ fn prepare() -> Result<Hooks, HookError> {
     let name = "monitor__contended__exit";
     let probe = ProbeHook::prepare(&image, "hotspot", name, Some(flag), on_probe, &Linux)?;
     // SAFETY: same signature, never unloaded, does not unwind.
-    let signal = unsafe {
-        GotHook::prepare(
-            &image,
-            "pthread_cond_signal",
-            on_signal as *const (),
-            &Linux,
-        )?
-    };
+    let signal = unsafe { GotHook::prepare(&image, "pthread_cond_signal", on_signal as *const (), &Linux)? };
     ORIGINALS[5].store(signal.original() as usize, Ordering::SeqCst);
-    eprintln!(
-        "hook-probe: image {opened:?}, everything found {:?}",
-        begin.elapsed()
-    );
-    Ok(Hooks {
-        detours,
-        probe: Some(probe),
-        signal: Some(signal),
-    })
+    eprintln!("hook-probe: image {opened:?}, everything found {:?}", begin.elapsed());
+    Ok(Hooks { detours, probe: Some(probe), signal: Some(signal) })
 }
 
 /// A detour, or none where this JDK lacks the function by design.
-fn prepare_detour(
-    image: &Image,
-    known: Known,
-    hook: *const (),
-) -> Result<Option<Detour>, HookError> {
+fn prepare_detour(image: &Image, known: Known, hook: *const ()) -> Result<Option<Detour>, HookError> {
     let function = match known.resolve(image) {
         Ok(function) => function,
         Err(HookError::Image(_)) if known == Known::ResumeOperation => return Ok(None),

@@ -48,9 +48,7 @@ pub fn safepoint() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut count = 0;
     type GetAll = unsafe extern "C" fn(*mut c_void, i32, *mut *mut c_void, *mut i32) -> i32;
     // SAFETY: called on a Java thread, in native; results go to valid places.
-    let result = unsafe {
-        function::<GetAll>(env, JVMTI_GET_ALL_STACK_TRACES)(env, 1, &mut stacks, &mut count)
-    };
+    let result = unsafe { function::<GetAll>(env, JVMTI_GET_ALL_STACK_TRACES)(env, 1, &mut stacks, &mut count) };
     if result != 0 {
         return Err(format!("GetAllStackTraces: {result}").into());
     }

@@ -25,11 +25,7 @@ fn tell(result: Result<i64, String>) -> i64 {
 
 /// `static native long install(int mechanism)`: 0, or -1.
 #[no_mangle]
-pub extern "C" fn Java_HookProbe_install(
-    _env: *mut c_void,
-    _class: *mut c_void,
-    which: i32,
-) -> i64 {
+pub extern "C" fn Java_HookProbe_install(_env: *mut c_void, _class: *mut c_void, which: i32) -> i64 {
     tell(Mechanism::of(which).and_then(counting::install).map(|()| 0))
 }
 
@@ -60,20 +56,12 @@ pub extern "C" fn Java_HookProbe_traps(_env: *mut c_void, _class: *mut c_void) -
 /// `static native long removeHandler()`: 0, or -1.
 #[no_mangle]
 pub extern "C" fn Java_HookProbe_removeHandler(_env: *mut c_void, _class: *mut c_void) -> i64 {
-    tell(
-        trap::remove_handler(&Linux)
-            .map(|()| 0)
-            .map_err(|error| error.to_string()),
-    )
+    tell(trap::remove_handler(&Linux).map(|()| 0).map_err(|error| error.to_string()))
 }
 
 /// `static native long setDebugNonSafepoints(int value)`: what it was, or -1.
 #[no_mangle]
-pub extern "C" fn Java_HookProbe_setDebugNonSafepoints(
-    _env: *mut c_void,
-    _class: *mut c_void,
-    value: i32,
-) -> i64 {
+pub extern "C" fn Java_HookProbe_setDebugNonSafepoints(_env: *mut c_void, _class: *mut c_void, value: i32) -> i64 {
     let set = || {
         let image = Image::of_loaded("libjvm.so", &Linux)?;
         let flag = BoolFlag::find(&image, BoolFlag::DEBUG_NON_SAFEPOINTS)?;
@@ -81,6 +69,17 @@ pub extern "C" fn Java_HookProbe_setDebugNonSafepoints(
         Ok(i64::from(unsafe { flag.set(value != 0) }))
     };
     tell(set().map_err(|error: ImageError| error.to_string()))
+}
+
+/// `static native long monitorProbes()`: the flag `DTraceMonitorProbes`, or -1.
+#[no_mangle]
+pub extern "C" fn Java_HookProbe_monitorProbes(_env: *mut c_void, _class: *mut c_void) -> i64 {
+    let get = || {
+        let image = Image::of_loaded("libjvm.so", &Linux)?;
+        let flag = BoolFlag::find(&image, BoolFlag::DTRACE_MONITOR_PROBES)?;
+        Ok(i64::from(flag.get()))
+    };
+    tell(get().map_err(|error: ImageError| error.to_string()))
 }
 
 /// `static native long handlerInstalled()`: 0 or 1.

@@ -162,9 +162,7 @@ pub enum HookError {
         error: io::Error,
     },
     /// Code memory could not be written, by no means.
-    #[error(
-        "code at {address:#x} cannot be changed: mprotect: {mprotect}; /proc/self/mem: {mem_file}"
-    )]
+    #[error("code at {address:#x} cannot be changed: mprotect: {mprotect}; /proc/self/mem: {mem_file}")]
     WriteDenied {
         /// Address of the code.
         address: usize,

@@ -31,10 +31,9 @@ impl BoolFlag {
         let byte = unsafe { &*(address as *const AtomicU8) };
         match byte.load(Ordering::Relaxed) {
             0 | 1 => Ok(BoolFlag { byte }),
-            value => Err(ImageError::UnfitSymbol {
-                symbol: name.to_owned(),
-                reason: format!("a flag that holds {value}"),
-            }),
+            value => {
+                Err(ImageError::UnfitSymbol { symbol: name.to_owned(), reason: format!("a flag that holds {value}") })
+            }
         }
     }
 

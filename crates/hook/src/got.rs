@@ -60,20 +60,10 @@ impl GotHook {
         // Not bound yet: the slot leads back into the library, to code that
         // binds it and so would overwrite the hook.
         let original = match image.contains(found) {
-            true => bound(symbol).ok_or_else(|| HookError::SlotChanged {
-                symbol: symbol.to_owned(),
-                value: found,
-            })?,
+            true => bound(symbol).ok_or_else(|| HookError::SlotChanged { symbol: symbol.to_owned(), value: found })?,
             false => found,
         };
-        Ok(GotHook {
-            symbol: symbol.to_owned(),
-            slot,
-            found,
-            original,
-            replacement: replacement as usize,
-            sys,
-        })
+        Ok(GotHook { symbol: symbol.to_owned(), slot, found, original, replacement: replacement as usize, sys })
     }
 
     /// The function that was imported.
@@ -119,35 +109,27 @@ impl GotHook {
         if !rights.write {
             self.protect(address, rights.writable())?;
         }
-        let swapped = self
-            .slot
-            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+        let swapped = self.slot.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
         if !rights.write {
             self.protect(address, rights)?;
         }
-        swapped.map(|_| ()).map_err(|value| HookError::SlotChanged {
-            symbol: self.symbol.clone(),
-            value,
-        })
+        swapped.map(|_| ()).map_err(|value| HookError::SlotChanged { symbol: self.symbol.clone(), value })
     }
 
     fn rights(&self, address: usize) -> Result<Protection, HookError> {
         let mappings = self.sys.mappings().map_err(HookError::MapUnreadable)?;
         let mapping = mappings.iter().find(|m| m.range.contains(&address));
-        mapping
-            .map(|m| m.protection)
-            .ok_or_else(|| HookError::ProtectDenied {
-                address,
-                error: std::io::Error::from(std::io::ErrorKind::NotFound),
-            })
+        mapping.map(|m| m.protection).ok_or_else(|| HookError::ProtectDenied {
+            address,
+            error: std::io::Error::from(std::io::ErrorKind::NotFound),
+        })
     }
 
     fn protect(&self, address: usize, to: Protection) -> Result<(), HookError> {
         let page = pages(address..address + size_of::<usize>());
         // SAFETY: a mapped page of the library; only the right to write is
         // added, or taken away again, which nobody had before.
-        unsafe { self.sys.protect(page, to) }
-            .map_err(|error| HookError::ProtectDenied { address, error })
+        unsafe { self.sys.protect(page, to) }.map_err(|error| HookError::ProtectDenied { address, error })
     }
 }
 

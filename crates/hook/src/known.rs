@@ -19,38 +19,30 @@ pub enum Known {
     Reenter,
     /// `(ObjectMonitor*, JavaThread*, ObjectWaiter*, ContinuationWrapper&)`,
     /// returns bool: tries to go on with a virtual thread after it blocked on
-    /// or waited for a monitor; true once the monitor is owned. JDK 24 and
-    /// later only.
+    /// or waited for a monitor; true once the monitor is owned. Only where
+    /// virtual threads let go of their carrier then (25, not 21).
     ResumeOperation,
 }
 
 impl Known {
     /// All of them.
-    pub const ALL: [Known; 4] = [
-        Known::ContendedExit,
-        Known::Notify,
-        Known::Reenter,
-        Known::ResumeOperation,
-    ];
+    pub const ALL: [Known; 4] = [Known::ContendedExit, Known::Notify, Known::Reenter, Known::ResumeOperation];
 
-    /// The names it has had: up to JDK 24, and since.
+    /// The names it has had: on 25, then on 17 and 21.
     pub const fn names(self) -> &'static [&'static str] {
         match self {
             Known::ContendedExit => &[
                 "ObjectMonitor::exit_epilog(JavaThread*, ObjectWaiter*)",
                 "ObjectMonitor::ExitEpilog(JavaThread*, ObjectWaiter*)",
             ],
-            Known::Notify => &[
-                "ObjectMonitor::notify_internal(JavaThread*)",
-                "ObjectMonitor::INotify(JavaThread*)",
-            ],
+            Known::Notify => &["ObjectMonitor::notify_internal(JavaThread*)", "ObjectMonitor::INotify(JavaThread*)"],
             Known::Reenter => &[
                 "ObjectMonitor::reenter_internal(JavaThread*, ObjectWaiter*)",
                 "ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)",
             ],
-            Known::ResumeOperation => &[
-                "ObjectMonitor::resume_operation(JavaThread*, ObjectWaiter*, ContinuationWrapper&)",
-            ],
+            Known::ResumeOperation => {
+                &["ObjectMonitor::resume_operation(JavaThread*, ObjectWaiter*, ContinuationWrapper&)"]
+            }
         }
     }
 
@@ -58,9 +50,7 @@ impl Known {
     /// stack pointer at entry.
     pub const fn context(self) -> ContextArguments {
         match self {
-            Known::ContendedExit | Known::Notify | Known::Reenter => {
-                ContextArguments::FourthAndFifth
-            }
+            Known::ContendedExit | Known::Notify | Known::Reenter => ContextArguments::FourthAndFifth,
             Known::ResumeOperation => ContextArguments::FifthAndSixth,
         }
     }

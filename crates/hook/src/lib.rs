@@ -21,6 +21,7 @@
 // This crate patches machine code and talks to the kernel: there is no safe
 // way to say that. Each block says who guarantees it.
 #![allow(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod arch;
 pub mod detour;

@@ -19,6 +19,7 @@ use crate::image::probes::{Argument, Probe};
 use crate::image::Image;
 use crate::sys::Sys;
 use crate::trap::{self, TrapCall};
+use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -36,9 +37,7 @@ impl Hit<'_> {
     pub fn argument(&self, n: usize) -> Option<u64> {
         // SAFETY: the argument belongs to the probe at which these registers
         // were taken.
-        self.arguments
-            .get(n)
-            .map(|argument| unsafe { argument.value(self.registers) })
+        self.arguments.get(n).map(|argument| unsafe { argument.value(self.registers) })
     }
 }
 
@@ -55,11 +54,14 @@ struct Site {
     call: TrapCall,
 }
 
+/// Sites by address, and whether they are hooked now.
+type Known = BTreeMap<usize, (&'static Site, bool)>;
+
 /// Sites ever hooked, and whether they are now. Its mutex makes installers
 /// take turns.
-static SITES: Mutex<BTreeMap<usize, (&'static Site, bool)>> = Mutex::new(BTreeMap::new());
+static SITES: Mutex<Known> = Mutex::new(BTreeMap::new());
 
-fn sites() -> MutexGuard<'static, BTreeMap<usize, (&'static Site, bool)>> {
+fn sites() -> MutexGuard<'static, Known> {
     SITES.lock().unwrap_or_else(|held| held.into_inner())
 }
 
@@ -75,12 +77,7 @@ pub struct ProbeHook {
 
 impl std::fmt::Debug for ProbeHook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Hook of probe {} ({} places)",
-            self.name,
-            self.sites.len()
-        )
+        write!(f, "Hook of probe {} ({} places)", self.name, self.sites.len())
     }
 }
 
@@ -104,10 +101,11 @@ impl ProbeHook {
         let mut known = sites();
         let mut found = Vec::new();
         for probe in &probes {
-            if !known.contains_key(&probe.address) {
-                known.insert(probe.address, (new_site(probe)?, false));
-            }
-            found.extend(known.get(&probe.address).map(|(site, _)| *site));
+            let (site, _) = match known.entry(probe.address) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(place) => *place.insert((new_site(probe)?, false)),
+            };
+            found.push(site);
         }
         Ok(ProbeHook {
             name: format!("{provider}:{name}"),
@@ -149,10 +147,7 @@ impl ProbeHook {
         self.take_all_out(&mut known)
     }
 
-    fn take_all_out(
-        &self,
-        known: &mut BTreeMap<usize, (&'static Site, bool)>,
-    ) -> Result<(), HookError> {
+    fn take_all_out(&self, known: &mut Known) -> Result<(), HookError> {
         let mut result = Ok(());
         for site in &self.sites {
             result = result.and(self.take_out(site, known));
@@ -160,25 +155,16 @@ impl ProbeHook {
         result
     }
 
-    fn put_in(
-        &self,
-        site: &'static Site,
-        known: &mut BTreeMap<usize, (&'static Site, bool)>,
-    ) -> Result<(), HookError> {
-        let in_force = known
-            .get(&site.address)
-            .is_some_and(|(_, in_force)| *in_force);
+    fn put_in(&self, site: &'static Site, known: &mut Known) -> Result<(), HookError> {
+        let in_force = known.get(&site.address).is_some_and(|(_, in_force)| *in_force);
         if in_force {
             return match self.is_ours(site) {
                 true => Ok(()),
-                false => Err(HookError::AlreadyHooked {
-                    symbol: self.name.clone(),
-                }),
+                false => Err(HookError::AlreadyHooked { symbol: self.name.clone() }),
             };
         }
         self.expect_nop(site)?;
-        site.callback
-            .store(self.callback as usize, Ordering::Release);
+        site.callback.store(self.callback as usize, Ordering::Release);
         trap::arm_call(site.address, &site.call)?;
         known.insert(site.address, (site, true));
         self.write(site, TRAP)?;
@@ -186,14 +172,8 @@ impl ProbeHook {
         Ok(())
     }
 
-    fn take_out(
-        &self,
-        site: &'static Site,
-        known: &mut BTreeMap<usize, (&'static Site, bool)>,
-    ) -> Result<(), HookError> {
-        let in_force = known
-            .get(&site.address)
-            .is_some_and(|(_, in_force)| *in_force);
+    fn take_out(&self, site: &'static Site, known: &mut Known) -> Result<(), HookError> {
+        let in_force = known.get(&site.address).is_some_and(|(_, in_force)| *in_force);
         if !in_force || !self.is_ours(site) {
             return Ok(());
         }
@@ -234,10 +214,7 @@ impl ProbeHook {
 
     fn set_flag(&self, on: bool) {
         let Some(flag) = self.flag else { return };
-        let mut before = self
-            .flag_before
-            .lock()
-            .unwrap_or_else(|held| held.into_inner());
+        let mut before = self.flag_before.lock().unwrap_or_else(|held| held.into_inner());
         let value = match (on, before.take()) {
             (true, None) => true,
             (true, Some(old)) => {
@@ -267,10 +244,7 @@ fn new_site(probe: &Probe) -> Result<&'static Site, HookError> {
         semaphore: probe.semaphore,
         arguments: probe.parsed_arguments().map_err(unfit)?,
         callback: AtomicUsize::new(0),
-        call: TrapCall {
-            function: on_hit,
-            data: 0,
-        },
+        call: TrapCall { function: on_hit, data: 0 },
     }));
     site.call.data = std::ptr::from_ref(site) as usize;
     Ok(site)
@@ -282,10 +256,7 @@ extern "C" fn on_hit(registers: &Registers, data: usize) {
     let callback = site.callback.load(Ordering::Acquire);
     // SAFETY: `put_in` stored a `Callback` before the trap was armed.
     let callback: Callback = unsafe { std::mem::transmute(callback) };
-    callback(&Hit {
-        registers,
-        arguments: &site.arguments,
-    });
+    callback(&Hit { registers, arguments: &site.arguments });
 }
 
 /// Tells the library that somebody listens, or (with the wrapped -1) not.

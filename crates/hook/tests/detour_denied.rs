@@ -14,7 +14,7 @@ use headway_hook::arch::ContextArguments;
 use headway_hook::sys::fake::Fake;
 use headway_hook::sys::linux::Linux;
 use headway_hook::sys::{Sys, ThreadSignals};
-use headway_hook::{Detour, HookError};
+use headway_hook::{Detour, Function, HookError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -38,21 +38,15 @@ fn is_hooked() -> bool {
 
 #[test]
 fn without_mprotect_code_is_written_through_the_memory_file() {
-    in_child(
-        "without_mprotect_code_is_written_through_the_memory_file",
-        || {
-            let before = code_now();
-            let detour = hammer::detour(leaked(Fake {
-                deny_protect: true,
-                ..Fake::default()
-            }));
-            install(&detour).unwrap();
-            assert!(is_hooked() && detour.is_installed());
-            detour.remove().unwrap();
-            assert!(!is_hooked() && !detour.is_installed());
-            assert_eq!(code_now(), before);
-        },
-    );
+    in_child("without_mprotect_code_is_written_through_the_memory_file", || {
+        let before = code_now();
+        let detour = hammer::detour(leaked(Fake { deny_protect: true, ..Fake::default() }));
+        install(&detour).unwrap();
+        assert!(is_hooked() && detour.is_installed());
+        detour.remove().unwrap();
+        assert!(!is_hooked() && !detour.is_installed());
+        assert_eq!(code_now(), before);
+    });
 }
 
 #[test]
@@ -61,11 +55,7 @@ fn code_pages_have_their_rights_back() {
         let rights = || {
             let address = hammer::function().address;
             let mappings = Linux.mappings().unwrap();
-            mappings
-                .into_iter()
-                .find(|m| m.range.contains(&address))
-                .unwrap()
-                .protection
+            mappings.into_iter().find(|m| m.range.contains(&address)).unwrap().protection
         };
         let before = rights();
         assert!(before.execute && !before.write);
@@ -75,10 +65,7 @@ fn code_pages_have_their_rights_back() {
         detour.remove().unwrap();
         assert_eq!(rights(), before);
         let both = |m: &headway_hook::sys::Mapping| m.protection.write && m.protection.execute;
-        assert!(
-            !Linux.mappings().unwrap().iter().any(both),
-            "memory left writable and executable"
-        );
+        assert!(!Linux.mappings().unwrap().iter().any(both), "memory left writable and executable");
     });
 }
 
@@ -86,11 +73,7 @@ fn code_pages_have_their_rights_back() {
 fn without_any_way_to_write_code_it_is_refused() {
     in_child("without_any_way_to_write_code_it_is_refused", || {
         let before = code_now();
-        let detour = hammer::detour(leaked(Fake {
-            deny_protect: true,
-            deny_mem_file: true,
-            ..Fake::default()
-        }));
+        let detour = hammer::detour(leaked(Fake { deny_protect: true, deny_mem_file: true, ..Fake::default() }));
         let error = install(&detour).unwrap_err();
         assert!(matches!(&error, HookError::WriteDenied { .. }), "{error}");
         assert!(error.to_string().contains("Permission denied"), "{error}");
@@ -104,16 +87,9 @@ fn a_write_that_fails_in_between_is_undone() {
     in_child("a_write_that_fails_in_between_is_undone", || {
         let before = code_now();
         for failing in 1..=3 {
-            let detour = hammer::detour(leaked(Fake {
-                deny_protect: true,
-                fail_write: failing,
-                ..Fake::default()
-            }));
+            let detour = hammer::detour(leaked(Fake { deny_protect: true, fail_write: failing, ..Fake::default() }));
             let error = install(&detour).unwrap_err();
-            assert!(
-                matches!(&error, HookError::WriteDenied { .. }),
-                "{failing}: {error}"
-            );
+            assert!(matches!(&error, HookError::WriteDenied { .. }), "{failing}: {error}");
             assert_eq!(code_now(), before, "write {failing}");
             assert!(!is_hooked());
             install(&detour).unwrap();
@@ -129,17 +105,10 @@ fn a_removal_that_fails_can_be_tried_again() {
         let before = code_now();
         // Writes 1 to 3 install, 4 to 6 remove.
         for failing in 4..=6 {
-            let detour = hammer::detour(leaked(Fake {
-                deny_protect: true,
-                fail_write: failing,
-                ..Fake::default()
-            }));
+            let detour = hammer::detour(leaked(Fake { deny_protect: true, fail_write: failing, ..Fake::default() }));
             install(&detour).unwrap();
             let error = detour.remove().unwrap_err();
-            assert!(
-                matches!(&error, HookError::LeftTrapped { .. }),
-                "{failing}: {error}"
-            );
+            assert!(matches!(&error, HookError::LeftTrapped { .. }), "{failing}: {error}");
             assert_eq!(hammer::call(1, 2) & !HOOK_MARK, 3, "still works");
             detour.remove().unwrap();
             assert_eq!(code_now(), before, "write {failing}");
@@ -172,24 +141,17 @@ fn a_thread_that_blocks_the_signal_is_named() {
         let stop = Arc::new(AtomicBool::new(false));
         let blocker = {
             let stop = stop.clone();
-            std::thread::Builder::new()
-                .name("deaf".into())
-                .spawn(move || {
-                    block_trap(libc::SIG_BLOCK);
-                    while !stop.load(Ordering::SeqCst) {
-                        std::thread::yield_now();
-                    }
-                    block_trap(libc::SIG_UNBLOCK);
-                })
+            std::thread::Builder::new().name("deaf".into()).spawn(move || {
+                block_trap(libc::SIG_BLOCK);
+                while !stop.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                block_trap(libc::SIG_UNBLOCK);
+            })
         }
         .unwrap();
         let detour = hammer::detour(&Linux);
-        while !Linux
-            .threads()
-            .unwrap()
-            .iter()
-            .any(|t| t.name == "deaf" && t.blocked & 0x10 != 0)
-        {
+        while !Linux.threads().unwrap().iter().any(|t| t.name == "deaf" && t.blocked & 0x10 != 0) {
             std::thread::yield_now();
         }
         let before = code_now();
@@ -217,22 +179,10 @@ fn block_trap(how: i32) {
 #[test]
 fn a_tracer_is_named() {
     in_child("a_tracer_is_named", || {
-        let thread = ThreadSignals {
-            tid: 1,
-            name: "main".into(),
-            blocked: 0,
-            pending: 0,
-            tracer: 4711,
-        };
-        let detour = hammer::detour(leaked(Fake {
-            threads: Some(vec![thread]),
-            ..Fake::default()
-        }));
+        let thread = ThreadSignals { tid: 1, name: "main".into(), blocked: 0, pending: 0, tracer: 4711 };
+        let detour = hammer::detour(leaked(Fake { threads: Some(vec![thread]), ..Fake::default() }));
         let error = install(&detour).unwrap_err();
-        assert!(
-            matches!(error, HookError::Traced { tracer: 4711 }),
-            "{error}"
-        );
+        assert!(matches!(error, HookError::Traced { tracer: 4711 }), "{error}");
         assert!(!is_hooked());
     });
 }
@@ -241,10 +191,7 @@ fn a_tracer_is_named() {
 fn without_room_nearby_it_is_refused() {
     in_child("without_room_nearby_it_is_refused", || {
         let function = hammer::function();
-        let fake = leaked(Fake {
-            deny_mapping: true,
-            ..Fake::default()
-        });
+        let fake = leaked(Fake { deny_mapping: true, ..Fake::default() });
         let context = ContextArguments::FourthAndFifth;
         // SAFETY: nothing is installed.
         let refused = unsafe { Detour::prepare(&function, is_hooked as *const (), context, fake) };
@@ -264,18 +211,41 @@ fn code_that_somebody_else_changed_is_left_alone() {
         };
         poke(0x90);
         let error = install(&detour).unwrap_err();
-        assert!(error.to_string().contains("90 48 89 e5"), "{error}");
+        assert!(error.to_string().contains("90 f3 90 f3 90"), "{error}");
         poke(0x55);
         install(&detour).unwrap();
         poke(0x90);
         let error = detour.remove().unwrap_err();
-        assert!(
-            matches!(&error, HookError::AlreadyPatched { .. }),
-            "{error}"
-        );
+        assert!(matches!(&error, HookError::AlreadyPatched { .. }), "{error}");
         poke(0xe9);
         detour.remove().unwrap();
         assert!(!is_hooked());
+    });
+}
+
+#[test]
+fn a_file_with_other_code_is_refused() {
+    in_child("a_file_with_other_code_is_refused", || {
+        let context = ContextArguments::FourthAndFifth;
+        let hook = is_hooked as *const ();
+        let prepare = |function: &Function| {
+            // SAFETY: nothing is installed.
+            unsafe { Detour::prepare(function, hook, context, &Linux) }.map(|_| ())
+        };
+        let mut function = hammer::function();
+        let last = function.code.len() - 1;
+        function.code[last] ^= 1;
+        let error = prepare(&function).unwrap_err().to_string();
+        let place = format!("headway_hook_test_target+{last:#x}");
+        assert!(error.contains(&place), "{error}");
+        prepare(&hammer::function()).unwrap();
+        // A trap of somebody else further on is no reason to refuse.
+        let trap = function.address + 8;
+        // SAFETY: nobody executes the function meanwhile.
+        unsafe { Linux.write_protected(trap, &[0xcc]) }.unwrap();
+        let mut function = hammer::function();
+        function.code[8] = 0x90;
+        prepare(&function).unwrap();
     });
 }
 
@@ -297,34 +267,24 @@ fn installing_and_removing_twice_is_once() {
 
 #[test]
 fn a_second_detour_of_a_function_is_refused_while_the_first_is_installed() {
-    in_child(
-        "a_second_detour_of_a_function_is_refused_while_the_first_is_installed",
-        || {
-            extern "C" fn other_hook(_counter: usize, _a: u64, _b: u64) -> u64 {
-                5
-            }
-            let first = hammer::detour(&Linux);
-            let context = ContextArguments::FourthAndFifth;
-            let hook = other_hook as *const ();
-            // SAFETY: the hook takes the function's arguments.
-            let second =
-                unsafe { Detour::prepare(&hammer::function(), hook, context, &Linux) }.unwrap();
-            install(&first).unwrap();
-            assert!(matches!(
-                install(&second).unwrap_err(),
-                HookError::AlreadyHooked { .. }
-            ));
-            assert!(matches!(
-                second.remove().unwrap_err(),
-                HookError::AlreadyHooked { .. }
-            ));
-            first.remove().unwrap();
-            install(&second).unwrap();
-            assert_eq!(hammer::call(1, 2), 5);
-            second.remove().unwrap();
-            assert_eq!(hammer::call(1, 2), 3);
-        },
-    );
+    in_child("a_second_detour_of_a_function_is_refused_while_the_first_is_installed", || {
+        extern "C" fn other_hook(_counter: usize, _a: u64, _b: u64) -> u64 {
+            5
+        }
+        let first = hammer::detour(&Linux);
+        let context = ContextArguments::FourthAndFifth;
+        let hook = other_hook as *const ();
+        // SAFETY: the hook takes the function's arguments.
+        let second = unsafe { Detour::prepare(&hammer::function(), hook, context, &Linux) }.unwrap();
+        install(&first).unwrap();
+        assert!(matches!(install(&second).unwrap_err(), HookError::AlreadyHooked { .. }));
+        assert!(matches!(second.remove().unwrap_err(), HookError::AlreadyHooked { .. }));
+        first.remove().unwrap();
+        install(&second).unwrap();
+        assert_eq!(hammer::call(1, 2), 5);
+        second.remove().unwrap();
+        assert_eq!(hammer::call(1, 2), 3);
+    });
 }
 
 #[test]
@@ -382,8 +342,7 @@ fn the_original_works_after_removal() {
         install(&detour).unwrap();
         detour.remove().unwrap();
         // SAFETY: the callable original of this function.
-        let original: extern "C" fn(*const u64, u64, u64) -> u64 =
-            unsafe { std::mem::transmute(detour.original()) };
+        let original: extern "C" fn(*const u64, u64, u64) -> u64 = unsafe { std::mem::transmute(detour.original()) };
         let counter = 0;
         assert_eq!(original(&counter, 3, 4), 7);
     });
@@ -391,40 +350,19 @@ fn the_original_works_after_removal() {
 
 /// A seccomp filter that denies one system call to this process.
 fn deny_system_call(number: libc::c_long) {
-    let step = |code: u32, jt, jf, k| libc::sock_filter {
-        code: code as u16,
-        jt,
-        jf,
-        k,
-    };
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
     let mut filter = [
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            0,
-            1,
-            number as u32,
-        ),
-        step(
-            libc::BPF_RET | libc::BPF_K,
-            0,
-            0,
-            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
-        ),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, number as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
-    let program = libc::sock_fprog {
-        len: filter.len() as u16,
-        filter: filter.as_mut_ptr(),
-    };
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
     // SAFETY: a valid program; this child process alone is concerned.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let mode = libc::SECCOMP_MODE_FILTER;
-        assert_eq!(
-            libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program),
-            0
-        );
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is found in the libjvm of each JDK, read as a file.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+// One call is unsafe by its type.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
 mod jdk;
 
@@ -24,10 +25,7 @@ fn known_functions_resolve_and_their_beginnings_can_be_moved() {
             let resolved = known.resolve(&image);
             if known == Known::ResumeOperation && version < 24 {
                 let error = resolved.unwrap_err();
-                assert!(
-                    matches!(&error, HookError::Image(ImageError::NoSymbol { .. })),
-                    "JDK {version}: {error}"
-                );
+                assert!(matches!(&error, HookError::Image(ImageError::NoSymbol { .. })), "JDK {version}: {error}");
                 continue;
             }
             let function = resolved.unwrap_or_else(|e| panic!("JDK {version} {known:?}: {e}"));
@@ -39,11 +37,7 @@ fn known_functions_resolve_and_their_beginnings_can_be_moved() {
                 function.address,
                 prologue.bytes
             );
-            assert!(
-                known.names().contains(&function.name.as_str()),
-                "{}",
-                function.name
-            );
+            assert!(known.names().contains(&function.name.as_str()), "{}", function.name);
             assert!(!function.live);
         }
     }
@@ -80,16 +74,9 @@ fn the_probe_of_the_contended_exit_lies_in_the_function_and_its_arguments_are_un
 #[test]
 fn every_probe_of_the_vm_is_understood() {
     for (version, image) in images() {
-        for name in [
-            "monitor__wait",
-            "monitor__waited",
-            "monitor__contended__enter",
-            "thread__park__begin",
-        ] {
+        for name in ["monitor__wait", "monitor__waited", "monitor__contended__enter", "thread__park__begin"] {
             for probe in image.probes("hotspot", name).unwrap() {
-                probe
-                    .parsed_arguments()
-                    .unwrap_or_else(|e| panic!("JDK {version} {name}: {e}"));
+                probe.parsed_arguments().unwrap_or_else(|e| panic!("JDK {version} {name}: {e}"));
             }
         }
     }
@@ -98,9 +85,7 @@ fn every_probe_of_the_vm_is_understood() {
 #[test]
 fn what_is_absent_is_named() {
     for (_, image) in images() {
-        let error = image
-            .function_named("ObjectMonitor::NoSuch(int)")
-            .unwrap_err();
+        let error = image.function_named("ObjectMonitor::NoSuch(int)").unwrap_err();
         assert!(matches!(&error, ImageError::NoSymbol { .. }), "{error}");
         assert!(error.to_string().contains("ObjectMonitor::NoSuch(int)"));
         let error = image.probes("hotspot", "no__such").unwrap_err();
@@ -113,11 +98,23 @@ fn what_is_absent_is_named() {
 #[test]
 fn a_file_that_is_no_library_is_an_error() {
     let here = std::path::Path::new(file!()).file_name().unwrap();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(here);
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(here);
     let error = Image::of_file(&path).unwrap_err();
     assert!(matches!(&error, ImageError::Malformed { .. }), "{error}");
     let error = Image::of_file(std::path::Path::new("/nonexistent/libjvm.so")).unwrap_err();
     assert!(matches!(&error, ImageError::Unreadable { .. }), "{error}");
+}
+
+#[test]
+fn a_function_of_a_file_cannot_be_patched() {
+    use headway_hook::sys::linux::Linux;
+    for (_, image) in images() {
+        let known = Known::ContendedExit;
+        let function = known.resolve(&image).unwrap();
+        let hook = images as *const ();
+        // SAFETY: it is refused, so the hook is never called.
+        let refused = unsafe { headway_hook::Detour::prepare(&function, hook, known.context(), &Linux) };
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("not loaded here"), "{error}");
+    }
 }

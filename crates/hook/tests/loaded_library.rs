@@ -76,9 +76,7 @@ fn symbols_of_a_loaded_library_have_their_addresses() {
         assert_eq!(function.address, address_of(handle, SYMBOL));
         assert!(image.contains(function.address) && !image.contains(8));
         // SAFETY: code of the library that was just loaded.
-        let live = unsafe {
-            std::slice::from_raw_parts(function.address as *const u8, function.code.len())
-        };
+        let live = unsafe { std::slice::from_raw_parts(function.address as *const u8, function.code.len()) };
         assert_eq!(live, function.code);
     });
 }
@@ -86,10 +84,7 @@ fn symbols_of_a_loaded_library_have_their_addresses() {
 #[test]
 fn a_library_that_is_not_loaded_is_named() {
     let error = Image::of_loaded("libnosuch.so", &Linux).unwrap_err();
-    assert!(
-        matches!(&error, ImageError::NotLoaded(name) if name == "libnosuch.so"),
-        "{error}"
-    );
+    assert!(matches!(&error, ImageError::NotLoaded(name) if name == "libnosuch.so"), "{error}");
 }
 
 #[test]
@@ -118,27 +113,21 @@ fn a_replaced_file_of_the_same_build_will_do() {
         copy("a_replaced_file_of_the_same_build_will_do");
         let image = Image::of_loaded(NAME, &Linux).unwrap();
         assert_eq!(image.path(), path);
-        assert_eq!(
-            image.function(SYMBOL).unwrap().address,
-            address_of(handle, SYMBOL)
-        );
+        assert_eq!(image.function(SYMBOL).unwrap().address, address_of(handle, SYMBOL));
     });
 }
 
 #[test]
 fn a_deleted_file_is_an_error_or_read_through_the_kernel() {
-    in_child(
-        "a_deleted_file_is_an_error_or_read_through_the_kernel",
-        || {
-            let path = copy("a_deleted_file_is_an_error_or_read_through_the_kernel");
-            load(&path);
-            std::fs::remove_file(&path).unwrap();
-            match Image::of_loaded(NAME, &Linux) {
-                Ok(image) => assert!(image.function(SYMBOL).unwrap().live),
-                Err(error) => assert!(matches!(error, ImageError::Unreadable { .. }), "{error}"),
-            }
-        },
-    );
+    in_child("a_deleted_file_is_an_error_or_read_through_the_kernel", || {
+        let path = copy("a_deleted_file_is_an_error_or_read_through_the_kernel");
+        load(&path);
+        std::fs::remove_file(&path).unwrap();
+        match Image::of_loaded(NAME, &Linux) {
+            Ok(image) => assert!(image.function(SYMBOL).unwrap().live),
+            Err(error) => assert!(matches!(error, ImageError::Unreadable { .. }), "{error}"),
+        }
+    });
 }
 
 #[test]
@@ -212,34 +201,25 @@ fn an_import_is_replaced_and_restored() {
 
 #[test]
 fn an_import_that_somebody_else_replaced_is_left_alone() {
-    in_child(
-        "an_import_that_somebody_else_replaced_is_left_alone",
-        || {
-            extern "C" fn other(_: i32, _: *const c_void, _: *mut c_void) -> i32 {
-                0
-            }
-            load(&copy("an_import_that_somebody_else_replaced_is_left_alone"));
-            let image = Image::of_loaded(NAME, &Linux).unwrap();
-            let prepare = |hook: *const ()| {
-                // SAFETY: same signature.
-                unsafe { GotHook::prepare(&image, "sigaction", hook, &Linux) }.unwrap()
-            };
-            let first = prepare(counting_sigaction as *const ());
-            let second = prepare(other as *const ());
-            second.install().unwrap();
-            assert!(matches!(
-                first.install().unwrap_err(),
-                HookError::SlotChanged { .. }
-            ));
-            assert!(matches!(
-                first.remove().unwrap_err(),
-                HookError::SlotChanged { .. }
-            ));
-            assert!(second.is_installed());
-            second.remove().unwrap();
-            first.install().unwrap();
-        },
-    );
+    in_child("an_import_that_somebody_else_replaced_is_left_alone", || {
+        extern "C" fn other(_: i32, _: *const c_void, _: *mut c_void) -> i32 {
+            0
+        }
+        load(&copy("an_import_that_somebody_else_replaced_is_left_alone"));
+        let image = Image::of_loaded(NAME, &Linux).unwrap();
+        let prepare = |hook: *const ()| {
+            // SAFETY: same signature.
+            unsafe { GotHook::prepare(&image, "sigaction", hook, &Linux) }.unwrap()
+        };
+        let first = prepare(counting_sigaction as *const ());
+        let second = prepare(other as *const ());
+        second.install().unwrap();
+        assert!(matches!(first.install().unwrap_err(), HookError::SlotChanged { .. }));
+        assert!(matches!(first.remove().unwrap_err(), HookError::SlotChanged { .. }));
+        assert!(second.is_installed());
+        second.remove().unwrap();
+        first.install().unwrap();
+    });
 }
 
 #[test]
@@ -249,10 +229,7 @@ fn an_import_that_is_absent_or_protected_is_refused() {
         let image = Image::of_loaded(NAME, &Linux).unwrap();
         let error = image.got_slot("no_such_function").unwrap_err();
         assert!(matches!(&error, ImageError::NoGotSlot { .. }), "{error}");
-        let fake = Box::leak(Box::new(Fake {
-            deny_protect: true,
-            ..Fake::default()
-        }));
+        let fake = Box::leak(Box::new(Fake { deny_protect: true, ..Fake::default() }));
         let replacement = counting_sigaction as *const ();
         // SAFETY: same signature.
         let hook = unsafe { GotHook::prepare(&image, "sigaction", replacement, fake) }.unwrap();

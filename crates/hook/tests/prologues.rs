@@ -23,9 +23,7 @@ fn moved(code: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    text.split_whitespace()
-        .map(|b| u8::from_str_radix(b, 16).unwrap())
-        .collect()
+    text.split_whitespace().map(|b| u8::from_str_radix(b, 16).unwrap()).collect()
 }
 
 /// The jump at the end leads behind the moved instructions.
@@ -65,9 +63,7 @@ fn position_independent_beginnings_are_moved_unchanged() {
 
 /// Displacement in the moved bytes, counted from the end of its instruction.
 fn target_of(moved: &[u8], offset: usize, instruction_length: usize) -> u64 {
-    let bytes = moved[offset + instruction_length - 4..][..4]
-        .try_into()
-        .unwrap();
+    let bytes = moved[offset + instruction_length - 4..][..4].try_into().unwrap();
     let end = (MOVED_TO + 32 + offset + instruction_length) as u64;
     end.wrapping_add_signed(i64::from(i32::from_le_bytes(bytes)))
 }
@@ -152,11 +148,6 @@ fn a_function_shorter_than_a_jump_is_refused() {
 #[test]
 fn the_error_names_function_and_bytes() {
     let refused = arch::plan(AT, &hex("74 10 55 48 89 e5")).unwrap_err();
-    let error = refused
-        .of("Foo::bar(int)", &hex("74 10 55 48 89 e5"))
-        .to_string();
-    assert!(
-        error.contains("Foo::bar(int)") && error.contains("74 10 55"),
-        "{error}"
-    );
+    let error = refused.of("Foo::bar(int)", &hex("74 10 55 48 89 e5")).to_string();
+    assert!(error.contains("Foo::bar(int)") && error.contains("74 10 55"), "{error}");
 }

@@ -21,12 +21,7 @@ fn classes() -> Option<&'static Path> {
             let javac = jdk::home(17)?.join("bin/javac");
             let out = Path::new(TARGET).join("classes");
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/HookProbe.java");
-            let status = Command::new(javac)
-                .args(["--release", "17", "-d"])
-                .arg(&out)
-                .arg(source)
-                .status()
-                .unwrap();
+            let status = Command::new(javac).args(["--release", "17", "-d"]).arg(&out).arg(source).status().unwrap();
             assert!(status.success(), "compiling HookProbe.java");
             Some(out)
         })
@@ -51,15 +46,8 @@ fn run_with(version: u32, options: &[&str], arguments: &[&str]) -> Option<BTreeM
         .unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout);
     let stderr = String::from_utf8_lossy(&output.stderr);
-    println!(
-        "JDK {version} {arguments:?}: {}\n{stdout}{stderr}",
-        output.status
-    );
-    assert!(
-        output.status.success(),
-        "JDK {version} {arguments:?} died: {}",
-        output.status
-    );
+    println!("JDK {version} {arguments:?}: {}\n{stdout}{stderr}", output.status);
+    assert!(output.status.success(), "JDK {version} {arguments:?} died: {}", output.status);
     let values: BTreeMap<String, i64> = stdout
         .lines()
         .filter_map(|line| {
@@ -77,10 +65,7 @@ fn cycles(version: u32) {
         return;
     };
     assert!(v["inside"] > 50, "hardly any exit counted: {v:?}");
-    assert!(
-        v["inside"] <= v["acquisitions"],
-        "more exits than acquisitions: {v:?}"
-    );
+    assert!(v["inside"] <= v["acquisitions"], "more exits than acquisitions: {v:?}");
     assert_eq!(v["strayed"], 0, "counted after removal");
     assert_eq!(v["lost"], 0, "mutual exclusion broken");
 }
@@ -89,15 +74,9 @@ fn waiters(version: u32) {
     let Some(v) = run(version, &["waiters", "5000"]) else {
         return;
     };
-    assert_eq!(
-        v["notifies"], v["rounds"],
-        "each notify had one waiter: {v:?}"
-    );
+    assert_eq!(v["notifies"], v["rounds"], "each notify had one waiter: {v:?}");
     assert_eq!(v["reenters"], v["rounds"], "each waiter came back: {v:?}");
-    assert!(
-        v["exits"] >= v["rounds"],
-        "each came back by an exit: {v:?}"
-    );
+    assert!(v["exits"] >= v["rounds"], "each came back by an exit: {v:?}");
 }
 
 fn fallbacks(version: u32) {
@@ -105,6 +84,7 @@ fn fallbacks(version: u32) {
         return;
     };
     assert!(v["exits"] > 100, "{v:?}");
+    assert_eq!((v["flagDuring"], v["flagAfter"]), (1, 0), "the flag of the probes");
     assert_eq!(v["strayed"], 0, "counted after removal: {v:?}");
     // The three are read one after the other while threads run on, and other
     // threads of the VM use condition variables too.
@@ -172,11 +152,7 @@ fn the_flag_for_debug_information_is_set_and_tells_what_it_was() {
         let Some(v) = run(version, &["flag"]) else {
             continue;
         };
-        assert_eq!(
-            (v["first"], v["second"], v["third"]),
-            (0, 1, 0),
-            "JDK {version}"
-        );
+        assert_eq!((v["first"], v["second"], v["third"]), (0, 1, 0), "JDK {version}");
         let on = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
         let Some(v) = run_with(version, &on, &["flag"]) else {
             continue;

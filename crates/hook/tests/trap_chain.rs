@@ -59,17 +59,14 @@ fn sent_signal() {
 
 #[test]
 fn a_foreign_trap_reaches_the_handler_that_was_there_before() {
-    in_child(
-        "a_foreign_trap_reaches_the_handler_that_was_there_before",
-        || {
-            set(&action(with_info as *const () as usize, libc::SA_SIGINFO));
-            trap::install_handler().unwrap();
-            foreign_trap();
-            sent_signal();
-            assert_eq!(WITH_INFO.load(Ordering::SeqCst), 2);
-            assert_eq!(trap::taken(), 0);
-        },
-    );
+    in_child("a_foreign_trap_reaches_the_handler_that_was_there_before", || {
+        set(&action(with_info as *const () as usize, libc::SA_SIGINFO));
+        trap::install_handler().unwrap();
+        foreign_trap();
+        sent_signal();
+        assert_eq!(WITH_INFO.load(Ordering::SeqCst), 2);
+        assert_eq!(trap::taken(), 0);
+    });
 }
 
 #[test]
@@ -84,26 +81,18 @@ fn a_handler_without_information_is_called_too() {
 
 #[test]
 fn without_a_handler_before_a_foreign_trap_ends_the_process() {
-    killed_in_child(
-        "without_a_handler_before_a_foreign_trap_ends_the_process",
-        libc::SIGTRAP,
-        || {
-            trap::install_handler().unwrap();
-            foreign_trap();
-        },
-    );
+    killed_in_child("without_a_handler_before_a_foreign_trap_ends_the_process", libc::SIGTRAP, || {
+        trap::install_handler().unwrap();
+        foreign_trap();
+    });
 }
 
 #[test]
 fn without_a_handler_before_a_sent_signal_ends_the_process() {
-    killed_in_child(
-        "without_a_handler_before_a_sent_signal_ends_the_process",
-        libc::SIGTRAP,
-        || {
-            trap::install_handler().unwrap();
-            sent_signal();
-        },
-    );
+    killed_in_child("without_a_handler_before_a_sent_signal_ends_the_process", libc::SIGTRAP, || {
+        trap::install_handler().unwrap();
+        sent_signal();
+    });
 }
 
 #[test]
@@ -119,37 +108,30 @@ fn where_it_was_ignored_a_sent_signal_stays_ignored() {
 
 #[test]
 fn where_it_was_ignored_a_foreign_trap_still_ends_the_process() {
-    killed_in_child(
-        "where_it_was_ignored_a_foreign_trap_still_ends_the_process",
-        libc::SIGTRAP,
-        || {
-            set(&action(libc::SIG_IGN, 0));
-            trap::install_handler().unwrap();
-            foreign_trap();
-        },
-    );
+    killed_in_child("where_it_was_ignored_a_foreign_trap_still_ends_the_process", libc::SIGTRAP, || {
+        set(&action(libc::SIG_IGN, 0));
+        trap::install_handler().unwrap();
+        foreign_trap();
+    });
 }
 
 #[test]
 fn removal_gives_the_signal_back_and_installation_can_be_repeated() {
-    in_child(
-        "removal_gives_the_signal_back_and_installation_can_be_repeated",
-        || {
-            let before = plain as *const () as usize;
-            set(&action(before, 0));
+    in_child("removal_gives_the_signal_back_and_installation_can_be_repeated", || {
+        let before = plain as *const () as usize;
+        set(&action(before, 0));
+        trap::remove_handler(&Linux).unwrap();
+        for round in 1..=3 {
+            trap::install_handler().unwrap();
+            trap::install_handler().unwrap();
+            assert!(trap::handler_is_installed());
+            foreign_trap();
+            assert_eq!(PLAIN.load(Ordering::SeqCst), round);
             trap::remove_handler(&Linux).unwrap();
-            for round in 1..=3 {
-                trap::install_handler().unwrap();
-                trap::install_handler().unwrap();
-                assert!(trap::handler_is_installed());
-                foreign_trap();
-                assert_eq!(PLAIN.load(Ordering::SeqCst), round);
-                trap::remove_handler(&Linux).unwrap();
-                trap::remove_handler(&Linux).unwrap();
-                assert_eq!(current(), before);
-            }
-        },
-    );
+            trap::remove_handler(&Linux).unwrap();
+            assert_eq!(current(), before);
+        }
+    });
 }
 
 /// Installed over ours; calls what it found there.
@@ -160,52 +142,30 @@ extern "C" fn covering(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     COVERING.fetch_add(1, Ordering::SeqCst);
     let covered = COVERED.load(Ordering::SeqCst);
     // SAFETY: the test stored a handler of this type.
-    let covered: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
-        unsafe { std::mem::transmute(covered) };
+    let covered: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = unsafe { std::mem::transmute(covered) };
     covered(signal, info, context);
 }
 
 #[test]
 fn a_handler_over_ours_keeps_ours_and_is_no_endless_circle() {
-    in_child(
-        "a_handler_over_ours_keeps_ours_and_is_no_endless_circle",
-        || {
-            set(&action(plain as *const () as usize, 0));
-            trap::install_handler().unwrap();
-            let ours = set(&action(covering as *const () as usize, libc::SA_SIGINFO));
-            COVERED.store(ours.sa_sigaction, Ordering::SeqCst);
-            let error = trap::remove_handler(&Linux).unwrap_err();
-            assert!(matches!(error, HookError::TrapHandlerCovered));
-            foreign_trap();
-            assert_eq!(
-                (
-                    COVERING.load(Ordering::SeqCst),
-                    PLAIN.load(Ordering::SeqCst)
-                ),
-                (1, 1)
-            );
-            // Ours goes on top: it passes on to the other, which calls ours again.
-            trap::install_handler().unwrap();
-            foreign_trap();
-            assert_eq!(
-                (
-                    COVERING.load(Ordering::SeqCst),
-                    PLAIN.load(Ordering::SeqCst)
-                ),
-                (2, 2)
-            );
-            trap::remove_handler(&Linux).unwrap();
-            assert_eq!(current(), covering as *const () as usize);
-            foreign_trap();
-            assert_eq!(
-                (
-                    COVERING.load(Ordering::SeqCst),
-                    PLAIN.load(Ordering::SeqCst)
-                ),
-                (3, 3)
-            );
-        },
-    );
+    in_child("a_handler_over_ours_keeps_ours_and_is_no_endless_circle", || {
+        set(&action(plain as *const () as usize, 0));
+        trap::install_handler().unwrap();
+        let ours = set(&action(covering as *const () as usize, libc::SA_SIGINFO));
+        COVERED.store(ours.sa_sigaction, Ordering::SeqCst);
+        let error = trap::remove_handler(&Linux).unwrap_err();
+        assert!(matches!(error, HookError::TrapHandlerCovered));
+        foreign_trap();
+        assert_eq!((COVERING.load(Ordering::SeqCst), PLAIN.load(Ordering::SeqCst)), (1, 1));
+        // Ours goes on top: it passes on to the other, which calls ours again.
+        trap::install_handler().unwrap();
+        foreign_trap();
+        assert_eq!((COVERING.load(Ordering::SeqCst), PLAIN.load(Ordering::SeqCst)), (2, 2));
+        trap::remove_handler(&Linux).unwrap();
+        assert_eq!(current(), covering as *const () as usize);
+        foreign_trap();
+        assert_eq!((COVERING.load(Ordering::SeqCst), PLAIN.load(Ordering::SeqCst)), (3, 3));
+    });
 }
 
 #[test]

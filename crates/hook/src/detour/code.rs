@@ -44,12 +44,10 @@ impl<'a> CodeMemory<'a> {
         // Some of the pages may have become writable before one was refused.
         let restored = self.restore();
         // SAFETY: as above.
-        unsafe { self.sys.write_protected(address, bytes) }.map_err(|mem_file| {
-            HookError::WriteDenied {
-                address,
-                mprotect: denied,
-                mem_file,
-            }
+        unsafe { self.sys.write_protected(address, bytes) }.map_err(|mem_file| HookError::WriteDenied {
+            address,
+            mprotect: denied,
+            mem_file,
         })?;
         restored
     }
@@ -67,12 +65,8 @@ impl<'a> CodeMemory<'a> {
         for mapping in &self.mappings {
             // SAFETY: the rights are those the pages had; only our own
             // writing, which is over, needed more.
-            unsafe { self.sys.protect(mapping.range.clone(), mapping.protection) }.map_err(
-                |error| HookError::ProtectDenied {
-                    address: mapping.range.start,
-                    error,
-                },
-            )?;
+            unsafe { self.sys.protect(mapping.range.clone(), mapping.protection) }
+                .map_err(|error| HookError::ProtectDenied { address: mapping.range.start, error })?;
         }
         Ok(())
     }

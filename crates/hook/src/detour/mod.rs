@@ -76,11 +76,7 @@ pub struct Detour {
 
 impl std::fmt::Debug for Detour {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Detour of {} at {:#x}",
-            self.function.name, self.function.address
-        )
+        write!(f, "Detour of {} at {:#x}", self.function.name, self.function.address)
     }
 }
 
@@ -110,26 +106,20 @@ impl Detour {
     ) -> Result<Detour, HookError> {
         let prologue = function.prologue()?;
         if !function.live {
-            return Err(HookError::Image(ImageError::NotLive {
-                path: function.symbol.clone().into(),
+            return Err(HookError::Image(ImageError::UnfitSymbol {
+                symbol: function.symbol.clone(),
+                reason: "its library was opened as a file, it is not loaded here".to_owned(),
             }));
         }
         let mut known = installed();
+        expect_file_code(function, known.get(&function.address))?;
         let entry = match known.get(&function.address) {
-            Some(entry) if entry.context == context && entry.original == prologue.bytes => {
-                entry.clone()
-            }
+            Some(entry) if entry.context == context && entry.original == prologue.bytes => entry.clone(),
             Some(entry) if entry.in_force => return Err(already_hooked(function)),
             _ => new_entry(function, &prologue, context, sys)?,
         };
         known.insert(function.address, entry.clone());
-        Ok(Detour {
-            function: function.clone(),
-            prologue,
-            entry,
-            hook: hook as usize,
-            sys,
-        })
+        Ok(Detour { function: function.clone(), prologue, entry, hook: hook as usize, sys })
     }
 
     /// The original function, for the hook to call: same signature, works
@@ -293,18 +283,11 @@ impl Detour {
     }
 
     fn already_patched(&self, live: &[u8], expected: &[u8]) -> HookError {
-        HookError::AlreadyPatched {
-            symbol: self.function.name.clone(),
-            live: live.into(),
-            expected: expected.into(),
-        }
+        HookError::AlreadyPatched { symbol: self.function.name.clone(), live: live.into(), expected: expected.into() }
     }
 
     fn left_trapped(&self, cause: HookError) -> HookError {
-        HookError::LeftTrapped {
-            symbol: self.function.name.clone(),
-            cause: Box::new(cause),
-        }
+        HookError::LeftTrapped { symbol: self.function.name.clone(), cause: Box::new(cause) }
     }
 
     fn hook_is_ours(&self) -> bool {
@@ -312,16 +295,11 @@ impl Detour {
     }
 
     fn is_in_force(&self, known: &BTreeMap<usize, Entry>) -> bool {
-        known
-            .get(&self.function.address)
-            .is_some_and(|entry| entry.in_force)
+        known.get(&self.function.address).is_some_and(|entry| entry.in_force)
     }
 
     fn set_in_force(&self, known: &mut BTreeMap<usize, Entry>, in_force: bool) {
-        let entry = Entry {
-            in_force,
-            ..self.entry.clone()
-        };
+        let entry = Entry { in_force, ..self.entry.clone() };
         known.insert(self.function.address, entry);
     }
 }
@@ -333,19 +311,32 @@ fn new_entry(
     sys: &dyn Sys,
 ) -> Result<Entry, HookError> {
     let placed = trampoline::place(sys, &function.name, prologue, context)?;
-    let jump = arch::jump(function.address, placed.thunk)
-        .map_err(|refusal| refusal.of(&function.name, &prologue.bytes))?;
-    Ok(Entry {
-        placed,
-        context,
-        original: prologue.bytes.clone(),
-        jump,
-        in_force: false,
+    let jump =
+        arch::jump(function.address, placed.thunk).map_err(|refusal| refusal.of(&function.name, &prologue.bytes))?;
+    Ok(Entry { placed, context, original: prologue.bytes.clone(), jump, in_force: false })
+}
+
+/// The whole function is compared, not only what is overwritten: not every
+/// library has a build-id to tell a replaced file by. Bytes that a jump of ours
+/// has overwritten are left out, and so are traps: those of our own probes, of
+/// a debugger or of the kernel's uprobes.
+fn expect_file_code(function: &Function, entry: Option<&Entry>) -> Result<(), HookError> {
+    let is_ours = entry.is_some_and(|entry| entry.in_force);
+    let start = if is_ours { JUMP_BYTES } else { 0 };
+    // SAFETY: code of a loaded library, which is never unloaded.
+    let live = unsafe { read(function.address, function.code.len()) };
+    let differs = |i: &usize| live[*i] != function.code[*i] && (*i < JUMP_BYTES || live[*i] != TRAP);
+    let Some(first) = (start..live.len()).find(differs) else {
+        return Ok(());
+    };
+    let shown = first..live.len().min(first + 16);
+    Err(HookError::AlreadyPatched {
+        symbol: format!("{}+{first:#x}", function.name),
+        live: live[shown.clone()].into(),
+        expected: function.code[shown].into(),
     })
 }
 
 fn already_hooked(function: &Function) -> HookError {
-    HookError::AlreadyHooked {
-        symbol: function.name.clone(),
-    }
+    HookError::AlreadyHooked { symbol: function.name.clone() }
 }

@@ -66,11 +66,7 @@ pub(crate) fn place(
     // SAFETY: our own page, and we are done writing it.
     unsafe { sys.protect(at..at + PAGE_BYTES, Protection::READ_EXECUTE) }
         .map_err(|error| HookError::ProtectDenied { address: at, error })?;
-    Ok(Placed {
-        thunk: at + built.thunk_offset,
-        original: at + built.original_offset,
-        hook_slot,
-    })
+    Ok(Placed { thunk: at + built.thunk_offset, original: at + built.original_offset, hook_slot })
 }
 
 /// Two pages as near as possible.
@@ -114,11 +110,7 @@ mod tests {
     fn map(ranges: &[Range<usize>]) -> Vec<Mapping> {
         ranges
             .iter()
-            .map(|range| Mapping {
-                range: range.clone(),
-                protection: Protection::READ_EXECUTE,
-                path: String::new(),
-            })
+            .map(|range| Mapping { range: range.clone(), protection: Protection::READ_EXECUTE, path: String::new() })
             .collect()
     }
 
@@ -131,9 +123,6 @@ mod tests {
             target..target + 0x1000,
             target + 0x2000..target + 0x3000,
         ]);
-        assert_eq!(
-            candidates(&mappings, target, 0x2000),
-            [target - 0x2000, target - 0x8000, target - 0x10_2000]
-        );
+        assert_eq!(candidates(&mappings, target, 0x2000), [target - 0x2000, target - 0x8000, target - 0x10_2000]);
     }
 }

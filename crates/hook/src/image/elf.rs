@@ -7,10 +7,7 @@ use crate::sys::linux::{LoadedObject, Segment};
 use object::elf::{FileHeader64, PF_R, PF_X, PT_LOAD, PT_NOTE, STT_FUNC, STT_OBJECT};
 use object::read::elf::{ElfFile64, NoteIterator, ProgramHeader, Sym};
 use object::read::ReadCache;
-use object::{
-    Endianness, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags,
-    RelocationTarget,
-};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -41,16 +38,10 @@ type Parsed<'a> = ElfFile64<'a, Endianness, &'a ReadCache<File>>;
 
 /// Reads a file.
 pub(super) fn read(path: &Path) -> Result<(Contents, Symbols), ImageError> {
-    let unreadable = |error| ImageError::Unreadable {
-        path: path.to_owned(),
-        error,
-    };
+    let unreadable = |error| ImageError::Unreadable { path: path.to_owned(), error };
     let file = File::open(path).map_err(unreadable)?;
     let cache = ReadCache::new(file.try_clone().map_err(unreadable)?);
-    let malformed = |error: object::Error| ImageError::Malformed {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let malformed = |error: object::Error| ImageError::Malformed { path: path.to_owned(), reason: error.to_string() };
     let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(malformed)?;
     let symbols = symbols(&elf);
     let contents = Contents {
@@ -68,10 +59,7 @@ fn headers(elf: &Parsed<'_>) -> Vec<Segment> {
     let endian = elf.endian();
     let segment = |header: &object::elf::ProgramHeader64<Endianness>| Segment {
         kind: header.p_type(endian).0,
-        addresses: header.p_vaddr(endian)
-            ..header
-                .p_vaddr(endian)
-                .saturating_add(header.p_memsz(endian)),
+        addresses: header.p_vaddr(endian)..header.p_vaddr(endian).saturating_add(header.p_memsz(endian)),
         readable: header.p_flags(endian).0 & PF_R.0 != 0,
     };
     elf.elf_program_headers().iter().map(segment).collect()
@@ -98,10 +86,7 @@ fn symbols(elf: &Parsed<'_>) -> Symbols {
         true => full,
         false => elf.elf_dynamic_symbol_table(),
     };
-    let names = elf
-        .section_by_index(table.string_section())
-        .and_then(|section| section.data())
-        .unwrap_or(&[]);
+    let names = elf.section_by_index(table.string_section()).and_then(|section| section.data()).unwrap_or(&[]);
     let endian = elf.endian();
     let entries = table.iter().filter_map(|symbol| {
         let kind = match symbol.st_type() {
@@ -125,8 +110,7 @@ fn got_slots(elf: &Parsed<'_>) -> BTreeMap<String, u64> {
     const JUMP_SLOT: [u32; 2] = [7, 1026];
     const GLOB_DAT: [u32; 2] = [6, 1025];
     let mut slots = BTreeMap::new();
-    let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table())
-    else {
+    let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table()) else {
         return slots;
     };
     for (address, relocation) in relocations {
@@ -160,9 +144,7 @@ fn probe_notes(elf: &Parsed<'_>) -> Vec<Probe> {
     let Some((_, notes)) = section(".note.stapsdt") else {
         return Vec::new();
     };
-    let base = elf
-        .section_by_name(".stapsdt.base")
-        .map_or(0, |section| section.address());
+    let base = elf.section_by_name(".stapsdt.base").map_or(0, |section| section.address());
     probes::parse(elf.endian(), notes, base)
 }
 
@@ -179,9 +161,7 @@ impl Contents {
             .ok_or_else(|| format!("{address:#x} is not in an executable segment"))?;
         let mut code = vec![0; size as usize];
         let offset = segment.file_offset + (address - segment.addresses.start);
-        self.file
-            .read_exact_at(&mut code, offset)
-            .map_err(|error| format!("its code could not be read: {error}"))?;
+        self.file.read_exact_at(&mut code, offset).map_err(|error| format!("its code could not be read: {error}"))?;
         Ok(code)
     }
 
@@ -192,52 +172,38 @@ impl Contents {
 
     /// True for addresses of a loaded segment.
     pub(super) fn covers(&self, address: u64) -> bool {
-        self.headers
-            .iter()
-            .any(|h| h.kind == PT_LOAD.0 && h.addresses.contains(&address))
+        self.headers.iter().any(|h| h.kind == PT_LOAD.0 && h.addresses.contains(&address))
     }
 
     /// By what the loaded object differs from this file, if it does.
     pub(super) fn difference_from(&self, loaded: &LoadedObject) -> Option<String> {
         let same_headers = self.headers.len() == loaded.headers.len()
-            && self
-                .headers
-                .iter()
-                .zip(&loaded.headers)
-                .all(|(a, b)| a.kind == b.kind && a.addresses == b.addresses);
+            && self.headers.iter().zip(&loaded.headers).all(|(a, b)| a.kind == b.kind && a.addresses == b.addresses);
         if !same_headers {
             return Some("its segments differ".to_owned());
         }
         let live = live_build_id(loaded);
         (live != self.build_id).then(|| {
             let shown = |id: &Option<Vec<u8>>| {
-                id.as_deref().map_or("none".to_owned(), |id| {
-                    id.iter().map(|b| format!("{b:02x}")).collect()
-                })
+                id.as_deref().map_or("none".to_owned(), |id| id.iter().map(|b| format!("{b:02x}")).collect())
             };
-            format!(
-                "build-id {} loaded, {} in the file",
-                shown(&live),
-                shown(&self.build_id)
-            )
+            format!("build-id {} loaded, {} in the file", shown(&live), shown(&self.build_id))
         })
     }
 }
 
 /// The build-id note in memory.
 fn live_build_id(loaded: &LoadedObject) -> Option<Vec<u8>> {
-    loaded
-        .headers
-        .iter()
-        .filter(|h| h.kind == PT_NOTE.0 && h.readable && inside_a_segment(h, loaded))
-        .find_map(|header| {
+    loaded.headers.iter().filter(|h| h.kind == PT_NOTE.0 && h.readable && inside_a_segment(h, loaded)).find_map(
+        |header| {
             let start = loaded.bias + header.addresses.start as usize;
             let length = (header.addresses.end - header.addresses.start) as usize;
             // SAFETY: the headers of a loaded object say that this range is
             // mapped and readable, and notes are never written.
             let data = unsafe { std::slice::from_raw_parts(start as *const u8, length) };
             build_id_in(data)
-        })
+        },
+    )
 }
 
 fn inside_a_segment(note: &Segment, loaded: &LoadedObject) -> bool {
@@ -250,12 +216,9 @@ fn inside_a_segment(note: &Segment, loaded: &LoadedObject) -> bool {
 }
 
 fn build_id_in(data: &[u8]) -> Option<Vec<u8>> {
-    let mut notes =
-        NoteIterator::<FileHeader64<Endianness>>::new(Endianness::default(), 4, data).ok()?;
+    let mut notes = NoteIterator::<FileHeader64<Endianness>>::new(Endianness::default(), 4, data).ok()?;
     while let Ok(Some(note)) = notes.next() {
-        if note.name() == b"GNU"
-            && note.n_type(Endianness::default()) == object::elf::NT_GNU_BUILD_ID
-        {
+        if note.name() == b"GNU" && note.n_type(Endianness::default()) == object::elf::NT_GNU_BUILD_ID {
             return Some(note.desc().to_vec());
         }
     }

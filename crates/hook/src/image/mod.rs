@@ -95,12 +95,7 @@ impl Image {
 
     fn open(path: &Path) -> Result<Image, ImageError> {
         let (file, symbols) = elf::read(path)?;
-        let mut image = Image {
-            path: path.to_owned(),
-            bias: None,
-            file,
-            symbols,
-        };
+        let mut image = Image { path: path.to_owned(), bias: None, file, symbols };
         if !image.symbols.is_full() {
             image.add_separate_symbols();
         }
@@ -127,10 +122,7 @@ impl Image {
 
     fn bound_to(mut self, loaded: &LoadedObject) -> Result<Image, ImageError> {
         if let Some(difference) = self.file.difference_from(loaded) {
-            return Err(ImageError::Replaced {
-                path: self.path,
-                difference,
-            });
+            return Err(ImageError::Replaced { path: self.path, difference });
         }
         self.bias = Some(loaded.bias);
         Ok(self)
@@ -161,10 +153,7 @@ impl Image {
     /// # Errors
     /// If there is none or it is no function with code.
     pub fn function(&self, symbol: &str) -> Result<Function, ImageError> {
-        let found = self
-            .symbols
-            .exact(symbol, Kind::Function)
-            .ok_or_else(|| self.no_symbol(symbol))?;
+        let found = self.symbols.exact(symbol, Kind::Function).ok_or_else(|| self.no_symbol(symbol))?;
         self.to_function(&found)
     }
 
@@ -179,11 +168,9 @@ impl Image {
         match all.as_slice() {
             [] => Err(self.no_symbol(name)),
             [one] => self.to_function(one),
-            several => Err(ImageError::Ambiguous {
-                symbol: name.to_owned(),
-                count: several.len(),
-                path: self.path.clone(),
-            }),
+            several => {
+                Err(ImageError::Ambiguous { symbol: name.to_owned(), count: several.len(), path: self.path.clone() })
+            }
         }
     }
 
@@ -191,10 +178,7 @@ impl Image {
         let code = self
             .file
             .code(found.address, found.size)
-            .map_err(|reason| ImageError::UnfitSymbol {
-                symbol: found.symbol.clone(),
-                reason,
-            })?;
+            .map_err(|reason| ImageError::UnfitSymbol { symbol: found.symbol.clone(), reason })?;
         Ok(Function {
             symbol: found.symbol.clone(),
             name: symbols::demangle(&found.symbol).unwrap_or_else(|| found.symbol.clone()),
@@ -209,10 +193,7 @@ impl Image {
     /// # Errors
     /// If there is none, it is smaller, or the image is not loaded.
     pub fn variable(&self, symbol: &str, size: u64) -> Result<usize, ImageError> {
-        let found = self
-            .symbols
-            .exact(symbol, Kind::Variable)
-            .ok_or_else(|| self.no_symbol(symbol))?;
+        let found = self.symbols.exact(symbol, Kind::Variable).ok_or_else(|| self.no_symbol(symbol))?;
         if found.size < size {
             return Err(ImageError::UnfitSymbol {
                 symbol: symbol.to_owned(),
@@ -225,9 +206,7 @@ impl Image {
     /// Address in this process of the function or variable with exactly this
     /// linker's name; `None` if there is none or the image is not loaded.
     pub fn address_of(&self, symbol: &str) -> Option<usize> {
-        let found = [Kind::Variable, Kind::Function]
-            .into_iter()
-            .find_map(|kind| self.symbols.exact(symbol, kind))?;
+        let found = [Kind::Variable, Kind::Function].into_iter().find_map(|kind| self.symbols.exact(symbol, kind))?;
         Some(self.bias? + found.address as usize)
     }
 
@@ -265,17 +244,12 @@ impl Image {
         self.file
             .got_slot(symbol)
             .map(|address| bias + address as usize)
-            .ok_or_else(|| ImageError::NoGotSlot {
-                symbol: symbol.to_owned(),
-                path: self.path.clone(),
-            })
+            .ok_or_else(|| ImageError::NoGotSlot { symbol: symbol.to_owned(), path: self.path.clone() })
     }
 
     /// True for addresses inside the loaded library.
     pub fn contains(&self, address: usize) -> bool {
-        self.bias
-            .and_then(|bias| address.checked_sub(bias))
-            .is_some_and(|offset| self.file.covers(offset as u64))
+        self.bias.and_then(|bias| address.checked_sub(bias)).is_some_and(|offset| self.file.covers(offset as u64))
     }
 
     /// An error unless the image is loaded in this process.
@@ -284,9 +258,7 @@ impl Image {
     }
 
     fn live_bias(&self) -> Result<usize, ImageError> {
-        self.bias.ok_or_else(|| ImageError::NotLive {
-            path: self.path.clone(),
-        })
+        self.bias.ok_or_else(|| ImageError::NotLive { path: self.path.clone() })
     }
 
     fn no_symbol(&self, symbol: &str) -> ImageError {
@@ -304,17 +276,12 @@ impl Image {
 /// on it (which needs a privilege).
 fn file_candidates(loaded: &LoadedObject, sys: &dyn Sys) -> Vec<PathBuf> {
     let mut candidates = Vec::new();
-    let mapping = sys
-        .mappings()
-        .ok()
-        .and_then(|all| all.into_iter().find(|m| m.range.contains(&loaded.bias)));
+    let mapping = sys.mappings().ok().and_then(|all| all.into_iter().find(|m| m.range.contains(&loaded.bias)));
     if let Some(mapping) = mapping {
         let path = mapping.path.trim_end_matches(" (deleted)");
         candidates.push(PathBuf::from(path));
-        candidates.push(PathBuf::from(format!(
-            "/proc/self/map_files/{:x}-{:x}",
-            mapping.range.start, mapping.range.end
-        )));
+        candidates
+            .push(PathBuf::from(format!("/proc/self/map_files/{:x}-{:x}", mapping.range.start, mapping.range.end)));
     }
     candidates.insert(candidates.len().min(1), PathBuf::from(&loaded.path));
     candidates.dedup();

@@ -28,11 +28,7 @@ pub struct Probe {
 
 impl Probe {
     pub(super) fn moved_by(&self, bias: usize) -> Probe {
-        Probe {
-            address: self.address + bias,
-            semaphore: self.semaphore.map(|s| s + bias),
-            ..self.clone()
-        }
+        Probe { address: self.address + bias, semaphore: self.semaphore.map(|s| s + bias), ..self.clone() }
     }
 
     /// The arguments, understood.
@@ -42,9 +38,7 @@ impl Probe {
     pub fn parsed_arguments(&self) -> Result<Vec<Argument>, String> {
         self.arguments
             .split_whitespace()
-            .map(|text| {
-                Argument::parse(text).ok_or_else(|| format!("argument {text} is not understood"))
-            })
+            .map(|text| Argument::parse(text).ok_or_else(|| format!("argument {text} is not understood")))
             .collect()
     }
 }
@@ -120,11 +114,7 @@ impl Argument {
         let size: i8 = size.parse().ok()?;
         let bytes = size.unsigned_abs();
         matches!(bytes, 1 | 2 | 4 | 8).then_some(())?;
-        Some(Argument {
-            bytes,
-            signed: size < 0,
-            operand: parse_operand(operand)?,
-        })
+        Some(Argument { bytes, signed: size < 0, operand: parse_operand(operand)? })
     }
 
     /// The argument's value for a thread at the probe.
@@ -136,18 +126,10 @@ impl Argument {
         let raw = match self.operand {
             Operand::Constant(value) => value as u64,
             Operand::Register(index, shift, _) => registers.get(index) >> shift,
-            Operand::Memory {
-                displacement,
-                base,
-                index,
-            } => {
-                let scaled = index.map_or(0, |(register, scale)| {
-                    registers.get(register).wrapping_mul(u64::from(scale))
-                });
-                let address = registers
-                    .get(base)
-                    .wrapping_add(scaled)
-                    .wrapping_add(displacement as u64);
+            Operand::Memory { displacement, base, index } => {
+                let scaled =
+                    index.map_or(0, |(register, scale)| registers.get(register).wrapping_mul(u64::from(scale)));
+                let address = registers.get(base).wrapping_add(scaled).wrapping_add(displacement as u64);
                 // SAFETY: passed on to the caller.
                 unsafe { self.load(address) }
             }
@@ -189,10 +171,7 @@ fn parse_operand(text: &str) -> Option<Operand> {
     let base = full_register(parts.next()?)?;
     let index = match parts.next() {
         None => None,
-        Some(name) => Some((
-            full_register(name)?,
-            parts.next().map_or(Some(1), |s| s.parse().ok())?,
-        )),
+        Some(name) => Some((full_register(name)?, parts.next().map_or(Some(1), |s| s.parse().ok())?)),
     };
     Some(Operand::Memory {
         displacement: match displacement {
@@ -232,72 +211,33 @@ mod tests {
 
     #[test]
     fn arguments_in_all_shapes() {
-        let memory = |displacement, base: i32, index| Operand::Memory {
-            displacement,
-            base: base as usize,
-            index,
-        };
+        let memory = |displacement, base: i32, index| Operand::Memory { displacement, base: base as usize, index };
         let cases = [
-            (
-                "-8@%r12",
-                8,
-                true,
-                Operand::Register(REG_R12 as usize, 0, 64),
-            ),
-            (
-                "-4@%eax",
-                4,
-                true,
-                Operand::Register(REG_RAX as usize, 0, 32),
-            ),
+            ("-8@%r12", 8, true, Operand::Register(REG_R12 as usize, 0, 64)),
+            ("-4@%eax", 4, true, Operand::Register(REG_RAX as usize, 0, 32)),
             ("1@%ah", 1, false, Operand::Register(REG_RAX as usize, 8, 8)),
             ("4@$-3", 4, false, Operand::Constant(-3)),
             ("8@-16(%rbp)", 8, false, memory(-16, REG_RBP, None)),
             ("8@(%rsp)", 8, false, memory(0, REG_RSP, None)),
-            (
-                "2@0x10(%rbp,%rax,4)",
-                2,
-                false,
-                memory(16, REG_RBP, Some((REG_RAX as usize, 4))),
-            ),
+            ("2@0x10(%rbp,%rax,4)", 2, false, memory(16, REG_RBP, Some((REG_RAX as usize, 4)))),
         ];
         for (text, bytes, signed, operand) in cases {
-            let expected = Argument {
-                bytes,
-                signed,
-                operand,
-            };
+            let expected = Argument { bytes, signed, operand };
             assert_eq!(argument(text), Some(expected), "{text}");
         }
     }
 
     #[test]
     fn what_is_not_understood_is_not_guessed() {
-        for text in [
-            "",
-            "8",
-            "8@",
-            "8@%xmm0",
-            "3@%rax",
-            "8@foo(%rip)",
-            "8@(%eax)",
-            "x@$1",
-        ] {
+        for text in ["", "8", "8@", "8@%xmm0", "3@%rax", "8@foo(%rip)", "8@(%eax)", "x@$1"] {
             assert_eq!(argument(text), None, "{text}");
         }
     }
 
     #[test]
     fn values_are_cut_and_extended_to_their_size() {
-        let four = |signed| Argument {
-            bytes: 4,
-            signed,
-            operand: Operand::Constant(0),
-        };
-        assert_eq!(
-            four(true).extended(0xffff_ffff_8000_0000),
-            0xffff_ffff_8000_0000
-        );
+        let four = |signed| Argument { bytes: 4, signed, operand: Operand::Constant(0) };
+        assert_eq!(four(true).extended(0xffff_ffff_8000_0000), 0xffff_ffff_8000_0000);
         assert_eq!(four(false).extended(0xffff_ffff_8000_0000), 0x8000_0000);
         assert_eq!(four(true).extended(0x1_0000_0001), 1);
     }
@@ -318,10 +258,7 @@ mod tests {
 
     #[test]
     fn addresses_move_with_the_base() {
-        let section = note(
-            [0x100, 0x1000, 0x2000],
-            "hotspot\0thread__park__end\0-8@%rax\0",
-        );
+        let section = note([0x100, 0x1000, 0x2000], "hotspot\0thread__park__end\0-8@%rax\0");
         let probes = parse(Endianness::Little, &section, 0x1010);
         assert_eq!(
             probes,

@@ -45,11 +45,7 @@ impl std::fmt::Debug for Symbols {
 
 impl Symbols {
     pub(super) fn new(entries: Vec<Entry>, names: Vec<u8>, full: bool) -> Symbols {
-        Symbols {
-            entries,
-            names,
-            full,
-        }
+        Symbols { entries, names, full }
     }
 
     /// True for `.symtab`, false for `.dynsym` alone.
@@ -75,10 +71,7 @@ impl Symbols {
     pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
         let terminated = [symbol.as_bytes(), &[0]].concat();
         let places: Vec<usize> = memmem::find_iter(&self.names, &terminated).collect();
-        self.entries
-            .iter()
-            .find(|e| e.kind == kind && places.contains(&(e.name as usize)))
-            .map(|e| self.found(e))
+        self.entries.iter().find(|e| e.kind == kind && places.contains(&(e.name as usize))).map(|e| self.found(e))
     }
 
     /// Functions whose demangled name is this one, each address once.
@@ -121,9 +114,7 @@ fn within(ranges: &[Range<usize>], place: usize) -> bool {
 /// The readable name of an Itanium-mangled symbol.
 pub(super) fn demangle(symbol: &str) -> Option<String> {
     let parsed = cpp_demangle::Symbol::new(symbol).ok()?;
-    parsed
-        .demangle_with_options(&DemangleOptions::default())
-        .ok()
+    parsed.demangle_with_options(&DemangleOptions::default()).ok()
 }
 
 /// `13ObjectMonitor7INotify` for `ObjectMonitor::INotify(JavaThread*)`.
@@ -146,12 +137,7 @@ mod tests {
         let mut names = vec![0];
         let mut entries = Vec::new();
         for (symbol, address) in symbols {
-            entries.push(Entry {
-                name: names.len() as u32,
-                kind: Kind::Function,
-                address: *address,
-                size: 16,
-            });
+            entries.push(Entry { name: names.len() as u32, kind: Kind::Function, address: *address, size: 16 });
             names.extend(symbol.as_bytes());
             names.push(0);
         }
@@ -174,15 +160,9 @@ mod tests {
     #[test]
     fn other_arguments_do_not_match() {
         let table = table(&[(REENTER, 2)]);
-        assert!(table
-            .demangled("ObjectMonitor::ReenterI(Thread*, ObjectWaiter*)")
-            .is_empty());
-        assert!(table
-            .demangled("ObjectMonitor::Reenter(JavaThread*, ObjectWaiter*)")
-            .is_empty());
-        assert!(table
-            .demangled("ReenterI(JavaThread*, ObjectWaiter*)")
-            .is_empty());
+        assert!(table.demangled("ObjectMonitor::ReenterI(Thread*, ObjectWaiter*)").is_empty());
+        assert!(table.demangled("ObjectMonitor::Reenter(JavaThread*, ObjectWaiter*)").is_empty());
+        assert!(table.demangled("ReenterI(JavaThread*, ObjectWaiter*)").is_empty());
     }
 
     #[test]
@@ -195,12 +175,6 @@ mod tests {
     #[test]
     fn a_prefix_of_a_name_is_not_the_name() {
         let table = table(&[("DebugNonSafepointsX", 1), ("DebugNonSafepoints", 2)]);
-        assert_eq!(
-            table
-                .exact("DebugNonSafepoints", Kind::Function)
-                .unwrap()
-                .address,
-            2
-        );
+        assert_eq!(table.exact("DebugNonSafepoints", Kind::Function).unwrap().address, 2);
     }
 }

@@ -20,18 +20,11 @@ pub struct Protection {
 
 impl Protection {
     /// `r-x`
-    pub const READ_EXECUTE: Protection = Protection {
-        read: true,
-        write: false,
-        execute: true,
-    };
+    pub const READ_EXECUTE: Protection = Protection { read: true, write: false, execute: true };
 
     /// The same rights and writing as well.
     pub const fn writable(self) -> Protection {
-        Protection {
-            write: true,
-            ..self
-        }
+        Protection { write: true, ..self }
     }
 }
 

@@ -37,11 +37,7 @@ pub(super) static PREVIOUS: AtomicPtr<Previous> = AtomicPtr::new(ptr::null_mut()
 static PASSED_ON: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
 /// The handler.
-pub(super) extern "C" fn on_trap(
-    signal: libc::c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::c_void,
-) {
+pub(super) extern "C" fn on_trap(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: errno's place is the thread's own and always valid.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
@@ -88,10 +84,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
         // SAFETY: `older` is null or such an entry too.
         previous = previous.and_then(|p| unsafe { p.older.as_ref() });
     }
-    let mark = PASSED_ON.iter().find(|c| {
-        c.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-    });
+    let mark = PASSED_ON.iter().find(|c| c.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed).is_ok());
     match previous {
         Some(previous) if mark.is_some() => call_previous(previous, signal, info, context),
         _ => die(signal, info, context),
@@ -101,12 +94,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
     }
 }
 
-fn call_previous(
-    previous: &Previous,
-    signal: libc::c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::c_void,
-) {
+fn call_previous(previous: &Previous, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let action = &previous.action;
     match action.sa_sigaction {
         libc::SIG_IGN if sent_by_a_process(info) => {}
@@ -125,12 +113,7 @@ fn with_mask_of(action: &libc::sigaction, work: impl FnOnce()) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut()) };
 }
 
-fn call(
-    action: &libc::sigaction,
-    signal: libc::c_int,
-    info: *mut libc::siginfo_t,
-    context: *mut libc::c_void,
-) {
+fn call(action: &libc::sigaction, signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     type WithInfo = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
     type Plain = extern "C" fn(libc::c_int);
     if action.sa_flags & libc::SA_SIGINFO != 0 {

@@ -68,9 +68,7 @@ fn arm(address: usize, kind: Kind, target: usize) -> Result<(), HookError> {
     let _writer = writer();
     TABLE.arm(address, kind, target).map_err(|full| match full {
         Full::NoSlot => HookError::TrapTableFull(CAPACITY),
-        Full::OtherKind => HookError::AlreadyHooked {
-            symbol: format!("{address:#x}"),
-        },
+        Full::OtherKind => HookError::AlreadyHooked { symbol: format!("{address:#x}") },
     })
 }
 
@@ -150,9 +148,7 @@ fn wait_for_late_traps(sys: &dyn Sys) {
     sys.sync_cores();
     let mut quiet = 0;
     for _ in 0..100 {
-        let is_pending = sys
-            .threads()
-            .is_ok_and(|threads| threads.iter().any(|t| t.pending & trap_bit() != 0));
+        let is_pending = sys.threads().is_ok_and(|threads| threads.iter().any(|t| t.pending & trap_bit() != 0));
         quiet = if is_pending { 0 } else { quiet + 1 };
         if quiet == 3 {
             return;
@@ -172,9 +168,7 @@ fn remember(action: libc::sigaction) {
     static ENTRIES: Mutex<Vec<&'static Previous>> = Mutex::new(Vec::new());
     let older = PREVIOUS.load(Ordering::Acquire);
     let mut entries = ENTRIES.lock().unwrap_or_else(|held| held.into_inner());
-    let known = entries
-        .iter()
-        .find(|e| ptr::eq(e.older, older) && is_same(&e.action, &action));
+    let known = entries.iter().find(|e| ptr::eq(e.older, older) && is_same(&e.action, &action));
     let entry = match known {
         Some(entry) => *entry,
         None => {

@@ -111,16 +111,12 @@ pub(super) struct Table<const N: usize> {
 impl<const N: usize> Table<N> {
     #[cfg(not(loom))]
     pub(super) const fn new() -> Self {
-        Table {
-            slots: [const { Slot::new() }; N],
-        }
+        Table { slots: [const { Slot::new() }; N] }
     }
 
     #[cfg(loom)]
     pub(super) fn new() -> Self {
-        Table {
-            slots: std::array::from_fn(|_| Slot::new()),
-        }
+        Table { slots: std::array::from_fn(|_| Slot::new()) }
     }
 
     /// Arms a trap. Writers only.
@@ -160,9 +156,7 @@ impl<const N: usize> Table<N> {
                 0 if !trap_is_there() => return Decision::Again,
                 0 if slot.armings.load(Ordering::Acquire) == armings => return Decision::NotOurs,
                 0 => {}
-                target if slot.kind.load(Ordering::Relaxed) == Kind::Call.code() => {
-                    return Decision::Call(target)
-                }
+                target if slot.kind.load(Ordering::Relaxed) == Kind::Call.code() => return Decision::Call(target),
                 target => return Decision::GoTo(target),
             }
         }

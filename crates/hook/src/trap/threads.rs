@@ -26,19 +26,14 @@ pub fn check_threads(sys: &dyn Sys) -> Result<(), HookError> {
     }
     match suspects.into_iter().next() {
         None => Ok(()),
-        Some(thread) => Err(HookError::TrapBlocked {
-            tid: thread.tid,
-            name: thread.name,
-        }),
+        Some(thread) => Err(HookError::TrapBlocked { tid: thread.tid, name: thread.name }),
     }
 }
 
 fn blocking(sys: &dyn Sys) -> Result<Vec<ThreadSignals>, HookError> {
     let mut threads = sys.threads().map_err(HookError::ThreadsUnreadable)?;
     if let Some(traced) = threads.iter().find(|t| t.tracer != 0) {
-        return Err(HookError::Traced {
-            tracer: traced.tracer,
-        });
+        return Err(HookError::Traced { tracer: traced.tracer });
     }
     threads.retain(|t| t.blocked & trap_bit() != 0);
     Ok(threads)

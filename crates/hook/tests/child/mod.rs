@@ -10,11 +10,7 @@ const IN_CHILD: &str = "HEADWAY_HOOK_TEST_CHILD";
 #[allow(dead_code)]
 pub fn in_child(test: &str, body: impl FnOnce()) {
     if let Some(status) = child_status(test, body) {
-        assert!(
-            status.success(),
-            "the child of {test} ended with {status} (signal {:?})",
-            status.signal()
-        );
+        assert!(status.success(), "the child of {test} ended with {status} (signal {:?})", status.signal());
     }
 }
 
@@ -22,11 +18,7 @@ pub fn in_child(test: &str, body: impl FnOnce()) {
 #[allow(dead_code)]
 pub fn killed_in_child(test: &str, signal: i32, body: impl FnOnce()) {
     if let Some(status) = child_status(test, body) {
-        assert_eq!(
-            status.signal(),
-            Some(signal),
-            "the child of {test}: {status}"
-        );
+        assert_eq!(status.signal(), Some(signal), "the child of {test}: {status}");
     }
 }
 

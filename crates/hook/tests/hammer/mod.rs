@@ -1,5 +1,6 @@
-//! A function in a shape of HotSpot's, threads that call it all the time, and
-//! a hook that marks its results.
+//! A function whose threads are mostly caught between the instructions that a
+//! detour overwrites, threads that call it all the time, and a hook that marks
+//! its results.
 
 use headway_hook::arch::ContextArguments;
 use headway_hook::sys::Sys;
@@ -14,7 +15,11 @@ std::arch::global_asm!(
     ".type headway_hook_test_target, @function",
     ".p2align 4",
     "headway_hook_test_target:",
+    // These five bytes are overwritten. A pause takes long, so that a thread
+    // that loses its processor mostly loses it here.
     "push rbp",
+    "pause",
+    "pause",
     "mov rbp, rsp",
     "push r13",
     "push r12",
@@ -46,13 +51,7 @@ static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
 type Target = extern "C" fn(*const AtomicU64, u64, u64) -> u64;
 
-extern "C" fn hook(
-    counter: *const AtomicU64,
-    a: u64,
-    b: u64,
-    frame: *const usize,
-    stack: *const usize,
-) -> u64 {
+extern "C" fn hook(counter: *const AtomicU64, a: u64, b: u64, frame: *const usize, stack: *const usize) -> u64 {
     HOOK_ENTERED.fetch_add(1, Ordering::SeqCst);
     // SAFETY: the stack pointer at entry points to the return address.
     let return_address = unsafe { *stack };
@@ -87,15 +86,8 @@ pub fn function() -> Function {
 /// A detour of the function to the hook.
 pub fn detour(sys: &'static dyn Sys) -> Detour {
     // SAFETY: hook and function have the same first three arguments.
-    let detour = unsafe {
-        Detour::prepare(
-            &function(),
-            hook as *const (),
-            ContextArguments::FourthAndFifth,
-            sys,
-        )
-    }
-    .unwrap();
+    let detour =
+        unsafe { Detour::prepare(&function(), hook as *const (), ContextArguments::FourthAndFifth, sys) }.unwrap();
     ORIGINAL.store(detour.original() as usize, Ordering::SeqCst);
     detour
 }
@@ -106,6 +98,9 @@ const CHANGING: usize = 2;
 
 struct Shared {
     stop: AtomicBool,
+    /// Somebody waits for all threads to be between two calls. Otherwise they
+    /// never give up their processor of their own will.
+    asked: AtomicUsize,
     /// Number of the change in the upper bits, one of the states in the lower.
     state: AtomicUsize,
     /// How often each thread was seen between two calls.
@@ -138,6 +133,7 @@ impl Hammer {
     pub fn start(threads: usize) -> Hammer {
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
+            asked: AtomicUsize::new(0),
             state: AtomicUsize::new(REMOVED),
             between: (0..threads).map(|_| AtomicU64::new(0)).collect(),
         });
@@ -168,15 +164,9 @@ impl Hammer {
         self.change(REMOVED, || detour.remove())
     }
 
-    fn change(
-        &self,
-        to: usize,
-        work: impl FnOnce() -> Result<(), HookError>,
-    ) -> Result<(), HookError> {
+    fn change(&self, to: usize, work: impl FnOnce() -> Result<(), HookError>) -> Result<(), HookError> {
         let number = (self.shared.state.load(Ordering::SeqCst) >> 2) + 1;
-        self.shared
-            .state
-            .store(number << 2 | CHANGING, Ordering::SeqCst);
+        self.shared.state.store(number << 2 | CHANGING, Ordering::SeqCst);
         let result = work();
         self.shared.state.store(number << 2 | to, Ordering::SeqCst);
         result
@@ -184,23 +174,16 @@ impl Hammer {
 
     /// Ends when every thread was between two calls since it began.
     pub fn wait_for_all(&self) {
+        self.shared.asked.fetch_add(1, Ordering::SeqCst);
         let seen: Vec<u64> = self.positions();
-        while self
-            .positions()
-            .iter()
-            .zip(&seen)
-            .any(|(now, then)| now == then)
-        {
+        while self.positions().iter().zip(&seen).any(|(now, then)| now == then) {
             std::thread::yield_now();
         }
+        self.shared.asked.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn positions(&self) -> Vec<u64> {
-        self.shared
-            .between
-            .iter()
-            .map(|b| b.load(Ordering::SeqCst))
-            .collect()
+        self.shared.between.iter().map(|b| b.load(Ordering::SeqCst)).collect()
     }
 
     /// Ends the threads and adds up what they counted.
@@ -228,7 +211,9 @@ fn run(shared: &Shared, number: usize) -> Counts {
             one_call(shared, a, &mut counts);
         }
         shared.between[number].fetch_add(1, Ordering::SeqCst);
-        std::thread::yield_now();
+        if shared.asked.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
     }
     counts
 }

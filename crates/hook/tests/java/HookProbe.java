@@ -27,6 +27,8 @@ public final class HookProbe {
 
     static native long removeHandler();
 
+    static native long monitorProbes();
+
     static native long setDebugNonSafepoints(int value);
 
     private HookProbe() {
@@ -214,6 +216,7 @@ public final class HookProbe {
         must(install(EXIT));
         must(install(PROBE));
         must(install(SIGNAL));
+        print("flagDuring", monitorProbes());
         long exits = count(EXIT);
         long probed = count(PROBE);
         long signalled = count(SIGNAL);
@@ -227,6 +230,7 @@ public final class HookProbe {
         must(remove(EXIT));
         must(remove(PROBE));
         must(remove(SIGNAL));
+        print("flagAfter", monitorProbes());
         contention.stop();
         // Without the hooks nothing is counted any more.
         long before = count(PROBE) + count(SIGNAL);

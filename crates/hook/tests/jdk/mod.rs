@@ -9,11 +9,7 @@ pub const VERSIONS: [u32; 3] = [17, 21, 25];
 /// Home of the JDK of this version. A missing one is named, and is a failure
 /// where `CI=true`.
 pub fn home(version: u32) -> Option<PathBuf> {
-    let found = from_environment(version).or_else(|| {
-        candidates()
-            .into_iter()
-            .find(|home| is_version(home, version))
-    });
+    let found = from_environment(version).or_else(|| candidates().into_iter().find(|home| is_version(home, version)));
     if found.is_none() {
         let message = format!("JDK {version} not found: set HEADWAY_JDK{version}");
         assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
@@ -29,19 +25,12 @@ pub fn libjvm(home: &Path) -> PathBuf {
 
 fn from_environment(version: u32) -> Option<PathBuf> {
     let home = PathBuf::from(std::env::var_os(format!("HEADWAY_JDK{version}"))?);
-    assert!(
-        libjvm(&home).exists(),
-        "HEADWAY_JDK{version}: no libjvm in {}",
-        home.display()
-    );
+    assert!(libjvm(&home).exists(), "HEADWAY_JDK{version}: no libjvm in {}", home.display());
     Some(home)
 }
 
 fn candidates() -> Vec<PathBuf> {
-    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME")
-        .into_iter()
-        .map(Into::into)
-        .collect();
+    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").into_iter().map(Into::into).collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).map(|dir| dir.join("java"));
     homes.extend(on_path.filter_map(|java| {
@@ -57,9 +46,8 @@ fn candidates() -> Vec<PathBuf> {
 fn is_version(home: &Path, version: u32) -> bool {
     let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
     let wanted = format!("JAVA_VERSION=\"{version}");
-    let matches = release.lines().any(|line| {
-        line.strip_prefix(&wanted)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
-    });
+    let matches = release
+        .lines()
+        .any(|line| line.strip_prefix(&wanted).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())));
     matches && libjvm(home).exists()
 }

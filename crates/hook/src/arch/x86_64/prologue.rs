@@ -16,27 +16,20 @@ pub fn plan(address: usize, function: &[u8]) -> Result<Prologue, Refusal> {
     let instructions = overwritten(address, function)?;
     let length: usize = instructions.iter().map(Instruction::len).sum();
     let inside = address as u64 + 1..(address + JUMP_BYTES) as u64;
-    if let Some(branch) = decode(address, function)
-        .into_iter()
-        .find(|i| near_target(i).is_some_and(|target| inside.contains(&target)))
+    if let Some(branch) =
+        decode(address, function).into_iter().find(|i| near_target(i).is_some_and(|target| inside.contains(&target)))
     {
         return Err(Refusal::Shape(format!(
             "the branch at +{:#x} leads into the bytes to be overwritten",
             branch.ip() - address as u64
         )));
     }
-    Ok(Prologue {
-        address,
-        bytes: function[..length].to_vec(),
-        instructions: instructions.len(),
-    })
+    Ok(Prologue { address, bytes: function[..length].to_vec(), instructions: instructions.len() })
 }
 
 /// All instructions of a piece of code, from its start.
 pub(super) fn decode(address: usize, code: &[u8]) -> Vec<Instruction> {
-    Decoder::with_ip(64, code, address as u64, DecoderOptions::NONE)
-        .into_iter()
-        .collect()
+    Decoder::with_ip(64, code, address as u64, DecoderOptions::NONE).into_iter().collect()
 }
 
 fn overwritten(address: usize, function: &[u8]) -> Result<Vec<Instruction>, Refusal> {
@@ -45,10 +38,7 @@ fn overwritten(address: usize, function: &[u8]) -> Result<Vec<Instruction>, Refu
     let mut length = 0;
     while length < JUMP_BYTES {
         if !decoder.can_decode() {
-            return Err(Refusal::Shape(format!(
-                "the function is only {} bytes long",
-                function.len()
-            )));
+            return Err(Refusal::Shape(format!("the function is only {} bytes long", function.len())));
         }
         let instruction = decoder.decode();
         check(&instruction).map_err(|reason| Refusal::Shape(format!("at +{length}: {reason}")))?;
@@ -67,17 +57,11 @@ fn check(instruction: &Instruction) -> Result<(), String> {
     }
     match instruction.flow_control() {
         FlowControl::Next => Ok(()),
-        other => Err(format!(
-            "{:?} cannot be moved ({other:?})",
-            instruction.mnemonic()
-        )),
+        other => Err(format!("{:?} cannot be moved ({other:?})", instruction.mnemonic())),
     }
 }
 
 fn near_target(instruction: &Instruction) -> Option<u64> {
-    let is_near = matches!(
-        instruction.op0_kind(),
-        OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
-    );
+    let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64);
     is_near.then(|| instruction.near_branch_target())
 }

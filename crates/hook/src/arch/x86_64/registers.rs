@@ -1,8 +1,8 @@
 //! Registers of a thread that ran into a trap.
 
 use libc::{
-    REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_R8, REG_R9, REG_RAX, REG_RBP,
-    REG_RBX, REG_RCX, REG_RDI, REG_RDX, REG_RIP, REG_RSI, REG_RSP,
+    REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_R8, REG_R9, REG_RAX, REG_RBP, REG_RBX, REG_RCX, REG_RDI,
+    REG_RDX, REG_RIP, REG_RSI, REG_RSP,
 };
 
 /// The registers in a signal handler's context. Usable in the handler only.
@@ -18,9 +18,7 @@ impl Registers {
     /// `context` must be null or the third argument of an `SA_SIGINFO`
     /// handler that is still running.
     pub unsafe fn of_context(context: *mut libc::c_void) -> Option<Registers> {
-        (!context.is_null()).then_some(Registers {
-            context: context.cast(),
-        })
+        (!context.is_null()).then_some(Registers { context: context.cast() })
     }
 
     /// Address of the trap instruction: the CPU reports the one behind it.
@@ -59,9 +57,7 @@ pub fn registers_name(name: &str) -> Option<(usize, u32, u32)> {
 }
 
 fn numbered(name: &str) -> Option<(usize, u32, u32)> {
-    const INDICES: [i32; 8] = [
-        REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-    ];
+    const INDICES: [i32; 8] = [REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15];
     let digits = name.strip_prefix('r')?;
     let (digits, width) = match digits.as_bytes().last()? {
         b'd' => (&digits[..digits.len() - 1], 32),
@@ -75,18 +71,8 @@ fn numbered(name: &str) -> Option<(usize, u32, u32)> {
 }
 
 fn legacy(name: &str) -> Option<(usize, u32, u32)> {
-    const LETTERS: [(&str, i32); 4] = [
-        ("a", REG_RAX),
-        ("b", REG_RBX),
-        ("c", REG_RCX),
-        ("d", REG_RDX),
-    ];
-    const POINTERS: [(&str, i32); 4] = [
-        ("si", REG_RSI),
-        ("di", REG_RDI),
-        ("bp", REG_RBP),
-        ("sp", REG_RSP),
-    ];
+    const LETTERS: [(&str, i32); 4] = [("a", REG_RAX), ("b", REG_RBX), ("c", REG_RCX), ("d", REG_RDX)];
+    const POINTERS: [(&str, i32); 4] = [("si", REG_RSI), ("di", REG_RDI), ("bp", REG_RBP), ("sp", REG_RSP)];
     for (letter, index) in LETTERS {
         let index = index as usize;
         if let Some(suffix) = name.strip_prefix(letter) {
@@ -101,11 +87,7 @@ fn legacy(name: &str) -> Option<(usize, u32, u32)> {
         }
     }
     POINTERS.iter().find_map(|(base, index)| {
-        let width = if name.strip_suffix('l') == Some(base) {
-            8
-        } else {
-            wide(name, base)?
-        };
+        let width = if name.strip_suffix('l') == Some(base) { 8 } else { wide(name, base)? };
         Some((*index as usize, 0, width))
     })
 }

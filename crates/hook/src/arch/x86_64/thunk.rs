@@ -25,11 +25,7 @@ pub fn trampoline(
     code.extend(moved(prologue, at + ORIGINAL_OFFSET)?);
     let back = prologue.address + prologue.bytes.len();
     code.extend(jump(at + code.len(), back)?);
-    Ok(Trampoline {
-        code,
-        thunk_offset: 0,
-        original_offset: ORIGINAL_OFFSET,
-    })
+    Ok(Trampoline { code, thunk_offset: 0, original_offset: ORIGINAL_OFFSET })
 }
 
 /// Two moves and a jump through memory: every register but the two extra
@@ -60,9 +56,7 @@ fn moved(prologue: &Prologue, to: usize) -> Result<Vec<u8>, Refusal> {
     if same_meaning(&from, &again) {
         Ok(encoded.code_buffer)
     } else {
-        Err(Refusal::Shape(format!(
-            "moved to {to:#x} it would not do the same"
-        )))
+        Err(Refusal::Shape(format!("moved to {to:#x} it would not do the same")))
     }
 }
 

@@ -9,10 +9,7 @@ use std::ops::Range;
 /// See [`crate::sys::Sys::mappings`].
 pub(super) fn read() -> io::Result<Vec<Mapping>> {
     let text = fs::read("/proc/self/maps")?;
-    Ok(String::from_utf8_lossy(&text)
-        .lines()
-        .filter_map(parse)
-        .collect())
+    Ok(String::from_utf8_lossy(&text).lines().filter_map(parse).collect())
 }
 
 /// `start-end perms offset dev inode   path`
@@ -73,11 +70,7 @@ struct Search<'a> {
     found: Option<LoadedObject>,
 }
 
-unsafe extern "C" fn visit(
-    info: *mut libc::dl_phdr_info,
-    _size: libc::size_t,
-    data: *mut libc::c_void,
-) -> libc::c_int {
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: libc::size_t, data: *mut libc::c_void) -> libc::c_int {
     // SAFETY: the dynamic linker passes a valid record and our own `Search`.
     let (info, search) = unsafe { (&*info, &mut *data.cast::<Search<'_>>()) };
     if info.dlpi_name.is_null() || info.dlpi_phdr.is_null() {
@@ -89,8 +82,7 @@ unsafe extern "C" fn visit(
         return 0;
     }
     // SAFETY: the linker gives the address and number of the headers.
-    let headers =
-        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     search.found = Some(LoadedObject {
         bias: info.dlpi_addr as usize,
         path: path.into_owned(),

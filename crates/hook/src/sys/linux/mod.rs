@@ -51,11 +51,8 @@ impl Sys for Linux {
 
     unsafe fn protect(&self, pages: Range<usize>, to: Protection) -> io::Result<()> {
         let mut flags = libc::PROT_NONE;
-        for (wanted, flag) in [
-            (to.read, libc::PROT_READ),
-            (to.write, libc::PROT_WRITE),
-            (to.execute, libc::PROT_EXEC),
-        ] {
+        for (wanted, flag) in [(to.read, libc::PROT_READ), (to.write, libc::PROT_WRITE), (to.execute, libc::PROT_EXEC)]
+        {
             if wanted {
                 flags |= flag;
             }
@@ -71,9 +68,7 @@ impl Sys for Linux {
     }
 
     unsafe fn write_protected(&self, address: usize, bytes: &[u8]) -> io::Result<()> {
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .open("/proc/self/mem")?;
+        let file = std::fs::OpenOptions::new().write(true).open("/proc/self/mem")?;
         file.write_all_at(bytes, address as u64)
     }
 

@@ -18,11 +18,7 @@ static MEMBARRIER: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// See [`crate::sys::Sys::sync_cores`].
 pub(super) fn all_cores() {
     if MEMBARRIER.load(Ordering::Relaxed) == UNKNOWN {
-        let state = if membarrier(REGISTER_SYNC_CORE).is_ok() {
-            WORKS
-        } else {
-            DENIED
-        };
+        let state = if membarrier(REGISTER_SYNC_CORE).is_ok() { WORKS } else { DENIED };
         MEMBARRIER.store(state, Ordering::Relaxed);
     }
     let done = MEMBARRIER.load(Ordering::Relaxed) == WORKS && membarrier(SYNC_CORE).is_ok();

@@ -39,17 +39,12 @@ fn parse(tid: u32, status: &str) -> io::Result<ThreadSignals> {
         name: field("Name")?.to_owned(),
         blocked: mask("SigBlk")?,
         pending: mask("SigPnd")?,
-        tracer: field("TracerPid")?
-            .parse()
-            .map_err(|_| missing(tid, "TracerPid"))?,
+        tracer: field("TracerPid")?.parse().map_err(|_| missing(tid, "TracerPid"))?,
     })
 }
 
 fn missing(tid: u32, key: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("status of thread {tid} has no readable {key}"),
-    )
+    io::Error::new(io::ErrorKind::InvalidData, format!("status of thread {tid} has no readable {key}"))
 }
 
 #[cfg(test)]
