@@ -5,7 +5,7 @@
 //! While it is held nothing of the VM is called, so that a thread which holds
 //! it always gets on: some callers stand where a safepoint must wait for them.
 
-use headway_model::event::{LockDef, StopTheWorld, ThreadDef};
+use headway_model::event::{Degraded, LockDef, StopTheWorld, ThreadDef};
 use headway_model::stack::ChainDef;
 use headway_model::{Event, LockId, Method, MethodId};
 use std::collections::HashMap;
@@ -73,6 +73,12 @@ impl Definitions {
     /// Defines a lock.
     pub fn lock_object(&self, lock: LockDef) {
         self.push(Event::Lock(lock));
+    }
+
+    /// A mechanism stepped aside while the recording is under way.
+    pub fn degraded(&self, mechanism: &str, reason: &str) {
+        let degraded = Degraded { mechanism: mechanism.into(), reason: reason.into() };
+        self.push(Event::Degraded(degraded));
     }
 
     /// All application threads stood still.

@@ -17,7 +17,7 @@ use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, WaitOutcome,
 };
-use headway_model::{DurationNs, Loss, ThreadId};
+use headway_model::{DurationNs, Loss, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong, jobject};
 use std::sync::atomic::Ordering;
 
@@ -37,15 +37,18 @@ fn current(agent: &'static Agent, jni: Jni, thread: jobject) -> Option<Current> 
         Some(slot) => slot,
         None => enter_late(agent, jni, vm_thread, thread)?,
     };
-    if slot.is_filtered.load(Ordering::Relaxed) {
-        return None;
+    let is_virtual =
+        slot.is_carrier.load(Ordering::Relaxed) && agent.java.is_virtual(jni, thread);
+    let now = clock::now();
+    if !is_virtual {
+        if slot.is_name_due(now) {
+            thread_events::check_name(agent, jni, slot, thread);
+        }
+        let wanted = !slot.is_filtered.load(Ordering::Relaxed);
+        return wanted.then(|| Current { slot, thread: slot.thread(), is_virtual });
     }
-    if !slot.is_carrier.load(Ordering::Relaxed) {
-        return Some(Current { slot, thread: slot.thread(), is_virtual: false });
-    }
-    let is_virtual = agent.java.is_virtual(jni, thread);
-    let id = if is_virtual { agent.java.thread_id(jni, thread) } else { slot.thread() };
-    if is_virtual && agent.virtuals.is_new(id) {
+    let id = agent.java.thread_id(jni, thread);
+    if agent.virtuals.is_name_due(id, now) {
         thread_events::define_virtual(agent, jni, id, thread);
     }
     Some(Current { slot, thread: id, is_virtual })
@@ -107,8 +110,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: jobject, _o
         true => agent.virtuals.end_enter(current.thread),
     };
     let Some(begun) = begun else {
-        agent.losses.add(Loss::UnpairedEntered, 1);
-        return;
+        return entered_without_enter(agent, &current, time);
     };
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     let entered = MonitorEntered {
@@ -122,6 +124,20 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: jobject, _o
     };
     agent.locks.unpin(begun.pin);
     agent.append(slot, &Record::entered(&entered));
+}
+
+/// A virtual thread that was resumed from `Object.wait` acquires its monitor
+/// again; any other thread began to block before the recording did.
+#[cold]
+fn entered_without_enter(agent: &'static Agent, current: &Current, time: TimeNs) {
+    let begun = match current.is_virtual {
+        true => agent.virtuals.end_reenter(current.thread),
+        false => None,
+    };
+    match begun {
+        Some(begun) => append_reentered(agent, current.slot, current.thread, begun, time),
+        None => agent.losses.add(Loss::UnpairedEntered, 1),
+    }
 }
 
 /// What is known when a contended exit begins, lock still held.
@@ -223,12 +239,18 @@ pub fn on_waited(
         (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
         (false, false) => WaitOutcome::Notified,
     };
+    let seq = lock.next_seq();
+    if current.is_virtual {
+        // The VM tells of the end of the re-acquisition by a contended entered
+        // without an enter.
+        agent.virtuals.begin_reenter(current.thread, Begun { start: time, seq, ..begun });
+    }
     let waited = MonitorWaited {
         time,
         start: begun.start,
         thread: current.thread,
         lock: begun.lock,
-        seq: lock.next_seq(),
+        seq,
         chain: begun.chain,
         timeout: DurationNs(begun.argument),
         outcome,
@@ -266,18 +288,27 @@ pub fn on_reentered(agent: &'static Agent, vm_thread: u64) {
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let Some(begun) = slot.reenter.end() else { return };
+    append_reentered(agent, slot, slot.thread(), begun, time);
+    agent.locks.unpin(begun.pin);
+}
+
+fn append_reentered(
+    agent: &Agent,
+    slot: &Slot,
+    thread: ThreadId,
+    begun: Begun,
+    time: TimeNs,
+) {
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     let reentered = MonitorReentered {
         time,
         start: begun.start,
-        thread: slot.thread(),
+        thread,
         lock: begun.lock,
         start_seq: begun.seq,
         seq: lock.next_seq(),
         chain: begun.chain,
         bound: false,
     };
-    agent.locks.unpin(begun.pin);
     agent.append(slot, &Record::reentered(&reentered));
 }
-

@@ -307,8 +307,10 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.duration_ns = Some(clock::now().since(session.started).0);
     reply.events = recorded.events.clone();
     reply.losses = drain::losses(agent).map(|(loss, n)| (loss.name().to_owned(), n)).collect();
-    reply.mechanisms = session.mechanisms.clone();
-    reply.degraded = degraded(&session.mechanisms);
+    let mut mechanisms = session.mechanisms.clone();
+    agent.chains.correct(&mut mechanisms);
+    reply.degraded = degraded(&mechanisms);
+    reply.mechanisms = mechanisms;
     reply.will_change = agent.hooks.will_change();
     reply.attach_pause_ns = Some(session.attach_pause.0);
     reply.own_cpu_ns = Some(recorded.own_cpu.0);

@@ -8,6 +8,7 @@ use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};
 use headway_model::{Loss, ThreadId};
 use jni_sys::jobject;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
 
 /// JVMTI `ThreadStart`, on the new thread.
@@ -67,18 +68,39 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: jobject, os_id: u32) -> Op
 
 /// Defines a platform thread for the recording.
 pub fn define(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject, os_id: u32) {
-    let (name, group) = names(agent, jni, thread);
     let is_carrier = agent.java.is_carrier(&agent.jvmti, jni, thread);
     slot.is_carrier.store(is_carrier, Ordering::Relaxed);
+    slot.os_id.store(os_id, Ordering::Relaxed);
+    let (name, group) = names(agent, jni, thread);
+    slot.is_renamed(clock::now(), hash(&name));
+    define_as(agent, slot, name, group);
+}
+
+fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
     slot.is_filtered.store(!agent.wants_thread(&name), Ordering::Relaxed);
+    let os_id = slot.os_id.load(Ordering::Relaxed);
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
-    definition.is_service |= is_carrier;
+    definition.is_service |= slot.is_carrier.load(Ordering::Relaxed);
     agent.define_thread(definition);
 }
 
-/// Defines a virtual thread the first time its carrier sees it.
+/// Looks at a platform thread's name again, once in a while, and defines the
+/// thread anew if it was renamed.
+#[cold]
+pub fn check_name(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject) {
+    let (name, group) = names(agent, jni, thread);
+    if slot.is_renamed(clock::now(), hash(&name)) {
+        define_as(agent, slot, name, group);
+    }
+}
+
+/// Defines a virtual thread, if it is not known by its present name.
+#[cold]
 pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: jobject) {
     let (name, group) = names(agent, jni, thread);
+    if !agent.virtuals.renamed(id, hash(&name)) {
+        return;
+    }
     let name = if name.is_empty() { format!("virtual-{}", id.0) } else { name };
     agent.define_thread(ThreadDef {
         id,
@@ -88,6 +110,13 @@ pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: jobject) {
         is_virtual: true,
         is_service: false,
     });
+}
+
+/// A name's hash, never 0.
+fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish() | 1
 }
 
 fn names(agent: &Agent, jni: Jni, thread: jobject) -> (String, String) {

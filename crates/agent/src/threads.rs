@@ -12,10 +12,11 @@
 //! thread-local in a loaded library allocates.
 
 use crate::clock;
+use crate::virtuals::NAME_CHECK_NS;
 use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use headway_signal::ThreadBuffer;
-use std::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Most threads tracked at once.
@@ -36,6 +37,10 @@ pub struct Slot {
     pub is_carrier: AtomicBool,
     /// True if a thread filter leaves it out.
     pub is_filtered: AtomicBool,
+    /// Kernel id, 0 if unknown.
+    pub os_id: AtomicU32,
+    name_hash: AtomicU64,
+    name_checked: AtomicU64,
     /// Where its events go.
     pub buffer: ThreadBuffer,
     busy_since: AtomicU64,
@@ -127,12 +132,27 @@ impl Slot {
         ThreadId(self.thread.load(Ordering::Relaxed))
     }
 
+    /// True if the thread's name should be looked at again, since names change.
+    #[inline]
+    pub fn is_name_due(&self, now: TimeNs) -> bool {
+        let checked = TimeNs(self.name_checked.load(Ordering::Relaxed));
+        now.since(checked).0 >= NAME_CHECK_NS
+    }
+
+    /// Takes note of the thread's name, by its hash; true if it is another one
+    /// than before.
+    pub fn is_renamed(&self, now: TimeNs, hash: u64) -> bool {
+        self.name_checked.store(now.0, Ordering::Relaxed);
+        self.name_hash.swap(hash, Ordering::Relaxed) != hash
+    }
+
     fn reset(&self, vm_thread: u64, thread: ThreadId) {
         self.vm_thread.store(vm_thread, Ordering::Relaxed);
         self.thread.store(thread.0, Ordering::Relaxed);
         self.is_carrier.store(false, Ordering::Relaxed);
         self.is_filtered.store(false, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Relaxed);
+        self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
         self.enter.end();
         self.wait.end();

@@ -2,9 +2,28 @@
 //! enter or wait in progress, which may end on another carrier.
 
 use crate::threads::Begun;
-use headway_model::ThreadId;
-use std::collections::{HashMap, HashSet};
+use headway_model::{ThreadId, TimeNs};
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A thread's name is looked at again after this time, at its next event.
+pub const NAME_CHECK_NS: u64 = 1_000_000_000;
+
+struct Named {
+    checked: TimeNs,
+    hash: u64,
+}
+
+impl Named {
+    fn is_due(&mut self, now: TimeNs) -> bool {
+        let due = now.since(self.checked).0 >= NAME_CHECK_NS;
+        if due {
+            self.checked = now;
+        }
+        due
+    }
+}
 
 /// Most virtual threads whose names are remembered as defined. Beyond it the
 /// memory is dropped and names are defined again.
@@ -19,7 +38,8 @@ pub struct Virtuals {
 
 #[derive(Default)]
 struct Inner {
-    known: HashSet<ThreadId>,
+    known: HashMap<ThreadId, Named>,
+    reenters: HashMap<ThreadId, Begun>,
     enters: HashMap<ThreadId, Begun>,
     waits: HashMap<ThreadId, Begun>,
 }
@@ -29,13 +49,44 @@ impl Virtuals {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True the first time this thread is asked for.
-    pub fn is_new(&self, thread: ThreadId) -> bool {
+    /// True if the thread's name should be looked at: the first time, and then
+    /// once in a while, since names change.
+    pub fn is_name_due(&self, thread: ThreadId, now: TimeNs) -> bool {
         let mut inner = self.lock();
         if inner.known.len() >= MAX_KNOWN {
             inner.known.clear();
         }
-        inner.known.insert(thread)
+        match inner.known.entry(thread) {
+            Entry::Vacant(place) => {
+                place.insert(Named { checked: now, hash: 0 });
+                true
+            }
+            Entry::Occupied(mut place) => place.get_mut().is_due(now),
+        }
+    }
+
+    /// Takes note of the thread's name, by its hash; true if it is another one
+    /// than before.
+    pub fn renamed(&self, thread: ThreadId, hash: u64) -> bool {
+        let mut inner = self.lock();
+        let named = inner.known.get_mut(&thread);
+        named.is_none_or(|named| std::mem::replace(&mut named.hash, hash) != hash)
+    }
+
+    /// The thread was resumed from `Object.wait` and must acquire the monitor
+    /// again.
+    pub fn begin_reenter(&self, thread: ThreadId, begun: Begun) {
+        let mut inner = self.lock();
+        // Threads that acquired it without blocking are never heard of again.
+        if inner.reenters.len() >= MAX_KNOWN {
+            inner.reenters.clear();
+        }
+        inner.reenters.insert(thread, begun);
+    }
+
+    /// It owns the monitor again.
+    pub fn end_reenter(&self, thread: ThreadId) -> Option<Begun> {
+        self.lock().reenters.remove(&thread)
     }
 
     /// The thread is about to block.

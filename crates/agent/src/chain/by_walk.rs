@@ -71,22 +71,26 @@ impl<'a> Walk<'a> {
         key_words(self.records, self.result.end, key)
     }
 
-    /// Names the frames. Must run before the thread returns from the event:
-    /// that keeps the methods alive. The second value counts frames that could
-    /// not be named.
-    pub fn resolve(&self, definitions: &Definitions, options: DecodeOptions) -> (CallChain, u64) {
-        let (decoded, undecodable) =
-            decode(&self.known.layout, &self.memory, self.records, options);
-        let mut frames = Vec::with_capacity(decoded.len());
-        let mut unnamed = undecodable as u64;
-        for frame in &decoded {
-            match self.name(definitions, frame) {
-                Some(frame) => frames.push(frame),
-                None => unnamed += 1,
-            }
-        }
+    /// The methods that the frames stand for, and how many frames could not be
+    /// decoded.
+    pub fn decode(&self, options: DecodeOptions) -> (Vec<DecodedFrame>, usize) {
+        decode(&self.known.layout, &self.memory, self.records, options)
+    }
+
+    /// Names decoded frames. Must run before the thread returns from the event:
+    /// that keeps the methods alive. `missing` frames are known to be missing;
+    /// the second value counts those that could not be named as well.
+    pub fn resolve(
+        &self,
+        definitions: &Definitions,
+        decoded: &[DecodedFrame],
+        missing: usize,
+    ) -> (CallChain, u64) {
+        let named = decoded.iter().filter_map(|frame| self.name(definitions, frame));
+        let frames: Vec<Frame> = named.collect();
+        let unnamed = missing + decoded.len() - frames.len();
         let truncated = !self.result.end.is_complete() || unnamed > 0;
-        (CallChain { frames, truncated }, unnamed)
+        (CallChain { frames, truncated }, unnamed as u64)
     }
 
     fn name(&self, definitions: &Definitions, frame: &DecodedFrame) -> Option<Frame> {

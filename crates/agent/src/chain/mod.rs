@@ -5,6 +5,7 @@ pub mod by_jvmti;
 pub mod by_walk;
 mod debug_info;
 mod scratch;
+mod self_check;
 mod site;
 
 pub use debug_info::FullDebugInfo;
@@ -12,6 +13,7 @@ pub use scratch::{Scratch, ScratchCell};
 
 use crate::agent::Agent;
 use crate::jni::Jni;
+use crate::jvmti::table::FrameInfo;
 use crate::locks::{self, Lock};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
@@ -20,9 +22,11 @@ use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
 use headway_hook::Image;
+use headway_hotspot::DecodedFrame;
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
+use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +34,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Memory for the set of chains, half of which is in use at a time.
 const CHAIN_SET_BYTES: usize = 16 << 20;
+
+/// The word for the walker in `status` and `degraded`.
+const WALKER: &str = "walker";
+/// What is lost without it.
+const WITHOUT_WALKER: &str =
+    "stacks are taken with JVMTI GetStackTrace, which is slower, and owners have no call chain";
 
 /// Which frame of a chain holds the lock that a wait releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +55,7 @@ pub struct Chains {
     set: ChainSet,
     /// True if chains are walked by the agent itself.
     walks: AtomicBool,
+    check: SelfCheck,
     /// What the lock acquired at a chain's leaf is called there.
     site_names: Mutex<HashMap<ChainId, Arc<str>>>,
 }
@@ -69,6 +80,7 @@ impl Chains {
         Ok(Chains {
             set: ChainSet::new(region),
             walks: AtomicBool::new(false),
+            check: SelfCheck::default(),
             site_names: Mutex::default(),
         })
     }
@@ -81,16 +93,15 @@ impl Chains {
         libjvm: &Result<Image, String>,
     ) -> Vec<MechanismState> {
         let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
-        let (state, detail) = match agent.hotspot.failure() {
+        let difference = self.check.difference().map(|difference| difference.to_string());
+        let (state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
             _ if !wanted => (State::Off, "JVMTI GetStackTrace, as asked for".to_owned()),
             None => (State::On, "the agent's own stack walker".to_owned()),
-            Some(reason) => {
-                let loss = "stacks are taken with JVMTI GetStackTrace, which is slower";
-                (State::Degraded, format!("{loss}: {reason}"))
-            }
+            Some(reason) => (State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
         };
+        self.check.reset();
         self.walks.store(state == State::On, Ordering::Relaxed);
-        let mut mechanisms = vec![MechanismState { name: "walker".to_owned(), state, detail }];
+        let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
         if let Some(known) = self.walker(agent) {
             let libjvm = libjvm.as_ref().map_err(String::clone);
             mechanisms.push(agent.debug_info.switch_on(libjvm, &known.memory));
@@ -106,8 +117,9 @@ impl Chains {
 
     /// The chain of the current thread, in a JVMTI callback.
     pub fn in_callback(&self, place: Place<'_>) -> ChainId {
-        match self.walker(place.agent) {
-            Some(known) => self.by_walk(place.agent, known, place.slot, From::Anchor),
+        let Place { agent, slot, .. } = place;
+        match self.walker(agent) {
+            Some(known) => self.by_walk(agent, known, slot, From::Anchor),
             None => self.by_jvmti(place),
         }
     }
@@ -141,12 +153,43 @@ impl Chains {
         let Some(walk) = walk else { return unwalkable() };
         let Some(key) = walk.key(key) else { return unwalkable() };
         self.look_up(agent, slot, key, || {
-            let (chain, unnamed) = walk.resolve(&agent.definitions, agent.debug_info.decode_options());
+            let (decoded, missing) = walk.decode(agent.debug_info.decode_options());
+            if matches!(from, From::Anchor) && self.check.is_due() {
+                self.check_walker(agent, known, slot, &decoded);
+            }
+            let (chain, unnamed) = walk.resolve(&agent.definitions, &decoded, missing);
             if unnamed > 0 {
                 agent.losses.add(Loss::MethodUnresolved, unnamed);
             }
             chain
         })
+    }
+
+    /// Compares a chain with JVMTI's; in JVMTI callbacks only. A virtual
+    /// thread's stack is left out: JVMTI hides some of its frames.
+    #[cold]
+    fn check_walker(&self, agent: &Agent, known: &Known, slot: &Slot, decoded: &[DecodedFrame]) {
+        if slot.is_carrier.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut infos = vec![FrameInfo::EMPTY; by_walk::MAX_RECORDS];
+        let Ok(count) = agent.jvmti.current_stack(&mut infos) else { return };
+        let expected = infos.get(..count).unwrap_or_default();
+        if let Some(difference) = self.check.compare(&known.memory, decoded, expected) {
+            self.walks.store(false, Ordering::Relaxed);
+            let reason = format!("{WITHOUT_WALKER}: {difference}");
+            eprintln!("headway: {reason}");
+            agent.definitions.degraded("walker", &reason);
+        }
+    }
+
+    /// Corrects what was said about the walker before it was seen to fail.
+    pub fn correct(&self, mechanisms: &mut [MechanismState]) {
+        let Some(difference) = self.check.difference() else { return };
+        if let Some(walker) = mechanisms.iter_mut().find(|m| m.name == WALKER && m.state == State::On) {
+            walker.state = State::Degraded;
+            walker.detail = format!("{WITHOUT_WALKER}: {difference}");
+        }
     }
 
     fn by_jvmti(&self, place: Place<'_>) -> ChainId {
@@ -156,7 +199,7 @@ impl Chains {
             return ChainId::NONE;
         };
         let Scratch { infos, key, .. } = &mut *scratch;
-        infos.resize(by_jvmti::MAX_FRAMES, crate::jvmti::table::FrameInfo::EMPTY);
+        infos.resize(by_jvmti::MAX_FRAMES, FrameInfo::EMPTY);
         let Ok(count) = agent.jvmti.current_stack(infos) else {
             agent.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
