@@ -4,8 +4,7 @@
 //! thread, in nanoseconds per call; the loop's own cost is included.
 
 use headway_signal::{
-    AtomicU64, Blocked, BlockedCell, ChainSet, LockTable, Lookup, MonitorTable, Pool, Region,
-    ThreadBuffer,
+    AtomicU64, Blocked, BlockedCell, ChainSet, LockTable, Lookup, MonitorTable, Pool, Region, ThreadBuffer,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,12 +26,7 @@ fn measure(what: &str, calls: usize, mut round: impl FnMut(usize)) {
         .collect();
     per_call.sort_by(f64::total_cmp);
     let quartile = |q: usize| per_call[ROUNDS * q / 4];
-    println!(
-        "{what:<44} {:>7.1} ns   ({:.1} .. {:.1})",
-        quartile(2),
-        quartile(1),
-        quartile(3)
-    );
+    println!("{what:<44} {:>7.1} ns   ({:.1} .. {:.1})", quartile(2), quartile(1), quartile(3));
 }
 
 fn append() {
@@ -67,36 +61,23 @@ fn append() {
 fn chains() {
     for words in [20usize, 40, 80] {
         let set = ChainSet::new(region(1 << 22));
-        let keys: Vec<Vec<u64>> = (0..1000u64)
-            .map(|k| {
-                (0..words as u64)
-                    .map(|w| 0x7f00_0000_0000 + k * 977 + w * 64)
-                    .collect()
-            })
-            .collect();
+        let keys: Vec<Vec<u64>> =
+            (0..1000u64).map(|k| (0..words as u64).map(|w| 0x7f00_0000_0000 + k * 977 + w * 64).collect()).collect();
         for key in &keys {
             assert!(matches!(set.enter(0).lookup_or_insert(key), Lookup::New(_)));
         }
-        measure(
-            &format!("look up, {words}-word key, one chain"),
-            100_000,
-            |n| {
-                for _ in 0..n {
-                    let found = set.enter(0);
-                    let _ = black_box(found.lookup_or_insert(black_box(&keys[0])));
-                }
-            },
-        );
-        measure(
-            &format!("look up, {words}-word key, 1000 chains"),
-            100_000,
-            |n| {
-                for i in 0..n {
-                    let found = set.enter(0);
-                    let _ = black_box(found.lookup_or_insert(black_box(&keys[i * 7 % 1000])));
-                }
-            },
-        );
+        measure(&format!("look up, {words}-word key, one chain"), 100_000, |n| {
+            for _ in 0..n {
+                let found = set.enter(0);
+                let _ = black_box(found.lookup_or_insert(black_box(&keys[0])));
+            }
+        });
+        measure(&format!("look up, {words}-word key, 1000 chains"), 100_000, |n| {
+            for i in 0..n {
+                let found = set.enter(0);
+                let _ = black_box(found.lookup_or_insert(black_box(&keys[i * 7 % 1000])));
+            }
+        });
     }
 }
 
@@ -124,12 +105,7 @@ fn locks() {
     let cell = BlockedCell::new();
     measure("blocked cell: begin and end", 100_000, |n| {
         for i in 0..n as u64 {
-            let _ = cell.begin(black_box(Blocked {
-                start_ns: i,
-                lock: 1,
-                chain: 2,
-                kind: 1,
-            }));
+            let _ = cell.begin(black_box(Blocked { start_ns: i, lock: 1, chain: 2, kind: 1 }));
             let _ = cell.end();
         }
     });

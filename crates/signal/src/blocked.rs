@@ -87,15 +87,13 @@ impl BlockedCell {
         if version & 1 != 0 {
             return false;
         }
-        self.version
-            .store(version.wrapping_add(1), Ordering::Relaxed);
+        self.version.store(version.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::Release);
         self.start_ns.store(new.start_ns, Ordering::Relaxed);
         self.lock.store(new.lock, Ordering::Relaxed);
         self.chain.store(new.chain, Ordering::Relaxed);
         self.kind.store(new.kind, Ordering::Relaxed);
-        self.version
-            .store(version.wrapping_add(2), Ordering::Release);
+        self.version.store(version.wrapping_add(2), Ordering::Release);
         true
     }
 

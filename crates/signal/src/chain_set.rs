@@ -109,11 +109,7 @@ impl ChainSet {
     pub fn enter(&self, lane: usize) -> Reader<'_> {
         let inside = self.gate.enter(lane);
         let active = self.active.0.load(Ordering::Acquire);
-        Reader {
-            set: self,
-            half: self.half(active),
-            _inside: inside,
-        }
+        Reader { set: self, half: self.half(active), _inside: inside }
     }
 
     #[inline]
@@ -148,9 +144,7 @@ impl ChainSet {
                 return false;
             }
             let active = self.active.0.load(Ordering::Relaxed);
-            self.active
-                .0
-                .store(active.wrapping_add(1), Ordering::Release);
+            self.active.0.store(active.wrapping_add(1), Ordering::Release);
             self.retired.store(self.gate.epoch() + 1, Ordering::Relaxed);
             true
         })
@@ -199,9 +193,7 @@ impl Reader<'_> {
     /// The same for a caller that has [`hash`]ed the key already.
     #[inline]
     pub fn lookup_or_insert_hashed(&self, hash: u64, key: &[u64]) -> Lookup<'_> {
-        self.half
-            .lookup_or_insert(hash, key, &self.set.next_id.0)
-            .unwrap_or(Lookup::Full)
+        self.half.lookup_or_insert(hash, key, &self.set.next_id.0).unwrap_or(Lookup::Full)
     }
 }
 
@@ -216,11 +208,7 @@ impl Half {
             Some(first) => first,
             None => arena,
         };
-        Half {
-            slots,
-            arena,
-            used: Apart(AtomicU64::new(0)),
-        }
+        Half { slots, arena, used: Apart(AtomicU64::new(0)) }
     }
 
     /// `None` if there is no room.
@@ -261,9 +249,7 @@ impl Half {
             return None;
         }
         let place = self.used.0.fetch_add(words, Ordering::Relaxed);
-        let room = self
-            .arena
-            .get(place as usize..place.saturating_add(words) as usize)?;
+        let room = self.arena.get(place as usize..place.saturating_add(words) as usize)?;
         let (head, body) = room.split_at_checked(HEAD)?;
         let id = ids.fetch_add(1, Ordering::Relaxed);
         for (word, value) in head.iter().zip([id, 0, key.len() as u64]) {
@@ -278,10 +264,7 @@ impl Half {
     #[inline]
     fn entry(&self, place: u64) -> Option<Entry<'_>> {
         let place = place as usize;
-        Some(Entry {
-            id: self.arena.get(place)?.load(Ordering::Relaxed),
-            user: self.arena.get(place + 1)?,
-        })
+        Some(Entry { id: self.arena.get(place)?.load(Ordering::Relaxed), user: self.arena.get(place + 1)? })
     }
 
     #[inline]
@@ -294,9 +277,7 @@ impl Half {
             return false;
         }
         let start = place + HEAD;
-        self.arena
-            .get(start..start + key.len())
-            .is_some_and(|words| same(words, key))
+        self.arena.get(start..start + key.len()).is_some_and(|words| same(words, key))
     }
 
     /// Empties the half; nobody else can see it.
@@ -316,9 +297,7 @@ fn same(words: &[AtomicU64], key: &[u64]) -> bool {
     let (word_blocks, key_blocks) = (words.chunks_exact(4), key.chunks_exact(4));
     let mut rest = word_blocks.remainder().iter().zip(key_blocks.remainder());
     word_blocks.zip(key_blocks).all(|block| match block {
-        ([w0, w1, w2, w3], [k0, k1, k2, k3]) => {
-            differ(w0, k0) | differ(w1, k1) | differ(w2, k2) | differ(w3, k3) == 0
-        }
+        ([w0, w1, w2, w3], [k0, k1, k2, k3]) => differ(w0, k0) | differ(w1, k1) | differ(w2, k2) | differ(w3, k3) == 0,
         _ => false,
     }) && rest.all(|(word, value)| differ(word, value) == 0)
 }
@@ -333,12 +312,8 @@ fn tag(hash: u64) -> u64 {
 /// folded onto itself, in four lanes that do not wait for each other.
 #[inline]
 pub fn hash(key: &[u64]) -> u64 {
-    const SECRETS: [u64; 4] = [
-        0xA076_1D64_78BD_642F,
-        0xE703_7ED1_A0B4_28DB,
-        0x8EBC_6AF0_9C88_C6E3,
-        0x5899_65CC_7537_4CC3,
-    ];
+    const SECRETS: [u64; 4] =
+        [0xA076_1D64_78BD_642F, 0xE703_7ED1_A0B4_28DB, 0x8EBC_6AF0_9C88_C6E3, 0x5899_65CC_7537_4CC3];
     let [a, b, c, d] = SECRETS;
     // No lane begins as the secret it meets at the end: that would be a factor 0.
     let mut lanes = [b ^ key.len() as u64, c, d, a];
@@ -346,12 +321,7 @@ pub fn hash(key: &[u64]) -> u64 {
     for block in blocks.by_ref() {
         if let [w0, w1, w2, w3, w4, w5, w6, w7] = block {
             let [l0, l1, l2, l3] = lanes;
-            lanes = [
-                fold(w0 ^ a, w1 ^ l0),
-                fold(w2 ^ b, w3 ^ l1),
-                fold(w4 ^ c, w5 ^ l2),
-                fold(w6 ^ d, w7 ^ l3),
-            ];
+            lanes = [fold(w0 ^ a, w1 ^ l0), fold(w2 ^ b, w3 ^ l1), fold(w4 ^ c, w5 ^ l2), fold(w6 ^ d, w7 ^ l3)];
         }
     }
     let [mut l0, l1, l2, l3] = lanes;

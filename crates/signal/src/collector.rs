@@ -41,11 +41,7 @@ pub struct Collector<'p> {
 
 impl<'p> Collector<'p> {
     pub(crate) fn new(pool: &'p Pool) -> Collector<'p> {
-        Collector {
-            pool,
-            record: [0; MAX_RECORD_WORDS],
-            broken: 0,
-        }
+        Collector { pool, record: [0; MAX_RECORD_WORDS], broken: 0 }
     }
 
     /// Gives every record of the full chunks to `sink(tag, record)`; the low 16
@@ -90,11 +86,7 @@ impl<'p> Collector<'p> {
 
     /// The chunk in a thread's hand, once all earlier ones are drained. `None`
     /// if it has none, or fills chunks faster than they can be looked at.
-    fn chunk_of(
-        &mut self,
-        buffer: &ThreadBuffer,
-        sink: &mut impl FnMut(u64, &[u64]),
-    ) -> Option<u32> {
+    fn chunk_of(&mut self, buffer: &ThreadBuffer, sink: &mut impl FnMut(u64, &[u64])) -> Option<u32> {
         for _ in 0..VISIT_TRIES {
             let current = buffer.current.load(Ordering::Acquire);
             let chunk = current.checked_sub(1)? as u32;
@@ -136,8 +128,7 @@ impl<'p> Collector<'p> {
                 }
             }
         }
-        self.pool
-            .store(chunk, Field::Read, at as u64, Ordering::Relaxed);
+        self.pool.store(chunk, Field::Read, at as u64, Ordering::Relaxed);
         written
     }
 
@@ -164,8 +155,7 @@ impl<'p> Collector<'p> {
         let next = generation.wrapping_add(1);
         self.pool.store(chunk, Field::Written, 0, Ordering::Relaxed);
         self.pool.store(chunk, Field::Read, 0, Ordering::Relaxed);
-        self.pool
-            .store(chunk, Field::Generation, next, Ordering::Relaxed);
+        self.pool.store(chunk, Field::Generation, next, Ordering::Relaxed);
         self.pool.put_free(chunk);
     }
 
@@ -183,12 +173,7 @@ impl<'p> Collector<'p> {
 
     /// Takes a chunk out of its owner's hand, drains and frees it. False if the
     /// owner is just appending or has submitted the chunk meanwhile.
-    fn take_back(
-        &mut self,
-        buffer: &ThreadBuffer,
-        chunk: u32,
-        sink: &mut impl FnMut(u64, &[u64]),
-    ) -> bool {
+    fn take_back(&mut self, buffer: &ThreadBuffer, chunk: u32, sink: &mut impl FnMut(u64, &[u64])) -> bool {
         let held = u64::from(chunk) + 1;
         let taken = exchange(&buffer.state, held, 0);
         if taken {
@@ -201,8 +186,7 @@ impl<'p> Collector<'p> {
 }
 
 fn exchange(word: &AtomicU64, from: u64, to: u64) -> bool {
-    word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok()
+    word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }
 
 impl Drop for Collector<'_> {

@@ -18,17 +18,13 @@ impl<const N: usize> Counters<N> {
     /// All counters at zero.
     #[cfg(not(loom))]
     pub const fn new() -> Counters<N> {
-        Counters {
-            counts: [const { Apart(AtomicU64::new(0)) }; N],
-        }
+        Counters { counts: [const { Apart(AtomicU64::new(0)) }; N] }
     }
 
     /// All counters at zero.
     #[cfg(loom)]
     pub fn new() -> Counters<N> {
-        Counters {
-            counts: core::array::from_fn(|_| Apart(AtomicU64::new(0))),
-        }
+        Counters { counts: core::array::from_fn(|_| Apart(AtomicU64::new(0))) }
     }
 
     /// Adds `n` to counter `index`; an index out of range changes nothing.
@@ -41,16 +37,12 @@ impl<const N: usize> Counters<N> {
 
     /// The count so far; 0 for an index out of range.
     pub fn get(&self, index: usize) -> u64 {
-        self.counts
-            .get(index)
-            .map_or(0, |Apart(count)| count.load(Ordering::Relaxed))
+        self.counts.get(index).map_or(0, |Apart(count)| count.load(Ordering::Relaxed))
     }
 
     /// Takes the count and sets it back to zero, in one step.
     pub fn take(&self, index: usize) -> u64 {
-        self.counts
-            .get(index)
-            .map_or(0, |Apart(count)| count.swap(0, Ordering::Relaxed))
+        self.counts.get(index).map_or(0, |Apart(count)| count.swap(0, Ordering::Relaxed))
     }
 }
 

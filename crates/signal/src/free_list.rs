@@ -37,10 +37,7 @@ impl FreeList {
         loop {
             link.store(head & INDEX, Ordering::Relaxed);
             let new = (head & !INDEX) | (u64::from(index) + 1);
-            match self
-                .head
-                .compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed)
-            {
+            match self.head.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => head = now,
             }
@@ -54,10 +51,7 @@ impl FreeList {
             let index = u32::try_from((head & INDEX).checked_sub(1)?).ok()?;
             let next = link_of(index)?.load(Ordering::Relaxed) & INDEX;
             let new = (head & !INDEX).wrapping_add(ONE_TAG) | next;
-            match self
-                .head
-                .compare_exchange_weak(head, new, Ordering::Acquire, Ordering::Acquire)
-            {
+            match self.head.compare_exchange_weak(head, new, Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => return Some(index),
                 Err(now) => head = now,
             }

@@ -82,11 +82,7 @@ impl Gate {
     /// A gate with nobody inside.
     #[cfg(not(loom))]
     pub const fn new() -> Gate {
-        Gate {
-            epoch: AtomicU64::new(0),
-            advancing: AtomicU64::new(0),
-            lanes: [const { Apart(Lane::new()) }; LANES],
-        }
+        Gate { epoch: AtomicU64::new(0), advancing: AtomicU64::new(0), lanes: [const { Apart(Lane::new()) }; LANES] }
     }
 
     /// A gate with nobody inside.
@@ -143,9 +139,7 @@ impl Gate {
 
     fn nobody_inside(&self, epoch: u64) -> bool {
         between_seq_cst();
-        self.lanes
-            .iter()
-            .all(|Apart(lane)| lane.of(epoch).load(Ordering::SeqCst) == 0)
+        self.lanes.iter().all(|Apart(lane)| lane.of(epoch).load(Ordering::SeqCst) == 0)
     }
 }
 

@@ -121,10 +121,7 @@ impl LockTable {
     #[inline]
     pub fn stamp(&self, slot: LockSlot) -> Option<Stamp> {
         let lock = self.id(slot)?;
-        let seq = self
-            .field(slot.0, Field::Seq)?
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let seq = self.field(slot.0, Field::Seq)?.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         Some(Stamp { lock, seq })
     }
 
@@ -152,8 +149,7 @@ impl LockTable {
         let retired = id & RETIRED == 0
             && id != 0
             && self.field(slot, Field::Id).is_some_and(|word| {
-                word.compare_exchange(id, id | RETIRED, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
+                word.compare_exchange(id, id | RETIRED, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             });
         if retired {
             self.live.0.fetch_sub(1, Ordering::Relaxed);

@@ -145,10 +145,7 @@ impl MonitorTable {
             gate: Gate::new(),
             sweeping: AtomicU64::new(0),
             hand: AtomicU64::new(0),
-            limbo: core::array::from_fn(|_| Batch {
-                first: AtomicU64::new(0),
-                epoch: AtomicU64::new(0),
-            }),
+            limbo: core::array::from_fn(|_| Batch { first: AtomicU64::new(0), epoch: AtomicU64::new(0) }),
         }
     }
 
@@ -207,9 +204,7 @@ impl MonitorTable {
             1 => Some((seen - 1).wrapping_add(ONE_VERSION) & !BOUND),
             _ => Some(seen - 1),
         };
-        state
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, step)
-            .is_ok()
+        state.fetch_update(Ordering::AcqRel, Ordering::Acquire, step).is_ok()
     }
 
     /// The lock of the monitor at `address`, if somebody has it pinned and
@@ -245,9 +240,7 @@ impl MonitorTable {
             if let Some(state) = self.state_if_open(entry, address) {
                 return Search::Found(entry, state);
             }
-            next = self
-                .field(entry, Field::Next)
-                .map_or(0, |next| next.load(Ordering::Acquire));
+            next = self.field(entry, Field::Next).map_or(0, |next| next.load(Ordering::Acquire));
         }
         Search::GivenUp
     }
@@ -314,14 +307,9 @@ impl MonitorTable {
         let state = self.field(entry, Field::State)?;
         let version = state.load(Ordering::Relaxed) & !(ONE_VERSION - 1);
         // Closed while its words change, in case a stray search comes by.
-        state.store(
-            version.wrapping_add(ONE_VERSION) | CLOSED,
-            Ordering::Release,
-        );
-        self.field(entry, Field::Address)?
-            .store(address, Ordering::Release);
-        self.field(entry, Field::Next)?
-            .store(first & INDEX, Ordering::Release);
+        state.store(version.wrapping_add(ONE_VERSION) | CLOSED, Ordering::Release);
+        self.field(entry, Field::Address)?.store(address, Ordering::Release);
+        self.field(entry, Field::Next)?.store(first & INDEX, Ordering::Release);
         let open = version.wrapping_add(ONE_VERSION).wrapping_add(ONE_VERSION) | 1;
         state.store(open, Ordering::Release);
         Some(())
@@ -342,10 +330,7 @@ impl MonitorTable {
                 break;
             }
             hand = (hand + 1) & (self.heads.len() - 1);
-            closed += self
-                .heads
-                .get(hand)
-                .map_or(0, |head| self.sweep_bucket(head));
+            closed += self.heads.get(hand).map_or(0, |head| self.sweep_bucket(head));
         }
         self.hand.store(hand as u64, Ordering::Relaxed);
         self.free_limbo();
@@ -381,11 +366,8 @@ impl MonitorTable {
     /// Closes an entry that nobody pins. True if it is closed now.
     fn close(&self, entry: u32) -> bool {
         let step = |seen: u64| (seen & PINS == 0).then_some(seen | CLOSED);
-        self.field(entry, Field::State).is_some_and(|state| {
-            state
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, step)
-                .is_ok()
-        })
+        self.field(entry, Field::State)
+            .is_some_and(|state| state.fetch_update(Ordering::AcqRel, Ordering::Acquire, step).is_ok())
     }
 
     /// Lets `link` point past `entry`. Links inside a bucket are changed by the
@@ -417,12 +399,8 @@ impl MonitorTable {
             let over = self.gate.epoch() >= older.epoch.load(Ordering::Relaxed) + 2;
             if over || older.first.load(Ordering::Relaxed) == 0 {
                 self.free_batch(older);
-                older
-                    .first
-                    .store(newest.first.load(Ordering::Relaxed), Ordering::Relaxed);
-                older
-                    .epoch
-                    .store(newest.epoch.load(Ordering::Relaxed), Ordering::Relaxed);
+                older.first.store(newest.first.load(Ordering::Relaxed), Ordering::Relaxed);
+                older.epoch.store(newest.epoch.load(Ordering::Relaxed), Ordering::Relaxed);
                 newest.first.store(0, Ordering::Relaxed);
             }
         }
@@ -431,9 +409,7 @@ impl MonitorTable {
     fn free_batch(&self, batch: &Batch) {
         let mut next = batch.first.swap(0, Ordering::Relaxed);
         while let Some(entry) = next.checked_sub(1).map(|entry| entry as u32) {
-            next = self
-                .field(entry, Field::Link)
-                .map_or(0, |link| link.load(Ordering::Relaxed));
+            next = self.field(entry, Field::Link).map_or(0, |link| link.load(Ordering::Relaxed));
             self.put_free(entry);
         }
     }
@@ -471,8 +447,7 @@ impl MonitorTable {
         // Monitors are aligned, so the low bits say nothing; multiply and take
         // the upper ones.
         let mixed = address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        self.heads
-            .get(mixed as usize & self.heads.len().wrapping_sub(1))
+        self.heads.get(mixed as usize & self.heads.len().wrapping_sub(1))
     }
 
     #[inline]
@@ -482,8 +457,7 @@ impl MonitorTable {
 }
 
 fn exchange(word: &AtomicU64, from: u64, to: u64) -> bool {
-    word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
-        .is_ok()
+    word.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok()
 }
 
 fn slot_in(state: u64) -> Option<LockSlot> {

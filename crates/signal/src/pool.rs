@@ -45,11 +45,7 @@ pub struct ChunkSizes {
 
 impl ChunkSizes {
     /// 8 to 24 KB in steps of 512 bytes.
-    pub const DEFAULT: ChunkSizes = ChunkSizes {
-        min_words: 1024,
-        max_words: 3072,
-        step_words: 64,
-    };
+    pub const DEFAULT: ChunkSizes = ChunkSizes { min_words: 1024, max_words: 3072, step_words: 64 };
 }
 
 /// The longest record of any pool, in words; a pool with smaller chunks takes
@@ -231,12 +227,7 @@ impl Pool {
         let mut top = self.full.0.load(Ordering::Relaxed);
         loop {
             next.store(top, Ordering::Relaxed);
-            match self.full.0.compare_exchange_weak(
-                top,
-                u64::from(chunk) + 1,
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
+            match self.full.0.compare_exchange_weak(top, u64::from(chunk) + 1, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => top = now,
             }
@@ -248,10 +239,7 @@ impl Pool {
     pub(crate) fn take_full(&self) -> u64 {
         let mut top = self.full.0.swap(0, Ordering::Acquire);
         let mut turned = 0;
-        while let Some(next) = top
-            .checked_sub(1)
-            .and_then(|chunk| self.field(chunk as u32, Field::Next))
-        {
+        while let Some(next) = top.checked_sub(1).and_then(|chunk| self.field(chunk as u32, Field::Next)) {
             let below = next.load(Ordering::Relaxed);
             next.store(turned, Ordering::Relaxed);
             turned = top;

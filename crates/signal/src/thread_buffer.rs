@@ -155,12 +155,7 @@ impl ThreadBuffer {
     }
 
     #[cold]
-    fn append_to_new_chunk(
-        &self,
-        pool: &Pool,
-        held: u64,
-        record: &[u64],
-    ) -> (u64, Result<(), Refused>) {
+    fn append_to_new_chunk(&self, pool: &Pool, held: u64, record: &[u64]) -> (u64, Result<(), Refused>) {
         if record.is_empty() || record.len() > pool.max_record_words() {
             self.refused_length.fetch_add(1, Ordering::Relaxed);
             return (held, Err(Refused::BadLength));
@@ -197,8 +192,7 @@ impl ThreadBuffer {
         pool.store(chunk, Field::Tag, tag, Ordering::Relaxed);
         self.at.store(start as u64, Ordering::Relaxed);
         self.end.store((start + len) as u64, Ordering::Relaxed);
-        self.last
-            .store(hand_out(chunk, generation), Ordering::Relaxed);
+        self.last.store(hand_out(chunk, generation), Ordering::Relaxed);
         self.current.swap(u64::from(chunk) + 1, Ordering::Release);
         Some(chunk)
     }

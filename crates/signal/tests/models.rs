@@ -5,8 +5,7 @@
 
 use headway_signal::blocked::Reading;
 use headway_signal::{
-    Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable,
-    Pool, ThreadBuffer,
+    Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable, Pool, ThreadBuffer,
 };
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
@@ -23,11 +22,7 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 
 /// A pool of `chunks` chunks with room for two records of two words.
 fn small_pool(chunks: usize) -> Pool {
-    let sizes = ChunkSizes {
-        min_words: 4,
-        max_words: 4,
-        step_words: 1,
-    };
+    let sizes = ChunkSizes { min_words: 4, max_words: 4, step_words: 1 };
     let pool = Pool::with_sizes(region(chunks * 12), 1, sizes);
     assert_eq!(pool.chunks() as usize, chunks);
     pool
@@ -39,25 +34,18 @@ struct Received(Vec<(u64, u64)>);
 
 impl Received {
     fn take(&mut self, tag: u64, record: &[u64]) {
-        let [head, value] = record else {
-            panic!("record of {} words", record.len())
-        };
+        let [head, value] = record else { panic!("record of {} words", record.len()) };
         assert_eq!(head & 0xFFFF, 2, "length");
         assert_eq!(head >> 16, *value, "torn record");
         let newest = self.0.iter().rev().find(|(t, _)| *t == tag);
-        assert!(
-            newest.is_none_or(|(_, before)| before < value),
-            "tag {tag}: {value} after {newest:?}"
-        );
+        assert!(newest.is_none_or(|(_, before)| before < value), "tag {tag}: {value} after {newest:?}");
         self.0.push((tag, *value));
     }
 }
 
 /// Appends `count` records; returns how many were refused.
 fn append(pool: &Pool, buffer: &ThreadBuffer, count: u64) -> u64 {
-    (1..=count)
-        .filter(|value| buffer.append(pool, &[value << 16, *value]).is_err())
-        .count() as u64
+    (1..=count).filter(|value| buffer.append(pool, &[value << 16, *value]).is_err()).count() as u64
 }
 
 fn finish(collector: &mut Collector<'_>, buffers: &[&ThreadBuffer], received: &mut Received) {
@@ -102,9 +90,7 @@ fn a_chunk_is_taken_back_while_its_owner_goes_on() {
         let owner = {
             let (pool, buffer) = (pool.clone(), buffer.clone());
             thread::spawn(move || {
-                let refused = (2..=3)
-                    .filter(|v| buffer.append(&pool, &[v << 16, *v]).is_err())
-                    .count();
+                let refused = (2..=3).filter(|v| buffer.append(&pool, &[v << 16, *v]).is_err()).count();
                 buffer.release(&pool);
                 refused
             })
@@ -193,10 +179,7 @@ fn two_finders_of_a_chain_get_one_id() {
         let other = other.join().unwrap();
         assert_eq!(mine.0, other.0);
         assert!(mine.1 != other.1, "exactly one is told that it is new");
-        assert_eq!(
-            id(set.enter(0).lookup_or_insert(&[1, 2, 3])),
-            (mine.0, false)
-        );
+        assert_eq!(id(set.enter(0).lookup_or_insert(&[1, 2, 3])), (mine.0, false));
     });
 }
 
@@ -287,12 +270,7 @@ fn a_sweep_never_takes_a_pinned_entry() {
 fn a_reading_is_never_torn() {
     check(3, || {
         let cell = Arc::new(BlockedCell::new());
-        let at = |n| Blocked {
-            start_ns: n,
-            lock: n,
-            chain: n,
-            kind: n,
-        };
+        let at = |n| Blocked { start_ns: n, lock: n, chain: n, kind: n };
         let owner = {
             let cell = cell.clone();
             thread::spawn(move || {
@@ -306,5 +284,28 @@ fn a_reading_is_never_torn() {
         }
         owner.join().unwrap();
         assert_eq!(cell.read(), Reading::Blocked(at(2)));
+    });
+}
+
+#[test]
+fn a_search_is_not_led_astray_by_an_entry_used_again() {
+    check(2, || {
+        // Two buckets, four entries.
+        let monitors = Arc::new(MonitorTable::new(region(19)));
+        let bucket = |address: u64| address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32 & 1;
+        let (even, odd): (Vec<u64>, Vec<u64>) = (1..40).map(|n| n * 64).partition(|address| bucket(*address) == 0);
+        let (oldest, between, newest) = (even[0], even[1], even[2]);
+        let wanted = monitors.pin(0, oldest).unwrap();
+        let idle = monitors.pin(0, between).unwrap();
+        let _first = monitors.pin(0, newest).unwrap();
+        assert!(monitors.unpin(idle));
+        let searcher = {
+            let monitors = monitors.clone();
+            thread::spawn(move || monitors.pin(1, oldest).expect("room"))
+        };
+        // Takes out the entry in between and uses it again in the other bucket.
+        monitors.sweep(u64::MAX);
+        let _other = monitors.pin(0, odd[0]);
+        assert_eq!(searcher.join().unwrap(), wanted, "two entries for one address");
     });
 }

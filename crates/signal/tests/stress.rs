@@ -3,9 +3,7 @@
 
 use headway_signal::chain_set::hash;
 use headway_signal::thread_buffer::Refusals;
-use headway_signal::{
-    ChainSet, ChunkSizes, LockSlot, LockTable, Lookup, MonitorTable, Pool, Refused, ThreadBuffer,
-};
+use headway_signal::{ChainSet, ChunkSizes, LockSlot, LockTable, Lookup, MonitorTable, Pool, Refused, ThreadBuffer};
 use memory::region;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,22 +93,10 @@ fn what_does_not_fit_is_refused_and_said_why() {
     let buffer = ThreadBuffer::new();
     let longest = pool.max_record_words();
     assert_eq!(buffer.append(&pool, &[]), Err(Refused::BadLength));
-    assert_eq!(
-        buffer.append(&pool, &vec![0; longest + 1]),
-        Err(Refused::BadLength)
-    );
-    let fitting = (0..100)
-        .take_while(|_| buffer.append(&pool, &vec![0; longest]).is_ok())
-        .count();
+    assert_eq!(buffer.append(&pool, &vec![0; longest + 1]), Err(Refused::BadLength));
+    let fitting = (0..100).take_while(|_| buffer.append(&pool, &vec![0; longest]).is_ok()).count();
     assert!((1..100).contains(&fitting), "{fitting}");
-    assert_eq!(
-        buffer.take_refusals(),
-        Refusals {
-            full: 1,
-            reentered: 0,
-            bad_length: 2
-        }
-    );
+    assert_eq!(buffer.take_refusals(), Refusals { full: 1, reentered: 0, bad_length: 2 });
     assert_eq!(buffer.take_refusals(), Refusals::default());
 }
 
@@ -137,11 +123,7 @@ fn chunk_sizes_differ_and_use_the_region_up() {
     }
     let chunks = pool.chunks() as usize;
     assert!(taken > chunks && taken < 3 * chunks, "{taken} {chunks}");
-    let fixed = ChunkSizes {
-        min_words: 512,
-        max_words: 512,
-        step_words: 1,
-    };
+    let fixed = ChunkSizes { min_words: 512, max_words: 512, step_words: 1 };
     let pool = Pool::with_sizes(region(5200), 0, fixed);
     assert_eq!(pool.chunks(), 10);
 }
@@ -160,10 +142,7 @@ fn chains_keep_their_ids_until_the_set_is_cleared() {
     let keys: Vec<Vec<u64>> = (0..200u64).map(|k| vec![k; 1 + k as usize % 9]).collect();
     let mut ids = HashSet::new();
     for generation in 0..5 {
-        let first: Vec<_> = keys
-            .iter()
-            .map(|key| id(set.enter(0).lookup_or_insert(key)))
-            .collect();
+        let first: Vec<_> = keys.iter().map(|key| id(set.enter(0).lookup_or_insert(key))).collect();
         for (key, first) in keys.iter().zip(first) {
             let (first, new) = first.expect("room");
             assert!(new && ids.insert(first), "ids are never used again");
@@ -179,10 +158,7 @@ fn chains_keep_their_ids_until_the_set_is_cleared() {
 fn keys_that_share_a_beginning_or_a_length_are_told_apart() {
     let set = ChainSet::new(region(1 << 14));
     let keys: [&[u64]; 6] = [&[1], &[1, 0], &[0, 1], &[1, 0, 0], &[1; 9], &[1; 8]];
-    let ids: HashSet<_> = keys
-        .iter()
-        .map(|key| id(set.enter(0).lookup_or_insert(key)))
-        .collect();
+    let ids: HashSet<_> = keys.iter().map(|key| id(set.enter(0).lookup_or_insert(key))).collect();
     assert_eq!(ids.len(), keys.len());
     // The hash alone never decides.
     let reader = set.enter(0);
@@ -211,9 +187,7 @@ fn hashes_of_like_chains_spread() {
 #[test]
 fn a_full_set_refuses_new_chains_and_finds_old_ones() {
     let set = ChainSet::new(region(4096));
-    let room = (0..)
-        .take_while(|k| id(set.enter(0).lookup_or_insert(&[*k; 30])).is_some())
-        .count();
+    let room = (0..).take_while(|k| id(set.enter(0).lookup_or_insert(&[*k; 30])).is_some()).count();
     let (used, size) = set.fill();
     assert!(used <= size && used + 33 > size, "{used} of {size} words");
     assert_eq!(room as u64, used / 33);
@@ -348,11 +322,7 @@ fn an_address_means_a_lock_only_while_it_is_pinned() {
     assert_eq!(monitors.bound(pin), None);
     assert_eq!(monitors.find(0, 64), None, "pinned but not bound");
     assert_eq!(monitors.bind(pin, first), Some(first));
-    assert_eq!(
-        monitors.bind(pin, second),
-        Some(first),
-        "the first one wins"
-    );
+    assert_eq!(monitors.bind(pin, second), Some(first), "the first one wins");
     assert_eq!(monitors.find(0, 64), Some(first));
     assert_eq!(monitors.find(0, 128), None);
     assert!(monitors.unpin(pin));
@@ -364,11 +334,7 @@ fn an_address_means_a_lock_only_while_it_is_pinned() {
     assert_eq!(monitors.bind(pin, second), Some(second));
     assert!(monitors.unpin(pin));
     let pins: Vec<_> = (1..=8).map_while(|n| monitors.pin(0, n * 4096)).collect();
-    assert_eq!(
-        pins.len(),
-        7,
-        "eight entries, one still known by its address"
-    );
+    assert_eq!(pins.len(), 7, "eight entries, one still known by its address");
     monitors.sweep(1);
     assert!(monitors.pin(0, 8 * 4096).is_some(), "room after a sweep");
 }

@@ -20,16 +20,10 @@ fn sources() -> Vec<(String, String)> {
 #[test]
 fn the_crate_has_no_std_and_no_allocator() {
     let sources = sources();
-    let (_, root) = sources
-        .iter()
-        .find(|(name, _)| name == "lib.rs")
-        .expect("lib.rs");
+    let (_, root) = sources.iter().find(|(name, _)| name == "lib.rs").expect("lib.rs");
     assert!(root.contains("\n#![no_std]\n"));
     for (name, text) in &sources {
-        for line in text
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-        {
+        for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
             assert!(!line.contains("extern crate"), "{name}: {line}");
         }
     }
