@@ -9,6 +9,24 @@ pub const FILE_NAME: &str = "libheadway.so";
 /// Environment variable that overrides the search.
 pub const VARIABLE: &str = "HEADWAY_AGENT";
 
+/// Name of a library that exists in the memory of process `pid` only, open
+/// there under this number.
+pub fn name_in_memory(pid: u32, number: i32) -> String {
+    format!("{FILE_NAME}-{pid}-{number}")
+}
+
+/// The path by which a mapped file was loaded, if it is the agent library: its
+/// own, or for a library in memory the one that its name tells.
+pub fn loaded_path(mapped: &str) -> Option<PathBuf> {
+    let name = mapped.rsplit('/').next().unwrap_or_default();
+    if name == FILE_NAME {
+        return Some(PathBuf::from(mapped));
+    }
+    let (pid, number) = name.strip_prefix("memfd:")?.strip_prefix(FILE_NAME)?.strip_prefix('-')?.split_once('-')?;
+    let (pid, number) = (pid.parse::<u32>().ok()?, number.parse::<u32>().ok()?);
+    Some(PathBuf::from(format!("/proc/{pid}/fd/{number}")))
+}
+
 /// Finds the agent library: `HEADWAY_AGENT` if set, else beside this program,
 /// else in the `lib` directories next to it.
 ///
@@ -38,4 +56,19 @@ fn places_beside(program: &Path) -> Vec<PathBuf> {
         places.push(prefix.join("lib/headway").join(FILE_NAME));
     }
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loaded_library_tells_its_path() {
+        let path = |mapped: &str| loaded_path(mapped).map(|path| path.display().to_string());
+        assert_eq!(path("/tmp/.headway-1/libheadway.so").as_deref(), Some("/tmp/.headway-1/libheadway.so"));
+        let in_memory = format!("/memfd:{}", name_in_memory(4711, 9));
+        assert_eq!(path(&in_memory).as_deref(), Some("/proc/4711/fd/9"));
+        assert_eq!(path("/usr/lib/libc.so.6"), None);
+        assert_eq!(path("/memfd:libheadway.so"), None);
+    }
 }

@@ -4,6 +4,7 @@
 
 use crate::attach::{identity, Session};
 use crate::error::Failure;
+use crate::recording::file_name::literal_for_agent;
 use crate::recording::output;
 use std::path::{Path, PathBuf};
 
@@ -39,10 +40,10 @@ impl Delivery {
 
     /// The path that the agent is told to write to.
     pub fn path_for_agent(&self, session: &Session) -> PathBuf {
-        match self {
+        literal_for_agent(&match self {
             Delivery::Direct(path) => path.clone(),
             Delivery::Copied { name, .. } => session.place().path_of(name),
-        }
+        })
     }
 
     /// Brings the finished file to its destination and says where it is.

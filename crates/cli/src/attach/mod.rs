@@ -23,7 +23,7 @@ use crate::jvm::process::Process;
 use crate::jvm::Jvm;
 use place::Place;
 use protocol::{Answer, Version};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use trigger::Socket;
 use view::View;
 
@@ -40,8 +40,6 @@ pub struct Session {
     /// Where the JVM loads the agent from; the same path every time, so that
     /// the dynamic linker finds it loaded.
     library: PathBuf,
-    /// True if the agent was there before us.
-    loaded_before: bool,
 }
 
 impl Session {
@@ -51,6 +49,8 @@ impl Session {
     /// Every reason why that does not work; the target is then unharmed.
     pub fn open(jvm: &Jvm) -> Result<Session, Failure> {
         jvm.check_attachable()?;
+        // Before anything is touched: without a library it would be in vain.
+        let library = jvm.agent_path.is_none().then(library::find).transpose()?;
         let process = jvm.process.clone();
         let view = View::of(&process)?;
         let (socket, version, place) = identity::acting_as(&process, || {
@@ -65,10 +65,9 @@ impl Session {
             version,
             place,
             library: jvm.agent_path.clone().unwrap_or_default(),
-            loaded_before: jvm.agent_path.is_some(),
         };
-        if !session.loaded_before {
-            session.bring_library(&view)?;
+        if let Some(source) = library {
+            session.bring_library(&source, &view)?;
         }
         Ok(session)
     }
@@ -92,6 +91,9 @@ impl Session {
                 self.place.remove(library::FILE_NAME);
                 Reply::parse(pid, &text)
             }
+            (None, Err(_)) if !self.target_lives() => {
+                Err(Failure::TargetEnded { pid, when: "while Headway talked to it", kept: String::new() })
+            }
             (None, Err(failure)) => Err(failure),
             (None, Ok(())) => Err(Failure::NoReply { pid, problem: "it wrote no reply".into() }),
         }
@@ -112,9 +114,8 @@ impl Session {
         self.socket.process_lives()
     }
 
-    fn bring_library(&mut self, view: &View) -> Result<(), Failure> {
-        let source = library::find()?;
-        let content = std::fs::read(&source).map_err(Failure::doing(format!("cannot read {}", source.display())))?;
+    fn bring_library(&mut self, source: &Path, view: &View) -> Result<(), Failure> {
+        let content = std::fs::read(source).map_err(Failure::doing(format!("cannot read {}", source.display())))?;
         self.library = identity::acting_as(&self.process, || self.place.bring_library(&self.process, view, &content))?;
         Ok(())
     }

@@ -186,13 +186,27 @@ fn library_in_memory(process: &Process, content: &[u8]) -> Result<OwnedFd, Strin
     if !process.shares_our_files() && !Path::new(&process.path_inside(Path::new("/proc/self"))).exists() {
         return Err("the process sees no /proc".into());
     }
-    let write = || {
-        let fd = rustix::fs::memfd_create(library::FILE_NAME, MemfdFlags::CLOEXEC)?;
-        let mut file = File::from(fd);
-        file.write_all(content)?;
-        Ok::<_, io::Error>(OwnedFd::from(file))
-    };
-    write().map_err(|error| error.to_string())
+    let memory = named_after_its_path().map_err(|error| error.to_string())?;
+    let mut file = File::from(memory);
+    file.write_all(content).map_err(|error| error.to_string())?;
+    Ok(OwnedFd::from(file))
+}
+
+/// A file in memory whose name tells the path by which it is loaded. The
+/// linker knows a loaded library by that path, and a later command, which must
+/// use the same one, learns it from `/proc/PID/maps`.
+fn named_after_its_path() -> Result<OwnedFd, Errno> {
+    let create = |name: &str| rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC);
+    let mut number = create(library::FILE_NAME)?.as_raw_fd();
+    loop {
+        // The number just given back is the next one to be given out, unless
+        // another thread was quicker.
+        let fd = create(&library::name_in_memory(std::process::id(), number))?;
+        if fd.as_raw_fd() == number {
+            return Ok(fd);
+        }
+        number = fd.as_raw_fd();
+    }
 }
 
 fn reason(error: &io::Error) -> String {

@@ -125,7 +125,8 @@ impl Capture {
         Pattern::parse(&self.output)
     }
 
-    /// The agent's options for beginning a recording in `file`.
+    /// The agent's options for beginning a recording in `file`, in which it
+    /// expands `%p` and `%t`.
     ///
     /// # Errors
     /// A path that cannot be passed on.

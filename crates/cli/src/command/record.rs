@@ -16,7 +16,7 @@ use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_model::DurationNs;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,8 +73,10 @@ impl Record {
         let destination = self.capture.pattern()?.expand(jvm.process.pid);
         output::check_recording(&destination)?;
 
+        // From here on the target listens to us; nothing is loaded into it yet.
         let mut session = Session::open(&jvm)?;
-        self.announce(&jvm, &mut session, &destination)?;
+        self.announce(&jvm, &destination);
+        announce_changes(&mut session, self.capture.safe)?;
         let delivery = Delivery::to(&destination, &session);
         let options = self.capture.start_options(&delivery.path_for_agent(&session))?;
         let started = session.command(options)?;
@@ -99,22 +101,19 @@ impl Record {
         }
     }
 
-    /// Says beforehand what will be changed in the process.
-    fn announce(&self, jvm: &Jvm, session: &mut Session, destination: &std::path::Path) -> Result<(), Failure> {
-        let preview = session.command(AgentOptions::new("status").with_flag("safe", self.capture.safe))?;
-        let length = DurationNs(self.duration.ns);
+    /// Says beforehand what is done to which process.
+    fn announce(&self, jvm: &Jvm, destination: &Path) {
         terminal::note(&format!(
-            "Recording {} ({}, Java {}) for {length} into {}.",
+            "Recording {} ({}, Java {}) for {} into {}.",
             jvm.process.pid,
             jvm.short_name(),
             jvm.java_version,
+            DurationNs(self.duration.ns),
             destination.display()
         ));
-        if !preview.will_change.is_empty() {
-            terminal::note("Until it ends, this is changed in the process:");
-            preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
+        if jvm.agent_path.is_none() {
+            terminal::note("libheadway.so is loaded into the process; it stays there, idle, afterwards.");
         }
-        Ok(())
     }
 
     fn wait(&self, session: &mut Session, stop_early: &AtomicBool) -> Ended {
@@ -143,7 +142,7 @@ impl Record {
         Ok(reply)
     }
 
-    fn tell(&self, path: &std::path::Path, started: &Reply, stopped: Option<&Reply>) -> Result<u8, Failure> {
+    fn tell(&self, path: &Path, started: &Reply, stopped: Option<&Reply>) -> Result<u8, Failure> {
         let attach_pause = stopped.and_then(|reply| reply.attach_pause_ns).or(started.attach_pause_ns);
         let own_cpu = stopped.and_then(|reply| reply.own_cpu_ns);
         terminal::note(&format!("Recorded into {}.{}", path.display(), own_cost(attach_pause, own_cpu)));
@@ -154,6 +153,16 @@ impl Record {
             Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
         report::show(&[PathBuf::from(path)], &question, self.json)
     }
+}
+
+/// Says what recording changes in the process, before it does.
+fn announce_changes(session: &mut Session, safe: bool) -> Result<(), Failure> {
+    let preview = session.command(AgentOptions::new("status").with_flag("safe", safe))?;
+    if !preview.will_change.is_empty() {
+        terminal::note("Until the recording ends, this is changed in the process:");
+        preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
+    }
+    Ok(())
 }
 
 /// Why recording ended.

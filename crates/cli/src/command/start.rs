@@ -5,6 +5,7 @@ use crate::command::capture::Capture;
 use crate::command::record::{own_cost, warn_of_degraded};
 use crate::error::{Failure, DONE};
 use crate::jvm::find;
+use crate::recording::file_name::literal_for_agent;
 use crate::recording::output;
 use crate::terminal;
 use clap::Args;
@@ -41,7 +42,7 @@ impl Start {
         check_target_can_write(&jvm.process, &path)?;
 
         let mut session = Session::open(&jvm)?;
-        let reply = session.command(self.capture.start_options(&path)?)?;
+        let reply = session.command(self.capture.start_options(&literal_for_agent(&path))?)?;
         warn_of_degraded(&reply);
         let recording = reply.recording.as_deref().map_or_else(|| path.display().to_string(), str::to_owned);
         let note = format!(

@@ -113,7 +113,7 @@ fn inspect(process: Process, mappings: &[Mapping]) -> Seen {
     let attach_disabled = counters
         .text("sun.rt.jvmCapabilities")
         .map_or_else(|| disables_attach(&arguments), |bits| bits.starts_with('0'));
-    let agent_path = find(library::FILE_NAME).map(|m| process.strip_root(Path::new(&m.path)));
+    let agent_path = mappings.iter().find_map(|m| library::loaded_path(&m.path)).map(|path| process.strip_root(&path));
     Seen::Jvm(Box::new(Jvm {
         vm: if openj9 { Vm::OpenJ9 } else { Vm::HotSpot },
         java_version,

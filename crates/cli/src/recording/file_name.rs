@@ -35,7 +35,7 @@ impl Pattern {
         })?;
         let (directory, file_name) = text.rsplit_once('/').unwrap_or(("", text));
         check_extension(file_name)?;
-        check_escapes(directory, file_name)?;
+        check_escapes(typed, file_name)?;
         Ok(Pattern { directory: PathBuf::from(format!("{directory}/")), file_name: file_name.to_owned() })
     }
 
@@ -44,9 +44,10 @@ impl Pattern {
         &self.directory
     }
 
-    /// The path with `%p` and `%t` still in it.
-    pub fn path(&self) -> PathBuf {
-        self.directory.join(&self.file_name)
+    /// The pattern in the form that the agent expands: `%p` and `%t` still in
+    /// the file name, percent signs of the directory doubled.
+    pub fn for_agent(&self) -> PathBuf {
+        literal_for_agent(&self.directory).join(&self.file_name)
     }
 
     /// The path for one process, now.
@@ -104,9 +105,15 @@ fn check_extension(file_name: &str) -> Result<(), Failure> {
     )))
 }
 
-fn check_escapes(directory: &str, file_name: &str) -> Result<(), Failure> {
-    if escapes(directory).next().is_some() {
-        return Err(Failure::Usage(format!("-o {directory}/{file_name}: %p and %t can stand in the file name only")));
+/// A path that the agent, which expands `%p` and `%t`, takes as it is.
+pub fn literal_for_agent(path: &Path) -> PathBuf {
+    PathBuf::from(path.to_string_lossy().replace('%', "%%"))
+}
+
+fn check_escapes(typed: &Path, file_name: &str) -> Result<(), Failure> {
+    let directory = typed.parent().unwrap_or(Path::new("")).to_string_lossy();
+    if escapes(&directory).any(|letter| matches!(letter, Some('p' | 't'))) {
+        return Err(Failure::Usage(format!("-o {}: %p and %t can stand in the file name only", typed.display())));
     }
     match escapes(file_name).find(|letter| !matches!(letter, Some('p' | 't' | '%'))) {
         None => Ok(()),
@@ -171,8 +178,16 @@ mod tests {
     fn a_name_without_pid_can_get_one() {
         let pattern = parse("/out/app.jfr.lz4").expect("a good pattern");
         assert!(!pattern.tells_processes_apart());
-        assert_eq!(pattern.with_pid().path(), PathBuf::from("/out/app-%p.jfr.lz4"));
+        assert_eq!(pattern.with_pid().for_agent(), PathBuf::from("/out/app-%p.jfr.lz4"));
         assert!(pattern.with_pid().tells_processes_apart());
+    }
+
+    #[test]
+    fn percent_signs_of_directories_mean_themselves() {
+        let pattern = parse("/100% sure/a-%p.jfr").expect("a good pattern");
+        assert_eq!(pattern.for_agent(), PathBuf::from("/100%% sure/a-%p.jfr"));
+        assert_eq!(pattern.expand(7), PathBuf::from("/100% sure/a-7.jfr"));
+        assert_eq!(literal_for_agent(&pattern.expand(7)), PathBuf::from("/100%% sure/a-7.jfr"));
     }
 
     #[test]

@@ -51,13 +51,16 @@ pub fn said(command: &mut Command) -> Said {
     command.output().expect("the command starts").into()
 }
 
-/// Checks that a command fails with this code and this one sentence.
+/// Checks that a command fails with this code and this one sentence, the last
+/// thing it says.
 #[track_caller]
 pub fn refuses(command: &mut Command, code: i32, sentence: &str) {
     let said = said(command);
     assert_eq!(said.code, Some(code), "exit code of {command:?}\n{}{}", said.stdout, said.stderr);
     assert!(said.stderr.contains(sentence), "{command:?} should say\n  {sentence}\nbut said\n  {}", said.stderr);
-    assert_eq!(said.stderr.lines().count(), 1, "one sentence, not\n{}", said.stderr);
+    let sentences = said.stderr.lines().filter(|line| line.starts_with("headway: ")).count();
+    assert_eq!(sentences, 1, "one sentence, not\n{}", said.stderr);
+    assert!(said.stderr.lines().last().is_some_and(|line| line.starts_with("headway: ")), "{}", said.stderr);
 }
 
 /// The agent library: `HEADWAY_AGENT` if set, else built beside the binary.
