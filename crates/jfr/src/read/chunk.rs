@@ -32,8 +32,28 @@ pub(crate) struct Chunk {
     values: Values,
     undecodable: u64,
     has_safepoints: bool,
+    intervals: Intervals,
     /// Id and begin.
     open_safepoints: Vec<(u64, u64)>,
+}
+
+/// Time that a sample stands for where its recording tells it as a setting.
+#[derive(Default)]
+struct Intervals {
+    cpu: u64,
+    wall: u64,
+}
+
+impl Intervals {
+    /// async-profiler tells nanoseconds; JFR's `period` is not what a sample
+    /// stands for, since it samples a few threads at a time only.
+    fn of(info: &RecordingInfo) -> Intervals {
+        let nanos = |name: &str| {
+            let setting = info.settings.iter().find(|(setting, _)| setting == name);
+            setting.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+        };
+        Intervals { cpu: nanos("jdk.ExecutionSample#interval"), wall: nanos("jdk.ExecutionSample#wall") }
+    }
 }
 
 /// What a step through a chunk's events came to.
@@ -107,6 +127,7 @@ impl Chunk {
             values: Values::default(),
             undecodable: 0,
             has_safepoints: false,
+            intervals: Intervals::default(),
             open_safepoints: Vec::new(),
             schema,
         };
@@ -151,7 +172,9 @@ impl Chunk {
             }
         }
         self.window.rewind();
-        gatherer.finish()
+        let info = gatherer.finish();
+        self.intervals = Intervals::of(&info);
+        info
     }
 
     /// Reads the next event.
@@ -291,7 +314,7 @@ impl Chunk {
                     thread,
                     chain,
                     state: self.sample_state(kind),
-                    weight: DurationNs(number(Slot::Weight)),
+                    weight: self.weight(kind),
                 })
             }
             EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
@@ -343,6 +366,19 @@ impl Chunk {
             Some(outcome) => outcome,
             None if timed_out => WaitOutcome::TimedOut,
             None => WaitOutcome::Notified,
+        }
+    }
+
+    fn weight(&self, kind: EventKind) -> DurationNs {
+        let told = self.values.get(Slot::Weight);
+        let interval = match kind {
+            EventKind::JavaSample => self.intervals.cpu,
+            EventKind::WallSample => self.intervals.wall,
+            _ => 0,
+        };
+        match told {
+            0 => DurationNs(interval.saturating_mul(self.values.get(Slot::Samples).max(1))),
+            _ => DurationNs(told),
         }
     }
 

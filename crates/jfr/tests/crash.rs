@@ -1,0 +1,86 @@
+//! A writer killed in the middle leaves a readable recording.
+
+mod support;
+
+use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_model::Event;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use support::jdk::jdks;
+use support::{read, synthetic, Scratch};
+
+const CHILD: &str = "HEADWAY_TEST_WRITE_TO";
+
+/// Not a test of its own: what the killed process does.
+#[test]
+fn child_that_writes_until_it_is_killed() {
+    let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) else {
+        return;
+    };
+    let dictionary = synthetic::dictionary();
+    let mut config = WriterConfig::new(&path, synthetic::info());
+    config.chunk_size = 256 << 10;
+    let mut writer = RecordingWriter::create(config).unwrap();
+    let mut stream = synthetic::Stream::new(2_000);
+    let mut flushed = 0u64;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(60) {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+        flushed += 1;
+        // What is told here is promised to be in the file.
+        let told = path.with_extension("new");
+        std::fs::write(&told, flushed.to_string()).unwrap();
+        std::fs::rename(&told, path.with_extension("flushed")).unwrap();
+    }
+}
+
+fn spawn(path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_that_writes_until_it_is_killed"])
+        .env(CHILD, path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Flushes that the process had told before it died.
+fn kill_after(path: &Path, time: Duration) -> u64 {
+    let mut child = spawn(path);
+    let told = path.with_extension("flushed");
+    let flushes = || std::fs::read_to_string(&told).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let begin = Instant::now();
+    while flushes() < 3 && begin.elapsed() < Duration::from_secs(50) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(time);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    flushes()
+}
+
+#[test]
+fn killed_at_any_time_nothing_that_was_flushed_is_lost() {
+    let scratch = Scratch::new();
+    for (round, name) in ["a.jfr", "b.jfr.zst", "c.jfr.lz4", "d.jfr", "e.jfr"].into_iter().enumerate() {
+        let path = scratch.file(name);
+        let flushes = kill_after(&path, Duration::from_millis(37 * round as u64));
+        let (events, _) = read(&path);
+        let marks = events.iter().filter(|e| matches!(e, Event::Watermark(_))).count() as u64;
+        assert!(flushes >= 3);
+        assert!(marks == flushes || marks == flushes + 1, "{name}: {marks} flushes read, {flushes} told");
+    }
+}
+
+#[test]
+fn a_killed_plain_recording_is_read_by_the_jdk_as_it_is() {
+    let scratch = Scratch::new();
+    for (round, jdk) in jdks().iter().enumerate() {
+        let path = scratch.file(&format!("killed-{}.jfr", jdk.version));
+        let flushes = kill_after(&path, Duration::from_millis(50 + 13 * round as u64));
+        let text = jdk.jfr(&["print", "--events", "headway.Flush"], &path);
+        let marks = text.matches("headway.Flush {").count() as u64;
+        assert!(marks >= flushes, "JDK {}: {marks} flushes read, {flushes} told", jdk.version);
+    }
+}

@@ -1,0 +1,178 @@
+//! Recordings that run for ever, dumps, and disks that are full.
+
+mod support;
+
+use headway_jfr::{RecordingWriter, Summary, WriterConfig};
+use headway_model::{DurationNs, Event, Loss, TimeNs};
+use std::path::Path;
+use support::{is_definition, read_sound, synthetic, Scratch};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn epoch(time: TimeNs) -> TimeNs {
+    TimeNs(time.0.wrapping_add_signed(synthetic::info().epoch_offset_ns))
+}
+
+/// First and last watermark.
+fn covers(path: &Path) -> (TimeNs, TimeNs) {
+    let marks: Vec<TimeNs> =
+        read_sound(path).iter().filter_map(|e| if let Event::Watermark(t) = e { Some(*t) } else { None }).collect();
+    (marks[0], marks[marks.len() - 1])
+}
+
+#[test]
+fn max_size_bounds_the_file_and_keeps_the_newest() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    for name in ["a.jfr", "a.jfr.zst", "a.jfr.lz4"] {
+        let path = scratch.file(name);
+        let mut config = WriterConfig::new(&path, synthetic::info());
+        config.max_size = Some(2 << 20);
+        let mut writer = RecordingWriter::create(config).unwrap();
+        let mut stream = synthetic::Stream::new(8_000);
+        let mut largest = 0;
+        for _ in 0..40 {
+            stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+            writer.flush(&dictionary, stream.now()).unwrap();
+            let len = std::fs::metadata(&path).unwrap().len();
+            assert_eq!(len, writer.bytes());
+            largest = largest.max(len);
+        }
+        assert!(largest <= 2 << 20, "{name} had {largest} bytes");
+        assert!(largest > 1 << 20, "{name} had only {largest} bytes");
+        let (first, last) = covers(&path);
+        assert_eq!(last, epoch(stream.now()), "the newest is there");
+        assert!(first > epoch(TimeNs(synthetic::START.0 + 5 * SECOND)), "the oldest is gone");
+        let left = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
+        drop(writer);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(left, 1, "nothing is left beside the recording");
+    }
+}
+
+#[test]
+fn max_age_keeps_at_least_that_much() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    let path = scratch.file("a.jfr");
+    let mut config = WriterConfig::new(&path, synthetic::info());
+    config.max_age = Some(DurationNs(20 * SECOND));
+    let mut writer = RecordingWriter::create(config).unwrap();
+    let mut stream = synthetic::Stream::new(300);
+    for second in 1..=120u64 {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+        if second > 30 && second % 7 == 0 {
+            let (first, last) = covers(&path);
+            let kept = last.since(first).0 / SECOND;
+            assert!((18..=60).contains(&kept), "{kept} s kept after {second} s");
+        }
+    }
+}
+
+#[test]
+fn a_dump_holds_the_last_minutes_while_recording_goes_on() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    for name in ["a.jfr", "b.jfr.zst"] {
+        let path = scratch.file(name);
+        let mut config = WriterConfig::new(&path, synthetic::info());
+        config.chunk_age = DurationNs(5 * SECOND);
+        let mut writer = RecordingWriter::create(config).unwrap();
+        let mut stream = synthetic::Stream::new(2_000);
+        for _ in 0..32 {
+            stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+            writer.flush(&dictionary, stream.now()).unwrap();
+        }
+        for to in ["dump.jfr", "dump.jfr.zst", "dump.jfr.lz4"] {
+            let to = scratch.file(to);
+            let everything = writer.dump(&to, None, None).unwrap();
+            assert_eq!(everything, std::fs::metadata(&to).unwrap().len());
+            assert_eq!(read_sound(&to), read_sound(&path), "{} from {name}", to.display());
+            let last = writer.dump(&to, None, Some(DurationNs(8 * SECOND))).unwrap();
+            assert!(last < everything / 2);
+            let (first, end) = covers(&to);
+            assert_eq!(end, epoch(stream.now()));
+            assert!((8..=14).contains(&(end.since(first).0 / SECOND + 1)));
+            let by_size = writer.dump(&to, Some(100_000), None).unwrap();
+            assert!(by_size < everything);
+        }
+        let taken = scratch.file("taken.jfr");
+        std::fs::write(&taken, "something else").unwrap();
+        let error = writer.dump(&taken, None, None).unwrap_err();
+        assert!(error.to_string().contains("not a recording of Headway"), "{error}");
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.finish(&dictionary, stream.now()).unwrap();
+        assert_eq!(covers(&path).1, epoch(stream.now()), "recording went on");
+    }
+}
+
+/// A file size limit stands in for a full disk; it holds for a process, so
+/// that this runs in one of its own.
+#[test]
+fn child_whose_disk_is_full() {
+    let Some(path) = std::env::var_os("HEADWAY_TEST_FULL").map(std::path::PathBuf::from) else {
+        return;
+    };
+    let dictionary = synthetic::dictionary();
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, synthetic::info())).unwrap();
+    let mut stream = synthetic::Stream::new(150_000);
+    let mut errors = 0;
+    for _ in 0..14 {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        match writer.flush(&dictionary, stream.now()) {
+            Ok(()) => assert_eq!(errors, 0, "there is no room again"),
+            Err(error) => {
+                errors += 1;
+                assert!(error.to_string().starts_with("cannot write to recording"), "{error}");
+                assert!(std::error::Error::source(&error).is_some());
+            }
+        }
+    }
+    println!("errors {errors} lost {}", writer.lost());
+}
+
+#[test]
+fn a_full_disk_costs_counted_events_and_leaves_a_readable_file() {
+    let scratch = Scratch::new();
+    for name in ["a.jfr", "a.jfr.zst"] {
+        let path = scratch.file(name);
+        let test = std::env::current_exe().unwrap();
+        // SIGXFSZ must be ignored for the write to fail instead of killing.
+        let script = "trap '' XFSZ; ulimit -f 4000; exec \"$0\" --exact child_whose_disk_is_full --nocapture";
+        let output = std::process::Command::new("bash")
+            .args(["-c", script])
+            .arg(test)
+            .env("HEADWAY_TEST_FULL", &path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        let told = text.lines().find(|line| line.contains("errors")).unwrap_or_else(|| panic!("{text}"));
+        let mut numbers = told.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+        let (errors, lost) = (numbers.next().unwrap(), numbers.next().unwrap());
+        assert!(errors > 3 && lost > 100_000, "{told}");
+        let events = read_sound(&path);
+        assert!(events.iter().filter(|e| !is_definition(e)).count() > 50_000);
+        assert!(Summary::of(&path).unwrap().problems.is_empty());
+    }
+}
+
+#[test]
+fn losses_of_writing_reach_the_recording_once_there_is_room_again() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    let directory = scratch.file("gone");
+    std::fs::create_dir(&directory).unwrap();
+    let path = directory.join("a.jfr");
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, synthetic::info())).unwrap();
+    let mut stream = synthetic::Stream::new(1_000);
+    stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+    writer.flush(&dictionary, stream.now()).unwrap();
+    // Dumping into a directory that is not there fails and changes nothing.
+    assert!(writer.dump(&scratch.file("no/such/dump.jfr"), None, None).is_err());
+    stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+    writer.event(&Event::Lost(Loss::WriteFailed, 5), &dictionary);
+    writer.finish(&dictionary, stream.now()).unwrap();
+    assert!(read_sound(&path).contains(&Event::Lost(Loss::WriteFailed, 5)));
+}
