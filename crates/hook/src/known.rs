@@ -6,13 +6,17 @@ use crate::error::{HookError, ImageError};
 use crate::image::{Function, Image};
 
 /// A function of the VM, by what it does.
+///
+/// What a function returns differs between versions (nothing on 17, a bool on
+/// 25), so a hook should be declared to return a `usize` and hand on whatever
+/// the original returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Known {
     /// `(ObjectMonitor*, JavaThread*, ObjectWaiter* successor)`: releases a
     /// monitor for which others queue, and wakes the successor.
     ContendedExit,
     /// `(ObjectMonitor*, JavaThread* notifier)`: takes one waiter out of the
-    /// wait set.
+    /// wait set. On 25 it returns whether there was one, which its callers use.
     Notify,
     /// `(ObjectMonitor*, JavaThread*, ObjectWaiter*)`: acquires the monitor
     /// again after `Object.wait`; returns when it is owned.
