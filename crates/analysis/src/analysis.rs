@@ -110,11 +110,7 @@ impl Analysis {
     }
 
     fn feed_wait(&mut self, event: &Event) {
-        let mut context = Context {
-            names: &mut self.names,
-            threads: &mut self.threads,
-            range: self.range,
-        };
+        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         match event {
             Event::MonitorWait(e) => {
                 context.threads.acts(e.thread, e.time);
@@ -122,10 +118,8 @@ impl Analysis {
                     self.waits.begin(e, &mut context);
                 }
             }
-            Event::MonitorWaited(e) => {
-                if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
-                    self.waits.end(e, &mut context);
-                }
+            Event::MonitorWaited(e) if accepts(&self.options, &mut self.accepted, context.names, e.thread) => {
+                self.waits.end(e, &mut context);
             }
             Event::MonitorReentered(e) => {
                 context.threads.acts(e.thread, e.time);
@@ -155,10 +149,8 @@ impl Analysis {
                 }
             }
             Event::Lost(cause, count) => *self.losses.entry(*cause).or_default() += count,
-            Event::Degraded(degraded) => {
-                if !self.degraded.contains(degraded) {
-                    self.degraded.push(degraded.clone());
-                }
+            Event::Degraded(degraded) if !self.degraded.contains(degraded) => {
+                self.degraded.push(degraded.clone());
             }
             Event::SelfCost(cost) => self.own_cost = *cost,
             Event::Other(name) => *self.others.entry(name.clone()).or_default() += 1,
@@ -219,16 +211,9 @@ impl Analysis {
         };
         let threads = &self.threads;
         let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
-        let mut context = Context {
-            names: &mut self.names,
-            threads: &mut self.threads,
-            range: self.range,
-        };
-        let reacquiring: FxHashMap<ThreadId, TimeNs> = open
-            .iter()
-            .filter(|stretch| stretch.after_wait)
-            .map(|stretch| (stretch.thread, stretch.start))
-            .collect();
+        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
+        let reacquiring: FxHashMap<ThreadId, TimeNs> =
+            open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         open.retain(|stretch| self.accepts(stretch.thread));
         self.report(&open)
@@ -240,10 +225,7 @@ impl Analysis {
     }
 
     fn report(&mut self, open: &[OpenStretch]) -> Report {
-        let range = Range {
-            from: self.range.from,
-            to: self.range.to.min(self.latest).max(self.range.from),
-        };
+        let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         let mut report = summary::summarise(self, range, running, open);
         report.findings = findings::find(self, &mut report, range, running, open);
@@ -277,20 +259,13 @@ impl StretchSink for Collector<'_> {
     }
 }
 
-fn accepts(
-    options: &Options,
-    accepted: &mut FxHashMap<ThreadId, bool>,
-    names: &Names,
-    thread: ThreadId,
-) -> bool {
+fn accepts(options: &Options, accepted: &mut FxHashMap<ThreadId, bool>, names: &Names, thread: ThreadId) -> bool {
     let Some(filter) = &options.threads else { return true };
     if accepted.len() >= options.bounds.threads {
         // Only a shortcut; it fills again.
         accepted.clear();
     }
-    *accepted
-        .entry(thread)
-        .or_insert_with(|| filter.accepts(&names.thread_text(thread)))
+    *accepted.entry(thread).or_insert_with(|| filter.accepts(&names.thread_text(thread)))
 }
 
 /// True if the recording leaves out events of short stretches on purpose.

@@ -23,20 +23,12 @@ struct Pause {
 
 impl Pauses {
     pub fn new(bound: usize) -> Pauses {
-        Pauses {
-            pauses: VecDeque::new(),
-            bound: bound.max(1),
-            folded: 0,
-        }
+        Pauses { pauses: VecDeque::new(), bound: bound.max(1), folded: 0 }
     }
 
     /// Takes in a pause. Overlapping ones become one.
     pub fn add(&mut self, start: TimeNs, duration: DurationNs) {
-        let mut new = Pause {
-            start,
-            end: start + duration,
-            before: 0,
-        };
+        let mut new = Pause { start, end: start + duration, before: 0 };
         let mut at = self.pauses.partition_point(|pause| pause.start <= start);
         while at > 0 && self.pauses[at - 1].end >= new.start {
             at -= 1;

@@ -131,9 +131,7 @@ impl Parks {
                 threads: totals.threads.len() as u64,
             })
             .collect();
-        sites.sort_by(|a, b| {
-            b.total_ns.cmp(&a.total_ns).then_with(|| a.blocker_class.cmp(&b.blocker_class))
-        });
+        sites.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.blocker_class.cmp(&b.blocker_class)));
         sites
     }
 }
@@ -142,9 +140,7 @@ impl Parks {
 /// latches, queues and futures are waiting for something to happen.
 fn is_lock(class: &str) -> bool {
     let Some(class) = class.strip_prefix("java.util.concurrent.locks.") else { return false };
-    ["ReentrantLock$", "ReentrantReadWriteLock$", "StampedLock"]
-        .iter()
-        .any(|lock| class.starts_with(lock))
+    ["ReentrantLock$", "ReentrantReadWriteLock$", "StampedLock"].iter().any(|lock| class.starts_with(lock))
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@ use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::monitor::OpenStretch;
 use crate::names::{Names, TextId};
-use crate::report::{
-    DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, UNKNOWN,
-};
+use crate::report::{DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, UNKNOWN};
 use crate::threads::Running;
 use crate::waits::{is_idle, Site};
 use headway_model::{LockId, Loss, ThreadId};
@@ -14,12 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Everything but the findings.
-pub(crate) fn summarise(
-    analysis: &mut Analysis,
-    range: Range,
-    running: Running,
-    open: &[OpenStretch],
-) -> Report {
+pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running, open: &[OpenStretch]) -> Report {
     let samples = analysis.samples.report(&mut analysis.names);
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
@@ -54,11 +47,7 @@ pub(crate) fn summarise(
         stop_the_world: analysis.replay.pauses().summary(range.from, range.to),
         samples,
         parks: analysis.parks.report(),
-        other_events: analysis
-            .others
-            .iter()
-            .map(|(name, count)| (name.to_string(), *count))
-            .collect(),
+        other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         recording: recording(analysis),
     }
 }
@@ -75,11 +64,7 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
     *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers;
     *losses.entry(Loss::UnpairedEntered).or_default() += counts.unpaired;
     *losses.entry(Loss::AnalysisFull).or_default() += folded;
-    losses
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(loss, count)| (loss.name().to_owned(), count))
-        .collect()
+    losses.into_iter().filter(|(_, count)| *count > 0).map(|(loss, count)| (loss.name().to_owned(), count)).collect()
 }
 
 fn locks(analysis: &Analysis) -> Vec<LockSummary> {
@@ -94,9 +79,8 @@ fn locks(analysis: &Analysis) -> Vec<LockSummary> {
             owners.entry(holder.lock).or_default().insert(holder.thread);
         }
     }
-    let distinct = |sets: &FxHashMap<LockId, FxHashSet<ThreadId>>, lock| {
-        sets.get(&lock).map_or(0, |set| set.len() as u64)
-    };
+    let distinct =
+        |sets: &FxHashMap<LockId, FxHashSet<ThreadId>>, lock| sets.get(&lock).map_or(0, |set| set.len() as u64);
     let summary = |lock: &LockTotals| LockSummary {
         lock: analysis.names.lock_text(lock.lock),
         class: analysis.names.lock_class_text(lock.lock),
@@ -118,8 +102,7 @@ fn locks(analysis: &Analysis) -> Vec<LockSummary> {
 
 fn waits(analysis: &Analysis) -> Vec<WaitSite> {
     let names = &analysis.names;
-    let mut sites: Vec<WaitSite> =
-        analysis.waits.sites().iter().map(|site| wait_site(site, names)).collect();
+    let mut sites: Vec<WaitSite> = analysis.waits.sites().iter().map(|site| wait_site(site, names)).collect();
     sites.sort_by(|a, b| {
         let key = |site: &WaitSite| std::cmp::Reverse(site.total_ns);
         key(a).cmp(&key(b)).then_with(|| (&a.class, &a.chain).cmp(&(&b.class, &b.chain)))
@@ -161,8 +144,7 @@ pub(crate) fn groups(counts: impl Iterator<Item = (String, u64)>) -> Vec<Named> 
     for (name, count) in counts {
         *totals.entry(name).or_default() += count;
     }
-    let mut named: Vec<Named> =
-        totals.into_iter().map(|(name, count)| Named { name, count }).collect();
+    let mut named: Vec<Named> = totals.into_iter().map(|(name, count)| Named { name, count }).collect();
     named.sort_by_key(|named| std::cmp::Reverse(named.count));
     named
 }
@@ -185,11 +167,7 @@ pub(crate) fn in_flight_of(stretch: &OpenStretch, blocked_ns: u64, names: &mut N
         thread: names.thread_text(stretch.thread),
         lock: names.lock_text(stretch.lock),
         blocked_ns,
-        owner: if stretch.owner.is_some() {
-            names.thread_text(stretch.owner)
-        } else {
-            UNKNOWN.to_owned()
-        },
+        owner: if stretch.owner.is_some() { names.thread_text(stretch.owner) } else { UNKNOWN.to_owned() },
         chain: chain.unwrap_or_default(),
     }
 }

@@ -46,13 +46,7 @@ pub(crate) struct Running {
 
 impl Threads {
     pub fn new(bound: usize) -> Threads {
-        Threads {
-            ids: FxHashMap::default(),
-            lives: Vec::new(),
-            latest: 0,
-            bound,
-            folded: 0,
-        }
+        Threads { ids: FxHashMap::default(), lives: Vec::new(), latest: 0, bound, folded: 0 }
     }
 
     fn life(&mut self, thread: ThreadId) -> Option<&mut ThreadLife> {

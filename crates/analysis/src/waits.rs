@@ -121,12 +121,7 @@ impl Waits {
 
     /// The recording is over. `reacquiring` says since when a thread is
     /// acquiring its monitor again.
-    pub fn finish(
-        &mut self,
-        end: TimeNs,
-        reacquiring: impl Fn(ThreadId) -> Option<TimeNs>,
-        context: &mut Context<'_>,
-    ) {
+    pub fn finish(&mut self, end: TimeNs, reacquiring: impl Fn(ThreadId) -> Option<TimeNs>, context: &mut Context<'_>) {
         let mut current: Vec<_> = std::mem::take(&mut self.current).into_iter().collect();
         current.sort_by_key(|(thread, wait)| (wait.start, *thread));
         for (thread, mut wait) in current {

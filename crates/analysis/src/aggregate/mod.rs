@@ -181,14 +181,7 @@ impl Aggregate {
         self.add_to_lock(stretch, side, total, names);
     }
 
-    fn add_by_interval(
-        &mut self,
-        stretch: &Stretch<'_>,
-        side: u32,
-        slice: &Slice,
-        range: Range,
-        names: &mut Names,
-    ) {
+    fn add_by_interval(&mut self, stretch: &Stretch<'_>, side: u32, slice: &Slice, range: Range, names: &mut Names) {
         let Some(length) = self.interval else { return };
         let Some((mut at, end)) = range.clip(slice.start, slice.start + slice.duration) else {
             return;
@@ -215,15 +208,8 @@ impl Aggregate {
         names: &mut Names,
     ) {
         let cell = self.holder(stretch, holder, names);
-        let part = Part {
-            approximate: if cell.approximate { part.duration } else { 0 },
-            ..part
-        };
-        let key = PathKey {
-            contender: self.sides[side as usize].tuple,
-            owner: cell.tuple,
-            interval,
-        };
+        let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
+        let key = PathKey { contender: self.sides[side as usize].tuple, owner: cell.tuple, interval };
         let path = self.path(key, stretch.kind) as usize;
         for node in &self.paths[path..path + self.tree.by().len()] {
             self.tree.add(*node, self.stretches, part);
@@ -318,10 +304,7 @@ impl Aggregate {
         }
         if self.holders[at].tuple == NO_TUPLE {
             let holder = stretch.holders.get(id);
-            let tuple = self
-                .aspects(is_owner_aspect)
-                .map(|aspect| owner_value(aspect, id, &holder, names))
-                .collect();
+            let tuple = self.aspects(is_owner_aspect).map(|aspect| owner_value(aspect, id, &holder, names)).collect();
             let tuple = self.tuple(tuple);
             self.holders[at] = HolderCell {
                 tuple,
@@ -428,22 +411,11 @@ impl Aggregate {
 }
 
 impl HolderCell {
-    const NEW: HolderCell = HolderCell {
-        tuple: NO_TUPLE,
-        approximate: false,
-        has_chain: false,
-        total: 0,
-    };
+    const NEW: HolderCell = HolderCell { tuple: NO_TUPLE, approximate: false, has_chain: false, total: 0 };
 }
 
 fn folded_side(kind: Kind) -> Side {
-    Side {
-        kind,
-        lock: LockId::NONE,
-        thread: ThreadId::NONE,
-        chain: ChainId::NONE,
-        folded: true,
-    }
+    Side { kind, lock: LockId::NONE, thread: ThreadId::NONE, chain: ChainId::NONE, folded: true }
 }
 
 /// The part of a slice that lies in the range, its paused time pro rata.

@@ -27,10 +27,7 @@ pub(crate) enum NodeValue {
 
 /// True if the aspect is about who held the lock.
 pub(crate) fn is_owner_aspect(aspect: Aspect) -> bool {
-    matches!(
-        aspect,
-        Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain
-    )
+    matches!(aspect, Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain)
 }
 
 /// The value of an aspect that is about the contender and its lock.
@@ -46,20 +43,13 @@ pub(crate) fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) ->
             .path(side.chain, 0)
             .and_then(|path| names.acting_method(path))
             .map_or(NodeValue::Unknown, NodeValue::Method),
-        Aspect::ContenderChain => {
-            names.path(side.chain, 0).map_or(NodeValue::Unknown, NodeValue::Path)
-        }
+        Aspect::ContenderChain => names.path(side.chain, 0).map_or(NodeValue::Unknown, NodeValue::Path),
         _ => NodeValue::Unknown,
     }
 }
 
 /// The value of an aspect that is about who held the lock.
-pub(crate) fn owner_value(
-    aspect: Aspect,
-    id: HolderId,
-    holder: &Holder,
-    names: &mut Names,
-) -> NodeValue {
+pub(crate) fn owner_value(aspect: Aspect, id: HolderId, holder: &Holder, names: &mut Names) -> NodeValue {
     if id.is_folded() {
         return NodeValue::Folded;
     }
@@ -73,9 +63,7 @@ pub(crate) fn owner_value(
             .holder_path(holder.chain, holder.frame)
             .and_then(|path| names.acting_method(path))
             .map_or(NodeValue::Unknown, NodeValue::Method),
-        _ => names
-            .holder_path(holder.chain, holder.frame)
-            .map_or(NodeValue::Unknown, NodeValue::Path),
+        _ => names.holder_path(holder.chain, holder.frame).map_or(NodeValue::Unknown, NodeValue::Path),
     }
 }
 
@@ -109,13 +97,7 @@ const NO_PARENT: u32 = u32::MAX;
 
 impl Tree {
     pub fn new(by: &[Aspect]) -> Tree {
-        Tree {
-            by: by.to_vec(),
-            nodes: Vec::new(),
-            children: Vec::new(),
-            roots: Vec::new(),
-            ids: FxHashMap::default(),
-        }
+        Tree { by: by.to_vec(), nodes: Vec::new(), children: Vec::new(), roots: Vec::new(), ids: FxHashMap::default() }
     }
 
     pub fn by(&self) -> &[Aspect] {
@@ -199,12 +181,8 @@ impl Rendering<'_> {
     fn rows(&self, ids: &[u32]) -> Vec<Row> {
         let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
-        let mut keyed: Vec<(&Node, u32, report::Value)> = nodes
-            .into_iter()
-            .zip(ids)
-            .zip(texts)
-            .map(|((node, id), text)| (node, *id, text))
-            .collect();
+        let mut keyed: Vec<(&Node, u32, report::Value)> =
+            nodes.into_iter().zip(ids).zip(texts).map(|((node, id), text)| (node, *id, text)).collect();
         keyed.sort_by(|(a, _, a_text), (b, _, b_text)| {
             let key = |node: &Node| match node.value {
                 NodeValue::Time(interval) => (interval, Reverse(0)),
@@ -249,9 +227,7 @@ impl Rendering<'_> {
             NodeValue::Kind(kind) => kind.name().to_owned(),
             NodeValue::Text(id) => self.names.text(id).to_owned(),
             NodeValue::Lock(id) => self.names.lock_text(id),
-            NodeValue::Method(id) => {
-                self.names.method_name(id).map_or_else(String::new, |name| name.full.clone())
-            }
+            NodeValue::Method(id) => self.names.method_name(id).map_or_else(String::new, |name| name.full.clone()),
             NodeValue::Time(number) => interval_text(number, self.interval),
             NodeValue::Folded => FOLDED.to_owned(),
             NodeValue::Unknown | NodeValue::Path(_) => UNKNOWN.to_owned(),

@@ -13,20 +13,13 @@ use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-pub(super) fn find(
-    analysis: &mut Analysis,
-    report: &mut Report,
-    range: Range,
-    open: &[OpenStretch],
-) -> Vec<Finding> {
+pub(super) fn find(analysis: &mut Analysis, report: &mut Report, range: Range, open: &[OpenStretch]) -> Vec<Finding> {
     let circles = circles(open);
     let mut findings = Vec::new();
     for circle in &circles {
         findings.push(deadlock(circle, range, &analysis.names));
-        let members = circle
-            .iter()
-            .map(|stretch| in_flight_of(stretch, length(stretch, range), &mut analysis.names))
-            .collect();
+        let members =
+            circle.iter().map(|stretch| in_flight_of(stretch, length(stretch, range), &mut analysis.names)).collect();
         report.deadlocks.push(Deadlock { members });
     }
     let locked: FxHashSet<ThreadId> = circles.iter().flatten().map(|s| s.thread).collect();
@@ -36,8 +29,7 @@ pub(super) fn find(
 
 /// Circles among the blocked threads: each waits for the next one's lock.
 fn circles(open: &[OpenStretch]) -> Vec<Vec<OpenStretch>> {
-    let by_thread: FxHashMap<ThreadId, &OpenStretch> =
-        open.iter().map(|stretch| (stretch.thread, stretch)).collect();
+    let by_thread: FxHashMap<ThreadId, &OpenStretch> = open.iter().map(|stretch| (stretch.thread, stretch)).collect();
     let mut visited: FxHashSet<ThreadId> = FxHashSet::default();
     let mut circles = Vec::new();
     for stretch in open {
@@ -72,11 +64,7 @@ fn deadlock(circle: &[OpenStretch], range: Range, names: &Names) -> Finding {
     let shortest = circle.iter().map(|stretch| length(stretch, range)).min().unwrap_or(0);
     Finding {
         kind: FindingKind::Deadlock,
-        text: format!(
-            "Deadlock: {}. It lasted {} when the recording ended.",
-            members.join("; "),
-            DurationNs(shortest),
-        ),
+        text: format!("Deadlock: {}. It lasted {} when the recording ended.", members.join("; "), DurationNs(shortest),),
         details: circle.iter().map(|stretch| lock_detail(stretch, names)).collect(),
         cost_ns: circle.iter().map(|stretch| length(stretch, range)).sum(),
         share: None,
@@ -84,12 +72,7 @@ fn deadlock(circle: &[OpenStretch], range: Range, names: &Names) -> Finding {
 }
 
 /// Acquisitions that lasted long and are not part of a deadlock, by lock.
-fn stuck(
-    analysis: &Analysis,
-    range: Range,
-    open: &[OpenStretch],
-    locked: &FxHashSet<ThreadId>,
-) -> Vec<Finding> {
+fn stuck(analysis: &Analysis, range: Range, open: &[OpenStretch], locked: &FxHashSet<ThreadId>) -> Vec<Finding> {
     let least = analysis.options.stuck_after.0.max(1);
     let mut by_lock: BTreeMap<LockId, Vec<&OpenStretch>> = BTreeMap::new();
     for stretch in open {

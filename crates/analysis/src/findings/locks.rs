@@ -93,9 +93,8 @@ pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
 }
 
 fn matters(group: &Group, blocked: u64, running: Running) -> bool {
-    let of_running = running.running_ns == 0
-        || group.in_virtual > 0
-        || share(group.total, running.running_ns) >= OF_RUNNING;
+    let of_running =
+        running.running_ns == 0 || group.in_virtual > 0 || share(group.total, running.running_ns) >= OF_RUNNING;
     of_running && share(group.total, blocked) >= OF_BLOCKED
 }
 
@@ -294,8 +293,7 @@ fn by_threads(owner: &Owner, names: &Names) -> String {
         return format!("thread {}", code(&names.thread_text(**first)));
     }
     let group = names.group_text(**first);
-    let in_group =
-        threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).count();
+    let in_group = threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).count();
     if in_group == threads.len() {
         return format!("threads {} ({} of them)", code(&group), threads.len());
     }
@@ -308,10 +306,7 @@ pub(super) fn caller(path: PathId, names: &Names) -> Option<String> {
     let frames = names.frames(path);
     let at = names.skip_machinery(&frames);
     let method = frames.get(at)?.name;
-    frames[at + 1..]
-        .iter()
-        .find(|frame| frame.name != method)
-        .map(|frame| short(frame.name, names))
+    frames[at + 1..].iter().find(|frame| frame.name != method).map(|frame| short(frame.name, names))
 }
 
 pub(super) fn short(method: NameId, names: &Names) -> String {
@@ -323,13 +318,8 @@ pub(super) fn full(method: NameId, names: &Names) -> String {
 }
 
 /// Largest first; equal ones in a stable order.
-pub(super) fn ranked<K: Ord + Hash, V>(
-    totals: &FxHashMap<K, V>,
-    total: impl Fn(&V) -> u64,
-) -> Vec<(&K, &V)> {
+pub(super) fn ranked<K: Ord + Hash, V>(totals: &FxHashMap<K, V>, total: impl Fn(&V) -> u64) -> Vec<(&K, &V)> {
     let mut ranked: Vec<(&K, &V)> = totals.iter().collect();
-    ranked.sort_by(|(a, a_total), (b, b_total)| {
-        total(b_total).cmp(&total(a_total)).then_with(|| a.cmp(b))
-    });
+    ranked.sort_by(|(a, a_total), (b, b_total)| total(b_total).cmp(&total(a_total)).then_with(|| a.cmp(b)));
     ranked
 }

@@ -91,11 +91,7 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
     }
     Some(Finding {
         kind: FindingKind::Samples,
-        text: format!(
-            "Of {} of running threads, most were in {}.",
-            count(samples.running, "sample"),
-            top.join(", "),
-        ),
+        text: format!("Of {} of running threads, most were in {}.", count(samples.running, "sample"), top.join(", "),),
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),
@@ -109,10 +105,10 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
     (part >= LOST).then(|| Finding {
         kind: FindingKind::Parks,
         text: format!(
-            "{} parked {} of their time on {}, a lock of java.util.concurrent; who held it is not recorded.",
+            "{} parked, waiting for {}, {} of all running time: a lock of java.util.concurrent; who held it is not recorded.",
             count(park.threads, "thread"),
-            percent(part),
             code(&park.blocker_class),
+            percent(part),
         ),
         details: vec![format!(
             "{} in {}, longest {}",

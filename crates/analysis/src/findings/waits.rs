@@ -70,14 +70,7 @@ impl Group {
         }
     }
 
-    fn finding(
-        &self,
-        class: &str,
-        method: NameId,
-        names: &Names,
-        threads: &Threads,
-        range: Range,
-    ) -> Option<Finding> {
+    fn finding(&self, class: &str, method: NameId, names: &Names, threads: &Threads, range: Range) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
         let part = share(self.total, life);
         if part < OF_LIFE {
@@ -87,9 +80,10 @@ impl Group {
         let from = paths.first().and_then(|(path, _)| caller_elsewhere(**path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
         let text = format!(
-            "{} waited {} of their time in `Object.wait` in {}{from}; {}.",
+            "{} waited {} of {} time in `Object.wait` in {}{from}; {}.",
             self.waiters(names),
             percent(part),
+            if self.threads.len() == 1 { "its" } else { "their" },
             code(&short(method, names)),
             self.outcome(names),
         );

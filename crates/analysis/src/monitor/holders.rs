@@ -47,13 +47,7 @@ pub struct Holder {
 impl Holder {
     /// A thread whose chain is not known.
     pub const fn thread(lock: LockId, thread: ThreadId) -> Holder {
-        Holder {
-            lock,
-            thread,
-            chain: ChainId::NONE,
-            frame: 0,
-            approximate: false,
-        }
+        Holder { lock, thread, chain: ChainId::NONE, frame: 0, approximate: false }
     }
 }
 

@@ -141,8 +141,7 @@ impl LockReplay {
         let mut owner = None;
         if event.other.is_some() && event.other != event.thread {
             let holder = holders.intern(Holder::thread(self.id, event.other));
-            let leaving = event.other != self.current
-                && self.former.may_be_seen_leaving(event.other, event.time);
+            let leaving = event.other != self.current && self.former.may_be_seen_leaving(event.other, event.time);
             owner = (!leaving).then_some((event.other, holder));
             self.mark(event, event.other, holder, MarkKind::Seen);
         }
@@ -254,12 +253,7 @@ impl LockReplay {
         self.current = thread;
     }
 
-    fn begin(
-        &self,
-        event: &LockEvent,
-        origin: Origin,
-        owner: Option<(ThreadId, HolderId)>,
-    ) -> Blocked {
+    fn begin(&self, event: &LockEvent, origin: Origin, owner: Option<(ThreadId, HolderId)>) -> Blocked {
         Blocked {
             thread: event.thread,
             chain: event.chain,
@@ -293,13 +287,7 @@ impl LockReplay {
     }
 
     fn mark(&mut self, event: &LockEvent, thread: ThreadId, holder: HolderId, kind: MarkKind) {
-        self.marks.push_back(Mark {
-            seq: event.seq,
-            time: event.time,
-            thread,
-            holder,
-            kind,
-        });
+        self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind });
     }
 
     /// Takes out the stretches that ended before `watermark`.
@@ -307,9 +295,7 @@ impl LockReplay {
         if self.done.iter().all(|blocked| blocked.end <= watermark) {
             return std::mem::take(&mut self.done);
         }
-        let (ready, later) = std::mem::take(&mut self.done)
-            .into_iter()
-            .partition(|blocked| blocked.end <= watermark);
+        let (ready, later) = std::mem::take(&mut self.done).into_iter().partition(|blocked| blocked.end <= watermark);
         self.done = later;
         ready
     }
@@ -346,12 +332,7 @@ impl LockReplay {
         slicer.finish(end, in_flight, out);
     }
 
-    fn marks_between(
-        &self,
-        from_seq: u64,
-        to_seq: u64,
-        start: TimeNs,
-    ) -> impl Iterator<Item = &Mark> {
+    fn marks_between(&self, from_seq: u64, to_seq: u64, start: TimeNs) -> impl Iterator<Item = &Mark> {
         let first = match from_seq {
             0 => self.first_mark_after(start),
             seq => self.marks.partition_point(|mark| mark.seq <= seq),
@@ -360,10 +341,7 @@ impl LockReplay {
     }
 
     fn first_mark_after(&self, start: TimeNs) -> usize {
-        let earlier = self
-            .marks
-            .iter()
-            .rposition(|mark| mark.kind != MarkKind::Gap && mark.time <= start);
+        let earlier = self.marks.iter().rposition(|mark| mark.kind != MarkKind::Gap && mark.time <= start);
         earlier.map_or(0, |at| at + 1)
     }
 
@@ -398,11 +376,7 @@ impl LockReplay {
         let last = self.marks.back().map_or(0, |mark| mark.seq);
         for blocked in self.blocked.values_mut() {
             let mut settled = blocked.settled.take().unwrap_or_else(|| {
-                Box::new(Settled {
-                    slicer: new_slicer(blocked),
-                    slices: Vec::new(),
-                    up_to_seq: blocked.start_seq,
-                })
+                Box::new(Settled { slicer: new_slicer(blocked), slices: Vec::new(), up_to_seq: blocked.start_seq })
             });
             let first = self.marks.partition_point(|mark| mark.seq <= settled.up_to_seq);
             for mark in self.marks.range(first..) {
@@ -420,13 +394,7 @@ impl LockReplay {
 }
 
 fn new_slicer(blocked: &Blocked) -> Slicer {
-    Slicer::new(
-        blocked.thread,
-        blocked.start,
-        blocked.owner,
-        blocked.former,
-        blocked.broken,
-    )
+    Slicer::new(blocked.thread, blocked.start, blocked.owner, blocked.former, blocked.broken)
 }
 
 /// One slice for each holder and basis. They still lie end to end and add up,
@@ -442,13 +410,7 @@ fn merge_equal(slices: &mut Vec<Slice>) {
     let mut start = first.start;
     slices.clear();
     for ((holder, basis), duration) in totals {
-        slices.push(Slice {
-            start,
-            duration,
-            holder,
-            basis,
-            ..first
-        });
+        slices.push(Slice { start, duration, holder, basis, ..first });
         start = start + duration;
     }
 }

@@ -6,6 +6,7 @@
 //! [`StretchSink`] once all that happened before the stretch's end has arrived.
 //! The rules of who gets which part are in `slicing.rs`.
 
+mod hand_over;
 mod holders;
 mod lock;
 mod order;
@@ -17,9 +18,10 @@ pub use stretch::{Basis, Kind, Slice, Stretch, StretchSink};
 
 use crate::options::Bounds;
 use crate::pauses::Pauses;
+use hand_over::{HandOver, Told};
 use headway_model::event::{MonitorEnter, MonitorEntered, MonitorReentered};
-use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
-use lock::{Blocked, Counts, LockReplay, Origin};
+use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+use lock::{Counts, LockReplay, Origin};
 use order::{Arrival, LockEvent, LockEventKind, Next};
 use rustc_hash::FxHashMap;
 
@@ -41,25 +43,6 @@ pub struct MonitorReplay {
     counts: Counts,
     gaps_expected: bool,
     bounds: Bounds,
-}
-
-/// What is needed to hand a stretch over.
-#[derive(Debug)]
-struct HandOver {
-    pauses: Pauses,
-    slices: Vec<Slice>,
-    checked: u64,
-    wrong: u64,
-}
-
-/// A stretch told by a single event, without an order.
-#[derive(Debug)]
-struct Told {
-    event: MonitorEntered,
-    holder: HolderId,
-    basis: Basis,
-    after_wait: bool,
-    bound: bool,
 }
 
 /// What a replay counted, besides the stretches it handed over.
@@ -108,12 +91,7 @@ impl MonitorReplay {
             told: Vec::new(),
             watermark: TimeNs(0),
             holders: Holders::new(bounds.leaves),
-            hand_over: HandOver {
-                pauses: Pauses::new(bounds.pauses),
-                slices: Vec::new(),
-                checked: 0,
-                wrong: 0,
-            },
+            hand_over: HandOver::new(bounds.pauses),
             counts: Counts::default(),
             gaps_expected: false,
             bounds,
@@ -196,9 +174,7 @@ impl MonitorReplay {
                     after_wait: blocked.origin.after_wait(),
                 };
                 self.hand_over.give(*lock, replay, blocked, true, &self.holders, sink);
-                if let Some(last) = self.hand_over.slices.last() {
-                    stretch.owner = self.holders.get(last.holder).thread;
-                }
+                stretch.owner = self.holders.get(self.hand_over.last_holder()).thread;
                 open.push(stretch);
             }
         }
@@ -290,8 +266,7 @@ impl MonitorReplay {
     fn late(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
         let (lock, replay) = &mut self.locks[index as usize];
         let found = replay.order.unlose(event.seq);
-        self.counts.lost_numbers =
-            self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
+        self.counts.lost_numbers = self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
         let ends = matches!(event.kind, LockEventKind::Entered | LockEventKind::Reentered);
         if found && ends && event.start > TimeNs(0) && event.start <= event.time {
             self.told.push(Told {
@@ -404,7 +379,7 @@ impl MonitorReplay {
                 let begin = LockEvent::begin_of(e);
                 let found = replay.order.note_begin(begin);
                 self.counts.lost_numbers =
-            self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
+                    self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
             }
             return self.place(e.lock, end_of_reentry(e), sink);
         }
@@ -447,89 +422,6 @@ impl MonitorReplay {
             !ready
         });
         self.told = told;
-    }
-}
-
-impl HandOver {
-    fn give(
-        &mut self,
-        lock: LockId,
-        replay: &LockReplay,
-        blocked: Blocked,
-        in_flight: bool,
-        holders: &Holders,
-        sink: &mut impl StretchSink,
-    ) {
-        let mut slices = std::mem::take(&mut self.slices);
-        slices.clear();
-        let stretch = Stretch {
-            kind: Kind::Monitor,
-            start: blocked.start,
-            duration: blocked.end.since(blocked.start),
-            thread: blocked.thread,
-            chain: blocked.chain,
-            lock,
-            after_wait: blocked.origin.after_wait(),
-            bound: blocked.bound,
-            in_flight,
-            slices: &[],
-            holders,
-        };
-        replay.slice(blocked, in_flight, &mut slices);
-        self.finish(stretch, &mut slices, sink);
-        self.slices = slices;
-    }
-
-    fn give_told(&mut self, told: &Told, holders: &Holders, sink: &mut impl StretchSink) {
-        let event = &told.event;
-        let duration = event.time.since(event.start);
-        let whole = Slice {
-            start: event.start,
-            duration,
-            stop_the_world: DurationNs::ZERO,
-            holder: told.holder,
-            basis: told.basis,
-        };
-        let stretch = Stretch {
-            kind: Kind::Monitor,
-            start: event.start,
-            duration,
-            thread: event.thread,
-            chain: event.chain,
-            lock: event.lock,
-            after_wait: told.after_wait,
-            bound: told.bound,
-            in_flight: false,
-            slices: &[],
-            holders,
-        };
-        let slices = if duration > DurationNs::ZERO { &mut [whole][..] } else { &mut [] };
-        self.finish(stretch, slices, sink);
-    }
-
-    fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
-        if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
-            for slice in &mut *slices {
-                let end = slice.start + slice.duration;
-                slice.stop_the_world = self.pauses.within(slice.start, end);
-            }
-        }
-        self.check(&stretch, slices);
-        sink.stretch(&Stretch { slices, ..stretch });
-    }
-
-    /// The promise that everything else rests on: slices lie end to end and
-    /// add up to their stretch.
-    fn check(&mut self, stretch: &Stretch<'_>, slices: &[Slice]) {
-        let mut at = stretch.start;
-        let mut sound = true;
-        for slice in slices {
-            sound &= slice.start == at && slice.stop_the_world <= slice.duration;
-            at = slice.start + slice.duration;
-        }
-        sound &= at == stretch.start + stretch.duration;
-        self.checked += slices.len() as u64;
-        self.wrong += u64::from(!sound);
     }
 }
 

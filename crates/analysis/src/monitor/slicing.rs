@@ -129,14 +129,7 @@ impl Slicer {
             from_enter: true,
             leaving: false,
         });
-        Slicer {
-            thread,
-            cursor: start,
-            claim,
-            former,
-            released: false,
-            broken,
-        }
+        Slicer { thread, cursor: start, claim, former, released: false, broken }
     }
 
     /// Takes in the next mark in the lock's order, before `end`.
@@ -208,8 +201,7 @@ impl Slicer {
 
     fn seen(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
         self.begin_span(mark.thread, time, out);
-        let from_enter =
-            mark.kind == MarkKind::Seen && self.claim.is_some_and(|claim| claim.from_enter);
+        let from_enter = mark.kind == MarkKind::Seen && self.claim.is_some_and(|claim| claim.from_enter);
         self.claim = Some(Claim {
             thread: mark.thread,
             holder: mark.holder,
@@ -239,13 +231,8 @@ impl Slicer {
             None => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
         }
         self.broken = false;
-        self.claim = Some(Claim {
-            thread: mark.thread,
-            holder: mark.holder,
-            until: time,
-            from_enter: false,
-            leaving: false,
-        });
+        self.claim =
+            Some(Claim { thread: mark.thread, holder: mark.holder, until: time, from_enter: false, leaving: false });
     }
 
     /// `thread` holds the lock at `time`. True if it did from the cursor on;

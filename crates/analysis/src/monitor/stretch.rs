@@ -51,10 +51,7 @@ pub enum Basis {
 impl Basis {
     /// True if the slice's owner thread is known.
     pub const fn is_known(self) -> bool {
-        matches!(
-            self,
-            Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner
-        )
+        matches!(self, Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner)
     }
 
     /// True if the lock was changing hands.

@@ -23,10 +23,7 @@ pub fn readable(method: &Method) -> MethodName {
         return MethodName { full: name.clone(), short: name };
     }
     let (class, name) = readable_parts(&method.class, &method.name);
-    MethodName {
-        short: format!("{}.{name}", without_package(&class)),
-        full: format!("{class}.{name}"),
-    }
+    MethodName { short: format!("{}.{name}", without_package(&class)), full: format!("{class}.{name}") }
 }
 
 /// The readable name of a class: without addresses, counters of generated
@@ -203,11 +200,7 @@ mod tests {
     use super::*;
 
     fn check(class: &str, name: &str, expected: &str) {
-        let method = Method {
-            class: class.into(),
-            name: name.into(),
-            ..Method::default()
-        };
+        let method = Method { class: class.into(), name: name.into(), ..Method::default() };
         assert_eq!(readable(&method).full, expected, "{class} {name}");
     }
 
@@ -232,11 +225,7 @@ mod tests {
         check("com.acme.Inventory$$Lambda/0x00007f1c4c03d830", "run", lambda);
         check("com.acme.Inventory$$Lambda.0x00007f1c4c03d830", "run", lambda);
         check("com.acme.Inventory$$Lambda$14/723074861", "run", lambda);
-        check(
-            "java.lang.invoke.LambdaForm$MH/0x0000000800c0a400",
-            "invoke",
-            "java.lang.invoke.LambdaForm$MH.invoke",
-        );
+        check("java.lang.invoke.LambdaForm$MH/0x0000000800c0a400", "invoke", "java.lang.invoke.LambdaForm$MH.invoke");
         check("com.acme.Shop$$SpringCGLIB$$0", "sell", "com.acme.Shop.(proxy).sell");
         check("com.acme.Shop$$EnhancerBySpringCGLIB$$1a2b3c4d", "sell", "com.acme.Shop.(proxy).sell");
         check(
@@ -273,11 +262,7 @@ mod tests {
 
     #[test]
     fn short_names_leave_out_the_package() {
-        let method = Method {
-            class: "com.acme.Inventory$Row".into(),
-            name: "get".into(),
-            ..Method::default()
-        };
+        let method = Method { class: "com.acme.Inventory$Row".into(), name: "get".into(), ..Method::default() };
         assert_eq!(readable(&method).short, "Inventory$Row.get");
         let lambda = Method {
             class: "com.acme.Inventory$$Lambda$14/0x0000000800c03000".into(),

@@ -161,10 +161,7 @@ impl Names {
             .frames
             .iter()
             .skip(from as usize)
-            .map(|frame| PathFrame {
-                name: self.method(frame.method),
-                line: frame.line,
-            })
+            .map(|frame| PathFrame { name: self.method(frame.method), line: frame.line })
             .collect();
         if frames.is_empty() {
             return None;
@@ -209,10 +206,7 @@ impl Names {
     pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {
         frames
             .iter()
-            .position(|frame| {
-                self.method_name(frame.name)
-                    .is_some_and(|name| !is_machinery(&name.full))
-            })
+            .position(|frame| self.method_name(frame.name).is_some_and(|name| !is_machinery(&name.full)))
             .unwrap_or(0)
     }
 

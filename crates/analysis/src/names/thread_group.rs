@@ -49,8 +49,7 @@ fn fold_word(word: &str) -> String {
 fn is_hexadecimal_id(word: &str) -> bool {
     let digits = word.strip_prefix("0x").unwrap_or(word);
     let long = digits.len() >= 8 || digits.len() < word.len();
-    long && digits.bytes().all(|b| b.is_ascii_hexdigit())
-        && digits.bytes().any(|b| b.is_ascii_digit())
+    long && digits.bytes().all(|b| b.is_ascii_hexdigit()) && digits.bytes().any(|b| b.is_ascii_digit())
 }
 
 /// What follows if the text begins with `8-4-4-4-12` hexadecimal digits.

@@ -20,8 +20,7 @@ fn check_without(picture: &str, lost: impl Fn(&Event) -> bool, expected: &str) {
 }
 
 fn check_events(picture: Picture, expected: &str) {
-    let expected: Vec<&str> =
-        expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let expected: Vec<&str> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let expected = expected.join("\n");
     for seed in 0..100 {
         let arrival = match seed {
@@ -447,8 +446,7 @@ fn an_end_whose_begin_nobody_knows_is_counted_not_guessed() {
             e.start = TimeNs(0);
         }
     }
-    let (text, _, counts) =
-        replay(&picture.events, picture.end, &picture.names, Bounds::offline());
+    let (text, _, counts) = replay(&picture.events, picture.end, &picture.names, Bounds::offline());
     assert_eq!(text, "");
     assert_eq!(counts.unpaired, 1);
 }

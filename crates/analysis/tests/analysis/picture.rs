@@ -103,8 +103,7 @@ pub struct Picture {
 pub fn draw(picture: &str) -> Picture {
     let lines = lines(picture);
     let width = lines.iter().map(|line| line.columns.len()).max().unwrap_or(0);
-    let spans: Vec<Span> =
-        lines.iter().enumerate().flat_map(|(thread, line)| spans(thread, line)).collect();
+    let spans: Vec<Span> = lines.iter().enumerate().flat_map(|(thread, line)| spans(thread, line)).collect();
     let mut drawn = Vec::new();
     let mut events = Vec::new();
     for (thread, line) in lines.iter().enumerate() {
@@ -116,11 +115,7 @@ pub fn draw(picture: &str) -> Picture {
     }
     number(&mut drawn);
     events.extend(drawn.into_iter().map(|drawn| shift(drawn.event, drawn.skew)));
-    Picture {
-        events,
-        names: lines.iter().map(|line| line.name.to_owned()).collect(),
-        end: at(width),
-    }
+    Picture { events, names: lines.iter().map(|line| line.name.to_owned()).collect(), end: at(width) }
 }
 
 fn lines(picture: &str) -> Vec<Line<'_>> {
@@ -189,9 +184,7 @@ fn spans(thread: usize, line: &Line<'_>) -> Vec<Span> {
 }
 
 fn at_column(spans: &[Span], lock: u8, what: What, column: usize) -> Option<&Span> {
-    spans.iter().find(|span| {
-        span.lock == lock && span.what == what && span.from <= column && column < span.to
-    })
+    spans.iter().find(|span| span.lock == lock && span.what == what && span.from <= column && column < span.to)
 }
 
 fn draw_thread(index: usize, line: &Line<'_>, spans: &[Span], drawn: &mut Vec<Drawn>) {
@@ -321,10 +314,7 @@ fn acquisition(
         )],
         // A notified waiter says that its wait is over only when it runs again.
         Blocked::Notified { since: waits_since } => vec![
-            (
-                Rank::Waited,
-                waited(thread, lock, at(waits_since), time, waits_since, WaitOutcome::Notified),
-            ),
+            (Rank::Waited, waited(thread, lock, at(waits_since), time, waits_since, WaitOutcome::Notified)),
             (Rank::Acquired, reentered(waits_since)),
         ],
         Blocked::Woken { since } => vec![(Rank::Acquired, reentered(since))],
@@ -332,24 +322,10 @@ fn acquisition(
 }
 
 fn exit(thread: ThreadId, lock: u8, time: TimeNs, chain: ChainId, cause: ExitCause) -> Event {
-    Event::MonitorExit(MonitorExit {
-        time,
-        thread,
-        lock: lock_id(lock),
-        chain,
-        cause,
-        ..MonitorExit::default()
-    })
+    Event::MonitorExit(MonitorExit { time, thread, lock: lock_id(lock), chain, cause, ..MonitorExit::default() })
 }
 
-fn waited(
-    thread: ThreadId,
-    lock: u8,
-    start: TimeNs,
-    time: TimeNs,
-    chain: usize,
-    outcome: WaitOutcome,
-) -> Event {
+fn waited(thread: ThreadId, lock: u8, start: TimeNs, time: TimeNs, chain: usize, outcome: WaitOutcome) -> Event {
     Event::MonitorWaited(MonitorWaited {
         time,
         start,
@@ -373,7 +349,6 @@ fn pauses(line: &Line<'_>) -> Vec<Event> {
                 pauses.push(Event::StopTheWorld(StopTheWorld {
                     start: at(from),
                     duration: DurationNs((column - from) as u64 * MS),
-                    ..StopTheWorld::default()
                 }));
             }
         }
@@ -456,11 +431,9 @@ impl StretchSink for Scribe<'_> {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
         let lock = char::from(stretch.lock.0 as u8);
         let mut line = format!("{} {lock}", self.thread(stretch.thread));
-        for (flag, text) in [
-            (stretch.after_wait, " again"),
-            (stretch.bound, " bound"),
-            (stretch.in_flight, " going on"),
-        ] {
+        for (flag, text) in
+            [(stretch.after_wait, " again"), (stretch.bound, " bound"), (stretch.in_flight, " going on")]
+        {
             line += if flag { text } else { "" };
         }
         let mut separator = ": ";

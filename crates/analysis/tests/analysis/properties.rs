@@ -42,14 +42,7 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     fn new(played: &'a Played) -> Judge<'a> {
-        Judge {
-            holds: &played.holds,
-            blocked_ns: 0,
-            owned_ns: 0,
-            right_ns: 0,
-            wrong_ns: 0,
-            wrong_chains: 0,
-        }
+        Judge { holds: &played.holds, blocked_ns: 0, owned_ns: 0, right_ns: 0, wrong_ns: 0, wrong_chains: 0 }
     }
 }
 
@@ -139,8 +132,7 @@ fn the_order_of_arrival_changes_nothing() {
         for seed in 0..10 {
             let arrival = shuffled(&played.events, &mut Dice::new(seed));
             let arrived = arrive(&arrival);
-            let differing =
-                arrived.0.lines().zip(expected.0.lines()).find(|(one, other)| one != other);
+            let differing = arrived.0.lines().zip(expected.0.lines()).find(|(one, other)| one != other);
             assert_eq!(differing, None, "play {}, arrival {seed}", setup.seed);
             assert!(arrived == expected, "play {}, arrival {seed}", setup.seed);
         }

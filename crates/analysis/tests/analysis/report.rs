@@ -1,1 +1,565 @@
+//! Reports of small recordings: rows, findings, filters, JSON.
 
+use crate::picture::{at, draw, lock_id, thread_id, Picture, MS, ZERO};
+use crate::story::{chain, lock, method, recording, thread};
+use headway_analysis::report::{FindingKind, Report, Value};
+use headway_analysis::{Analysis, Aspect, Bound, Options, ThreadFilter};
+use headway_model::event::*;
+use headway_model::{ChainId, DurationNs, Event, Loss, ThreadId, TimeNs};
+use std::sync::Arc;
+
+const REBUILD: u64 = 1;
+const RUN: u64 = 2;
+const SELL: u64 = 3;
+const HANDLE: u64 = 4;
+const WAIT: u64 = 5;
+const WAIT_FOR: u64 = 6;
+const UPDATE: u64 = 7;
+const EXECUTE: u64 = 8;
+
+/// Names for a picture: T1 is the scheduler, the others are request threads.
+/// Every chain of T1 is a rebuild, every other one a sale.
+fn definitions(picture: &Picture) -> Vec<Event> {
+    let mut events = vec![
+        recording(at(0)),
+        method(REBUILD, "com.acme.Inventory", "rebuildIndex"),
+        method(RUN, "com.acme.Scheduler", "run"),
+        method(SELL, "com.acme.Inventory", "sell"),
+        method(HANDLE, "com.acme.Server", "handle"),
+        method(WAIT, "java.lang.Object", "wait"),
+        method(WAIT_FOR, "org.h2.mvstore.tx.Transaction", "waitFor"),
+        method(UPDATE, "org.h2.command.dml.Update", "update"),
+        method(EXECUTE, "com.acme.Payment", "execute"),
+        lock(u64::from(b'a'), "com.acme.Inventory$1", 0x1a2b3c, "Inventory.lock"),
+        lock(u64::from(b'b'), "java.util.Hashtable", 0, ""),
+    ];
+    for (index, name) in picture.names.iter().enumerate() {
+        if name != "VM" {
+            let name = if index == 0 { "scheduler-1".to_owned() } else { format!("http-nio-80-exec-{index}") };
+            events.push(thread(thread_id(index).0, &name));
+        }
+    }
+    let mut chains: Vec<Event> = picture.events.iter().filter_map(chain_of).collect();
+    chains.dedup();
+    events.extend(chains);
+    events
+}
+
+fn chain_of(event: &Event) -> Option<Event> {
+    let sale = [(SELL, 40), (HANDLE, 7)];
+    let rebuild = [(REBUILD, 88), (RUN, 12)];
+    let row_lock = [(WAIT, 0), (WAIT_FOR, 300), (WAIT_FOR, 250), (UPDATE, 80), (EXECUTE, 31), (HANDLE, 7), (RUN, 3)];
+    let (thread, id, waits) = match event {
+        Event::MonitorEnter(e) => (e.thread, e.chain, false),
+        Event::MonitorExit(e) => (e.thread, e.chain, e.cause == ExitCause::Wait),
+        Event::MonitorWait(e) => (e.thread, e.chain, true),
+        _ => return None,
+    };
+    Some(match (waits, thread == thread_id(0)) {
+        (true, _) => chain(id.0, &row_lock),
+        (false, true) => chain(id.0, &rebuild),
+        (false, false) => chain(id.0, &sale),
+    })
+}
+
+fn analyse(picture: &str, options: Options) -> Report {
+    analyse_picture(&draw(picture), options)
+}
+
+fn analyse_picture(picture: &Picture, options: Options) -> Report {
+    let mut analysis = Analysis::new(options);
+    for event in definitions(picture).iter().chain(&picture.events) {
+        analysis.feed(event);
+    }
+    analysis.feed(&Event::Watermark(picture.end));
+    analysis.finish()
+}
+
+fn by(list: &str) -> Options {
+    Options { by: Aspect::parse_list(list).expect("aspects"), ..Options::default() }
+}
+
+/// The rows as text: `value total_ms xcount max_ms`, indented by level.
+fn rows(report: &Report) -> String {
+    fn write(rows: &[headway_analysis::report::Row], depth: usize, out: &mut Vec<String>) {
+        for row in rows {
+            let value = match &row.value {
+                Value::Text(text) => text.clone(),
+                Value::Chain(frames) => frames.join(" < "),
+            };
+            let (total, max) = (row.total_ns / MS, row.max_ns / MS);
+            out.push(format!("{}{value} {total} x{} {max}", "  ".repeat(depth), row.count));
+            write(&row.children, depth + 1, out);
+        }
+    }
+    let mut out = Vec::new();
+    write(&report.rows, 0, &mut out);
+    out.join("\n")
+}
+
+fn texts(report: &Report) -> Vec<&str> {
+    report.findings.iter().map(|finding| finding.text.as_str()).collect()
+}
+
+const HOT: &str = "
+    T1: [a..................]        [a........]
+    T2:   a~~~~~~~~~~~~~~~~~~[a.]
+    T3:        a~~~~~~~~~~~~~~~~~~[a.]a~~~~~~~~~[a]
+    ";
+
+#[test]
+fn rows_follow_the_aspects() {
+    let report = analyse(HOT, by("lock,owner-method,contender-thread"));
+    assert_eq!(
+        rows(&report),
+        "Inventory.lock (com.acme.Inventory$1@1a2b3c) 48 x3 19\n\
+         \x20 com.acme.Inventory.rebuildIndex 40 x3 18\n\
+         \x20   http-nio-80-exec-2 22 x2 13\n\
+         \x20   http-nio-80-exec-1 18 x1 18\n\
+         \x20 unknown 5 x3 3\n\
+         \x20   http-nio-80-exec-2 4 x2 3\n\
+         \x20   http-nio-80-exec-1 1 x1 1\n\
+         \x20 com.acme.Inventory.sell 3 x1 3\n\
+         \x20   http-nio-80-exec-2 3 x1 3"
+    );
+}
+
+#[test]
+fn chains_are_lists_of_frames_and_threads_fold_into_groups() {
+    let report = analyse(HOT, by("contender-group,owner-chain,kind,lock-class"));
+    assert_eq!(report.rows[0].value, Value::Text("http-nio-*-exec-*".to_owned()));
+    let chains: Vec<&Value> = report.rows[0].children.iter().map(|row| &row.value).collect();
+    assert_eq!(
+        *chains[0],
+        Value::Chain(vec!["com.acme.Inventory.rebuildIndex:88".to_owned(), "com.acme.Scheduler.run:12".to_owned()])
+    );
+    let kind = &report.rows[0].children[0].children[0];
+    assert_eq!(kind.value, Value::Text("monitor".to_owned()));
+    assert_eq!(kind.children[0].value, Value::Text("com.acme.Inventory$1".to_owned()));
+}
+
+#[test]
+fn time_is_cut_at_intervals() {
+    let options = Options { time_bucket: DurationNs(10 * MS), ..by("time") };
+    let report = analyse(HOT, options);
+    let times: Vec<String> =
+        report.rows.iter().map(|row| format!("{} {}", row.value.headline(), row.total_ns / MS)).collect();
+    assert_eq!(times, ["+0s 11", "+0.01s 20", "+0.02s 7", "+0.03s 10"]);
+}
+
+#[test]
+fn a_wait_below_the_holder_is_charged_to_the_holder() {
+    // T2 waits in waitFor, called by update, which holds the lock.
+    let mut picture = draw(
+        "
+        T1:      a~~~~~~~~[a..]
+        T2: [a........w________
+        ",
+    );
+    for event in &mut picture.events {
+        if let Event::MonitorExit(e) = event {
+            e.holder_frame = 3;
+        }
+    }
+    let report = analyse_picture(&picture, by("owner-method,owner-chain"));
+    assert_eq!(report.rows[0].value.headline(), "org.h2.command.dml.Update.update");
+    assert_eq!(report.rows[0].children[0].value.headline(), "org.h2.command.dml.Update.update:80");
+}
+
+#[test]
+fn approximate_owners_are_marked() {
+    let mut picture = draw(HOT);
+    for event in &mut picture.events {
+        if let Event::MonitorExit(e) = event {
+            e.holder_approximate = e.thread == thread_id(0);
+        }
+    }
+    let report = analyse_picture(&picture, by("owner-method"));
+    assert_eq!(report.rows[0].approximate_ns, report.rows[0].total_ns);
+    assert_eq!(report.rows[1].approximate_ns, 0);
+}
+
+#[test]
+fn the_minimum_looks_at_whole_stretches() {
+    let options = Options { min_duration: DurationNs(15 * MS), ..by("contender-thread") };
+    let report = analyse(HOT, options);
+    assert_eq!(report.contentions, 2);
+    assert_eq!(report.blocked.below_minimum, 1);
+    // Before any clipping: the range leaves one millisecond of each.
+    let options = Options {
+        min_duration: DurationNs(15 * MS),
+        from: Some(Bound::SinceStart(DurationNs(15 * MS))),
+        to: Some(Bound::SinceStart(DurationNs(16 * MS))),
+        ..by("contender-thread")
+    };
+    let report = analyse(HOT, options);
+    assert_eq!((report.contentions, report.blocked_ns), (2, 2 * MS));
+    assert_eq!(report.duration_ns, MS);
+}
+
+#[test]
+fn a_thread_filter_looks_at_the_blocked() {
+    let options = Options {
+        threads: Some(ThreadFilter::new(|name| name.ends_with("exec-1"))),
+        ..by("contender-thread,owner-thread")
+    };
+    let report = analyse(HOT, options);
+    assert_eq!(report.contentions, 1);
+    assert_eq!(report.threads, 1);
+    assert_eq!(report.rows[0].children[0].value.headline(), "scheduler-1");
+}
+
+#[test]
+fn threads_of_one_name_are_told_apart() {
+    let picture = draw(HOT);
+    let mut events = definitions(&picture);
+    events.push(thread(2, "worker"));
+    events.push(thread(3, "worker"));
+    let mut analysis = Analysis::new(by("contender-thread"));
+    for event in events.iter().chain(&picture.events) {
+        analysis.feed(event);
+    }
+    let report = analysis.finish();
+    let names: Vec<&str> = report.rows.iter().map(|row| row.value.headline()).collect();
+    assert_eq!(names, ["worker (#3)", "worker (#2)"]);
+}
+
+#[test]
+fn the_json_has_the_promised_keys() {
+    let mut picture = draw(HOT);
+    picture.events.push(Event::Lost(Loss::BufferFull, 7));
+    picture.events.push(Event::Degraded(Degraded {
+        mechanism: "monitor-exit".into(),
+        reason: "no symbol ObjectMonitor::ExitEpilog".into(),
+    }));
+    let report = analyse_picture(&picture, by("lock,owner-method"));
+    let json = serde_json::to_value(&report).expect("serialises");
+    assert_eq!(json["duration_ns"], 43 * MS);
+    assert_eq!(json["threads"], 3);
+    assert_eq!(json["blocked_ns"], report.blocked_ns);
+    assert_eq!(json["contentions"], 3);
+    assert_eq!(json["losses"], serde_json::json!({"buffer_full": 7}));
+    assert_eq!(json["degraded"][0]["mechanism"], "monitor-exit");
+    let row = &json["rows"][0];
+    assert_eq!(row["aspect"], "lock");
+    assert_eq!(row["value"], "Inventory.lock (com.acme.Inventory$1@1a2b3c)");
+    assert_eq!(row["share"], 1.0);
+    for key in ["total_ns", "count", "max_ns"] {
+        assert!(row[key].as_u64().is_some_and(|n| n > 0), "{key}");
+    }
+    assert_eq!(row["children"][0]["aspect"], "owner-method");
+    assert_eq!(row["children"][0]["children"], serde_json::json!([]));
+}
+
+#[test]
+fn a_dominating_owner_is_named_with_its_caller() {
+    let report = analyse(HOT, by("lock"));
+    let hot = &report.findings[0];
+    assert_eq!(hot.kind, FindingKind::HotLock);
+    // 48 of 3 x 43 ms blocked, 40 of them by the rebuild.
+    assert_eq!(
+        hot.text,
+        "Threads spent 37 % of their time blocked on `Inventory.lock`; 83 % of that while \
+         `Inventory.rebuildIndex` held it (called from `Scheduler.run` in thread `scheduler-1`)."
+    );
+    assert_eq!(hot.cost_ns, report.blocked_ns);
+}
+
+#[test]
+fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
+    let mut picture = draw(
+        "
+        T1: [b.w_____________________~~~[b]
+        T2:               [b.........n.]
+        T3:        a~~~[a]
+        T4:     [a....]
+        ",
+    );
+    for event in &mut picture.events {
+        if let Event::MonitorWaited(e) = event {
+            e.notifier = thread_id(1);
+        }
+    }
+    let report = analyse_picture(&picture, by("lock"));
+    let wait = &report.waits[0];
+    // The wait ends where the re-acquisition begins, not when the thread says so.
+    assert_eq!((wait.total_ns, wait.count, wait.notified), (22 * MS, 1, 1));
+    assert_eq!(wait.notifiers[0].name, "http-nio-*-exec-*");
+    assert!(!wait.idle);
+    // Longer than any blocking, so it comes first, but is no blocked time.
+    assert_eq!(report.findings[0].kind, FindingKind::Waiting);
+    assert_eq!(
+        report.findings[0].text,
+        "Thread `scheduler-1` waited 71 % of its time in `Object.wait` in `Transaction.waitFor`, \
+         called from `Update.update`; 1 wait, mean 22.0 ms, 100 % ended by notify (most by `http-nio-*-exec-*`)."
+    );
+    assert_eq!(report.blocked_ns, 7 * MS);
+    assert_eq!(report.running_ns, report.duration_ns * 4 - 22 * MS);
+}
+
+#[test]
+fn waiting_for_work_is_no_finding() {
+    let picture = draw(
+        "
+        T1: [b.w________________________
+        T2:       a~~~[a]
+        T3:     [a....]
+        ",
+    );
+    let mut analysis = Analysis::new(by("lock"));
+    let mut events = definitions(&picture);
+    events.push(method(90, "java.lang.Thread", "run"));
+    events.push(method(91, "com.acme.Queue", "take"));
+    events.push(chain(3, &[(WAIT, 0), (91, 5), (90, 1)]));
+    for event in events.iter().chain(&picture.events) {
+        analysis.feed(event);
+    }
+    analysis.feed(&Event::Watermark(picture.end));
+    let report = analysis.finish();
+    assert_eq!((report.waits[0].in_flight, report.waits[0].total_ns), (1, 25 * MS));
+    assert!(report.waits[0].idle);
+    assert!(report.findings.iter().all(|finding| finding.kind != FindingKind::Waiting));
+}
+
+#[test]
+fn a_deadlock_is_named_first() {
+    let options = Options { stuck_after: DurationNs(5 * MS), ..by("lock") };
+    let report = analyse(
+        "
+        T1: [a...b~~~~~~~~~~
+        T2: [b.....a~~~~~~~~
+        T3:          a~~~~~~
+        ",
+        options,
+    );
+    assert_eq!(
+        texts(&report)[0],
+        "Deadlock: `scheduler-1` waits for `Hashtable#98`, held by `http-nio-80-exec-1`; \
+         `http-nio-80-exec-1` waits for `Inventory.lock`, held by `scheduler-1`. \
+         It lasted 9.00 ms when the recording ended."
+    );
+    assert_eq!(report.deadlocks[0].members.len(), 2);
+    assert_eq!(report.in_flight.len(), 3);
+    assert_eq!(
+        texts(&report)[1],
+        "Thread `http-nio-80-exec-2` was still blocked on `Inventory.lock` at the end, for 7.00 ms \
+         so far, held by `scheduler-1`."
+    );
+}
+
+#[test]
+fn many_short_holders_take_turns() {
+    let report = analyse(
+        "
+        T1:                 [b]
+        T2: [a....]
+        T3:   a~~~~~[a....]
+        T4:     a~~~~~~~~~~~[a....]
+        T5:       a~~~~~~~~~~~~~~~~~[a...]
+        ",
+        by("lock"),
+    );
+    // One method, four threads: the method dominates, in the whole group.
+    let text = texts(&report)[0];
+    assert!(
+        text.contains(
+            "`Inventory.sell` held it (called from `Server.handle` in threads `http-nio-*-exec-*` (3 of them))"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn holders_in_many_methods_take_turns() {
+    let picture = draw(
+        "
+        T1: [a....]
+        T2:   a~~~~[a.....]
+        T3:     a~~~~~~~~~~[a......]
+        T4:       a~~~~~~~~~~~~~~~~~[a.]
+        ",
+    );
+    let mut analysis = Analysis::new(by("lock"));
+    let mut events = definitions(&picture);
+    for (event, name) in
+        picture.events.iter().filter(|e| matches!(e, Event::MonitorExit(_))).zip(["add", "remove", "count"])
+    {
+        let Event::MonitorExit(exit) = event else { continue };
+        events.push(method(60 + exit.chain.0, "com.acme.Inventory", name));
+        events.push(chain(exit.chain.0, &[(60 + exit.chain.0, 1), (HANDLE, 7)]));
+    }
+    for event in events.iter().chain(&picture.events) {
+        analysis.feed(event);
+    }
+    let report = analysis.finish();
+    assert_eq!(report.findings[0].kind, FindingKind::SharedLock);
+    assert_eq!(
+        texts(&report)[0],
+        "Threads spent 35 % of their time blocked on `Inventory.lock`; 3 threads take turns holding it \
+         (most of that time in `Inventory.remove` 41 %, `Inventory.count` 24 %, `Inventory.add` 18 %), 11.3 ms each on average."
+    );
+}
+
+#[test]
+fn virtual_threads_are_told_in_seconds() {
+    let picture = draw(HOT);
+    let mut events = definitions(&picture);
+    for id in [2, 3] {
+        events.push(Event::Thread(ThreadDef { id: ThreadId(id), is_virtual: true, ..ThreadDef::default() }));
+    }
+    let mut analysis = Analysis::new(by("contender-group"));
+    for event in events.iter().chain(&picture.events) {
+        analysis.feed(event);
+    }
+    let report = analysis.finish();
+    assert_eq!(report.rows[0].value.headline(), "virtual thread #*");
+    assert_eq!(report.blocked.virtual_ns, report.blocked_ns);
+    assert!(texts(&report)[0].starts_with("Threads were blocked for 48.0 ms on `Inventory.lock`; 83 % of that"));
+}
+
+#[test]
+fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
+    let report = analyse(
+        "
+        T1: [a]
+        T2:  a~~~~~[a]
+        T3:   a?~~~~~~~~~~~[a]
+        ",
+        by("lock"),
+    );
+    assert_eq!(report.findings[0].kind, FindingKind::HandOver);
+}
+
+#[test]
+fn nothing_found_is_said() {
+    let report = analyse("T1: [a....]", by("lock"));
+    assert_eq!(texts(&report), ["No thread was blocked on a monitor in 7.00 ms (1 application thread)."]);
+    assert_eq!(report.findings[0].kind, FindingKind::Nothing);
+    assert!(report.rows.is_empty());
+}
+
+#[test]
+fn losses_that_matter_come_before_what_they_spoil() {
+    let mut picture = draw(HOT);
+    picture.events.push(Event::Lost(Loss::BufferFull, 5_000));
+    let report = analyse_picture(&picture, by("lock"));
+    assert_eq!(report.findings[0].kind, FindingKind::Unreliable);
+    assert!(report.findings[0].text.starts_with("What follows is incomplete: events dropped"));
+    assert_eq!(report.findings[1].kind, FindingKind::HotLock);
+}
+
+#[test]
+fn lives_waits_and_service_threads_make_running_time() {
+    let mut picture = draw(HOT);
+    let service =
+        ThreadDef { id: ThreadId(50), name: "Reference Handler".into(), is_service: true, ..ThreadDef::default() };
+    picture.events.insert(0, Event::Thread(service));
+    picture.events.insert(0, thread(51, "late"));
+    picture.events.push(Event::ThreadStart(ThreadPoint { time: at(20), thread: ThreadId(51) }));
+    picture.events.push(Event::ThreadEnd(ThreadPoint { time: at(30), thread: ThreadId(51) }));
+    let virtual_thread = ThreadDef { id: ThreadId(52), is_virtual: true, ..ThreadDef::default() };
+    picture.events.insert(0, Event::Thread(virtual_thread));
+    let report = analyse_picture(&picture, by("lock"));
+    assert_eq!(report.running_ns, 3 * report.duration_ns + 10 * MS);
+    assert_eq!(report.threads, 5);
+}
+
+#[test]
+fn recordings_of_other_makers_show_what_they_hold() {
+    let info = RecordingInfo { start: at(0), producer: "jfr".to_owned(), ..RecordingInfo::default() };
+    let mut events = vec![
+        Event::Recording(Arc::new(info)),
+        thread(1, "main"),
+        thread(2, "worker-1"),
+        method(SELL, "com.acme.Inventory", "sell"),
+        method(HANDLE, "com.acme.Server", "handle"),
+        chain(1, &[(SELL, 40), (HANDLE, 7)]),
+        lock(u64::from(b'a'), "com.acme.Inventory", 0, ""),
+        Event::MonitorEntered(MonitorEntered {
+            time: at(50),
+            start: at(20),
+            thread: ThreadId(2),
+            lock: lock_id(b'a'),
+            chain: ChainId(1),
+            previous_owner: ThreadId(1),
+            ..MonitorEntered::default()
+        }),
+        Event::Park(Park {
+            time: at(90),
+            start: at(60),
+            thread: ThreadId(2),
+            blocker_class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
+            ..Park::default()
+        }),
+        Event::Park(Park {
+            time: at(40),
+            start: at(0),
+            thread: ThreadId(1),
+            blocker_class: "java.util.concurrent.CountDownLatch$Sync".into(),
+            ..Park::default()
+        }),
+        Event::Other("jdk.GCHeapSummary".into()),
+    ];
+    for column in 0..10 {
+        events.push(Event::Sample(Sample {
+            time: at(column),
+            thread: ThreadId(1),
+            chain: ChainId(1),
+            ..Sample::default()
+        }));
+    }
+    events.push(Event::Watermark(at(100)));
+    let mut analysis = Analysis::new(by("lock,owner-thread,owner-method"));
+    for event in &events {
+        analysis.feed(event);
+    }
+    let report = analysis.finish();
+    assert!(report.recording.foreign);
+    assert_eq!(rows(&report), "com.acme.Inventory#97 30 x1 30\n  main 30 x1 30\n    unknown 30 x1 30");
+    let samples = report.samples.as_ref().expect("samples");
+    assert_eq!(samples.methods[0].method, "com.acme.Inventory.sell");
+    assert_eq!((samples.methods[1].self_samples, samples.methods[1].total_samples), (0, 10));
+    assert_eq!(report.parks.len(), 2);
+    assert!(!report.parks[0].is_lock && report.parks[1].is_lock);
+    // Two lives of 100 ms without the 40 ms at the latch.
+    assert_eq!(report.running_ns, 160 * MS);
+    assert_eq!(report.other_events["jdk.GCHeapSummary"], 1);
+    assert_eq!(
+        texts(&report),
+        [
+            "For 100 % of the blocked time the owner's call chain is not known: the recording was not made by Headway and does not say what owners did.",
+            "Threads spent 19 % of their time blocked on `Inventory#97`; 100 % of that while thread `main` held it (what it did there is not recorded).",
+            "Of 10 samples of running threads, most were in `com.acme.Inventory.sell` 100 %.",
+            "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 19 % of all running time: a lock of java.util.concurrent; who held it is not recorded.",
+        ]
+    );
+}
+
+#[test]
+fn a_snapshot_does_not_end_the_analysis() {
+    let picture = draw(HOT);
+    let mut analysis = Analysis::new(by("lock"));
+    for event in definitions(&picture) {
+        analysis.feed(&event);
+    }
+    let half = picture.events.iter().position(|event| event.time() > Some(at(26))).expect("a half");
+    for event in &picture.events[..half] {
+        analysis.feed(event);
+    }
+    analysis.feed(&Event::Watermark(at(26)));
+    assert_eq!(analysis.snapshot().contentions, 2);
+    for event in &picture.events[half..] {
+        analysis.feed(event);
+    }
+    assert_eq!(analysis.finish().contentions, 3);
+}
+
+#[test]
+fn stop_the_world_is_kept_apart() {
+    let picture = format!("{HOT}\nVM:       ####");
+    let report = analyse(&picture, by("lock"));
+    assert_eq!(report.stop_the_world.total_ns, 4 * MS);
+    assert!(report.blocked.stop_the_world_ns >= 4 * MS);
+    assert_eq!(report.rows[0].stop_the_world_ns, report.blocked.stop_the_world_ns);
+    assert_eq!(TimeNs(ZERO), at(0));
+}

@@ -115,11 +115,7 @@ pub fn play(play: Play) -> Played {
         steps: BinaryHeap::new(),
         threads: vec![Thread::default(); play.threads],
         locks: (0..play.locks).map(|_| Lock::default()).collect(),
-        played: Played {
-            events: Vec::new(),
-            holds: vec![Vec::new(); play.locks],
-            end: TimeNs(0),
-        },
+        played: Played { events: Vec::new(), holds: vec![Vec::new(); play.locks], end: TimeNs(0) },
         acquired: 0,
     };
     for thread in 0..play.threads {
@@ -235,12 +231,7 @@ impl Stage {
                 timeout: DurationNs::ZERO,
             }));
         }
-        let hold = Hold {
-            thread: id(thread),
-            from: self.locks[lock].since,
-            to: self.now,
-            chain: ChainId(chain),
-        };
+        let hold = Hold { thread: id(thread), from: self.locks[lock].since, to: self.now, chain: ChainId(chain) };
         self.played.holds[lock].push(hold);
         let missed = self.chance(self.play.missed_percent);
         if !self.locks[lock].queue.is_empty() && !missed {

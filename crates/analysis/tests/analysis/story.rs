@@ -3,8 +3,8 @@
 use crate::simulation::{CHAINS, CONTENDER_CHAIN, HOLDER_CHAIN, WAIT_CHAIN};
 use headway_model::event::*;
 use headway_model::stack::{ChainDef, Frame};
-use headway_model::{CallChain, ChainId, Event, FrameKind, LockId, Method, MethodId, ThreadId};
 use headway_model::TimeNs;
+use headway_model::{CallChain, ChainId, Event, FrameKind, LockId, Method, MethodId, ThreadId};
 use std::sync::Arc;
 
 /// A method with the id `id`.
@@ -36,12 +36,7 @@ pub fn thread(id: u64, name: &str) -> Event {
 
 /// A lock.
 pub fn lock(id: u64, class: &str, hash: u32, name: &str) -> Event {
-    Event::Lock(LockDef {
-        id: LockId(id),
-        class: class.into(),
-        identity_hash: hash,
-        name: name.into(),
-    })
+    Event::Lock(LockDef { id: LockId(id), class: class.into(), identity_hash: hash, name: name.into() })
 }
 
 /// The recording's start.

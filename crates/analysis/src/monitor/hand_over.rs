@@ -1,0 +1,126 @@
+//! Hands stretches over: sliced, their stop-the-world time marked, and
+//! checked to add up.
+
+use super::holders::{HolderId, Holders};
+use super::lock::{Blocked, LockReplay};
+use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
+use crate::pauses::Pauses;
+use headway_model::event::MonitorEntered;
+use headway_model::{DurationNs, LockId};
+
+/// What is needed to hand a stretch over.
+#[derive(Debug)]
+pub(super) struct HandOver {
+    pub pauses: Pauses,
+    /// Kept for its memory.
+    slices: Vec<Slice>,
+    /// Slices of which it was checked that they add up.
+    pub checked: u64,
+    /// Stretches whose slices did not.
+    pub wrong: u64,
+}
+
+/// A stretch told by a single event, without an order.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub event: MonitorEntered,
+    pub holder: HolderId,
+    pub basis: Basis,
+    pub after_wait: bool,
+    pub bound: bool,
+}
+
+impl HandOver {
+    /// Remembers at most `pauses` pauses.
+    pub fn new(pauses: usize) -> HandOver {
+        HandOver { pauses: Pauses::new(pauses), slices: Vec::new(), checked: 0, wrong: 0 }
+    }
+
+    /// Who held the lock at the end of the stretch handed over last.
+    pub fn last_holder(&self) -> HolderId {
+        self.slices.last().map_or(HolderId::UNKNOWN, |slice| slice.holder)
+    }
+
+    /// Hands over a stretch of a lock that was replayed.
+    pub fn give(
+        &mut self,
+        lock: LockId,
+        replay: &LockReplay,
+        blocked: Blocked,
+        in_flight: bool,
+        holders: &Holders,
+        sink: &mut impl StretchSink,
+    ) {
+        let mut slices = std::mem::take(&mut self.slices);
+        slices.clear();
+        let stretch = Stretch {
+            kind: Kind::Monitor,
+            start: blocked.start,
+            duration: blocked.end.since(blocked.start),
+            thread: blocked.thread,
+            chain: blocked.chain,
+            lock,
+            after_wait: blocked.origin.after_wait(),
+            bound: blocked.bound,
+            in_flight,
+            slices: &[],
+            holders,
+        };
+        replay.slice(blocked, in_flight, &mut slices);
+        self.finish(stretch, &mut slices, sink);
+        self.slices = slices;
+    }
+
+    /// Hands over a stretch told by a single event.
+    pub fn give_told(&mut self, told: &Told, holders: &Holders, sink: &mut impl StretchSink) {
+        let event = &told.event;
+        let duration = event.time.since(event.start);
+        let whole = Slice {
+            start: event.start,
+            duration,
+            stop_the_world: DurationNs::ZERO,
+            holder: told.holder,
+            basis: told.basis,
+        };
+        let stretch = Stretch {
+            kind: Kind::Monitor,
+            start: event.start,
+            duration,
+            thread: event.thread,
+            chain: event.chain,
+            lock: event.lock,
+            after_wait: told.after_wait,
+            bound: told.bound,
+            in_flight: false,
+            slices: &[],
+            holders,
+        };
+        let slices = if duration > DurationNs::ZERO { &mut [whole][..] } else { &mut [] };
+        self.finish(stretch, slices, sink);
+    }
+
+    fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
+        if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
+            for slice in &mut *slices {
+                let end = slice.start + slice.duration;
+                slice.stop_the_world = self.pauses.within(slice.start, end);
+            }
+        }
+        self.check(&stretch, slices);
+        sink.stretch(&Stretch { slices, ..stretch });
+    }
+
+    /// The promise that everything else rests on: slices lie end to end and
+    /// add up to their stretch.
+    fn check(&mut self, stretch: &Stretch<'_>, slices: &[Slice]) {
+        let mut at = stretch.start;
+        let mut sound = true;
+        for slice in slices {
+            sound &= slice.start == at && slice.stop_the_world <= slice.duration;
+            at = slice.start + slice.duration;
+        }
+        sound &= at == stretch.start + stretch.duration;
+        self.checked += slices.len() as u64;
+        self.wrong += u64::from(!sound);
+    }
+}
