@@ -1,0 +1,87 @@
+//! JDK Mission Control's parser reads what is written (`java/jmc-check`).
+
+mod support;
+
+use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_model::Dictionary;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use support::jdk::{jdks, Jdk};
+use support::sample_events::{at, definitions, events};
+use support::{synthetic, Scratch};
+
+/// The checker's jar and a JDK to run it; if Maven has not built it, that is
+/// said, and with `CI=true` it is a failure.
+fn checker() -> Option<(Jdk, PathBuf)> {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../java/jmc-check/target/headway-jmc-check.jar");
+    let jar = std::env::var_os("HEADWAY_JMC_CHECK").map_or(built, PathBuf::from);
+    let jdk = jdks().into_iter().next();
+    if jdk.is_none() || !jar.exists() {
+        eprintln!("{} is missing (mvn -f java package builds it): this test did not run", jar.display());
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "the check by JMC's parser did not run");
+        return None;
+    }
+    Some((jdk?, jar))
+}
+
+fn run(checker: &(Jdk, PathBuf), path: &Path, ty: Option<&str>) -> String {
+    let output = checker.0.tool("java").arg("-jar").arg(&checker.1).arg(path).args(ty).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn jmc_reads_every_event_type() {
+    let Some(checker) = checker() else { return };
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let mut dictionary = Dictionary::default();
+    definitions().iter().for_each(|event| dictionary.feed(event));
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, synthetic::info())).unwrap();
+    events().iter().for_each(|event| writer.event(event, &dictionary));
+    writer.finish(&dictionary, at(100)).unwrap();
+
+    let counts = run(&checker, &path, None);
+    let counts: BTreeMap<&str, &str> = counts.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(counts.len(), 22, "{counts:?}");
+    assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("3", "2"));
+
+    let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));
+    for expected in [
+        "address = 9",
+        "duration = 12000000 ticks",
+        "eventThread = main",
+        "monitorClass = com.acme.Inventory",
+        "previousOwner = Arbeiter-ü",
+        "stackTrace = void com.acme.Inventory.rebuildIndex(long, java.lang.String):42 Inlined < void com.acme.Inventory.rebuildIndex(long, java.lang.String):40 JIT Compiled <",
+    ] {
+        assert!(entered.contains(expected), "{expected} in {entered}");
+    }
+    let exit = run(&checker, &path, Some("headway.MonitorContendedExit"));
+    assert!(exit.contains("cause = wait") && exit.contains("pthread_cond_wait"), "{exit}");
+    let cost = run(&checker, &path, Some("headway.SelfCost"));
+    assert!(cost.contains("memory = 16777216 B") && cost.contains("ownCpu = 5000000 ns"), "{cost}");
+}
+
+#[test]
+fn jmc_reads_many_chunks() {
+    let Some(checker) = checker() else { return };
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let dictionary = synthetic::dictionary();
+    let mut config = WriterConfig::new(&path, synthetic::info());
+    config.chunk_size = 64 << 10;
+    let mut writer = RecordingWriter::create(config).unwrap();
+    let mut stream = synthetic::Stream::new(3_000);
+    let mut written = 0;
+    for _ in 0..5 {
+        let batch = stream.second();
+        batch.iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+        written += batch.len() / 3;
+    }
+    let counts = run(&checker, &path, None);
+    assert!(counts.contains(&format!("jdk.JavaMonitorEnter {written}\n")), "{counts}");
+    let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));
+    assert!(!entered.contains("= null"), "a constant is missing");
+}

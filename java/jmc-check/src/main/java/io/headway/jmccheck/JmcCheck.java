@@ -1,0 +1,91 @@
+package io.headway.jmccheck;
+
+import java.io.File;
+import java.util.Map;
+import java.util.TreeMap;
+import org.openjdk.jmc.common.IMCStackTrace;
+import org.openjdk.jmc.common.item.IAccessorKey;
+import org.openjdk.jmc.common.item.IItem;
+import org.openjdk.jmc.common.item.IItemCollection;
+import org.openjdk.jmc.common.item.IItemIterable;
+import org.openjdk.jmc.common.item.IMemberAccessor;
+import org.openjdk.jmc.common.item.IType;
+import org.openjdk.jmc.common.unit.IQuantity;
+import org.openjdk.jmc.common.util.FormatToolkit;
+import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
+
+/**
+ * Opens a recording with the parser of JDK Mission Control and prints what it sees.
+ *
+ * <p>{@code JmcCheck FILE} prints a line {@code TYPE COUNT} for each event type that has events.
+ * {@code JmcCheck FILE TYPE} prints for each event of that type a line per field, {@code NAME = VALUE}, in the
+ * order of the names; quantities with their units, stack traces as methods joined by {@code <}, leaf first. Ends
+ * with exit code 0, or with 1 and the reason if the parser refuses the file.
+ */
+public final class JmcCheck {
+    private JmcCheck() {
+    }
+
+    /**
+     * Runs the check.
+     *
+     * @param arguments the file, and optionally an event type
+     */
+    public static void main(String[] arguments) {
+        try {
+            IItemCollection items = JfrLoaderToolkit.loadEvents(new File(arguments[0]));
+            if (arguments.length > 1) {
+                printFields(items, arguments[1]);
+            } else {
+                printCounts(items);
+            }
+        } catch (Exception e) {
+            System.err.println("the parser refuses " + arguments[0] + ": " + e);
+            System.exit(1);
+        }
+    }
+
+    private static void printCounts(IItemCollection items) {
+        Map<String, Long> counts = new TreeMap<>();
+        for (IItemIterable events : items) {
+            counts.merge(events.getType().getIdentifier(), events.getItemCount(), Long::sum);
+        }
+        counts.forEach((type, count) -> System.out.println(type + " " + count));
+    }
+
+    private static void printFields(IItemCollection items, String type) {
+        for (IItemIterable events : items) {
+            if (events.getType().getIdentifier().equals(type)) {
+                for (IItem event : events) {
+                    printEvent(events.getType(), event);
+                }
+            }
+        }
+    }
+
+    private static void printEvent(IType<IItem> type, IItem event) {
+        Map<String, String> fields = new TreeMap<>();
+        for (IAccessorKey<?> key : type.getAccessorKeys().keySet()) {
+            IMemberAccessor<?, IItem> accessor = type.getAccessor(key);
+            fields.put(key.getIdentifier(), show(accessor.getMember(event)));
+        }
+        fields.forEach((name, value) -> System.out.println(name + " = " + value));
+        System.out.println();
+    }
+
+    private static String show(Object value) {
+        if (value instanceof IMCStackTrace) {
+            StringBuilder text = new StringBuilder();
+            ((IMCStackTrace) value).getFrames().forEach(frame -> text
+                    .append(text.length() == 0 ? "" : " < ")
+                    .append(FormatToolkit.getHumanReadable(frame.getMethod()))
+                    .append(':').append(frame.getFrameLineNumber())
+                    .append(' ').append(frame.getType().getName()));
+            return text.toString();
+        }
+        if (value instanceof IQuantity) {
+            return ((IQuantity) value).persistableString();
+        }
+        return String.valueOf(value);
+    }
+}
