@@ -6,6 +6,7 @@
 
 mod counting;
 mod jvm;
+mod site;
 
 use counting::Mechanism;
 use headway_hook::flag::BoolFlag;
