@@ -25,7 +25,7 @@ const COLLECTORS: [&str; 4] = ["-XX:+UseG1GC", "-XX:+UseParallelGC", "-XX:+UseZG
 
 /// Locking modes and header layouts by release. What a build refuses is left
 /// out when turns are made, see [`offers`].
-const LOCKING: [(u32, &[&str]); 11] = [
+const LOCKING: [(u32, &[&str]); 12] = [
     (17, &[]),
     (17, &["-XX:+UseHeavyMonitors"]),
     (17, &["-XX:+UseBiasedLocking"]),
@@ -37,6 +37,7 @@ const LOCKING: [(u32, &[&str]); 11] = [
     (25, &["-XX:+UseCompactObjectHeaders"]),
     (25, &["-XX:+UnlockDiagnosticVMOptions", "-XX:+UseObjectMonitorTable"]),
     (25, &["-XX:LockingMode=0"]),
+    (25, &["-XX:LockingMode=1"]),
 ];
 
 /// Every configuration that the JDKs offer, in an order that depends on the

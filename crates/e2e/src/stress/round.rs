@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -23,6 +24,9 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 /// quarter before is growth. The heap is touched beforehand, so what is left is
 /// code, classes, and what the agent uses, which has a bound of 16 MiB.
 const GROWTH_BYTES: u64 = 48 << 20;
+
+/// How often memory is looked at.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
 /// Files that may stay open after a recording has ended: the agent's library.
 const FILES_LEFT: usize = 2;
@@ -135,27 +139,34 @@ impl Round<'_> {
     /// Looks at the process until it ends, and attaches meanwhile.
     fn watch(&self, child: &mut Child, outcome: &mut Outcome) -> Result<(), Problem> {
         self.await_ready(child)?;
+        let (pid, ended) = (child.id(), AtomicBool::new(false));
+        let (done, memory) = thread::scope(|scope| {
+            let sampler = scope.spawn(|| sample_memory(pid, &ended));
+            let done = self.attend(child, outcome);
+            ended.store(true, Ordering::Relaxed);
+            (done, sampler.join().unwrap_or_default())
+        });
+        outcome.resident = memory.settled_and_last();
+        done?;
+        check_growth(outcome.resident)
+    }
+
+    fn attend(&self, child: &mut Child, outcome: &mut Outcome) -> Result<(), Problem> {
         let deadline = Instant::now() + self.length + END_WITHIN;
-        // The workload's last second is left alone, so that no cycle meets its exit.
-        let last_cycle = Instant::now() + self.length.saturating_sub(Duration::from_secs(1));
-        let mut memory = Memory::default();
+        // The workload's last moments are left alone, so that no cycle meets its exit.
+        let last_cycle = Instant::now() + self.length.saturating_sub(Duration::from_secs(2));
         let mut files = None;
-        while child.try_wait()?.is_none() {
-            if Instant::now() > deadline {
-                return Ok(()); // The wait that follows tells the hang.
-            }
+        // Past the deadline, the wait that follows tells the hang.
+        while child.try_wait()?.is_none() && Instant::now() < deadline {
             if self.way == Way::AttachCycles && Instant::now() < last_cycle {
                 outcome.contentions += self.cycle(child.id(), outcome.cycles)?;
                 outcome.cycles += 1;
                 check_files(&mut files, watch::usage(child.id()))?;
+            } else {
+                thread::sleep(SAMPLE_EVERY);
             }
-            if let Some(usage) = watch::usage(child.id()).filter(|usage| usage.resident_bytes > 0) {
-                memory.add(usage);
-            }
-            thread::sleep(Duration::from_millis(100));
         }
-        outcome.resident = memory.settled_and_last();
-        check_growth(outcome.resident)
+        Ok(())
     }
 
     fn await_ready(&self, child: &mut Child) -> Result<(), Problem> {
@@ -227,6 +238,17 @@ impl Round<'_> {
         let head: Vec<&str> = text.lines().filter(|line| !line.trim_matches('#').trim().is_empty()).take(40).collect();
         Some(format!("    crash: {}\n", head.join("\n    ")))
     }
+}
+
+fn sample_memory(pid: u32, ended: &AtomicBool) -> Memory {
+    let mut memory = Memory::default();
+    while !ended.load(Ordering::Relaxed) {
+        if let Some(usage) = watch::usage(pid).filter(|usage| usage.resident_bytes > 0) {
+            memory.add(usage);
+        }
+        thread::sleep(SAMPLE_EVERY);
+    }
+    memory
 }
 
 fn check_growth(resident: Option<(u64, u64)>) -> Result<(), Problem> {
