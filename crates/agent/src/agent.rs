@@ -13,11 +13,11 @@ use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
 use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
-use headway_model::{Loss, ThreadId};
+use headway_model::{Dictionary, Loss, ThreadId};
 use headway_signal::Pool;
 use regex::Regex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// See the module.
 pub struct Agent {
@@ -50,6 +50,8 @@ pub struct Agent {
     /// The recording under way. Held while the VM is called: never take it in
     /// a callback or hook.
     pub session: Mutex<Option<Session>>,
+    /// What earlier recordings defined: ids of methods, chains and locks go on.
+    dictionary: Mutex<Dictionary>,
     recording: AtomicBool,
     redact: AtomicBool,
     thread_filter: RwLock<Option<Regex>>,
@@ -98,6 +100,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),
         session: Mutex::new(None),
+        dictionary: Mutex::default(),
         recording: AtomicBool::new(false),
         redact: AtomicBool::new(false),
         thread_filter: RwLock::new(None),
@@ -131,6 +134,16 @@ impl Agent {
             Ok(filter) => filter.as_ref().is_none_or(|regex| regex.is_match(name)),
             Err(_) => true,
         }
+    }
+
+    /// The definitions of earlier recordings, for the draining thread.
+    pub fn take_dictionary(&self) -> Dictionary {
+        std::mem::take(&mut self.dictionary.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps the definitions for the next recording.
+    pub fn keep_dictionary(&self, dictionary: Dictionary) {
+        *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = dictionary;
     }
 
     /// Appends a record to the thread's buffer; a refusal is counted there.

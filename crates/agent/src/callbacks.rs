@@ -117,6 +117,9 @@ extern "system" fn gc_start(_: *mut RawEnv) {
 
 extern "system" fn gc_finish(_: *mut RawEnv) {
     recorded(|agent| {
+        if let Some(known) = agent.hotspot.known() {
+            known.collected();
+        }
         let start = agent.gc_start.swap(0, Ordering::Relaxed);
         if start != 0 {
             let start = TimeNs(start);

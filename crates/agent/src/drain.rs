@@ -118,7 +118,7 @@ impl Drain {
         let mut drain = Drain {
             agent,
             writer,
-            dictionary: Dictionary::default(),
+            dictionary: agent.take_dictionary(),
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
@@ -302,7 +302,9 @@ impl Drain {
         self.tell_losses();
         self.take_event(&Event::Watermark(watermark));
         self.recorded.own_cpu = clock::thread_cpu();
-        match self.writer.finish(&self.dictionary, watermark) {
+        let finished = self.writer.finish(&self.dictionary, watermark);
+        agent.keep_dictionary(self.dictionary);
+        match finished {
             Ok(finished) => self.recorded.bytes = finished.bytes,
             Err(error) => self.recorded.error = Some(error.to_string()),
         }

@@ -10,8 +10,10 @@ use crate::reply::{MechanismState, State};
 use headway_hook::sys::linux::Linux;
 use headway_hook::{Detour, Image, Known};
 use std::mem;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use headway_model::DurationNs;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 type MonitorFunction = extern "C" fn(u64, u64, u64);
 type NotifyFunction = extern "C" fn(u64, u64);
@@ -119,6 +121,7 @@ pub struct Hooks {
     /// Held while the VM is asked for a safepoint: never take it in a callback
     /// or hook.
     installed: Mutex<Vec<Detour>>,
+    pause_ns: AtomicU64,
 }
 
 impl Hooks {
@@ -129,6 +132,7 @@ impl Hooks {
         options: &Options,
         libjvm: &Result<Image, String>,
     ) -> Vec<MechanismState> {
+        self.pause_ns.store(0, Ordering::Relaxed);
         HOOKS
             .iter()
             .map(|hook| {
@@ -151,7 +155,12 @@ impl Hooks {
         let detour = unsafe { Detour::prepare(&function, hook.address, hook.known.context(), &Linux) };
         let detour = detour.map_err(|e| e.to_string())?;
         hook.original.store(detour.original() as usize, Ordering::Release);
-        let mut quiesce = || agent.jvmti.empty_safepoint().map_err(Into::into);
+        let mut quiesce = || {
+            let begun = Instant::now();
+            let passed = agent.jvmti.empty_safepoint().map_err(Into::into);
+            self.pause_ns.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
+            passed
+        };
         // SAFETY: the VM's monitor functions run in states that hold off a
         // safepoint, so after one no thread stands in the replaced bytes.
         unsafe { detour.install(&mut quiesce) }.map_err(|e| e.to_string())?;
@@ -162,6 +171,11 @@ impl Hooks {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Detour>> {
         self.installed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long the safepoints of the last installation took in all.
+    pub fn pause(&self) -> DurationNs {
+        DurationNs(self.pause_ns.load(Ordering::Relaxed))
     }
 
     /// Takes all hooks out again.

@@ -20,7 +20,6 @@ use jni_sys::{jint, jobject, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Bound on event buffers unless told otherwise.
 const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
@@ -149,7 +148,7 @@ pub fn on_vm_init(jni: Jni, thread: jobject) {
     let Some(loaded) = LOADED.get() else { return };
     let started = build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone())
         .map_err(StartError::Unsuitable)
-        .and_then(|agent| session::start(agent, jni, &loaded.options, Instant::now()));
+        .and_then(|agent| session::start(agent, jni, &loaded.options));
     if let Err(error) = started {
         say(&format!("{error}; the program runs without a recording"));
         if loaded.options.strict {
@@ -159,7 +158,6 @@ pub fn on_vm_init(jni: Jni, thread: jobject) {
 }
 
 fn attach(vm: *mut JavaVM, options: &str) -> u8 {
-    let begun = Instant::now();
     let options = match Options::parse(options) {
         Ok(options) => options,
         Err(error) => {
@@ -168,7 +166,7 @@ fn attach(vm: *mut JavaVM, options: &str) -> u8 {
         }
     };
     let mut reply = match agent_for(vm, &options) {
-        Ok((agent, jni)) => session::command(agent, jni, &options, begun),
+        Ok((agent, jni)) => session::command(agent, jni, &options),
         Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::default() },
     };
     reply.ok = reply.error.is_none();

@@ -13,7 +13,7 @@ use regex::Regex;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The recording under way.
 pub struct Session {
@@ -76,15 +76,19 @@ impl StartError {
 }
 
 /// Events that a recording listens to.
-const EVENTS: [EventKind; 7] = [
+const EVENTS: [EventKind; 6] = [
     EventKind::MonitorContendedEnter,
     EventKind::MonitorContendedEntered,
     EventKind::MonitorWait,
     EventKind::MonitorWaited,
     EventKind::GarbageCollectionStart,
     EventKind::GarbageCollectionFinish,
-    EventKind::ObjectFree,
 ];
+
+/// Events that go on between recordings, so that the tables of threads and
+/// locks stay true.
+const UPKEEP: [EventKind; 3] =
+    [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::ObjectFree];
 
 /// How long the end of a recording waits for threads inside an event.
 const QUIESCE: Duration = Duration::from_secs(2);
@@ -98,7 +102,6 @@ pub fn start(
     agent: &'static Agent,
     jni: Jni,
     options: &Options,
-    begun: Instant,
 ) -> Result<(), StartError> {
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
@@ -126,7 +129,7 @@ pub fn start(
         drain,
         path,
         started,
-        attach_pause: DurationNs(begun.elapsed().as_nanos() as u64),
+        attach_pause: agent.hooks.pause(),
         mechanisms,
     });
     Ok(())
@@ -142,7 +145,7 @@ fn prepare(agent: &'static Agent, options: &Options) -> Result<Vec<MechanismStat
         unprepare(agent);
         return Err(StartError::Degraded(degraded));
     }
-    for event in EVENTS.into_iter().chain([EventKind::ThreadStart, EventKind::ThreadEnd]) {
+    for event in EVENTS.into_iter().chain(UPKEEP) {
         if let Err(error) = agent.jvmti.enable_event(event, true) {
             unprepare(agent);
             return Err(StartError::Jvmti(error));
@@ -234,11 +237,11 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
 }
 
 /// Carries out a command on a running VM.
-pub fn command(agent: &'static Agent, jni: Jni, options: &Options, begun: Instant) -> Reply {
+pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
     let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
     match options.command {
         Command::Start => {
-            if let Err(error) = start(agent, jni, options, begun) {
+            if let Err(error) = start(agent, jni, options) {
                 reply.exit_code = error.exit_code();
                 reply.error = Some(error.to_string());
             } else {
@@ -252,7 +255,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options, begun: Instan
             if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
-            for event in [EventKind::ThreadStart, EventKind::ThreadEnd] {
+            for event in UPKEEP {
                 // See `unprepare`.
                 let _ = agent.jvmti.enable_event(event, false);
             }

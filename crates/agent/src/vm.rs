@@ -7,7 +7,7 @@ use headway_hook::sys::linux::Linux;
 use headway_hook::Image;
 use headway_hotspot::{monitor, symbols, thread, AddressRange, Layout, LiveMemory, Memory};
 use headway_model::ThreadId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The VM's library, read anew: its symbols are not kept in memory.
 pub fn libjvm() -> Result<Image, String> {
@@ -28,6 +28,11 @@ pub struct Known {
     pub layout: Layout,
     /// This process's memory, guarded.
     pub memory: LiveMemory,
+    /// Where the VM counts unloaded classes.
+    unload_counter: Option<u64>,
+    /// Stop-the-world collections so far, each of which may have unloaded
+    /// classes: used where the VM does not count.
+    collections: AtomicU64,
 }
 
 impl HotSpot {
@@ -124,10 +129,25 @@ impl Known {
         let safe_fetch: extern "C" fn(*const isize, isize) -> isize =
             unsafe { std::mem::transmute(safe_fetch) };
         // SAFETY: as above; the VM's SIGSEGV handler is in force for as long
-        // as the VM runs.
-        let memory = unsafe { LiveMemory::guarded(safe_fetch) };
+        // as the VM runs, and committed code cache stays readable.
+        let memory = unsafe { LiveMemory::guarded(safe_fetch).with_code_cache() };
         let layout = Layout::load(&memory, symbol).map_err(|e| e.to_string())?;
-        Ok(Known { layout, memory })
+        let unload_counter = unload_counter(&memory, symbol);
+        Ok(Known { layout, memory, unload_counter, collections: AtomicU64::new(0) })
+    }
+
+    /// A number that grows whenever classes are unloaded.
+    #[inline]
+    pub fn classes_unloaded(&self) -> u64 {
+        match self.unload_counter {
+            Some(counter) => self.memory.read_u64(counter).unwrap_or(0),
+            None => self.collections.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A collection ended.
+    pub fn collected(&self) {
+        self.collections.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Memory for a walk of the current thread's stack: what lies between here
@@ -165,10 +185,57 @@ impl Known {
     }
 }
 
+/// The VM's performance counter of unloaded classes (a `PerfCounter*`).
+const UNLOADED_CLASSES: &str = "_ZN19ClassLoadingService23_classes_unloaded_countE";
+/// First and last byte of the memory that holds performance data.
+const PERF_MEMORY: [&str; 2] = ["_ZN10PerfMemory6_startE", "_ZN10PerfMemory4_endE"];
+/// Words of a `PerfCounter` that may be the pointer to its value.
+const PERF_COUNTER_WORDS: u64 = 8;
+
+/// Where the count of unloaded classes is kept: of a counter's pointers into
+/// performance memory the entry comes first and its value behind it. `None`
+/// with `-XX:-UsePerfData` and where libjvm has no symbols.
+fn unload_counter(
+    memory: &impl Memory,
+    symbol: impl Fn(&str) -> Option<usize>,
+) -> Option<u64> {
+    let variable = |name| memory.read_u64(symbol(name)? as u64).filter(|value| *value != 0);
+    let (start, end) = (variable(PERF_MEMORY[0])?, variable(PERF_MEMORY[1])?);
+    let counter = variable(UNLOADED_CLASSES)?;
+    let words = (0..PERF_COUNTER_WORDS).filter_map(|i| memory.read_u64(counter + 8 * i));
+    words.filter(|word| (start..end).contains(word) && word % 8 == 0).max()
+}
+
 /// A thread in a monitor's wait set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiter {
     node: u64,
     /// The VM's thread object; 0 for a virtual thread.
     pub vm_thread: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_hotspot::Fragments;
+
+    fn words(memory: &mut Fragments, at: u64, words: &[u64]) {
+        memory.add(at, words.iter().flat_map(|word| word.to_le_bytes()).collect());
+    }
+
+    #[test]
+    fn the_unload_counter_is_the_last_pointer_into_performance_memory() {
+        let mut memory = Fragments::new();
+        words(&mut memory, 0x100, &[0x9000, 0xa000, 0x500]);
+        // vtable, name, variability and units, flags, entry, value, garbage
+        words(&mut memory, 0x500, &[0x7f00, 0x600, 0x3, 0x1, 0x9040, 0x9068, 0, 0]);
+        let symbol = |name: &str| match name {
+            "_ZN10PerfMemory6_startE" => Some(0x100),
+            "_ZN10PerfMemory4_endE" => Some(0x108),
+            UNLOADED_CLASSES => Some(0x110),
+            _ => None,
+        };
+        assert_eq!(unload_counter(&memory, symbol), Some(0x9068));
+        assert_eq!(unload_counter(&memory, |_| None), None);
+    }
 }

@@ -38,6 +38,11 @@ impl WalkCache {
         }
     }
 
+    /// How many frames a walk has room for.
+    pub fn limit(&self) -> usize {
+        self.fresh.len()
+    }
+
     /// Forgets the previous walk. Never needed for correctness.
     pub fn clear(&mut self) {
         self.frames.clear();
@@ -45,7 +50,7 @@ impl WalkCache {
     }
 
     /// The frames of the last walk, leaf first.
-    pub fn records(&self) -> impl DoubleEndedIterator<Item = &FrameRecord> + Clone {
+    pub fn records(&self) -> impl DoubleEndedIterator<Item = &FrameRecord> + ExactSizeIterator + Clone {
         self.frames.iter().rev()
     }
 

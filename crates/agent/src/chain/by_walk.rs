@@ -4,15 +4,15 @@
 use crate::definitions::Definitions;
 use crate::vm::Known;
 use headway_hotspot::{
-    decode, key_words, thread, walk_light, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory,
-    Registers, WalkEnd, WalkResult,
+    decode, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, RecordKind, Registers,
+    WalkCache, WalkEnd,
 };
 use headway_hotspot::method::Method;
 use headway_model::{CallChain, Frame};
 
 /// Most physical frames that are walked.
 pub const MAX_RECORDS: usize = 1024;
-/// Room that a thread's first walk gets; more if its stack is deeper.
+/// Frames that a thread's first walk has room for; more if its stack is deeper.
 const FIRST_RECORDS: usize = 128;
 
 /// Where a walk begins.
@@ -29,19 +29,18 @@ pub enum From {
 pub struct Walk<'a> {
     known: &'a Known,
     memory: LiveMemory,
-    records: &'a [FrameRecord],
-    result: WalkResult,
+    cache: &'a WalkCache,
 }
 
 impl<'a> Walk<'a> {
-    /// Walks the current thread's stack into `records`, which grows if it must.
-    /// `None` if there is no frame to begin at.
+    /// Walks the current thread's stack, taking over from the thread's previous
+    /// walk what still stands. `None` if there is no frame to begin at.
     #[inline]
     pub fn of_current_thread(
         known: &'a Known,
         vm_thread: u64,
         from: From,
-        records: &'a mut Vec<FrameRecord>,
+        cache: &'a mut Option<WalkCache>,
     ) -> Option<Walk<'a>> {
         let memory = known.memory_of_current_thread(vm_thread);
         let layout = &known.layout;
@@ -49,32 +48,37 @@ impl<'a> Walk<'a> {
             From::Anchor => thread::start_from_anchor(layout, &memory, vm_thread)?,
             From::Exit(fp) => thread::start_at_exit(layout, &memory, vm_thread, fp)?,
         };
-        if records.is_empty() {
-            records.resize(FIRST_RECORDS, FrameRecord::default());
+        let cache = cache.get_or_insert_with(|| WalkCache::new(FIRST_RECORDS));
+        if cache.walk(layout, &memory, start).end == WalkEnd::Full && cache.limit() < MAX_RECORDS {
+            *cache = WalkCache::new(MAX_RECORDS);
+            cache.walk(layout, &memory, start);
         }
-        let mut result = walk_light(layout, &memory, start, records);
-        while result.end == WalkEnd::Full && records.len() < MAX_RECORDS {
-            records.resize(records.len() * 2, FrameRecord::default());
-            result = walk_light(layout, &memory, start, records);
-        }
-        let records = records.get(..result.frames)?;
-        Some(Walk { known, memory, records, result })
+        Some(Walk { known, memory, cache })
     }
 
-    /// The words that identify the chain.
+    /// The words that identify the chain. Where interpreted frames are in it,
+    /// the number of classes unloaded so far is one of them: a method's address
+    /// may come back as another method's, pc and compile id together do not.
     #[inline]
     pub fn key<'k>(&self, key: &'k mut Vec<u64>) -> Option<&'k [u64]> {
-        let room = self.records.len() * 2 + 1;
+        let room = self.cache.records().len() * 2 + 2;
         if key.len() < room {
             key.resize(room.next_power_of_two(), 0);
         }
-        key_words(self.records, self.result.end, key)
+        let words = self.cache.key_words(key)?.len();
+        let is_interpreted = |record: &FrameRecord| record.kind == RecordKind::Interpreted;
+        *key.get_mut(words)? = match self.cache.records().any(is_interpreted) {
+            true => self.known.classes_unloaded(),
+            false => 0,
+        };
+        key.get(..=words)
     }
 
     /// The methods that the frames stand for, and how many frames could not be
     /// decoded.
     pub fn decode(&self, options: DecodeOptions) -> (Vec<DecodedFrame>, usize) {
-        decode(&self.known.layout, &self.memory, self.records, options)
+        let records: Vec<FrameRecord> = self.cache.records().copied().collect();
+        decode(&self.known.layout, &self.memory, &records, options)
     }
 
     /// Names decoded frames. Must run before the thread returns from the event:
@@ -89,7 +93,7 @@ impl<'a> Walk<'a> {
         let named = decoded.iter().filter_map(|frame| self.name(definitions, frame));
         let frames: Vec<Frame> = named.collect();
         let unnamed = missing + decoded.len() - frames.len();
-        let truncated = !self.result.end.is_complete() || unnamed > 0;
+        let truncated = !self.cache.end().is_complete() || unnamed > 0;
         (CallChain { frames, truncated }, unnamed as u64)
     }
 

@@ -148,8 +148,8 @@ impl Chains {
             ChainId::NONE
         };
         let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
-        let Scratch { records, key, .. } = &mut *scratch;
-        let walk = Walk::of_current_thread(known, slot.vm_thread(), from, records);
+        let Scratch { walk, key, .. } = &mut *scratch;
+        let walk = Walk::of_current_thread(known, slot.vm_thread(), from, walk);
         let Some(walk) = walk else { return unwalkable() };
         let Some(key) = walk.key(key) else { return unwalkable() };
         self.look_up(agent, slot, key, || {

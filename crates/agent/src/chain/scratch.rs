@@ -2,7 +2,7 @@
 //! contends.
 
 use crate::jvmti::table::FrameInfo;
-use headway_hotspot::frame::FrameRecord;
+use headway_hotspot::WalkCache;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Scratch {
     /// Frames as JVMTI gives them.
     pub infos: Vec<FrameInfo>,
-    /// Frames as the walker gives them.
-    pub records: Vec<FrameRecord>,
+    /// The thread's previous walk.
+    pub walk: Option<WalkCache>,
     /// The chain's key.
     pub key: Vec<u64>,
 }
