@@ -72,6 +72,7 @@ pub(crate) mod id {
     pub(crate) const SELF_COST: TypeId = 89;
     pub(crate) const RECORDING: TypeId = 90;
     pub(crate) const FLUSH: TypeId = 91;
+    pub(crate) const LOCK_DEFINITION: TypeId = 92;
 }
 
 /// What a type is, which decides its super type in the metadata.
@@ -274,18 +275,9 @@ pub(crate) static VALUES: &[Type] = &[
     },
     simple(id::FRAME_TYPE, "jdk.types.FrameType", fields! { "description" Inline STRING [Label("Description")]; }, &[Label("Frame type")]),
     simple(id::THREAD_STATE, "jdk.types.ThreadState", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Java Thread State")]),
-    Type {
-        id: id::LOCK,
-        name: "headway.types.Lock",
-        role: Role::Plain,
-        fields: fields! {
-            "id" Inline LONG [Label("Lock Id"), Description("Bound to the lock object while it lives; never an address, never used again")];
-            "lockClass" Pool CLASS [Label("Lock Class")];
-            "identityHash" Inline INT [Label("Identity Hash Code"), Description("0 if unknown")];
-            "name" Inline STRING [Label("Name"), Description("Field or class from which the lock was loaded where it was acquired")];
-        },
-        notes: &[Label("Lock")],
-    },
+    // One string and no more: JDK Mission Control takes event types with
+    // structures that it does not know for different types in each chunk.
+    simple(id::LOCK, "headway.types.Lock", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Lock")]),
     simple(id::EXIT_CAUSE, "headway.types.ExitCause", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("How a monitor was released")]),
     simple(id::WAIT_OUTCOME, "headway.types.WaitOutcome", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("How a wait ended")]),
     simple(id::LOSS_CAUSE, "headway.types.LossCause", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Why something is missing")]),
@@ -582,6 +574,18 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "producer" Inline STRING [Label("Producer")];
         },
         &[HEADWAY, Label("Recording"), Description("Who made this recording, and in which version of the format")],
+    ),
+    event(
+        id::LOCK_DEFINITION,
+        "headway.Lock",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Lock Id"), Description("Bound to the lock object while it lives; never a real address, never used again")];
+            "monitorClass" Pool CLASS [Label("Lock Class")];
+            "identityHash" Inline INT [Label("Identity Hash Code"), Description("0 if unknown")];
+            "name" Inline STRING [Label("Name"), Description("Field or class from which the lock was loaded where it was acquired")];
+        },
+        &[LOCKS, Label("Lock"), Description("Identity of a lock that events of this chunk refer to")],
     ),
     event(
         id::FLUSH,

@@ -43,7 +43,7 @@ fn jmc_reads_every_event_type() {
 
     let counts = run(&checker, &path, None);
     let counts: BTreeMap<&str, &str> = counts.lines().filter_map(|line| line.split_once(' ')).collect();
-    assert_eq!(counts.len(), 22, "{counts:?}");
+    assert_eq!(counts.len(), 23, "{counts:?}");
     assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("3", "2"));
 
     let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));
@@ -51,6 +51,7 @@ fn jmc_reads_every_event_type() {
         "address = 9",
         "duration = 12000000 ticks",
         "eventThread = main",
+        "lock = Inventory.lock (com.acme.Inventory@7eadbeef)",
         "monitorClass = com.acme.Inventory",
         "previousOwner = Arbeiter-ü",
         "stackTrace = void com.acme.Inventory.rebuildIndex(long, java.lang.String):42 Inlined < void com.acme.Inventory.rebuildIndex(long, java.lang.String):40 JIT Compiled <",

@@ -163,9 +163,14 @@ impl Chunk {
                 continue;
             };
             match plan.kind {
-                // Damage is told when the event's turn comes.
                 EventKind::Info => {
-                    let _ = gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver);
+                    let read = gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver);
+                    self.undecodable += u64::from(read.is_none());
+                }
+                EventKind::LockDefinition => {
+                    let lock_type = &self.schema.types[plan.ty];
+                    let read = self.resolver.pools.lock(lock_type, &self.schema, &mut body);
+                    self.undecodable += u64::from(read.is_none());
                 }
                 EventKind::SafepointEnd => self.has_safepoints = true,
                 _ => {}
@@ -191,7 +196,7 @@ impl Chunk {
             };
             let plan = &self.plans[index];
             match plan.kind {
-                EventKind::Info => {}
+                EventKind::Info | EventKind::LockDefinition => {}
                 EventKind::Other => {
                     out.push(Event::Other(plan.name.clone()));
                     return Step::Events;
@@ -347,7 +352,7 @@ impl Chunk {
                 memory_bytes: number(Slot::Memory),
             }),
             EventKind::Flush => Event::Watermark(start),
-            EventKind::Info | EventKind::Other => return None,
+            EventKind::Info | EventKind::LockDefinition | EventKind::Other => return None,
         })
     }
 

@@ -34,6 +34,8 @@ pub(crate) enum EventKind {
     Flush,
     /// Facts about the recording, read before everything else of a chunk.
     Info,
+    /// A lock's identity, read before everything else of a chunk.
+    LockDefinition,
     Other,
 }
 
@@ -62,6 +64,7 @@ fn kind(name: &str) -> EventKind {
         "jdk.CPULoad" => EventKind::CpuLoad,
         "headway.SelfCost" => EventKind::SelfCost,
         "headway.Flush" => EventKind::Flush,
+        "headway.Lock" => EventKind::LockDefinition,
         "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording" => EventKind::Info,
         _ => EventKind::Other,
     }
@@ -252,7 +255,7 @@ impl Plan {
     pub(crate) fn new(ty: usize, schema: &Schema) -> Plan {
         let Type { name, fields, .. } = &schema.types[ty];
         let kind = kind(name);
-        let mut steps: Vec<Step> = if matches!(kind, EventKind::Other | EventKind::Info) {
+        let mut steps: Vec<Step> = if matches!(kind, EventKind::Other | EventKind::Info | EventKind::LockDefinition) {
             Vec::new()
         } else {
             fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()

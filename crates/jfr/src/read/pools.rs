@@ -64,7 +64,6 @@ pub(crate) struct RawStack {
 /// A lock of a Headway recording.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawLock {
-    pub(crate) id: u64,
     pub(crate) class: u64,
     pub(crate) identity_hash: u32,
     pub(crate) name: Name,
@@ -106,7 +105,6 @@ enum Kind {
     Class,
     Method,
     Stack,
-    Lock,
     Unknown,
 }
 
@@ -116,7 +114,6 @@ fn kind(name: &str) -> Kind {
         "java.lang.Class" => Kind::Class,
         "jdk.types.Method" => Kind::Method,
         "jdk.types.StackTrace" => Kind::Stack,
-        "headway.types.Lock" => Kind::Lock,
         "jdk.types.Symbol" => Kind::Named(Named::Symbol),
         "java.lang.String" => Kind::Named(Named::String),
         "jdk.types.FrameType" => Kind::Named(Named::FrameType),
@@ -163,6 +160,23 @@ impl Pools {
         Some(())
     }
 
+    /// Takes in an event that defines a lock; `None` if it is damaged.
+    pub(crate) fn lock(&mut self, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
+        let (mut id, mut lock) = (0, RawLock::default());
+        for field in &ty.fields {
+            let value = schema.value(field, body)?;
+            match &*field.name {
+                "address" => id = number(&value),
+                "monitorClass" => lock.class = number(&value),
+                "identityHash" => lock.identity_hash = number(&value) as u32,
+                "name" => lock.name = name(value, field, schema),
+                _ => {}
+            }
+        }
+        self.locks.insert(id, lock);
+        Some(())
+    }
+
     fn constant(&mut self, kind: &Kind, key: u64, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
         match kind {
             Kind::Thread => {
@@ -176,10 +190,6 @@ impl Pools {
             Kind::Method => {
                 let method = method(ty, schema, body)?;
                 self.methods.insert(key, method);
-            }
-            Kind::Lock => {
-                let lock = lock(ty, schema, body)?;
-                self.locks.insert(key, lock);
             }
             Kind::Stack => {
                 let stack = self.stack(ty, schema, body)?;
@@ -317,19 +327,4 @@ fn frame(ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<RawFrame> 
         }
     }
     Some(frame)
-}
-
-fn lock(ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<RawLock> {
-    let mut lock = RawLock::default();
-    for field in &ty.fields {
-        let value = schema.value(field, body)?;
-        match &*field.name {
-            "id" => lock.id = number(&value),
-            "lockClass" => lock.class = number(&value),
-            "identityHash" => lock.identity_hash = number(&value) as u32,
-            "name" => lock.name = name(value, field, schema),
-            _ => {}
-        }
-    }
-    Some(lock)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A chunk's constants and the model ids they have been given.
 pub(crate) struct Resolver {
-    pools: Pools,
+    pub(crate) pools: Pools,
     threads: IdMap<u64, ThreadId>,
     methods: IdMap<u64, MethodId>,
     chains: IdMap<u64, ChainId>,
@@ -177,7 +177,7 @@ impl Resolver {
             identity_hash: raw.identity_hash,
             name: self.pools.text(&raw.name).unwrap_or_default(),
         };
-        let id = interner.lock(raw.id, def, out);
+        let id = interner.lock(key, def, out);
         self.locks.insert(key, id);
         Some(id)
     }

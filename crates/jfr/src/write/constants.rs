@@ -49,6 +49,8 @@ pub(crate) struct Constants {
     wanted_chains: Vec<ChainId>,
     wanted_locks: Vec<LockId>,
     pools: [Pool; POOLS.len()],
+    /// Events that define locks, to be written before those that use them.
+    lock_events: Encoder,
     statics_written: bool,
 }
 
@@ -71,7 +73,7 @@ impl Constants {
 
     /// Bytes of constants that wait to be written.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.pools.iter().map(|pool| pool.entries.bytes.len()).sum()
+        self.lock_events.bytes.len() + self.pools.iter().map(|pool| pool.entries.bytes.len()).sum::<usize>()
     }
 
     /// Notes that an event refers to a thread.
@@ -186,7 +188,7 @@ impl Constants {
     /// Resolves everything that events referred to since the last call. What
     /// the dictionary does not know (yet) is asked for again when the next
     /// event refers to it.
-    pub(crate) fn resolve(&mut self, dictionary: &Dictionary) {
+    pub(crate) fn resolve(&mut self, ticks: u64, dictionary: &Dictionary) {
         for thread in std::mem::take(&mut self.wanted_threads) {
             match dictionary.thread(thread) {
                 Some(def) => self.put_thread(def),
@@ -197,7 +199,7 @@ impl Constants {
         }
         for lock in std::mem::take(&mut self.wanted_locks) {
             match dictionary.lock(lock) {
-                Some(def) => self.put_lock(def),
+                Some(def) => self.put_lock(ticks, def),
                 None => {
                     self.locks.remove(&lock.0);
                 }
@@ -239,13 +241,17 @@ impl Constants {
         entry.byte(u8::from(def.is_service));
     }
 
-    fn put_lock(&mut self, def: &LockDef) {
+    fn put_lock(&mut self, ticks: u64, def: &LockDef) {
         let class = self.class(&def.class);
-        let entry = self.pools[LOCK].add(def.id.0);
-        entry.varint(def.id.0);
-        entry.varint(class);
-        entry.int(def.identity_hash as i32);
-        entry.string(&def.name);
+        self.pools[LOCK].add(def.id.0).string(&lock_label(def));
+        self.lock_events.event(|e| {
+            e.byte(id::LOCK_DEFINITION);
+            e.varint(ticks);
+            e.varint(def.id.0);
+            e.varint(class);
+            e.int(def.identity_hash as i32);
+            e.string(&def.name);
+        });
     }
 
     fn put_chain(&mut self, key: ChainId, chain: &CallChain, dictionary: &Dictionary) {
@@ -315,13 +321,31 @@ impl Constants {
         Some(encoder.bytes)
     }
 
+    /// Events that define the locks among what waits.
+    pub(crate) fn lock_events(&self) -> &[u8] {
+        &self.lock_events.bytes
+    }
+
     /// What waited is written.
     pub(crate) fn written(&mut self) {
         self.statics_written = true;
+        self.lock_events.bytes.clear();
         for pool in &mut self.pools {
             pool.count = 0;
             pool.entries.bytes.clear();
         }
+    }
+}
+
+/// What other tools show for a lock: `Inventory.lock (com.acme.Inventory@7eadbeef)`.
+fn lock_label(def: &LockDef) -> String {
+    let identity = match def.identity_hash {
+        0 => format!("{}#{}", def.class, def.id.0),
+        hash => format!("{}@{hash:x}", def.class),
+    };
+    match &*def.name {
+        "" => identity,
+        name => format!("{name} ({identity})"),
     }
 }
 

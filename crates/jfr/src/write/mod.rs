@@ -269,7 +269,7 @@ impl RecordingWriter {
         if begins_chunk {
             self.constants.all_threads(dictionary);
         }
-        self.constants.resolve(dictionary);
+        self.constants.resolve(self.clock.ticks(self.now), dictionary);
         let (header, mut raw) = self.assemble(dictionary);
         match self.file.append(header, begins_chunk, &mut raw, self.now) {
             Ok(()) => {
@@ -302,6 +302,7 @@ impl RecordingWriter {
         if self.chunk.is_none() {
             put_info(&self.info, self.clock, self.chunk_start, &mut raw);
         }
+        raw.bytes.extend_from_slice(self.constants.lock_events());
         self.put_own_loss(dictionary, &mut raw);
         raw.bytes.extend_from_slice(&self.events.bytes);
         let header = self.header(before.size + raw.bytes.len() as u64, checkpoint);
