@@ -6,6 +6,7 @@
 
 pub mod accuracy;
 pub mod jdk;
+pub mod recorded;
 pub mod report;
 pub mod stress;
 pub mod tools;

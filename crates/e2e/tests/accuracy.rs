@@ -8,16 +8,10 @@
 
 use headway_e2e::accuracy::{self, Accuracy};
 use headway_e2e::jdk::Jdk;
+use headway_e2e::recorded::{Recorded, Workload};
 use headway_e2e::report::Report;
-use headway_e2e::tools::{self, Tools};
-use headway_e2e::truth::Truth;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use headway_e2e::tools::Tools;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -45,15 +39,18 @@ const LIMITS: Limits =
     Limits { coverage_ge_1ms: 0.98, attributed: 0.975, approximate: 0.02, wrong: 0.001, share_difference: 0.02 };
 
 struct Scenario<'a> {
-    arguments: &'a [&'a str],
-    jvm_options: &'a [&'a str],
-    attach: bool,
+    workload: Workload<'a>,
     limits: Limits,
 }
 
 impl<'a> Scenario<'a> {
     fn new(arguments: &'a [&'a str]) -> Self {
-        Scenario { arguments, jvm_options: &[], attach: false, limits: LIMITS }
+        Scenario { workload: Workload { arguments, jvm_options: &[], attach: false }, limits: LIMITS }
+    }
+
+    /// Attached to when it is warm.
+    fn attached(arguments: &'a [&'a str]) -> Self {
+        Scenario { workload: Workload { arguments, jvm_options: &[], attach: true }, limits: LIMITS_ATTACHED }
     }
 
     fn on_each_jdk(&self) {
@@ -66,24 +63,24 @@ impl<'a> Scenario<'a> {
         let mut failures = Vec::new();
         for jdk in Jdk::all().iter().filter(|jdk| jdk.release >= first_release) {
             let (measured, defects) = self.on(&tools, jdk);
-            println!("JDK {} {:?}{}: {measured}", jdk.release, self.arguments, if self.attach { " attached" } else { "" });
+            println!("JDK {} {}: {measured}", jdk.release, self.name());
             let found = defects.into_iter().chain(self.check(&measured));
             failures.extend(found.map(|failure| format!("JDK {}: {failure}", jdk.release)));
         }
-        assert!(failures.is_empty(), "{:?}:\n  {}", self.arguments, failures.join("\n  "));
+        assert!(failures.is_empty(), "{}:\n  {}", self.name(), failures.join("\n  "));
+    }
+
+    fn name(&self) -> String {
+        let way = if self.workload.attach { " (attached)" } else { "" };
+        self.workload.arguments.join(" ") + way
     }
 
     fn on(&self, tools: &Tools, jdk: &Jdk) -> (Accuracy, Vec<String>) {
-        let directory = TempDir::new().unwrap();
-        let run = Run { tools, jdk, directory: directory.path() };
-        if self.attach {
-            run.attached_when_warm(self);
-        } else {
-            run.recorded_from_start(self);
-        }
-        run.check_with_jdk_tools();
-        let (all, long) = (run.report(&[]), run.report(&["--min-duration", "1ms"]));
-        let truth: Truth = serde_json::from_str(&fs::read_to_string(run.truth()).unwrap()).unwrap();
+        let recorded = Recorded::run(tools, jdk, &self.workload).unwrap();
+        recorded.check_with_jdk_tools().unwrap();
+        let all = recorded.report(accuracy::BREAKDOWN, &[]).unwrap();
+        let long = recorded.report(accuracy::BREAKDOWN, &["--min-duration", "1ms"]).unwrap();
+        let truth = recorded.truth().unwrap();
         assert!(truth.stretches > 20, "the program hardly contended: {truth:?}");
         let strangers = accuracy::methods_of_one_side(&truth, &all);
         if !strangers.is_empty() {
@@ -119,83 +116,6 @@ impl<'a> Scenario<'a> {
             format!("share of {} is off by {:.4}", measured.worst_method, measured.worst_share_difference),
         );
         failures
-    }
-}
-
-fn seconds() -> String {
-    std::env::var("HEADWAY_E2E_SECONDS").unwrap_or_else(|_| "2".into())
-}
-
-struct Run<'a> {
-    tools: &'a Tools,
-    jdk: &'a Jdk,
-    directory: &'a Path,
-}
-
-impl Run<'_> {
-    fn truth(&self) -> PathBuf {
-        self.directory.join("truth.json")
-    }
-
-    fn recording(&self) -> PathBuf {
-        self.directory.join("recording.jfr")
-    }
-
-    fn workload(&self, scenario: &Scenario) -> Vec<String> {
-        let mut command: Vec<String> = vec![self.jdk.tool("java").display().to_string()];
-        command.extend(scenario.jvm_options.iter().map(|option| (*option).to_owned()));
-        command.extend(["-jar".into(), self.tools.workloads.display().to_string(), "predict".into()]);
-        command.extend(scenario.arguments.iter().map(|argument| (*argument).to_owned()));
-        command.extend(["--seconds".into(), seconds(), "--truth".into(), self.truth().display().to_string()]);
-        command
-    }
-
-    fn recorded_from_start(&self, scenario: &Scenario) {
-        let recording = self.recording().display().to_string();
-        let mut arguments = vec!["run".to_owned(), "-q".into(), "-o".into(), recording, "--".into()];
-        arguments.extend(self.workload(scenario));
-        tools::run(&self.tools.headway, arguments).unwrap();
-    }
-
-    /// Attaches to a program that is warm, before it contends.
-    fn attached_when_warm(&self, scenario: &Scenario) {
-        let go = self.directory.join("go");
-        let command = self.workload(scenario);
-        let output = fs::File::create(self.directory.join("output")).unwrap();
-        let mut child = Command::new(&command[0])
-            .args(&command[1..])
-            .args(["--await".as_ref(), go.as_os_str()])
-            .stdin(Stdio::null())
-            .stdout(output)
-            .spawn()
-            .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(30);
-        while !fs::read_to_string(self.directory.join("output")).unwrap().contains("READY") {
-            assert!(Instant::now() < deadline, "the program did not become ready");
-            thread::sleep(Duration::from_millis(20));
-        }
-        let recording = self.recording().display().to_string();
-        tools::run(&self.tools.headway, ["start", "-o", &recording, &child.id().to_string()]).unwrap();
-        fs::write(go, "").unwrap();
-        // The recording ends with the JVM.
-        assert!(tools::wait_at_most(&mut child, Duration::from_secs(60)).unwrap().success());
-    }
-
-    fn report(&self, more: &[&str]) -> Report {
-        let recording = self.recording().display().to_string();
-        let mut arguments = vec!["report", "--json", "--top", "1000000", "--by", accuracy::BREAKDOWN];
-        arguments.extend(more);
-        arguments.push(&recording);
-        let output = tools::run(&self.tools.headway, arguments).unwrap();
-        serde_json::from_slice(&output.stdout).unwrap()
-    }
-
-    fn check_with_jdk_tools(&self) {
-        let (jfr, recording) = (self.jdk.tool("jfr"), self.recording().display().to_string());
-        tools::run(&jfr, ["summary", &recording]).unwrap();
-        let printed = tools::run(&jfr, ["print", "--events", "jdk.JavaMonitorEnter", &recording]).unwrap();
-        let events = String::from_utf8_lossy(&printed.stdout).matches("jdk.JavaMonitorEnter {").count();
-        assert!(events > 0, "`jfr print` shows no contended enter");
     }
 }
 
@@ -294,12 +214,12 @@ const LIMITS_ATTACHED: Limits = Limits { approximate: 1.0, share_difference: 1.0
 
 #[test]
 fn attached_to_compiled_code() {
-    Scenario { attach: true, limits: LIMITS_ATTACHED, ..Scenario::new(&["chains"]) }.on_each_jdk();
+    Scenario::attached(&["chains"]).on_each_jdk();
 }
 
 #[test]
 fn attached_to_waits_below_the_holder() {
-    Scenario { attach: true, limits: LIMITS_ATTACHED, ..Scenario::new(&["deepwait", "--threads", "6"]) }.on_each_jdk();
+    Scenario::attached(&["deepwait", "--threads", "6"]).on_each_jdk();
 }
 
 #[test]

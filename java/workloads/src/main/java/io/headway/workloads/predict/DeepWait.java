@@ -22,7 +22,7 @@ final class DeepWait implements Scenario {
         int trios = Math.max(1, settings.threads() / 3);
         for (int i = 1; i <= trios; i++) {
             Trio trio = new Trio(settings, transact, signaller, bystander);
-            trio.lockId = stage.catalog().lock("Trio.lock", trio.lock);
+            trio.lockId = stage.catalog().lock("DeepWait.Trio.lock", trio.lock);
             stage.thread("waiter-" + i, ledger -> {
                 try {
                     while (stage.running()) {

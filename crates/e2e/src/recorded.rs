@@ -1,0 +1,135 @@
+//! A predictable workload that ran under Headway: its truth, its recording.
+
+use crate::jdk::Jdk;
+use crate::report::Report;
+use crate::tools::{self, Tools};
+use crate::truth::Truth;
+use crate::Problem;
+use std::env;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longest time until a workload is warm.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+
+/// Longest time from the begin of a workload's measured part to its end.
+const END_WITHIN: Duration = Duration::from_secs(120);
+
+/// A workload to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload<'a> {
+    /// Scenario and options of `predict`.
+    pub arguments: &'a [&'a str],
+    /// Options of the JVM.
+    pub jvm_options: &'a [&'a str],
+    /// Whether to attach when the program is warm; loaded at start otherwise.
+    pub attach: bool,
+}
+
+/// A workload that ran under Headway.
+pub struct Recorded {
+    tools: Tools,
+    jdk: Jdk,
+    directory: TempDir,
+}
+
+impl Recorded {
+    /// Runs a workload under Headway, for `HEADWAY_E2E_SECONDS` (2 unless set).
+    ///
+    /// # Errors
+    /// Something did not run, or ended with an error.
+    pub fn run(tools: &Tools, jdk: &Jdk, workload: &Workload) -> Result<Recorded, Problem> {
+        let recorded = Recorded { tools: tools.clone(), jdk: jdk.clone(), directory: TempDir::new()? };
+        let command = recorded.command(workload);
+        if workload.attach {
+            recorded.attach_when_warm(&command)?;
+        } else {
+            let mut arguments = ["run", "-q", "-o"].map(str::to_owned).to_vec();
+            arguments.extend([recorded.recording(), "--".into()]);
+            arguments.extend(command);
+            tools::run(&tools.headway, arguments)?;
+        }
+        Ok(recorded)
+    }
+
+    /// What the program measured of itself.
+    ///
+    /// # Errors
+    /// It wrote no truth.
+    pub fn truth(&self) -> Result<Truth, Problem> {
+        Ok(serde_json::from_str(&fs::read_to_string(self.truth_file())?)?)
+    }
+
+    /// What Headway reports, broken down by these aspects, with more options.
+    ///
+    /// # Errors
+    /// There is no report.
+    pub fn report(&self, by: &str, more: &[&str]) -> Result<Report, Problem> {
+        let recording = self.recording();
+        let mut arguments = vec!["report", "--json", "--top", "1000000", "--by", by];
+        arguments.extend(more);
+        arguments.push(&recording);
+        let output = tools::run(&self.tools.headway, arguments)?;
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Lets the JDK's own tool read the recording.
+    ///
+    /// # Errors
+    /// It cannot, or finds no contended enter in it.
+    pub fn check_with_jdk_tools(&self) -> Result<(), Problem> {
+        let (jfr, recording) = (self.jdk.tool("jfr"), self.recording());
+        tools::run(&jfr, ["summary", &recording])?;
+        let printed = tools::run(&jfr, ["print", "--events", "jdk.JavaMonitorEnter", &recording])?;
+        if String::from_utf8_lossy(&printed.stdout).contains("jdk.JavaMonitorEnter {") {
+            return Ok(());
+        }
+        Err("`jfr print` shows no contended enter".into())
+    }
+
+    fn command(&self, workload: &Workload) -> Vec<String> {
+        let mut command = vec![self.jdk.tool("java").display().to_string()];
+        command.extend(workload.jvm_options.iter().map(|option| (*option).to_owned()));
+        command.extend(["-jar".into(), self.tools.workloads.display().to_string(), "predict".into()]);
+        command.extend(workload.arguments.iter().map(|argument| (*argument).to_owned()));
+        let seconds = env::var("HEADWAY_E2E_SECONDS").unwrap_or_else(|_| "2".into());
+        command.extend(["--seconds".into(), seconds, "--truth".into(), self.truth_file().display().to_string()]);
+        command
+    }
+
+    /// Attaches to a program whose code is compiled, before it contends. The
+    /// recording ends with the JVM.
+    fn attach_when_warm(&self, command: &[String]) -> Result<(), Problem> {
+        let (go, output) = (self.directory.path().join("go"), self.directory.path().join("output"));
+        let mut java = Command::new(&command[0]);
+        java.args(&command[1..]).arg("--await").arg(&go).stdin(Stdio::null()).stdout(File::create(&output)?);
+        let mut child = java.spawn()?;
+        let deadline = Instant::now() + READY_WITHIN;
+        while !fs::read_to_string(&output)?.contains("READY") {
+            if Instant::now() > deadline || child.try_wait()?.is_some() {
+                return Err("the program did not become ready".into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let started = tools::run(&self.tools.headway, ["start", "-o", &self.recording(), &child.id().to_string()]);
+        fs::write(go, "")?;
+        let status = tools::wait_at_most(&mut child, END_WITHIN)?;
+        started?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("the program ended with {status}").into())
+    }
+
+    fn truth_file(&self) -> PathBuf {
+        self.directory.path().join("truth.json")
+    }
+
+    fn recording(&self) -> String {
+        self.directory.path().join("recording.jfr").display().to_string()
+    }
+}

@@ -1,0 +1,62 @@
+//! Locks in reports of predictable programs: which is which, what they are
+//! called, how much time each cost.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::recorded::{Recorded, Workload};
+use headway_e2e::tools::Tools;
+use headway_e2e::truth::Truth;
+use std::collections::BTreeMap;
+
+/// Blocked time by lock as the truth has it: name, `class@hash`, caused time.
+fn true_locks(truth: &Truth) -> Vec<(String, String, u64)> {
+    let mut locks: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for owner in &truth.owners {
+        let identity = format!("{}@{}", owner.lock_class, owner.lock_hash.clone().unwrap());
+        *locks.entry((owner.lock.clone(), identity)).or_default() += owner.caused_ns;
+    }
+    locks.into_iter().map(|((name, identity), ns)| (name, identity, ns)).collect()
+}
+
+/// Blocked time by lock as reported.
+fn reported_locks(recorded: &Recorded) -> Vec<(String, u64)> {
+    let report = recorded.report("lock", &[]).unwrap();
+    report.leaves().into_iter().map(|mut leaf| (leaf.path.remove(0), leaf.total_ns)).collect()
+}
+
+fn record(jdk: &Jdk, arguments: &[&str]) -> Recorded {
+    let workload = Workload { arguments, jvm_options: &[], attach: false };
+    Recorded::run(&Tools::find().unwrap(), jdk, &workload).unwrap()
+}
+
+#[test]
+fn locks_have_the_names_that_the_source_gives_them() {
+    for jdk in Jdk::all() {
+        let recorded = record(&jdk, &["names", "--threads", "6", "--hold-us", "500", "--pause-us", "0"]);
+        let reported = reported_locks(&recorded);
+        for (name, identity, _) in true_locks(&recorded.truth().unwrap()).iter().filter(|lock| lock.2 > 1_000_000) {
+            let (called, _) = reported
+                .iter()
+                .find(|(value, _)| value.contains(identity.as_str()))
+                .unwrap_or_else(|| panic!("JDK {}: {name} ({identity}) is not among {reported:?}", jdk.release));
+            assert!(called.starts_with(name.as_str()), "JDK {}: {name} is called {called}", jdk.release);
+        }
+    }
+}
+
+#[test]
+fn each_of_many_locks_has_its_own_share() {
+    for jdk in Jdk::all() {
+        let recorded = record(&jdk, &["manylocks", "--threads", "6"]);
+        let reported = reported_locks(&recorded);
+        let all_reported: u64 = reported.iter().map(|(_, ns)| ns).sum();
+        let locks = true_locks(&recorded.truth().unwrap());
+        let all_caused: u64 = locks.iter().map(|(_, _, ns)| ns).sum();
+        for (_, identity, caused) in &locks {
+            let said: u64 = reported.iter().filter(|(value, _)| value.contains(identity.as_str())).map(|(_, ns)| ns).sum();
+            let difference = said as f64 / all_reported as f64 - *caused as f64 / all_caused as f64;
+            assert!(difference.abs() < 0.03, "JDK {}: {identity}: share off by {difference:.4}", jdk.release);
+        }
+    }
+}
