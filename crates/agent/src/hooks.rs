@@ -8,9 +8,11 @@ use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{MechanismState, State};
 use headway_hook::sys::linux::Linux;
-use headway_hook::{Detour, Image, Known};
+use headway_hook::flag::BoolFlag;
+use headway_hook::usdt::{Hit, ProbeHook};
+use headway_hook::{Detour, HookError, Image, Known};
+use headway_model::{DurationNs, ThreadId};
 use std::mem;
-use headway_model::DurationNs;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -76,6 +78,23 @@ extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) {
     });
 }
 
+/// The VM's probe in its contended exit: (thread id, monitor, ...). The monitor
+/// is released already, the successor not yet woken. The thread stands at a
+/// known instruction, in no allocator and under no lock of ours, so what the
+/// detour may do is allowed here too, although this is a signal handler.
+extern "C" fn on_exit_probe(hit: &Hit<'_>) {
+    guarded(|agent| {
+        let (Some(thread), Some(monitor)) = (hit.argument(0), hit.argument(1)) else { return };
+        let Some(slot) = agent.threads.find_by_id(ThreadId(thread)) else { return };
+        if !agent.is_recording() {
+            return;
+        }
+        if let Some(begun) = monitor::before_exit(agent, monitor, slot.vm_thread()) {
+            monitor::after_exit(agent, begun, hit.registers.frame_pointer());
+        }
+    });
+}
+
 /// A function of the VM and what is put in its way.
 struct Hook {
     known: Known,
@@ -115,12 +134,17 @@ const HOOKS: [Hook; 3] = [
     },
 ];
 
+/// The probe that stands in for the detour of the contended exit.
+const EXIT_PROBE: &str = "monitor__contended__exit";
+
 /// The hooks in force.
 #[derive(Default)]
 pub struct Hooks {
     /// Held while the VM is asked for a safepoint: never take it in a callback
     /// or hook.
     installed: Mutex<Vec<Detour>>,
+    /// The fallback for the contended exit. Likewise.
+    probe: Mutex<Option<ProbeHook>>,
     pause_ns: AtomicU64,
 }
 
@@ -142,9 +166,42 @@ impl Hooks {
                     (Err(error), _) => Err(error.clone()),
                     (Ok(image), None) => self.install_one(agent, hook, image),
                 };
-                state_of(hook, installed)
+                match (installed, hook.known, libjvm) {
+                    (Err(reason), Known::ContendedExit, Ok(image)) if options.allows(Mechanism::Usdt) => {
+                        self.fall_back(agent, hook, image, &reason)
+                    }
+                    (installed, ..) => state_of(hook, installed),
+                }
             })
             .collect()
+    }
+
+    /// Uses the VM's own probe where its contended exit cannot be detoured.
+    fn fall_back(&self, agent: &Agent, hook: &Hook, image: &Image, reason: &str) -> MechanismState {
+        let installed = match agent.hotspot.failure() {
+            Some(failure) => Err(failure.to_owned()),
+            None => self.install_probe(image).map_err(|e| format!("{reason}; {e}")),
+        };
+        match installed {
+            Err(reason) => state_of(hook, Err(reason)),
+            Ok(()) => MechanismState {
+                name: hook.name.to_owned(),
+                state: State::Degraded,
+                detail: format!(
+                    "contended exits are seen through the VM's probe {EXIT_PROBE}, which costs \
+                     microseconds each and delays the successor: {reason}"
+                ),
+            },
+        }
+    }
+
+    fn install_probe(&self, image: &Image) -> Result<(), HookError> {
+        let flag = BoolFlag::find(image, BoolFlag::DTRACE_MONITOR_PROBES)?;
+        let probe =
+            ProbeHook::prepare(image, "hotspot", EXIT_PROBE, Some(flag), on_exit_probe, &Linux)?;
+        probe.install()?;
+        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
+        Ok(())
     }
 
     fn install_one(&self, agent: &'static Agent, hook: &Hook, image: &Image) -> Result<String, String> {
@@ -184,6 +241,10 @@ impl Hooks {
             if let Err(error) = detour.remove() {
                 eprintln!("headway: {error}; the hook stays and does nothing");
             }
+        }
+        let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Err(error)) = probe.map(|probe| probe.remove()) {
+            eprintln!("headway: {error}; the probe stays and does nothing");
         }
     }
 

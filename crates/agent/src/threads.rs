@@ -247,6 +247,11 @@ impl Threads {
         None
     }
 
+    /// The slot of a platform thread by its Java id. Looks at all slots.
+    pub fn find_by_id(&self, thread: ThreadId) -> Option<&Slot> {
+        self.iter().find(|slot| slot.thread() == thread)
+    }
+
     /// The slot of a VM thread, entered now if it has none. `None`, counted,
     /// if the table is full.
     pub fn enter(&self, vm_thread: u64, thread: ThreadId) -> Option<&Slot> {
