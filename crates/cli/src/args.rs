@@ -129,15 +129,14 @@ fn unknown_option(typed: &str) -> String {
     let hint = hint.map_or_else(String::new, |option| format!("; did you mean \"--{option}\"?"));
     match options.is_empty() {
         true => format!("there is no option {bare} (`headway --help` shows what there is)"),
-        false => format!("`headway {command}` has no option {bare}{hint} (`headway {command} --help` shows its options)"),
+        false => {
+            format!("`headway {command}` has no option {bare}{hint} (`headway {command} --help` shows its options)")
+        }
     }
 }
 
 fn command_names() -> Vec<String> {
-    Arguments::command()
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned())
-        .collect()
+    Arguments::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
 fn options_of(command: &str) -> Vec<String> {

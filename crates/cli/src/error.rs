@@ -54,7 +54,9 @@ pub enum Failure {
         candidates: Vec<String>,
     },
     /// The process maps no JVM library.
-    #[error("process {pid} ({command}) is not a JVM: it has no libjvm.so loaded; `headway list` shows the running JVMs")]
+    #[error(
+        "process {pid} ({command}) is not a JVM: it has no libjvm.so loaded; `headway list` shows the running JVMs"
+    )]
     NotAJvm {
         /// The process.
         pid: u32,
@@ -76,7 +78,9 @@ pub enum Failure {
         version: String,
     },
     /// The process belongs to someone else and we have no privileges.
-    #[error("process {pid} belongs to user {owner}, and user {me} may not attach to it: run headway as {owner} or as root")]
+    #[error(
+        "process {pid} belongs to user {owner}, and user {me} may not attach to it: run headway as {owner} or as root"
+    )]
     OtherUser {
         /// The process.
         pid: u32,

@@ -90,11 +90,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     let lower = lower.strip_suffix('b').unwrap_or(&lower);
     let help = || format!("\"{text}\" is not a size: write a number of bytes, or with k, m or g, such as 100m");
     let (number, unit) = split_number(lower);
-    let factor = SIZE_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(help)?;
+    let factor = SIZE_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(help)?;
     match scale(number, factor) {
         Some(0) => Err("must be larger than 0".into()),
         Some(bytes) => Ok(bytes),
@@ -106,18 +102,12 @@ fn span(text: &str, bare_unit: &str) -> Result<Span, String> {
     let help = || format!("\"{text}\" is not a time: write a number with ns, us, ms, s, m or h, such as 250ms");
     let (number, unit) = split_number(text);
     let unit = if unit.is_empty() { bare_unit } else { unit };
-    let factor = TIME_UNITS
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
-        .ok_or_else(help)?;
+    let factor = TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(help)?;
     scale(number, factor).map(|ns| Span { ns }).ok_or_else(help)
 }
 
 fn split_number(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     text.split_at(end)
 }
 

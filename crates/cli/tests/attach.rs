@@ -1,5 +1,7 @@
 //! Attaching to real JVMs, and refusing what cannot or must not be attached to.
 
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
 mod support;
 
 use std::os::unix::process::CommandExt;
@@ -40,7 +42,11 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         };
 
         let recorded = run(&["record", "-d", "1500ms", "-o", "one-%p.jfr.zst", &pid]);
-        assert!(recorded.stderr.contains(&format!("Recording {pid} (Contended, Java {version}")), "{}", recorded.stderr);
+        assert!(
+            recorded.stderr.contains(&format!("Recording {pid} (Contended, Java {version}")),
+            "{}",
+            recorded.stderr
+        );
         assert!(recorded.stderr.contains("this is changed in the process:"), "{}", recorded.stderr);
         assert!(recorded.stderr.contains("of CPU time"), "{}", recorded.stderr);
         assert!(recorded.stdout.contains("held by Contended.rebuild"), "JDK {version}\n{}", recorded.stdout);
@@ -115,7 +121,11 @@ fn names_find_their_jvm_and_two_of_a_name_are_ambiguous() {
     jdk::wait_until_running(second.pid());
     let said = said(&mut headway(["status", "Contended"]));
     assert_eq!(said.code, Some(2), "{}", said.stderr);
-    assert!(said.stderr.contains("\"Contended\" matches ") && said.stderr.contains(": give the pid"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("\"Contended\" matches ") && said.stderr.contains(": give the pid"),
+        "{}",
+        said.stderr
+    );
     assert!(said.stderr.contains(&format!("{} Contended", first.pid())), "{}", said.stderr);
     refuses(&mut headway(["status", "Contendad"]), 2, "did you mean \"Contended\"?");
 }
@@ -143,7 +153,9 @@ fn targets_that_are_no_jvm_are_left_alone() {
     let mut ended = Command::new("true").spawn().expect("true runs");
     let pid = ended.id().to_string();
     // A zombie, and then nothing at all.
-    eventually("it ends", || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z")));
+    eventually("it ends", || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z"))
+    });
     refuses(&mut headway_with_agent(["record", &pid]), 3, &format!("there is no process {pid}"));
     ended.wait().expect("it ended");
     refuses(&mut headway_with_agent(["record", &pid]), 3, &format!("there is no process {pid}"));
@@ -156,7 +168,8 @@ fn impostor(directory: &Path, version: &str, more: &[&str]) -> Guarded {
     std::fs::create_dir_all(&lib).expect("a directory");
     std::fs::write(directory.join("release"), format!("JAVA_VERSION=\"{version}\"\n")).expect("written");
     let library = std::fs::read_to_string("/proc/self/maps").expect("maps");
-    let libc = library.lines().find_map(|line| line.find('/').map(|at| &line[at..]).filter(|p| p.contains("/libgcc_s")));
+    let libc =
+        library.lines().find_map(|line| line.find('/').map(|at| &line[at..]).filter(|p| p.contains("/libgcc_s")));
     let preloads = ["libjvm.so"].iter().chain(more).map(|name| {
         let path = lib.join(name);
         std::fs::copy(libc.expect("a library to copy"), &path).expect("copied");
@@ -205,7 +218,10 @@ fn jvms_that_refuse_are_told_apart() {
             assert!(java.lives(), "JDK {version} {options:?}");
         };
         refusal(&["-XX:+DisableAttachMechanism"], "refuses attaching (-XX:+DisableAttachMechanism)");
-        refusal(&["-XX:+DisableAttachMechanism", "-XX:-UsePerfData"], "refuses attaching (-XX:+DisableAttachMechanism)");
+        refusal(
+            &["-XX:+DisableAttachMechanism", "-XX:-UsePerfData"],
+            "refuses attaching (-XX:+DisableAttachMechanism)",
+        );
         refusal(&["-XX:-EnableDynamicAgentLoading"], "(-XX:-EnableDynamicAgentLoading)");
     }
 }
@@ -228,7 +244,9 @@ fn a_stopped_jvm_is_told() {
     let pid = java.pid().to_string();
     let signal = |name: &str| Command::new("kill").args([name, &pid]).status().expect("kill runs");
     signal("-STOP");
-    eventually("it stops", || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T")));
+    eventually("it stops", || {
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") T"))
+    });
     refuses(&mut headway_with_agent(["record", &pid]), 3, &format!("process {pid} is stopped (state T)"));
     signal("-CONT");
     assert!(java.lives());
@@ -271,7 +289,11 @@ fn output_that_cannot_be_is_told_before_anything_is_touched() {
     for command in ["record", "start"] {
         let missing = directory.path().join("no/a.jfr");
         refuses(headway_with_agent([command, &pid, "-o"]).arg(missing), 1, "its directory does not exist");
-        refuses(headway_with_agent([command, &pid, "-o"]).arg(&precious), 1, "not a recording of Headway's is there already");
+        refuses(
+            headway_with_agent([command, &pid, "-o"]).arg(&precious),
+            1,
+            "not a recording of Headway's is there already",
+        );
     }
     assert!(!Path::new(&format!("/tmp/.java_pid{pid}")).exists());
 }
@@ -282,7 +304,11 @@ fn a_missing_library_is_told_with_where_it_was_looked_for() {
     let Some(mut java) = jdk::running(&home, &[]) else { return };
     let mut command = headway(["record", &java.pid().to_string()]);
     command.env("HEADWAY_AGENT", "/nowhere/libheadway.so");
-    refuses(&mut command, 1, "cannot find libheadway.so (looked at /nowhere/libheadway.so): set HEADWAY_AGENT to its path");
+    refuses(
+        &mut command,
+        1,
+        "cannot find libheadway.so (looked at /nowhere/libheadway.so): set HEADWAY_AGENT to its path",
+    );
     assert!(java.lives());
     assert!(!Path::new(&format!("/tmp/.java_pid{}", java.pid())).exists(), "nothing was touched");
 }
@@ -305,7 +331,8 @@ fn a_library_that_the_jvm_cannot_load_is_told_in_its_words() {
 fn progress_is_shown_on_a_terminal() {
     let Some(home) = jdk::any_home() else { return };
     let Some(java) = jdk::running(&home, &[]) else { return };
-    if !support::permitted("a pseudo-terminal by script(1)", Command::new("script").args(["-qec", "true", "/dev/null"])) {
+    if !support::permitted("a pseudo-terminal by script(1)", Command::new("script").args(["-qec", "true", "/dev/null"]))
+    {
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,5 +1,7 @@
 //! Exporting: unpacking and repairing.
 
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
 mod support;
 
 use std::path::Path;
@@ -47,7 +49,11 @@ fn nothing_of_value_is_overwritten() {
     recording::shop(&recording);
     let precious = directory.path().join("thesis.jfr");
     std::fs::write(&precious, "ten years of work").expect("written");
-    refuses(headway(["export", "-o"]).arg(&precious).arg(&recording), 1, "not a recording of Headway's is there already");
+    refuses(
+        headway(["export", "-o"]).arg(&precious).arg(&recording),
+        1,
+        "not a recording of Headway's is there already",
+    );
     assert_eq!(std::fs::read(&precious).expect("read"), b"ten years of work");
 }
 

@@ -1,6 +1,8 @@
 //! Reports of recordings with known content: the pictures that people see,
 //! the JSON that programs read, and what damage does.
 
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
 mod support;
 
 use serde_json::Value;
@@ -79,7 +81,8 @@ fn json_has_the_documented_keys_and_adds_up() {
     let owners = lock["children"].as_array().expect("owners");
     let owned: u64 = owners.iter().map(|row| row["total_ns"].as_u64().expect("a time")).sum();
     assert_eq!(owned, lock["total_ns"]);
-    let rebuild = owners.iter().find(|row| row["value"] == "com.acme.shop.Inventory.rebuildIndex").expect("the rebuilder");
+    let rebuild =
+        owners.iter().find(|row| row["value"] == "com.acme.shop.Inventory.rebuildIndex").expect("the rebuilder");
     assert_eq!(rebuild["total_ns"], 10 * (38 + 36) * 1_000_000_u64);
     assert_eq!(rebuild["children"], Value::Array(vec![]));
 }
@@ -185,7 +188,11 @@ fn files_that_are_no_recordings_are_refused() {
     };
     let cases: [(PathBuf, i32, &str); 4] = [
         (file("empty.jfr", b""), 4, "is empty: nothing was recorded, or the disk was full"),
-        (file("text.jfr", b"this is no recording at all, but long enough to be the beginning of one, isn't it?"), 4, "is not a JFR recording"),
+        (
+            file("text.jfr", b"this is no recording at all, but long enough to be the beginning of one, isn't it?"),
+            4,
+            "is not a JFR recording",
+        ),
         (directory.path().join("missing.jfr"), 1, "there is no such file"),
         (directory.path().to_owned(), 1, "it is a directory, not a recording"),
     ];

@@ -1,5 +1,7 @@
 //! `headway run`: each JVM gets a recording, and nobody notices anything else.
 
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
 mod support;
 
 use std::io::Write;
@@ -41,7 +43,8 @@ fn a_script_that_starts_two_jvms_gets_two_recordings_and_keeps_its_exit_code() {
     for (version, home) in jdk::homes() {
         let directory = tempfile::tempdir().expect("a directory");
         let Some(java) = java_line(&home, "1.5", "") else { return };
-        let lines = format!("echo before\n{java}\n{}/bin/java -version 2>/dev/null\necho after\nexit 7", home.display());
+        let lines =
+            format!("echo before\n{java}\n{}/bin/java -version 2>/dev/null\necho after\nexit 7", home.display());
         let said = said(&mut run_in(&directory, &["--", &script(&directory, &lines)]));
         assert_eq!(said.code, Some(7), "JDK {version}: {}", said.stderr);
         assert_eq!(said.stdout, "before\nafter\n", "standard output is the script's alone");
@@ -123,8 +126,10 @@ fn a_name_without_pid_is_not_fought_over() {
     let lines = format!("{version} & {version} & wait");
     let said = said(&mut run_in(&directory, &["-o", "a.jfr.zst", "--", &script(&directory, &lines)]));
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    let names: Vec<String> =
-        recordings(&directory).iter().map(|path| path.file_name().expect("a name").to_string_lossy().into_owned()).collect();
+    let names: Vec<String> = recordings(&directory)
+        .iter()
+        .map(|path| path.file_name().expect("a name").to_string_lossy().into_owned())
+        .collect();
     assert_eq!(names.len(), 2, "{}", said.stderr);
     assert!(names.iter().all(|name| name.starts_with("a-") && name.ends_with(".jfr.zst")), "{names:?}");
 }
@@ -156,7 +161,11 @@ fn a_directory_with_blanks_and_commas_works() {
 #[test]
 fn what_cannot_be_run_is_told_as_env_does() {
     let directory = tempfile::tempdir().expect("a directory");
-    refuses(&mut run_in(&directory, &["--", "no-such-command-at-all"]), 127, "cannot run no-such-command-at-all: there is no such command");
+    refuses(
+        &mut run_in(&directory, &["--", "no-such-command-at-all"]),
+        127,
+        "cannot run no-such-command-at-all: there is no such command",
+    );
     let plain = directory.path().join("plain.txt");
     std::fs::write(&plain, "no program").expect("written");
     refuses(run_in(&directory, &["--"]).arg(&plain), 126, "permission denied");

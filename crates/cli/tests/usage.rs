@@ -1,5 +1,7 @@
 //! What can be typed wrongly: one sentence each, and exit code 2.
 
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
 mod support;
 
 use support::{headway, refuses, said};
@@ -12,24 +14,45 @@ const MISTAKES: [(&[&str], &str); 24] = [
     (&["report", "--topp", "3", "a.jfr"], "`headway report` has no option --topp; did you mean \"--top\"?"),
     (&["record", "--bogus", "1"], "`headway record` has no option --bogus (`headway record --help` shows its options)"),
     (&["--bogus"], "there is no option --bogus (`headway --help` shows what there is)"),
-    (&["report", "--by", "lock,owner-metod", "a.jfr"], "--by: unknown aspect \"owner-metod\"; did you mean \"owner-method\"?"),
+    (
+        &["report", "--by", "lock,owner-metod", "a.jfr"],
+        "--by: unknown aspect \"owner-metod\"; did you mean \"owner-method\"?",
+    ),
     (&["report", "--by", "lock,lock", "a.jfr"], "--by: the aspect lock is listed twice"),
     (&["report", "--by", "", "a.jfr"], "--by: unknown aspect \"\" (aspects: kind, lock-class, lock,"),
-    (&["report", "--min-duration", "5 parsecs", "a.jfr"], "--min-duration: \"5 parsecs\" is not a time: write a number with ns, us, ms, s, m or h"),
+    (
+        &["report", "--min-duration", "5 parsecs", "a.jfr"],
+        "--min-duration: \"5 parsecs\" is not a time: write a number with ns, us, ms, s, m or h",
+    ),
     (&["report", "--threads", "a(", "a.jfr"], "--threads: \"a(\" is not a regular expression: unclosed group"),
     (&["report", "--from", "yesterday", "a.jfr"], "--from: \"yesterday\" is not a time"),
     (&["report", "--top", "0", "a.jfr"], "--top: 0 is not in 1.."),
     (&["record", "-d", "0", "1"], "--duration: must be longer than 0"),
     (&["record", "-d", "soon", "1"], "--duration: \"soon\" is not a time"),
     (&["record", "-e", "montor", "1"], "--events: unknown event \"montor\"; did you mean \"monitor\"?"),
-    (&["record", "-e", "cpu", "1"], "--events: unknown event \"cpu\" (this version records: monitor, or lock, which means the same)"),
-    (&["record", "--max-size", "huge", "1"], "--max-size: \"huge\" is not a size: write a number of bytes, or with k, m or g"),
-    (&["record", "-o", "a.html", "1"], "-o a.html: the extension picks the format, and recordings are .jfr, .jfr.zst or .jfr.lz4"),
+    (
+        &["record", "-e", "cpu", "1"],
+        "--events: unknown event \"cpu\" (this version records: monitor, or lock, which means the same)",
+    ),
+    (
+        &["record", "--max-size", "huge", "1"],
+        "--max-size: \"huge\" is not a size: write a number of bytes, or with k, m or g",
+    ),
+    (
+        &["record", "-o", "a.html", "1"],
+        "-o a.html: the extension picks the format, and recordings are .jfr, .jfr.zst or .jfr.lz4",
+    ),
     (&["run", "-o", "a-%h.jfr", "--", "true"], "-o a-%h.jfr: %h means nothing"),
     (&["record", ""], "\"\" is not a process id"),
     (&["record", "99999999999999"], "\"99999999999999\" is not a process id"),
-    (&["export", "a.jfr", "-o", "a.pprof"], "-o a.pprof: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)"),
-    (&["record", "NoSuchMainClass"], "no running JVM matches \"NoSuchMainClass\"; `headway list` shows the running JVMs"),
+    (
+        &["export", "a.jfr", "-o", "a.pprof"],
+        "-o a.pprof: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)",
+    ),
+    (
+        &["record", "NoSuchMainClass"],
+        "no running JVM matches \"NoSuchMainClass\"; `headway list` shows the running JVMs",
+    ),
 ];
 
 #[test]

@@ -27,8 +27,8 @@ impl Delivery {
     /// for ourselves.
     pub fn to(destination: &Path, session: &Session) -> Delivery {
         let process = session.process();
-        let direct = process.shares_our_files()
-            && identity::acting_as(process, || output::check_recording(destination)).is_ok();
+        let direct =
+            process.shares_our_files() && identity::acting_as(process, || output::check_recording(destination)).is_ok();
         if direct {
             return Delivery::Direct(destination.to_owned());
         }

@@ -15,10 +15,7 @@ use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 ///
 /// # Errors
 /// Those of `work`, and that of changing the identity.
-pub fn acting_as<T: Send>(
-    process: &Process,
-    work: impl FnOnce() -> Result<T, Failure> + Send,
-) -> Result<T, Failure> {
+pub fn acting_as<T: Send>(process: &Process, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     let ours = (geteuid().as_raw(), getegid().as_raw());
     if ours == (process.euid, process.egid) || ours.0 != 0 {
         return work();

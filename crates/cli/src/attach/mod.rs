@@ -59,13 +59,8 @@ impl Session {
             let place = Place::create(&process, &view)?;
             Ok::<_, Failure>((socket, version, place))
         })?;
-        let mut session = Session {
-            process,
-            socket,
-            version,
-            place,
-            library: jvm.agent_path.clone().unwrap_or_default(),
-        };
+        let mut session =
+            Session { process, socket, version, place, library: jvm.agent_path.clone().unwrap_or_default() };
         if let Some(source) = library {
             session.bring_library(&source, &view)?;
         }

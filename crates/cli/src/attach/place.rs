@@ -105,11 +105,7 @@ impl Place {
         }
     }
 
-    fn first(
-        process: &Process,
-        view: &View,
-        prepare: impl Fn(&Place) -> Result<(), Errno>,
-    ) -> Result<Place, Failure> {
+    fn first(process: &Process, view: &View, prepare: impl Fn(&Place) -> Result<(), Errno>) -> Result<Place, Failure> {
         let mut tried = Vec::new();
         for candidate in CANDIDATES {
             let attempt = view.directory(candidate).and_then(|parent| Ok(Place::inside(&parent)?));

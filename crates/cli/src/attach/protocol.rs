@@ -60,8 +60,7 @@ pub fn request(
     timeout: Duration,
 ) -> Result<Answer, Failure> {
     let pid = socket.pid();
-    let bytes = encode(version, command, arguments)
-        .map_err(|longest| Failure::Usage(too_long(longest)))?;
+    let bytes = encode(version, command, arguments).map_err(|longest| Failure::Usage(too_long(longest)))?;
     let mut stream = socket.connect()?;
     let answer = stream
         .set_write_timeout(Some(timeout))

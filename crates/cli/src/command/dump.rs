@@ -37,8 +37,9 @@ impl Dump {
     /// # Errors
     /// Nothing is being recorded, or the file cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
+        let pattern = Pattern::parse(&self.output)?;
         let jvm = find::jvm(&self.target)?;
-        let destination = Pattern::parse(&self.output)?.expand(jvm.process.pid);
+        let destination = pattern.expand(jvm.process.pid);
         output::check_recording(&destination)?;
         let mut session = stop::open_loaded(&jvm, "dump")?;
         let delivery = Delivery::to(&destination, &session);

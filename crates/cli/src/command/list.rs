@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn the_table_is_aligned_and_gives_reasons_below() {
-        let entries = [an_entry(7, "com.acme.Main", None), an_entry(12345, "", Some("process 12345 refuses attaching"))];
+        let entries =
+            [an_entry(7, "com.acme.Main", None), an_entry(12345, "", Some("process 12345 refuses attaching"))];
         let text = table(&entries, &Screen { width: 80, colour: false, cut: true });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4);

@@ -69,8 +69,9 @@ impl Record {
     /// target is then unharmed.
     pub fn execute(self) -> Result<u8, Failure> {
         let stop_early = stop_flag()?;
+        let pattern = self.capture.pattern()?;
         let jvm = find::jvm(&self.target)?;
-        let destination = self.capture.pattern()?.expand(jvm.process.pid);
+        let destination = pattern.expand(jvm.process.pid);
         output::check_recording(&destination)?;
 
         // From here on the target listens to us; nothing is loaded into it yet.

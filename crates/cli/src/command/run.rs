@@ -96,11 +96,13 @@ impl Run {
     fn tell(&self, recordings: &[PathBuf]) {
         let screen = Screen::stderr();
         if recordings.is_empty() {
-            let note = "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
+            let note =
+                "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
             terminal::note(&format!("{} {note}", screen.warning("headway:")));
             return;
         }
-        let question = Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
+        let question =
+            Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
         let mut analysed = Vec::new();
         for path in recordings {
             match Analysed::read(path, &question) {

@@ -35,10 +35,11 @@ impl Start {
     /// # Errors
     /// The target cannot be attached to, or cannot write the recording.
     pub fn execute(self) -> Result<u8, Failure> {
+        let pattern = self.capture.pattern()?;
         let jvm = find::jvm(&self.target)?;
         let pid = jvm.process.pid;
         jvm.check_attachable()?;
-        let path = self.capture.pattern()?.expand(pid);
+        let path = pattern.expand(pid);
         check_target_can_write(&jvm.process, &path)?;
 
         let mut session = Session::open(&jvm)?;

@@ -200,9 +200,7 @@ impl Jvm {
             return Err(Failure::NotHotSpot { pid });
         }
         match self.java_feature() {
-            Some(feature) if feature < OLDEST_JAVA => {
-                Err(Failure::TooOld { pid, version: self.java_version.clone() })
-            }
+            Some(feature) if feature < OLDEST_JAVA => Err(Failure::TooOld { pid, version: self.java_version.clone() }),
             _ => Ok(()),
         }
     }

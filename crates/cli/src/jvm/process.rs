@@ -68,7 +68,11 @@ impl Process {
 
     fn parse(pid: u32, status: &str) -> Process {
         let field = |name: &str| {
-            status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim).unwrap_or_default()
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+                .map(str::trim)
+                .unwrap_or_default()
         };
         let second_number = |name| field(name).split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
         let mask = |name| u64::from_str_radix(field(name), 16).unwrap_or(0);

@@ -75,7 +75,8 @@ pub fn unreadable(path: &Path, problem: Problem) -> Failure {
         },
         Problem::NotARecording(_) => Failure::UselessRecording {
             path,
-            problem: "is not a JFR recording (plain, or packed by zstd, LZ4 or gzip), or its beginning is destroyed".into(),
+            problem: "is not a JFR recording (plain, or packed by zstd, LZ4 or gzip), or its beginning is destroyed"
+                .into(),
         },
         other => Failure::UselessRecording { path, problem: format!("cannot be read: {other}") },
     }

@@ -28,8 +28,8 @@ impl Pattern {
     /// A sentence about an extension that is none of ours, or a `%` that
     /// stands where or for what it cannot.
     pub fn parse(typed: &Path) -> Result<Pattern, Failure> {
-        let absolute = std::path::absolute(typed)
-            .map_err(Failure::doing(format!("cannot resolve {}", typed.display())))?;
+        let absolute =
+            std::path::absolute(typed).map_err(Failure::doing(format!("cannot resolve {}", typed.display())))?;
         let text = absolute.to_str().ok_or_else(|| {
             Failure::Usage(format!("the path {} is not UTF-8, so it cannot be passed to the JVM", typed.display()))
         })?;

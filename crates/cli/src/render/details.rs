@@ -81,7 +81,11 @@ fn endings(site: &WaitSite) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, how)| format!("{} {how}", numbers::grouped(*count)))
         .collect();
-    if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", told.join(", "))
+    }
 }
 
 fn parks(sites: &[ParkSite], top: usize, screen: &Screen, out: &mut String) {

@@ -95,7 +95,8 @@ fn shorten_first_package(name: &str) -> Option<String> {
             continue;
         }
         let part = name.get(start..at)?;
-        let is_package = part.len() > 1 && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        let is_package =
+            part.len() > 1 && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if character == '.' && is_package {
             return Some(format!("{}{}{}", name.get(..start)?, part.get(..1)?, name.get(at..)?));
         }

@@ -2,8 +2,8 @@
 
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{
-    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited,
-    RecordingInfo, SelfCost, StopTheWorld, ThreadDef, ThreadPoint, WaitOutcome,
+    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, RecordingInfo,
+    SelfCost, StopTheWorld, ThreadDef, ThreadPoint, WaitOutcome,
 };
 use headway_model::stack::ChainDef;
 use headway_model::{
@@ -76,7 +76,8 @@ impl Scenario {
         let mut chain = CallChain::default();
         for (nth, (class, name, line)) in frames.iter().enumerate() {
             let method = MethodId(id.0 * 10 + nth as u64);
-            let names = Method { class: (*class).into(), name: (*name).into(), descriptor: "()V".into(), ..Method::default() };
+            let names =
+                Method { class: (*class).into(), name: (*name).into(), descriptor: "()V".into(), ..Method::default() };
             self.put(Event::Method(method, Arc::new(names)));
             chain.frames.push(Frame { method, bci: 4, line: *line, kind: FrameKind::Compiled, approximate: false });
         }
@@ -173,7 +174,14 @@ impl Scenario {
     pub fn waiting(&mut self) {
         let (start, end) = (TimeNs(START + 100 * MS), TimeNs(START + 900 * MS));
         let (thread, lock, chain) = (REBUILDER, QUEUE, TAKE);
-        self.put(Event::MonitorWait(MonitorWait { time: start, thread, lock, seq: Seq(1), chain, ..MonitorWait::default() }));
+        self.put(Event::MonitorWait(MonitorWait {
+            time: start,
+            thread,
+            lock,
+            seq: Seq(1),
+            chain,
+            ..MonitorWait::default()
+        }));
         self.put(Event::MonitorWaited(MonitorWaited {
             time: end,
             start,

@@ -14,9 +14,8 @@ pub const VARIABLE: &str = "JAVA_TOOL_OPTIONS";
 pub fn tool_options(library: &Path, options: &AgentOptions) -> Result<String, Failure> {
     let agent = agent_option(library, options)?;
     let before = std::env::var_os(VARIABLE).unwrap_or_default();
-    let before = before
-        .to_str()
-        .ok_or_else(|| Failure::Usage(format!("the environment variable {VARIABLE} is not UTF-8")))?;
+    let before =
+        before.to_str().ok_or_else(|| Failure::Usage(format!("the environment variable {VARIABLE} is not UTF-8")))?;
     Ok(appended(before, &agent))
 }
 
@@ -46,12 +45,16 @@ mod tests {
     use super::*;
 
     fn option(library: &str) -> Result<String, String> {
-        agent_option(Path::new(library), &AgentOptions::new("start").with("file", "/a b/%p.jfr")).map_err(|f| f.to_string())
+        agent_option(Path::new(library), &AgentOptions::new("start").with("file", "/a b/%p.jfr"))
+            .map_err(|f| f.to_string())
     }
 
     #[test]
     fn the_option_survives_the_jvms_splitting() {
-        assert_eq!(option("/lib/libheadway.so").as_deref(), Ok("-agentpath:/lib/libheadway.so=start,file=/a%20b/%25p.jfr"));
+        assert_eq!(
+            option("/lib/libheadway.so").as_deref(),
+            Ok("-agentpath:/lib/libheadway.so=start,file=/a%20b/%25p.jfr")
+        );
         assert_eq!(option("/my lib/x.so").as_deref(), Ok("-agentpath:'/my lib/x.so'=start,file=/a%20b/%25p.jfr"));
         assert!(option("/a=b/x.so").is_err());
     }
