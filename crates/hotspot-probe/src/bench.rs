@@ -27,10 +27,7 @@ pub fn run(probe: &Probe, jni: Jni) {
     let warm = median((0..ROUNDS).map(|_| time(&mut walk)).collect());
     let mut ballast = vec![1u8; EVICT_BYTES];
     let cold = (0..COLD_ROUNDS).map(|_| {
-        ballast
-            .iter_mut()
-            .step_by(64)
-            .for_each(|byte| *byte = byte.wrapping_add(1));
+        ballast.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
         time(&mut walk)
     });
     let cold = median(cold.collect());
@@ -43,10 +40,7 @@ pub fn run(probe: &Probe, jni: Jni) {
     rewalk();
     let warm_again = median((0..ROUNDS).map(|_| time(&mut rewalk)).collect());
     let cold_again = (0..COLD_ROUNDS).map(|_| {
-        ballast
-            .iter_mut()
-            .step_by(64)
-            .for_each(|byte| *byte = byte.wrapping_add(1));
+        ballast.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
         time(&mut rewalk)
     });
     let cold_again = median(cold_again.collect());

@@ -1,11 +1,12 @@
 //! One comparison: JVMTI's stack against the walker's.
 
-use crate::jvmti::{FrameInfo, Jni, MethodId};
+use crate::jvmti::{FrameInfo, Jni, MethodId, OwnedMonitor};
 use crate::report::Report;
 use crate::Probe;
+use headway_hotspot::held::held_at;
 use headway_hotspot::{
-    decode, key_words, method_names, thread, walk_light, DecodeOptions, DecodedFrame, FrameRecord,
-    Layout, LiveMemory, Memory, Method, WalkCache, WalkEnd, WalkResult,
+    decode, holders, key_words, method_names, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
+    FrameRecord, Layout, LiveMemory, Memory, Method, MonitorPlace, WalkCache, WalkEnd, WalkResult,
 };
 
 const LIMIT: usize = 4096;
@@ -57,12 +58,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     }
     report.count(&format!("checks_{}", context.name()));
     count_kinds(report, records, walk);
-    let comparison = Comparison {
-        probe,
-        memory: &memory,
-        expected: &expected,
-        frames: &frames,
-    };
+    let comparison = Comparison { probe, memory: &memory, expected: &expected, frames: &frames };
     if undecodable > 0 {
         report.difference("undecodable", || comparison.side_by_side(records, walk));
     }
@@ -74,6 +70,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
         report.difference("unequal", || comparison.side_by_side(records, walk));
     }
     check_key(report, &comparison, records, walk);
+    check_monitors(report, &comparison, records, context);
     for frame in &expected {
         check_method(report, probe, jni, &memory, frame);
     }
@@ -107,12 +104,7 @@ impl Comparison<'_> {
     }
 
     fn is_prefix(&self) -> bool {
-        self.frames.len() <= self.expected.len()
-            && self
-                .expected
-                .iter()
-                .zip(self.frames)
-                .all(|pair| self.same(pair))
+        self.frames.len() <= self.expected.len() && self.expected.iter().zip(self.frames).all(|pair| self.same(pair))
     }
 
     fn equal(&self) -> bool {
@@ -123,16 +115,13 @@ impl Comparison<'_> {
         use std::fmt::Write;
         let layout = &self.probe.layout;
         let name = |method| {
-            method_names(layout, self.memory, method).map_or(format!("{method:#x}"), |n| {
-                format!("{}.{}", n.class, n.name)
-            })
+            method_names(layout, self.memory, method)
+                .map_or(format!("{method:#x}"), |n| format!("{}.{}", n.class, n.name))
         };
         let mut text = format!("{:?}, {} records\n", walk.end, records.len());
         for i in 0..self.expected.len().max(self.frames.len()) {
-            let theirs = self
-                .expected
-                .get(i)
-                .map(|e| format!("{}@{}", name(method_of(self.memory, e.method)), e.location));
+            let theirs =
+                self.expected.get(i).map(|e| format!("{}@{}", name(method_of(self.memory, e.method)), e.location));
             let ours = self.frames.get(i).map(|f| {
                 let record = &records[f.record as usize];
                 format!("{}@{} {:?} {:?}", name(f.method), f.bci, f.kind, record)
@@ -141,12 +130,7 @@ impl Comparison<'_> {
                 (Some(e), Some(f)) if self.same((e, f)) => ' ',
                 _ => '!',
             };
-            let _ = writeln!(
-                text,
-                "{mark} {:60} | {}",
-                theirs.unwrap_or_default(),
-                ours.unwrap_or_default()
-            );
+            let _ = writeln!(text, "{mark} {:60} | {}", theirs.unwrap_or_default(), ours.unwrap_or_default());
         }
         text
     }
@@ -157,21 +141,11 @@ fn method_of(memory: &LiveMemory, id: MethodId) -> u64 {
 }
 
 /// Equal keys must mean equal stacks.
-fn check_key(
-    report: &mut Report,
-    comparison: &Comparison<'_>,
-    records: &[FrameRecord],
-    walk: WalkResult,
-) {
+fn check_key(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], walk: WalkResult) {
     let mut words = vec![0; 2 * records.len() + 1];
-    let key = key_words(records, walk.end, &mut words)
-        .expect("room for the key")
-        .to_vec();
-    let stack: Vec<(u64, i64)> = comparison
-        .expected
-        .iter()
-        .map(|e| (method_of(comparison.memory, e.method), e.location))
-        .collect();
+    let key = key_words(records, walk.end, &mut words).expect("room for the key").to_vec();
+    let stack: Vec<(u64, i64)> =
+        comparison.expected.iter().map(|e| (method_of(comparison.memory, e.method), e.location)).collect();
     if walk.end == WalkEnd::ReturnBarrier || report.keys.len() > 200_000 {
         return;
     }
@@ -181,14 +155,43 @@ fn check_key(
     }
 }
 
+/// Each monitor that JVMTI says a frame entered must be among those found for
+/// that frame; every monitor found must be one that the thread owns.
+/// At a contended enter the leaf also names the monitor it is about to acquire.
+fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], context: Context) {
+    let (probe, memory) = (comparison.probe, comparison.memory);
+    let Some(owned) = probe.jvmti.owned_monitors() else {
+        return report.count("no_owned_monitors");
+    };
+    let slots = monitor_slots(&probe.layout, memory, records, comparison.frames);
+    // A local reference is the address of a plain reference.
+    let object = |monitor: &OwnedMonitor| memory.read_u64(monitor.monitor as u64).unwrap_or(0);
+    for monitor in owned.iter().filter(|monitor| monitor.depth >= 0) {
+        let holders = holders(&probe.layout, memory, records, &slots, object(monitor));
+        let depth = monitor.depth as u32;
+        let unknown = slots.iter().any(|slot| slot.frame == depth && slot.place == MonitorPlace::Unknown);
+        match holders.contains(&depth) {
+            true => report.count("monitors_found"),
+            false if unknown => report.count("monitors_at_unknown_places"),
+            false => {
+                report.difference("monitors_unequal", || format!("depth {depth} of {slots:?}, holders {holders:?}"))
+            }
+        }
+    }
+    let objects: Vec<u64> = owned.iter().map(object).collect();
+    for slot in &slots {
+        let record = &records[slot.record as usize];
+        for held in held_at(&probe.layout, memory, record, slot.place) {
+            let awaited = matches!(context, Context::ContendedEnter) && slot.frame == 0;
+            if !awaited && !objects.contains(&held) {
+                report.difference("monitors_not_owned", || format!("{slot:?} {held:#x} {objects:x?}"));
+            }
+        }
+    }
+}
+
 /// Names and lines of methods seen for the first time.
-fn check_method(
-    report: &mut Report,
-    probe: &Probe,
-    jni: Jni,
-    memory: &LiveMemory,
-    frame: &FrameInfo,
-) {
+fn check_method(report: &mut Report, probe: &Probe, jni: Jni, memory: &LiveMemory, frame: &FrameInfo) {
     let address = method_of(memory, frame.method);
     if !report.methods.insert(address) {
         return;
@@ -198,10 +201,7 @@ fn check_method(
     if !names_agree(probe, jni, memory, frame.method, address) {
         report.difference("names_unequal", || {
             let (name, descriptor) = probe.jvmti.method_name(frame.method).unwrap_or_default();
-            let (class, source) = probe
-                .jvmti
-                .declaring_class(jni, frame.method)
-                .unwrap_or_default();
+            let (class, source) = probe.jvmti.declaring_class(jni, frame.method).unwrap_or_default();
             let ours = method_names(layout, memory, address);
             format!("{class} {name} {descriptor} {source} | {ours:?}")
         });
@@ -209,9 +209,7 @@ fn check_method(
     match lines_agree(probe, layout, memory, frame.method, address) {
         Some(true) => report.count("line_tables"),
         None => report.count("without_line_table"),
-        Some(false) => report.difference("lines_unequal", || {
-            format!("{:?}", method_names(layout, memory, address))
-        }),
+        Some(false) => report.difference("lines_unequal", || format!("{:?}", method_names(layout, memory, address))),
     }
 }
 
@@ -227,30 +225,18 @@ fn names_agree(probe: &Probe, jni: Jni, memory: &LiveMemory, id: MethodId, addre
         Some((name, address)) => format!("{}/0x{address}", name.replace('/', ".")),
         None => class.replace('/', "."),
     };
-    *ours.name == *name
-        && *ours.descriptor == *descriptor
-        && *ours.class == *class
-        && *ours.source_file == *source
+    *ours.name == *name && *ours.descriptor == *descriptor && *ours.class == *class && *ours.source_file == *source
 }
 
 /// `None` where JVMTI has no line table (native methods, `-g:none`).
-fn lines_agree(
-    probe: &Probe,
-    layout: &Layout,
-    memory: &LiveMemory,
-    id: MethodId,
-    address: u64,
-) -> Option<bool> {
+fn lines_agree(probe: &Probe, layout: &Layout, memory: &LiveMemory, id: MethodId, address: u64) -> Option<bool> {
     let method = Method::at(layout, memory, address)?;
     let Some(table) = probe.jvmti.line_table(id) else {
         return method.line(0).is_some().then_some(false);
     };
     let size = method.code_size()? as i32;
     let line_of = |bci: i32| {
-        let entry = table
-            .iter()
-            .filter(|entry| entry.start <= i64::from(bci))
-            .max_by_key(|entry| entry.start);
+        let entry = table.iter().filter(|entry| entry.start <= i64::from(bci)).max_by_key(|entry| entry.start);
         entry.map(|entry| entry.line as u32)
     };
     Some((0..size).all(|bci| method.line(bci) == line_of(bci)))

@@ -83,28 +83,17 @@ impl Jvmti {
     /// `callbacks` must live for ever.
     pub fn set_callbacks(self, callbacks: &'static [*const c_void; 40]) -> c_int {
         let (table, size) = (callbacks.as_ptr(), size_of_val(callbacks) as c_int);
-        call!(
-            self,
-            121,
-            fn(table: *const *const c_void, size: c_int) -> c_int
-        )
+        call!(self, 121, fn(table: *const *const c_void, size: c_int) -> c_int)
     }
 
     pub fn enable(self, event: c_int) -> c_int {
         let (mode, thread) = (1 as c_int, ptr::null_mut());
-        call!(
-            self,
-            1,
-            fn(mode: c_int, event: c_int, thread: Object) -> c_int
-        )
+        call!(self, 1, fn(mode: c_int, event: c_int, thread: Object) -> c_int)
     }
 
     /// The current thread's stack, leaf first.
     pub fn stack(self, limit: usize) -> Option<Vec<FrameInfo>> {
-        let none = FrameInfo {
-            method: ptr::null_mut(),
-            location: 0,
-        };
+        let none = FrameInfo { method: ptr::null_mut(), location: 0 };
         let mut frames = vec![none; limit];
         let (thread, from, max) = (ptr::null_mut(), 0 as c_int, limit as c_int);
         let (buffer, mut count) = (frames.as_mut_ptr(), 0);
@@ -112,13 +101,7 @@ impl Jvmti {
         let result = call!(
             self,
             103,
-            fn(
-                thread: Object,
-                from: c_int,
-                max: c_int,
-                buffer: *mut FrameInfo,
-                out: *mut c_int,
-            ) -> c_int
+            fn(thread: Object, from: c_int, max: c_int, buffer: *mut FrameInfo, out: *mut c_int) -> c_int
         );
         frames.truncate(count as usize);
         (result == 0).then_some(frames)
@@ -130,11 +113,8 @@ impl Jvmti {
         let mut list: *mut OwnedMonitor = ptr::null_mut();
         let (thread, mut count) = (ptr::null_mut(), 0);
         let (count_out, list_out) = (&raw mut count, &raw mut list);
-        let result = call!(
-            self,
-            152,
-            fn(thread: Object, count_out: *mut c_int, list_out: *mut *mut OwnedMonitor) -> c_int
-        );
+        let result =
+            call!(self, 152, fn(thread: Object, count_out: *mut c_int, list_out: *mut *mut OwnedMonitor) -> c_int);
         if result != 0 {
             return None;
         }
@@ -148,11 +128,8 @@ impl Jvmti {
         let mut table: *mut LineEntry = ptr::null_mut();
         let mut count = 0;
         let (count_out, table_out) = (&raw mut count, &raw mut table);
-        let result = call!(
-            self,
-            69,
-            fn(method: MethodId, count_out: *mut c_int, table_out: *mut *mut LineEntry) -> c_int
-        );
+        let result =
+            call!(self, 69, fn(method: MethodId, count_out: *mut c_int, table_out: *mut *mut LineEntry) -> c_int);
         if result != 0 {
             return None;
         }
@@ -189,20 +166,12 @@ impl Jvmti {
         }
         let mut signature = ptr::null_mut();
         let (out, generic): (_, *mut *mut c_char) = (&raw mut signature, ptr::null_mut());
-        let known = call!(
-            self,
-            47,
-            fn(class: Object, out: *mut *mut c_char, generic: *mut *mut c_char) -> c_int
-        ) == 0;
+        let known = call!(self, 47, fn(class: Object, out: *mut *mut c_char, generic: *mut *mut c_char) -> c_int) == 0;
         let mut file = ptr::null_mut();
         let out = &raw mut file;
         let source = call!(self, 49, fn(class: Object, out: *mut *mut c_char) -> c_int);
         let names = known.then(|| {
-            let source = if source == 0 {
-                self.text(file)
-            } else {
-                String::new()
-            };
+            let source = if source == 0 { self.text(file) } else { String::new() };
             (self.text(signature), source)
         });
         jni.delete_local(class);
@@ -211,9 +180,7 @@ impl Jvmti {
 
     fn text(self, chars: *mut c_char) -> String {
         // SAFETY: the VM allocated a terminated string.
-        let text = unsafe { CStr::from_ptr(chars) }
-            .to_string_lossy()
-            .into_owned();
+        let text = unsafe { CStr::from_ptr(chars) }.to_string_lossy().into_owned();
         self.deallocate(chars.cast());
         text
     }
@@ -228,19 +195,11 @@ impl Jni {
         call!(self, 23, fn(object: Object) -> ())
     }
 
-    pub fn same_object(self, a: Object, b: Object) -> bool {
-        call!(self, 24, fn(a: Object, b: Object) -> u8) != 0
-    }
-
     /// The value of `Thread.eetop`: the thread's `JavaThread*`.
     pub fn java_thread(self, thread: Object) -> u64 {
         let class = call!(self, 31, fn(thread: Object) -> Object);
         let (name, signature) = (c"eetop".as_ptr(), c"J".as_ptr());
-        let field = call!(
-            self,
-            94,
-            fn(class: Object, name: *const c_char, signature: *const c_char) -> *mut c_void
-        );
+        let field = call!(self, 94, fn(class: Object, name: *const c_char, signature: *const c_char) -> *mut c_void);
         call!(self, 101, fn(thread: Object, field: *mut c_void) -> i64) as u64
     }
 
@@ -248,18 +207,10 @@ impl Jni {
     pub fn run(self, runnable: Object) {
         let class = call!(self, 31, fn(runnable: Object) -> Object);
         let (name, signature) = (c"run".as_ptr(), c"()V".as_ptr());
-        let method = call!(
-            self,
-            33,
-            fn(class: Object, name: *const c_char, signature: *const c_char) -> MethodId
-        );
+        let method = call!(self, 33, fn(class: Object, name: *const c_char, signature: *const c_char) -> MethodId);
         let arguments: *const u64 = ptr::null();
         // CallVoidMethodA
-        call!(
-            self,
-            63,
-            fn(runnable: Object, method: MethodId, arguments: *const u64) -> ()
-        );
+        call!(self, 63, fn(runnable: Object, method: MethodId, arguments: *const u64) -> ());
     }
 
     pub fn monitor_enter(self, object: Object) {

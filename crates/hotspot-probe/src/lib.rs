@@ -56,10 +56,7 @@ impl Probe {
         let guarded = unsafe { LiveMemory::guarded(self.safe_fetch) };
         let stack = headway_hotspot::thread::stack_range(&self.layout, &guarded, java_thread);
         let here = &raw const java_thread as u64;
-        let live = AddressRange {
-            start: here,
-            end: stack.map_or(here, |s| s.end),
-        };
+        let live = AddressRange { start: here, end: stack.map_or(here, |s| s.end) };
         // SAFETY: from a local variable of this frame to the stack's base; and
         // the probe hands it to the walker only.
         unsafe { guarded.with_stack(live).with_code_cache() }

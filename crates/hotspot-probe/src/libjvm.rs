@@ -15,9 +15,7 @@ impl Symbols {
         let base = usize::from_str_radix(line.split('-').next()?, 16).ok()?;
         let path = line.split_whitespace().last()?;
         let file = std::fs::read(path).ok()?;
-        Some(Symbols {
-            addresses: parse(&file, base)?,
-        })
+        Some(Symbols { addresses: parse(&file, base)? })
     }
 
     pub fn find(&self, name: &str) -> Option<usize> {
@@ -27,12 +25,7 @@ impl Symbols {
 
 fn number(file: &[u8], at: usize, size: usize) -> Option<usize> {
     let bytes = file.get(at..at + size)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |sum, byte| sum << 8 | usize::from(*byte)),
-    )
+    Some(bytes.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
 }
 
 /// The symbols of an ELF64 file's `.symtab` and `.dynsym`, moved by `base`.
@@ -45,10 +38,7 @@ fn parse(file: &[u8], base: usize) -> Option<HashMap<String, usize>> {
         if !matches!(number(file, section + 4, 4)?, 2 | 11) {
             continue;
         }
-        let (at, size) = (
-            number(file, section + 0x18, 8)?,
-            number(file, section + 0x20, 8)?,
-        );
+        let (at, size) = (number(file, section + 0x18, 8)?, number(file, section + 0x20, 8)?);
         let strings = sections + number(file, section + 0x28, 4)? * entry;
         let strings = number(file, strings + 0x18, 8)?;
         for symbol in (at..at + size).step_by(24) {

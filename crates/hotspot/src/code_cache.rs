@@ -63,10 +63,7 @@ impl<'a> CodeCache<'a> {
         let heaps = &self.code.heaps[..self.code.heap_count];
         let range = |heap: &HeapLayout| {
             let end = memory.read_u64(heap.high_addr)?.min(heap.reserved_end);
-            (end > heap.low).then_some(AddressRange {
-                start: heap.low,
-                end,
-            })
+            (end > heap.low).then_some(AddressRange { start: heap.low, end })
         };
         heaps.iter().filter_map(range).collect()
     }
@@ -80,17 +77,12 @@ impl<'a> CodeCache<'a> {
         }
         let block = self.block(memory, heap, pc)?;
         let address = block + self.code.block_header_size;
-        Some(Blob {
-            address,
-            kind: self.kind(memory, address)?,
-        })
+        Some(Blob { address, kind: self.kind(memory, address)? })
     }
 
     #[inline]
     fn heap(&self, pc: u64) -> Option<&HeapLayout> {
-        self.code.heaps[..self.code.heap_count]
-            .iter()
-            .find(|heap| pc >= heap.low && pc < heap.reserved_end)
+        self.code.heaps[..self.code.heap_count].iter().find(|heap| pc >= heap.low && pc < heap.reserved_end)
     }
 
     /// The block in use that holds `pc`. The segment map says for each segment
@@ -118,22 +110,16 @@ impl<'a> CodeCache<'a> {
     #[inline]
     fn kind<M: Memory>(&self, memory: &M, blob: u64) -> Option<BlobKind> {
         Some(match self.code.kind {
-            KindField::Kind {
-                offset,
-                nmethod,
-                upcall,
-            } => match memory.read_code_u8(blob + offset)? {
+            KindField::Kind { offset, nmethod, upcall } => match memory.read_code_u8(blob + offset)? {
                 kind if kind == nmethod => BlobKind::Nmethod,
                 kind if kind == upcall => BlobKind::UpcallStub,
                 _ => BlobKind::Other,
             },
-            KindField::HeaderSize { offset, nmethod } => {
-                match memory.read_code_u32(blob + offset)? {
-                    size if size == nmethod => BlobKind::Nmethod,
-                    _ if self.is_upcall_stub(memory, blob) => BlobKind::UpcallStub,
-                    _ => BlobKind::Other,
-                }
-            }
+            KindField::HeaderSize { offset, nmethod } => match memory.read_code_u32(blob + offset)? {
+                size if size == nmethod => BlobKind::Nmethod,
+                _ if self.is_upcall_stub(memory, blob) => BlobKind::UpcallStub,
+                _ => BlobKind::Other,
+            },
         })
     }
 
@@ -167,13 +153,7 @@ impl<'a> CodeCache<'a> {
     /// is still there. Compile ids are never used twice, so a block in use that
     /// begins there and carries the id is the same method.
     #[inline]
-    pub fn still_there<M: Memory>(
-        &self,
-        memory: &M,
-        layout: &Layout,
-        blob: u64,
-        compile_id: u32,
-    ) -> bool {
+    pub fn still_there<M: Memory>(&self, memory: &M, layout: &Layout, blob: u64, compile_id: u32) -> bool {
         let block = blob.wrapping_sub(self.code.block_header_size);
         let Some(heap) = self.heap(block) else {
             return false;
@@ -181,10 +161,7 @@ impl<'a> CodeCache<'a> {
         // It was found below the heap's end once, and that only grows.
         let segment = (block - heap.low) >> heap.log2_segment;
         memory.read_code_u8(heap.segmap + segment) == Some(0)
-            && memory
-                .read_code_u8(block + self.code.block_used)
-                .unwrap_or(0)
-                != 0
+            && memory.read_code_u8(block + self.code.block_used).unwrap_or(0) != 0
             && memory.read_code_u32(blob + layout.nmethod.compile_id) == Some(compile_id)
     }
 }

@@ -24,7 +24,6 @@ const ENTRY_SEARCH_WORDS: u64 = 8;
 
 /// A chunk's numbers.
 struct Chunk {
-    stack: u64,
     sp: u64,
     bottom: u64,
     pc: u64,
@@ -40,11 +39,7 @@ pub(crate) fn walk_chunks<M: Memory>(
     mut frames: usize,
 ) -> WalkResult {
     let on_stack = frames;
-    let lost = WalkResult {
-        frames: on_stack,
-        end: WalkEnd::ReturnBarrier,
-        reused: 0,
-    };
+    let lost = WalkResult { frames: on_stack, end: WalkEnd::ReturnBarrier, reused: 0 };
     let Some(continuation) = &layout.continuation else {
         return lost;
     };
@@ -55,13 +50,7 @@ pub(crate) fn walk_chunks<M: Memory>(
     for _ in 0..MAX_CHUNKS {
         match walk_chunk(layout, memory, continuation, chunk, out, &mut frames) {
             Some(WalkEnd::Complete) => {}
-            Some(end) => {
-                return WalkResult {
-                    frames,
-                    end,
-                    reused: 0,
-                }
-            }
+            Some(end) => return WalkResult { frames, end, reused: 0 },
             None => return lost,
         }
         match oop::load(layout, memory, chunk + continuation.chunk_parent) {
@@ -71,11 +60,7 @@ pub(crate) fn walk_chunks<M: Memory>(
         }
     }
     match tail(layout, memory, continuation, entry) {
-        Some(again) if again == first => WalkResult {
-            frames,
-            end: WalkEnd::VirtualThread,
-            reused: 0,
-        },
+        Some(again) if again == first => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
         _ => lost,
     }
 }
@@ -103,29 +88,19 @@ fn find_entry<M: Memory>(
 }
 
 /// The youngest chunk of the continuation at this entry.
-fn tail<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    continuation: &ContinuationLayout,
-    entry: u64,
-) -> Option<u64> {
+fn tail<M: Memory>(layout: &Layout, memory: &M, continuation: &ContinuationLayout, entry: u64) -> Option<u64> {
     // On the stack references are plain addresses, whatever the collector.
     let object = memory.read_u64(entry + continuation.entry_cont)?;
     oop::load(layout, memory, object.checked_add(continuation.tail)?).filter(|chunk| *chunk != 0)
 }
 
-fn read_chunk<M: Memory>(
-    memory: &M,
-    continuation: &ContinuationLayout,
-    chunk: u64,
-) -> Option<Chunk> {
+fn read_chunk<M: Memory>(memory: &M, continuation: &ContinuationLayout, chunk: u64) -> Option<Chunk> {
     let size = u64::from(memory.read_u32(chunk + continuation.chunk_size)?);
     let sp = u64::from(memory.read_u32(chunk + continuation.chunk_sp)?);
     let bottom = u64::from(memory.read_u32(chunk + continuation.chunk_bottom)?);
     let sound = size <= MAX_CHUNK_WORDS && sp <= size && bottom <= size;
     let stack = chunk + continuation.chunk_stack;
     sound.then_some(Chunk {
-        stack,
         sp: stack + sp * 8,
         bottom: stack + bottom * 8,
         pc: memory.read_u64(chunk + continuation.chunk_pc)?,
@@ -142,11 +117,7 @@ fn walk_chunk<M: Memory>(
     frames: &mut usize,
 ) -> Option<WalkEnd> {
     let chunk = read_chunk(memory, continuation, chunk)?;
-    let mut at = HeapPlace {
-        sp: chunk.sp,
-        unextended_sp: chunk.sp,
-        pc: chunk.pc,
-    };
+    let mut at = HeapPlace { sp: chunk.sp, unextended_sp: chunk.sp, pc: chunk.pc };
     // The oldest frame's arguments may lie before the bottom, or behind it.
     while at.sp.max(at.unextended_sp) < chunk.bottom {
         let Some(place) = out.get_mut(*frames) else {
@@ -175,22 +146,13 @@ struct HeapPlace {
 /// Writes the record of a frame in a chunk and moves on to its caller, all but
 /// the pc. What is an address on a stack is a distance in words here: the
 /// chunk moves.
-fn heap_frame<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    at: &mut HeapPlace,
-    record: &mut FrameRecord,
-) -> Option<()> {
+fn heap_frame<M: Memory>(layout: &Layout, memory: &M, at: &mut HeapPlace, record: &mut FrameRecord) -> Option<()> {
     if layout.frame.interpreter.holds(at.pc, 1) {
         return heap_interpreted(memory, at, record);
     }
     let code = CodeCache::new(layout);
     let blob = code.find(memory, at.pc)?;
-    let registers = Registers {
-        pc: at.pc,
-        sp: at.unextended_sp,
-        ..Registers::default()
-    };
+    let registers = Registers { pc: at.pc, sp: at.unextended_sp, ..Registers::default() };
     match blob.kind {
         BlobKind::Nmethod => compiled_record(layout, memory, &registers, blob.address, record)?,
         _ => {
@@ -210,11 +172,7 @@ fn heap_frame<M: Memory>(
     Some(())
 }
 
-fn heap_interpreted<M: Memory>(
-    memory: &M,
-    at: &mut HeapPlace,
-    record: &mut FrameRecord,
-) -> Option<()> {
+fn heap_interpreted<M: Memory>(memory: &M, at: &mut HeapPlace, record: &mut FrameRecord) -> Option<()> {
     let words_on = |from: u64, words: u64| from.checked_add_signed((words as i64).checked_mul(8)?);
     let link = at.sp.checked_sub(16)?;
     let fp = words_on(link, memory.read_u64(link)?)?;

@@ -18,9 +18,8 @@ const MAX_PC_DESCS: u64 = 1 << 20;
 /// Where the debug information of one compiled method lies.
 #[derive(Clone, Copy, Debug)]
 pub struct DebugInfo<'a, M> {
-    pub(crate) layout: &'a Layout,
-    pub(crate) memory: &'a M,
-    pub(crate) blob: u64,
+    layout: &'a Layout,
+    memory: &'a M,
     code_begin: u64,
     pcs: u64,
     pcs_end: u64,
@@ -86,7 +85,6 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         Some(DebugInfo {
             layout,
             memory,
-            blob,
             code_begin: CodeCache::new(layout).code_begin(memory, blob)?,
             pcs,
             pcs_end: at(scopes_pcs_end_offset)?,
@@ -119,7 +117,6 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         Some(DebugInfo {
             layout,
             memory,
-            blob,
             code_begin: CodeCache::new(layout).code_begin(memory, blob)?,
             pcs: immutable + int(scopes_pcs_offset)?,
             pcs_end: scopes,
@@ -183,11 +180,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         let _locals = stream.unsigned()?;
         let _expressions = stream.unsigned()?;
         let monitors = stream.unsigned()?;
-        let scope = Scope {
-            method,
-            bci,
-            monitors,
-        };
+        let scope = Scope { method, bci, monitors };
         Some((scope, sender))
     }
 

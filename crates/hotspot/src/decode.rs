@@ -47,12 +47,8 @@ pub fn decode<M: Memory>(
     let mut undecodable = 0;
     for (index, record) in records.iter().enumerate() {
         let known = match record.kind {
-            RecordKind::Interpreted => {
-                interpreted(layout, memory, record, index as u32, &mut frames)
-            }
-            RecordKind::Compiled => {
-                compiled(layout, memory, record, index as u32, options, &mut frames)
-            }
+            RecordKind::Interpreted => interpreted(layout, memory, record, index as u32, &mut frames),
+            RecordKind::Compiled => compiled(layout, memory, record, index as u32, options, &mut frames),
             RecordKind::Stub | RecordKind::Entry => Some(()),
         };
         undecodable += usize::from(known.is_none());
@@ -76,11 +72,7 @@ fn interpreted<M: Memory>(
     frames.push(DecodedFrame {
         method: record.code,
         bci: bci.unwrap_or(-1),
-        kind: if native {
-            FrameKind::Native
-        } else {
-            FrameKind::Interpreted
-        },
+        kind: if native { FrameKind::Native } else { FrameKind::Interpreted },
         approximate: bci.is_none(),
         record: index,
     });
@@ -100,13 +92,7 @@ fn compiled<M: Memory>(
         return None;
     }
     let physical = memory.read_u64(record.code + nmethod.method)?;
-    let frame = |method, bci, kind, approximate| DecodedFrame {
-        method,
-        bci,
-        kind,
-        approximate,
-        record: index,
-    };
+    let frame = |method, bci, kind, approximate| DecodedFrame { method, bci, kind, approximate, record: index };
     if Method::at(layout, memory, physical)?.is_native() {
         frames.push(frame(physical, -1, FrameKind::Native, false));
         return Some(());
@@ -117,11 +103,7 @@ fn compiled<M: Memory>(
         Some(scopes) if exact => {
             let last = scopes.len() - 1;
             for (i, scope) in scopes.iter().enumerate() {
-                let kind = if i == last {
-                    FrameKind::Compiled
-                } else {
-                    FrameKind::Inlined
-                };
+                let kind = if i == last { FrameKind::Compiled } else { FrameKind::Inlined };
                 frames.push(frame(scope.method, scope.bci.max(0), kind, false));
             }
         }
@@ -151,8 +133,6 @@ fn scopes_at<M: Memory>(
     // The entry that covers the call instruction, not the one that begins
     // behind it: the return address already belongs to what follows.
     let desc = desc_at(record.pc.saturating_sub(1));
-    let known = options
-        .non_safepoint_info_since
-        .is_some_and(|since| record.compile_id >= since);
+    let known = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
     (desc.and_then(|desc| info.scopes(desc)), known)
 }

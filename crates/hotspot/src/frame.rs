@@ -123,11 +123,7 @@ pub struct WalkResult {
 /// and one for how it ended. `None` if `out` is too small (two words per record
 /// and one more always suffice). Equal keys mean equal chains.
 #[inline]
-pub fn key_words<'o>(
-    records: &[FrameRecord],
-    end: WalkEnd,
-    out: &'o mut [u64],
-) -> Option<&'o [u64]> {
+pub fn key_words<'o>(records: &[FrameRecord], end: WalkEnd, out: &'o mut [u64]) -> Option<&'o [u64]> {
     key_of(records.iter(), end, out)
 }
 
@@ -170,21 +166,12 @@ mod tests {
     use super::*;
 
     fn compiled(pc: u64, compile_id: u32) -> FrameRecord {
-        FrameRecord {
-            pc,
-            compile_id,
-            kind: RecordKind::Compiled,
-            ..FrameRecord::default()
-        }
+        FrameRecord { pc, compile_id, kind: RecordKind::Compiled, ..FrameRecord::default() }
     }
 
     #[test]
     fn keys_differ_where_chains_differ() {
-        let interpreted = FrameRecord {
-            code: 0x7000,
-            bcp: 0x7100,
-            ..FrameRecord::default()
-        };
+        let interpreted = FrameRecord { code: 0x7000, bcp: 0x7100, ..FrameRecord::default() };
         let mut leaf = compiled(0x1000, 7);
         leaf.leaf_call = true;
         let chains = [
@@ -223,9 +210,6 @@ mod tests {
     #[test]
     fn a_key_that_does_not_fit_is_no_key() {
         let mut words = [0; 2];
-        assert_eq!(
-            key_words(&[compiled(1, 2)], WalkEnd::Complete, &mut words),
-            None
-        );
+        assert_eq!(key_words(&[compiled(1, 2)], WalkEnd::Complete, &mut words), None);
     }
 }

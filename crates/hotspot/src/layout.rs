@@ -376,8 +376,7 @@ impl FlagTable {
         (0..self.count).find_map(|i| {
             let entry = self.start + i * self.stride;
             let name = memory.read_u64(entry + self.name)?;
-            (memory.read_c_string(name, 128)? == flag)
-                .then(|| memory.read_u64(entry + self.address))?
+            (memory.read_c_string(name, 128)? == flag).then(|| memory.read_u64(entry + self.address))?
         })
     }
 
@@ -394,10 +393,7 @@ impl Layout {
     ///
     /// # Errors
     /// The first thing that is missing or implausible, by name.
-    pub fn load<M: Memory>(
-        memory: &M,
-        symbol: impl Fn(&str) -> Option<usize>,
-    ) -> Result<Layout, LayoutError> {
+    pub fn load<M: Memory>(memory: &M, symbol: impl Fn(&str) -> Option<usize>) -> Result<Layout, LayoutError> {
         let structs = VmStructs::load(memory, &symbol)?;
         crate::layout_load::Loader::new(memory, &structs, &symbol).layout()
     }

@@ -17,16 +17,8 @@ pub(crate) struct Loader<'a, M> {
 }
 
 impl<'a, M: Memory> Loader<'a, M> {
-    pub(crate) fn new(
-        memory: &'a M,
-        structs: &'a VmStructs,
-        symbol: &'a dyn Fn(&str) -> Option<usize>,
-    ) -> Self {
-        Loader {
-            memory,
-            structs,
-            symbol,
-        }
+    pub(crate) fn new(memory: &'a M, structs: &'a VmStructs, symbol: &'a dyn Fn(&str) -> Option<usize>) -> Self {
+        Loader { memory, structs, symbol }
     }
 
     pub(crate) fn layout(&self) -> Result<Layout> {
@@ -51,21 +43,11 @@ impl<'a, M: Memory> Loader<'a, M> {
     // What is read where.
 
     fn word(&self, what: &str, address: u64) -> Result<u64> {
-        self.memory
-            .read_u64(address)
-            .ok_or_else(|| LayoutError::Unreadable {
-                what: what.to_string(),
-                address,
-            })
+        self.memory.read_u64(address).ok_or_else(|| LayoutError::Unreadable { what: what.to_string(), address })
     }
 
     fn int(&self, what: &str, address: u64) -> Result<u32> {
-        self.memory
-            .read_u32(address)
-            .ok_or_else(|| LayoutError::Unreadable {
-                what: what.to_string(),
-                address,
-            })
+        self.memory.read_u32(address).ok_or_else(|| LayoutError::Unreadable { what: what.to_string(), address })
     }
 
     /// The word in a static field; an error while it is still zero.
@@ -103,10 +85,7 @@ impl<'a, M: Memory> Loader<'a, M> {
 
     fn byte_constant(&self, name: &str) -> Result<u8> {
         let value = self.structs.constant(name)?;
-        u8::try_from(value).map_err(|_| LayoutError::Implausible {
-            what: name.to_string(),
-            value: value as u64,
-        })
+        u8::try_from(value).map_err(|_| LayoutError::Implausible { what: name.to_string(), value: value as u64 })
     }
 
     // The parts.
@@ -116,10 +95,7 @@ impl<'a, M: Memory> Loader<'a, M> {
         let version = self.int(name, self.structs.address(name)?)?;
         match version {
             11..=99 => Ok(version),
-            _ => Err(LayoutError::Implausible {
-                what: name.to_string(),
-                value: version.into(),
-            }),
+            _ => Err(LayoutError::Implausible { what: name.to_string(), value: version.into() }),
         }
     }
 
@@ -165,23 +141,14 @@ impl<'a, M: Memory> Loader<'a, M> {
 
     fn heaps(&self) -> Result<([HeapLayout; MAX_HEAPS], usize)> {
         let list = self.static_word("CodeCache::_heaps")?;
-        let count = self.int(
-            "GrowableArrayBase::_len",
-            list + self.offset("GrowableArrayBase::_len")?,
-        )?;
+        let count = self.int("GrowableArrayBase::_len", list + self.offset("GrowableArrayBase::_len")?)?;
         let count = match count as usize {
             1..=MAX_HEAPS => count as usize,
             _ => {
-                return Err(LayoutError::Implausible {
-                    what: "number of code heaps".to_string(),
-                    value: count.into(),
-                })
+                return Err(LayoutError::Implausible { what: "number of code heaps".to_string(), value: count.into() })
             }
         };
-        let data = self.word(
-            "code heaps",
-            list + self.offset("GrowableArray<int>::_data")?,
-        )?;
+        let data = self.word("code heaps", list + self.offset("GrowableArray<int>::_data")?)?;
         let mut heaps = [HeapLayout::default(); MAX_HEAPS];
         for (i, heap) in heaps.iter_mut().enumerate().take(count) {
             *heap = self.heap(self.word("code heap", data + 8 * i as u64)?)?;
@@ -202,20 +169,11 @@ impl<'a, M: Memory> Loader<'a, M> {
             segmap: self.word("code heap's segment map", segmap + low_boundary)?,
             log2_segment: self.int("CodeHeap::_log2_segment_size", log2)?,
         };
-        let implausible = |what: &str, value| {
-            Err(LayoutError::Implausible {
-                what: what.to_string(),
-                value,
-            })
-        };
+        let implausible = |what: &str, value| Err(LayoutError::Implausible { what: what.to_string(), value });
         match heap {
-            h if h.low == 0 || h.reserved_end <= h.low => {
-                implausible("code heap's end", h.reserved_end)
-            }
+            h if h.low == 0 || h.reserved_end <= h.low => implausible("code heap's end", h.reserved_end),
             h if h.segmap == 0 => implausible("code heap's segment map", 0),
-            h if !(4..=16).contains(&h.log2_segment) => {
-                implausible("code heap's segment size", h.log2_segment.into())
-            }
+            h if !(4..=16).contains(&h.log2_segment) => implausible("code heap's segment size", h.log2_segment.into()),
             h => Ok(h),
         }
     }
@@ -223,9 +181,7 @@ impl<'a, M: Memory> Loader<'a, M> {
     fn nmethod(&self, java_version: u32) -> Result<NmethodLayout> {
         let (deopt_handler, deopt_mh_handler) = self.deopt_handlers()?;
         Ok(NmethodLayout {
-            method: self
-                .structs
-                .first_offset(&["nmethod::_method", "CompiledMethod::_method"])?,
+            method: self.structs.first_offset(&["nmethod::_method", "CompiledMethod::_method"])?,
             compile_id: self.offset("nmethod::_compile_id")?,
             comp_level: self.offset("nmethod::_comp_level")?,
             state: self.offset("nmethod::_state")?,
@@ -243,19 +199,13 @@ impl<'a, M: Memory> Loader<'a, M> {
         if self.has("CompiledMethod::_deopt_handler_begin") {
             return Ok((
                 Place::Pointer(self.offset("CompiledMethod::_deopt_handler_begin")?),
-                self.optional_offset("CompiledMethod::_deopt_mh_handler_begin")
-                    .map(Place::Pointer),
+                self.optional_offset("CompiledMethod::_deopt_mh_handler_begin").map(Place::Pointer),
             ));
         }
-        let handler = self.structs.first_offset(&[
-            "nmethod::_deopt_handler_offset",
-            "nmethod::_deopt_handler_entry_offset",
-        ])?;
+        let handler =
+            self.structs.first_offset(&["nmethod::_deopt_handler_offset", "nmethod::_deopt_handler_entry_offset"])?;
         let for_method_handles = self.optional_offset("nmethod::_deopt_mh_handler_offset");
-        Ok((
-            Place::Distance(handler),
-            for_method_handles.map(Place::Distance),
-        ))
+        Ok((Place::Distance(handler), for_method_handles.map(Place::Distance)))
     }
 
     fn debug_info(&self) -> Result<DebugInfoLayout> {
@@ -282,18 +232,10 @@ impl<'a, M: Memory> Loader<'a, M> {
     fn frame(&self) -> Result<FrameLayout> {
         let queue = self.static_word("AbstractInterpreter::_code")?;
         let buffer = self.word("StubQueue", queue + self.offset("StubQueue::_stub_buffer")?)?;
-        let limit = self.int(
-            "StubQueue",
-            queue + self.offset("StubQueue::_buffer_limit")?,
-        )?;
-        let wrapper = self
-            .structs
-            .constant("frame::entry_frame_call_wrapper_offset")?;
+        let limit = self.int("StubQueue", queue + self.offset("StubQueue::_buffer_limit")?)?;
+        let wrapper = self.structs.constant("frame::entry_frame_call_wrapper_offset")?;
         Ok(FrameLayout {
-            interpreter: AddressRange {
-                start: buffer,
-                end: buffer + u64::from(limit),
-            },
+            interpreter: AddressRange { start: buffer, end: buffer + u64::from(limit) },
             call_stub_return: self.static_word("StubRoutines::_call_stub_return_address")?,
             entry_wrapper: wrapper * 8,
             wrapper_anchor: self.offset("JavaCallWrapper::_anchor")?,
@@ -313,9 +255,7 @@ impl<'a, M: Memory> Loader<'a, M> {
             const_method: self.offset("Method::_constMethod")?,
             access_flags: self.offset("Method::_access_flags")?,
             constants: self.offset("ConstMethod::_constants")?,
-            const_flags: self
-                .structs
-                .first_offset(&["ConstMethod::_flags._flags", "ConstMethod::_flags"])?,
+            const_flags: self.structs.first_offset(&["ConstMethod::_flags._flags", "ConstMethod::_flags"])?,
             has_line_numbers: line_numbers as u32,
             code_size: self.offset("ConstMethod::_code_size")?,
             name_index: self.offset("ConstMethod::_name_index")?,
@@ -329,9 +269,7 @@ impl<'a, M: Memory> Loader<'a, M> {
             pool_size: self.structs.size("ConstantPool")?,
             klass_name: self.offset("Klass::_name")?,
             symbol_length: self.offset("Symbol::_length")?,
-            symbol_body: self
-                .structs
-                .first_offset(&["Symbol::_body", "Symbol::_body[0]"])?,
+            symbol_body: self.structs.first_offset(&["Symbol::_body", "Symbol::_body[0]"])?,
         })
     }
 
@@ -344,16 +282,10 @@ impl<'a, M: Memory> Loader<'a, M> {
             thread_obj: self.offset("JavaThread::_threadObj")?,
             vthread: self.optional_offset("JavaThread::_vthread"),
             monitor_owner_id: self.optional_offset("JavaThread::_monitor_owner_id"),
-            os_thread: self
-                .structs
-                .first_offset(&["JavaThread::_osthread", "Thread::_osthread"])?,
+            os_thread: self.structs.first_offset(&["JavaThread::_osthread", "Thread::_osthread"])?,
             os_thread_id: self.offset("OSThread::_thread_id")?,
-            stack_base: self
-                .structs
-                .first_offset(&["JavaThread::_stack_base", "Thread::_stack_base"])?,
-            stack_size: self
-                .structs
-                .first_offset(&["JavaThread::_stack_size", "Thread::_stack_size"])?,
+            stack_base: self.structs.first_offset(&["JavaThread::_stack_base", "Thread::_stack_base"])?,
+            stack_size: self.structs.first_offset(&["JavaThread::_stack_size", "Thread::_stack_size"])?,
             tid_in_object: self.symbol_int(symbols::THREAD_TID),
         })
     }
@@ -369,10 +301,7 @@ impl<'a, M: Memory> Loader<'a, M> {
             wait_set: self
                 .offset("ObjectMonitor::_waiters")?
                 .checked_sub(8)
-                .ok_or_else(|| LayoutError::Implausible {
-                    what: "ObjectMonitor::_waiters".to_string(),
-                    value: 0,
-                })?,
+                .ok_or_else(|| LayoutError::Implausible { what: "ObjectMonitor::_waiters".to_string(), value: 0 })?,
             owner_is_thread_id,
             last_special_owner: 2,
             waiter_state: if owner_is_thread_id { 0x34 } else { 0x2c },
@@ -384,12 +313,8 @@ impl<'a, M: Memory> Loader<'a, M> {
     }
 
     fn oop(&self, flags: &FlagTable) -> Result<OopLayout> {
-        let base =
-            self.first_address(&["CompressedOops::_base", "CompressedOops::_narrow_oop._base"])?;
-        let shift = self.first_address(&[
-            "CompressedOops::_shift",
-            "CompressedOops::_narrow_oop._shift",
-        ])?;
+        let base = self.first_address(&["CompressedOops::_base", "CompressedOops::_narrow_oop._base"])?;
+        let shift = self.first_address(&["CompressedOops::_shift", "CompressedOops::_narrow_oop._shift"])?;
         let flag = |name: &str| flags.is_set(self.memory, name);
         Ok(OopLayout {
             compressed: flag("UseCompressedOops").unwrap_or(false),
@@ -418,9 +343,7 @@ impl<'a, M: Memory> Loader<'a, M> {
                 .ok()
                 .zip(self.optional_offset("ZGlobalsForVMStructs::_ZAddressBadMask"))
                 .and_then(|(globals, offset)| self.memory.read_u64(globals + offset));
-            return address.map_or(Coloring::Unknown, |bad_mask_addr| Coloring::MultiMapped {
-                bad_mask_addr,
-            });
+            return address.map_or(Coloring::Unknown, |bad_mask_addr| Coloring::MultiMapped { bad_mask_addr });
         }
         // 21 has both kinds of ZGC.
         let generational = flag("ZGenerational").unwrap_or(true);
@@ -428,14 +351,8 @@ impl<'a, M: Memory> Loader<'a, M> {
         if let (false, Some(bad_mask_addr)) = (generational, symbol(symbols::X_BAD_MASK)) {
             return Coloring::MultiMapped { bad_mask_addr };
         }
-        match (
-            symbol(symbols::Z_LOAD_BAD_MASK),
-            symbol(symbols::Z_LOAD_SHIFT),
-        ) {
-            (Some(bad_mask_addr), Some(shift_addr)) if generational => Coloring::Shifted {
-                bad_mask_addr,
-                shift_addr,
-            },
+        match (symbol(symbols::Z_LOAD_BAD_MASK), symbol(symbols::Z_LOAD_SHIFT)) {
+            (Some(bad_mask_addr), Some(shift_addr)) if generational => Coloring::Shifted { bad_mask_addr, shift_addr },
             _ => Coloring::Unknown,
         }
     }
@@ -469,30 +386,19 @@ impl<'a, M: Memory> Loader<'a, M> {
         };
         match table.count {
             100..=10_000 => Ok(table),
-            value => Err(LayoutError::Implausible {
-                what: "JVMFlag::numFlags".to_string(),
-                value,
-            }),
+            value => Err(LayoutError::Implausible { what: "JVMFlag::numFlags".to_string(), value }),
         }
     }
 
     /// What the parts must agree on.
     fn check(&self, layout: &Layout) -> Result<()> {
         let code = &layout.code;
-        let implausible = |what: &str, value| {
-            Err(LayoutError::Implausible {
-                what: what.to_string(),
-                value,
-            })
-        };
+        let implausible = |what: &str, value| Err(LayoutError::Implausible { what: what.to_string(), value });
         if !code.bounds.holds(layout.frame.interpreter.start, 1) {
             return implausible("start of the interpreter", layout.frame.interpreter.start);
         }
         if !code.bounds.holds(layout.frame.call_stub_return, 1) {
-            return implausible(
-                "return address of the call stub",
-                layout.frame.call_stub_return,
-            );
+            return implausible("return address of the call stub", layout.frame.call_stub_return);
         }
         if !matches!(code.block_header_size, 8 | 16) {
             return implausible("size of HeapBlock", code.block_header_size);

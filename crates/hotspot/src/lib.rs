@@ -10,6 +10,7 @@
 //!   gives the words by which a chain is known.
 //! * [`decode`] expands a chain that was not seen before into methods,
 //!   [`method`] names them.
+//! * [`held`] tells which frame of a chain holds a lock.
 //! * [`monitor`] reads monitors and their owners.
 //!
 //! What is measured about HotSpot's releases stands in `docs/hotspot.md`.
@@ -19,6 +20,7 @@ mod continuation;
 pub mod debug_info;
 pub mod decode;
 pub mod frame;
+pub mod held;
 pub mod layout;
 mod layout_load;
 pub mod live;
@@ -36,6 +38,7 @@ mod walk;
 pub use code_cache::CodeCache;
 pub use decode::{decode, DecodeOptions, DecodedFrame};
 pub use frame::{key_words, FrameRecord, RecordKind, Registers, WalkEnd, WalkResult};
+pub use held::{holders, monitor_slots, MonitorPlace, MonitorSlot};
 pub use layout::Layout;
 pub use live::{AddressRange, LiveMemory};
 pub use memory::{Fragments, Memory};

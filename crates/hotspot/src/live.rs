@@ -54,12 +54,7 @@ impl LiveMemory {
     /// any address, readable or not, may be passed), and the VM's SIGSEGV
     /// handler must stay in force while this value is used.
     pub unsafe fn guarded(safe_fetch: SafeFetchN) -> LiveMemory {
-        LiveMemory {
-            safe_fetch,
-            stack: 0,
-            stack_words: 0,
-            code_is_readable: false,
-        }
+        LiveMemory { safe_fetch, stack: 0, stack_words: 0, code_is_readable: false }
     }
 
     /// The same, but reads inside `stack` directly.
@@ -237,10 +232,7 @@ mod tests {
     fn the_stack_is_read_directly_up_to_its_last_word_and_no_further() {
         let words: [u64; 3] = [1, 2, 3];
         let start = words.as_ptr() as u64;
-        let stack = AddressRange {
-            start,
-            end: start + 16,
-        };
+        let stack = AddressRange { start, end: start + 16 };
         // SAFETY: `refuse` touches nothing; the stack is an array of this frame.
         let memory = unsafe { LiveMemory::guarded(refuse).with_stack(stack) };
         assert_eq!(memory.read_u64(start), Some(1));

@@ -16,16 +16,14 @@ pub trait Memory {
     #[inline]
     fn read_u32(&self, addr: u64) -> Option<u32> {
         let mut bytes = [0; 4];
-        self.read_into(addr, &mut bytes)
-            .then(|| u32::from_le_bytes(bytes))
+        self.read_into(addr, &mut bytes).then(|| u32::from_le_bytes(bytes))
     }
 
     /// The two bytes at `addr`.
     #[inline]
     fn read_u16(&self, addr: u64) -> Option<u16> {
         let mut bytes = [0; 2];
-        self.read_into(addr, &mut bytes)
-            .then(|| u16::from_le_bytes(bytes))
+        self.read_into(addr, &mut bytes).then(|| u16::from_le_bytes(bytes))
     }
 
     /// The byte at `addr`.

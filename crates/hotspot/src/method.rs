@@ -35,12 +35,7 @@ impl<'a, M: Memory> Method<'a, M> {
             return None;
         }
         let const_method = memory.read_u64(address + layout.method.const_method)?;
-        let method = Method {
-            layout,
-            memory,
-            address,
-            const_method,
-        };
+        let method = Method { layout, memory, address, const_method };
         (const_method != 0 && const_method & 7 == 0).then_some(method)
     }
 
@@ -77,9 +72,7 @@ impl<'a, M: Memory> Method<'a, M> {
     /// method instructions to the VM's own.
     pub fn bytecodes(&self) -> Option<Vec<u8>> {
         let mut code = vec![0; self.code_size()? as usize];
-        self.memory
-            .read_into(self.code_begin(), &mut code)
-            .then_some(code)
+        self.memory.read_into(self.code_begin(), &mut code).then_some(code)
     }
 
     /// The source line of a bytecode: that of the last entry of the line table
@@ -114,9 +107,7 @@ impl<'a, M: Memory> Method<'a, M> {
     /// The symbol in the constant pool at `index`.
     pub fn pool_symbol(&self, index: u16) -> Option<String> {
         let pool = self.pool()?;
-        let length = self
-            .memory
-            .read_u32(pool + self.layout.method.pool_length)?;
+        let length = self.memory.read_u32(pool + self.layout.method.pool_length)?;
         if index == 0 || u32::from(index) >= length {
             return None;
         }
@@ -272,10 +263,7 @@ mod tests {
     #[test]
     fn hidden_classes_are_named_as_java_names_them() {
         assert_eq!(dotted("com/acme/Inventory$Row"), "com.acme.Inventory$Row");
-        assert_eq!(
-            dotted("com/acme/Main$$Lambda+0x00007f1c4c001000"),
-            "com.acme.Main$$Lambda/0x00007f1c4c001000"
-        );
+        assert_eq!(dotted("com/acme/Main$$Lambda+0x00007f1c4c001000"), "com.acme.Main$$Lambda/0x00007f1c4c001000");
         assert_eq!(dotted("a/C+b"), "a.C+b");
     }
 }

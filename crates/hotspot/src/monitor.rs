@@ -38,8 +38,7 @@ pub fn owner<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<Own
 #[inline]
 pub fn owner_is<M: Memory>(layout: &Layout, memory: &M, address: u64, java_thread: u64) -> bool {
     address == java_thread
-        || crate::thread::stack_range(layout, memory, java_thread)
-            .is_some_and(|stack| stack.holds(address, 1))
+        || crate::thread::stack_range(layout, memory, java_thread).is_some_and(|stack| stack.holds(address, 1))
 }
 
 /// The object that a monitor belongs to; `None` if it died or cannot be told.
@@ -69,9 +68,7 @@ pub fn waiter_thread<M: Memory>(memory: &M, waiter: u64) -> Option<u64> {
 #[inline]
 pub fn waiter_state<M: Memory>(layout: &Layout, memory: &M, waiter: u64) -> Option<u32> {
     match layout.monitor.waiter_state_is_byte {
-        true => memory
-            .read_u8(waiter + layout.monitor.waiter_state)
-            .map(u32::from),
+        true => memory.read_u8(waiter + layout.monitor.waiter_state).map(u32::from),
         false => memory.read_u32(waiter + layout.monitor.waiter_state),
     }
 }

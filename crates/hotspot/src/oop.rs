@@ -38,10 +38,7 @@ fn uncolored<M: Memory>(layout: &Layout, memory: &M, reference: u64) -> Option<u
             let bad = memory.read_u64(bad_mask_addr)?;
             (reference & bad == 0).then_some(reference)
         }
-        Coloring::Shifted {
-            bad_mask_addr,
-            shift_addr,
-        } => {
+        Coloring::Shifted { bad_mask_addr, shift_addr } => {
             let bad = memory.read_u64(bad_mask_addr)?;
             let shift = memory.read_u64(shift_addr)?;
             (reference & bad == 0).then_some(reference >> (shift & 63))

@@ -66,24 +66,11 @@ impl WalkCache {
 
     /// Walks from `start`, with the same result as [`crate::walk_light`].
     pub fn walk<M: Memory>(&mut self, layout: &Layout, memory: &M, start: Registers) -> WalkResult {
-        let mut walk = Walk {
-            layout,
-            memory,
-            at: start,
-            old: self.frames.len(),
-            fresh: 0,
-            reused: 0,
-        };
+        let mut walk = Walk { layout, memory, at: start, old: self.frames.len(), fresh: 0, reused: 0 };
         let end = walk.run(&self.frames, self.end, &mut self.fresh);
-        let Walk {
-            old, fresh, reused, ..
-        } = walk;
+        let Walk { old, fresh, reused, .. } = walk;
         self.end = self.put_together(old, fresh, end);
-        WalkResult {
-            frames: self.frames.len(),
-            end: self.end,
-            reused,
-        }
+        WalkResult { frames: self.frames.len(), end: self.end, reused }
     }
 
     /// The new frames on top of the first `kept` old ones.
@@ -123,13 +110,7 @@ impl<M: Memory> Walk<'_, M> {
                 return self.ended(WalkEnd::Full);
             };
             let sp = self.at.sp;
-            let next = step(
-                self.layout,
-                self.memory,
-                enter_special,
-                &mut self.at,
-                record,
-            );
+            let next = step(self.layout, self.memory, enter_special, &mut self.at, record);
             match next {
                 None => return self.ended(WalkEnd::Lost),
                 Some(Next::Before(end)) => return self.ended(end),
@@ -158,12 +139,7 @@ impl<M: Memory> Walk<'_, M> {
     /// Takes over old frames from where the walk stands. If that reaches the
     /// root, the walk is done: the frames stay where they are. If something on
     /// the way changed, the unchanged ones are copied and the walk goes on.
-    fn take_over(
-        &mut self,
-        old: &[FrameRecord],
-        old_end: WalkEnd,
-        out: &mut [FrameRecord],
-    ) -> Option<WalkEnd> {
+    fn take_over(&mut self, old: &[FrameRecord], old_end: WalkEnd, out: &mut [FrameRecord]) -> Option<WalkEnd> {
         while self.old > 0 && old[self.old - 1].sp < self.at.sp {
             self.old -= 1;
         }
@@ -193,12 +169,7 @@ impl<M: Memory> Walk<'_, M> {
         // The changed frame stands at the same place; what it is, is to be seen.
         let at = &old[first - count];
         if count > 0 {
-            self.at = Registers {
-                pc: at.pc,
-                sp: at.sp,
-                fp: at.fp,
-                leaf_call: false,
-            };
+            self.at = Registers { pc: at.pc, sp: at.sp, fp: at.fp, leaf_call: false };
         }
         None
     }
@@ -225,8 +196,7 @@ impl<M: Memory> Walk<'_, M> {
                     && slot(slot::BCP) == Some(frame.bcp)
             }
             RecordKind::Entry => {
-                self.wrapper_unchanged(frame)
-                    && self.anchor(frame).is_some_and(|at| stands_at(caller, &at))
+                self.wrapper_unchanged(frame) && self.anchor(frame).is_some_and(|at| stands_at(caller, &at))
             }
             RecordKind::Stub => false,
         }
@@ -234,12 +204,7 @@ impl<M: Memory> Walk<'_, M> {
 
     #[inline]
     fn code_unchanged(&self, frame: &FrameRecord) -> bool {
-        CodeCache::new(self.layout).still_there(
-            self.memory,
-            self.layout,
-            frame.code,
-            frame.compile_id,
-        )
+        CodeCache::new(self.layout).still_there(self.memory, self.layout, frame.code, frame.compile_id)
     }
 
     /// True if the root is what it was: an entry frame before which the thread
@@ -248,20 +213,14 @@ impl<M: Memory> Walk<'_, M> {
         end == WalkEnd::Complete
             && root.kind == RecordKind::Entry
             && self.wrapper_unchanged(root)
-            && self
-                .memory
-                .read_u64(self.anchor_of(root) + self.layout.frame.anchor_sp)
-                == Some(0)
+            && self.memory.read_u64(self.anchor_of(root) + self.layout.frame.anchor_sp) == Some(0)
     }
 
     /// Entry frames of the call stub only: an upcall stub keeps its anchor
     /// elsewhere.
     fn wrapper_unchanged(&self, frame: &FrameRecord) -> bool {
-        let place = frame
-            .fp
-            .wrapping_add_signed(self.layout.frame.entry_wrapper);
-        frame.pc == self.layout.frame.call_stub_return
-            && self.memory.read_u64(place) == Some(frame.code)
+        let place = frame.fp.wrapping_add_signed(self.layout.frame.entry_wrapper);
+        frame.pc == self.layout.frame.call_stub_return && self.memory.read_u64(place) == Some(frame.code)
     }
 
     fn anchor_of(&self, frame: &FrameRecord) -> u64 {

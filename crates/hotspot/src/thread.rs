@@ -16,11 +16,7 @@ const MAX_NATIVE_FRAME_BYTES: u64 = 1 << 20;
 /// and JNI code, and wherever the thread waits in the VM. `None` while the
 /// thread runs Java code or has none.
 #[inline]
-pub fn start_from_anchor<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    java_thread: u64,
-) -> Option<Registers> {
+pub fn start_from_anchor<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> Option<Registers> {
     let anchor = java_thread + layout.thread.anchor;
     match memory.read_u64(anchor + layout.frame.anchor_sp)? {
         0 => None,
@@ -43,12 +39,7 @@ pub fn start_from_native<M: Memory>(layout: &Layout, memory: &M, fp: u64) -> Opt
         let caller_fp = memory.read_u64(fp)?;
         let pc = memory.read_u64(fp.checked_add(8)?)?;
         if code.contains(pc) {
-            return Some(Registers {
-                pc,
-                sp: fp + 16,
-                fp: caller_fp,
-                leaf_call: true,
-            });
+            return Some(Registers { pc, sp: fp + 16, fp: caller_fp, leaf_call: true });
         }
         if caller_fp <= fp || caller_fp - fp > MAX_NATIVE_FRAME_BYTES {
             return None;
@@ -65,12 +56,7 @@ pub fn start_from_native<M: Memory>(layout: &Layout, memory: &M, fp: u64) -> Opt
 /// Where C1 code released, the leaf is a stub that leaves no debug information
 /// at its return address, which [`Registers::leaf_call`] tells the decoder.
 #[inline]
-pub fn start_at_exit<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    java_thread: u64,
-    fp: u64,
-) -> Option<Registers> {
+pub fn start_at_exit<M: Memory>(layout: &Layout, memory: &M, java_thread: u64, fp: u64) -> Option<Registers> {
     match start_from_anchor(layout, memory, java_thread) {
         Some(mut start) => {
             start.leaf_call = is_stub(layout, memory, start.pc);
@@ -83,9 +69,7 @@ pub fn start_at_exit<M: Memory>(
 fn is_stub<M: Memory>(layout: &Layout, memory: &M, pc: u64) -> bool {
     let code = CodeCache::new(layout);
     !layout.frame.interpreter.holds(pc, 1)
-        && code
-            .find(memory, pc)
-            .is_some_and(|blob| blob.kind == crate::code_cache::BlobKind::Other)
+        && code.find(memory, pc).is_some_and(|blob| blob.kind == crate::code_cache::BlobKind::Other)
 }
 
 /// The kernel's id of a thread.
@@ -122,17 +106,10 @@ fn object_thread_id<M: Memory>(layout: &Layout, memory: &M, handle: u64) -> Opti
 }
 
 /// The thread's stack: lowest address and base.
-pub fn stack_range<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    java_thread: u64,
-) -> Option<crate::live::AddressRange> {
+pub fn stack_range<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> Option<crate::live::AddressRange> {
     let base = memory.read_u64(java_thread + layout.thread.stack_base)?;
     let size = memory.read_u64(java_thread + layout.thread.stack_size)?;
-    Some(crate::live::AddressRange {
-        start: base.checked_sub(size)?,
-        end: base,
-    })
+    Some(crate::live::AddressRange { start: base.checked_sub(size)?, end: base })
 }
 
 /// The `ObjectMonitor*` the thread is about to block on, 0 if none.

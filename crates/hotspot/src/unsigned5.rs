@@ -22,12 +22,7 @@ pub struct Reader<'a, M> {
 impl<'a, M: Memory> Reader<'a, M> {
     /// Reads from `at`, never at or behind `end`.
     pub fn new(memory: &'a M, at: u64, end: u64, base: u8) -> Reader<'a, M> {
-        Reader {
-            memory,
-            at,
-            end,
-            base,
-        }
+        Reader { memory, at, end, base }
     }
 
     /// The next byte as it is.
@@ -89,22 +84,7 @@ mod tests {
 
     #[test]
     fn every_size_of_number_comes_back_with_both_bases() {
-        let numbers = [
-            0,
-            1,
-            190,
-            191,
-            192,
-            193,
-            255,
-            256,
-            12_479,
-            12_480,
-            1 << 20,
-            1 << 26,
-            u32::MAX / 2,
-            u32::MAX,
-        ];
+        let numbers = [0, 1, 190, 191, 192, 193, 255, 256, 12_479, 12_480, 1 << 20, 1 << 26, u32::MAX / 2, u32::MAX];
         for base in [0, 1] {
             let mut bytes = Vec::new();
             numbers.iter().for_each(|n| pack(*n, base, &mut bytes));

@@ -87,10 +87,7 @@ impl VmStructs {
     ///
     /// # Errors
     /// A symbol that is missing, or a table that cannot be read.
-    pub fn load<M: Memory>(
-        memory: &M,
-        symbol: &dyn Fn(&str) -> Option<usize>,
-    ) -> Result<VmStructs, LayoutError> {
+    pub fn load<M: Memory>(memory: &M, symbol: &dyn Fn(&str) -> Option<usize>) -> Result<VmStructs, LayoutError> {
         let mut structs = VmStructs::default();
         structs.load_fields(&Table::find(memory, symbol, "gHotSpotVMStruct", "s")?)?;
         structs.load_sizes(&Table::find(memory, symbol, "gHotSpotVMType", "s")?)?;
@@ -163,10 +160,7 @@ impl VmStructs {
         match self.field(name) {
             Some(Field::Member(offset)) if offset < 0x1_0000 => Ok(offset),
             Some(Field::Member(value)) | Some(Field::Static(value)) => {
-                Err(LayoutError::Implausible {
-                    what: name.to_string(),
-                    value,
-                })
+                Err(LayoutError::Implausible { what: name.to_string(), value })
             }
             None => Err(LayoutError::MissingField(name.to_string())),
         }
@@ -181,10 +175,7 @@ impl VmStructs {
         names
             .iter()
             .find(|name| self.field(name).is_some())
-            .map_or_else(
-                || Err(LayoutError::MissingField(names.join(" or "))),
-                |name| self.offset(name),
-            )
+            .map_or_else(|| Err(LayoutError::MissingField(names.join(" or "))), |name| self.offset(name))
     }
 
     /// Address of the static `Type::field`.
@@ -195,10 +186,7 @@ impl VmStructs {
         match self.field(name) {
             Some(Field::Static(address)) if address != 0 => Ok(address),
             Some(Field::Member(value)) | Some(Field::Static(value)) => {
-                Err(LayoutError::Implausible {
-                    what: name.to_string(),
-                    value,
-                })
+                Err(LayoutError::Implausible { what: name.to_string(), value })
             }
             None => Err(LayoutError::MissingField(name.to_string())),
         }
@@ -209,10 +197,7 @@ impl VmStructs {
     /// # Errors
     /// [`LayoutError::MissingType`].
     pub fn size(&self, type_name: &str) -> Result<u64, LayoutError> {
-        self.sizes
-            .get(type_name)
-            .copied()
-            .ok_or_else(|| LayoutError::MissingType(type_name.to_string()))
+        self.sizes.get(type_name).copied().ok_or_else(|| LayoutError::MissingType(type_name.to_string()))
     }
 
     /// Value of an int or long constant.
@@ -220,10 +205,7 @@ impl VmStructs {
     /// # Errors
     /// [`LayoutError::MissingConstant`].
     pub fn constant(&self, name: &str) -> Result<i64, LayoutError> {
-        self.constants
-            .get(name)
-            .copied()
-            .ok_or_else(|| LayoutError::MissingConstant(name.to_string()))
+        self.constants.get(name).copied().ok_or_else(|| LayoutError::MissingConstant(name.to_string()))
     }
 }
 
@@ -245,35 +227,22 @@ impl<'a, M: Memory> Table<'a, M> {
         kind: &'a str,
         plural: &str,
     ) -> Result<Table<'a, M>, LayoutError> {
-        let mut table = Table {
-            memory,
-            symbol,
-            kind,
-            start: 0,
-            stride: 0,
-        };
+        let mut table = Table { memory, symbol, kind, start: 0, stride: 0 };
         table.start = table.symbol_value(&format!("{kind}{plural}"))?;
         table.stride = table.symbol_value(&format!("{kind}EntryArrayStride"))?;
         match table.stride {
             16..=256 => Ok(table),
-            value => Err(LayoutError::Implausible {
-                what: format!("{kind}EntryArrayStride"),
-                value,
-            }),
+            value => Err(LayoutError::Implausible { what: format!("{kind}EntryArrayStride"), value }),
         }
     }
 
     /// The word a symbol stands for.
     fn symbol_value(&self, name: &str) -> Result<u64, LayoutError> {
-        let address = (self.symbol)(name)
-            .filter(|a| *a != 0)
-            .ok_or_else(|| LayoutError::MissingSymbol(name.to_string()))?;
+        let address =
+            (self.symbol)(name).filter(|a| *a != 0).ok_or_else(|| LayoutError::MissingSymbol(name.to_string()))?;
         self.memory
             .read_u64(address as u64)
-            .ok_or_else(|| LayoutError::Unreadable {
-                what: name.to_string(),
-                address: address as u64,
-            })
+            .ok_or_else(|| LayoutError::Unreadable { what: name.to_string(), address: address as u64 })
     }
 
     /// Where in an entry a column is.
@@ -291,41 +260,27 @@ impl<'a, M: Memory> Table<'a, M> {
     }
 
     fn word(&self, address: u64) -> Result<u64, LayoutError> {
-        self.memory
-            .read_u64(address)
-            .ok_or_else(|| self.unreadable(address))
+        self.memory.read_u64(address).ok_or_else(|| self.unreadable(address))
     }
 
     fn word32(&self, address: u64) -> Result<u32, LayoutError> {
-        self.memory
-            .read_u32(address)
-            .ok_or_else(|| self.unreadable(address))
+        self.memory.read_u32(address).ok_or_else(|| self.unreadable(address))
     }
 
     /// The string a column points to, `None` for a null pointer.
     fn name(&self, address: u64) -> Result<Option<String>, LayoutError> {
         match self.word(address)? {
             0 => Ok(None),
-            at => self
-                .memory
-                .read_c_string(at, NAME_LIMIT)
-                .map(Some)
-                .ok_or_else(|| self.unreadable(at)),
+            at => self.memory.read_c_string(at, NAME_LIMIT).map(Some).ok_or_else(|| self.unreadable(at)),
         }
     }
 
     fn unreadable(&self, address: u64) -> LayoutError {
-        LayoutError::Unreadable {
-            what: format!("{}s", self.kind),
-            address,
-        }
+        LayoutError::Unreadable { what: format!("{}s", self.kind), address }
     }
 
     fn endless(&self) -> LayoutError {
-        LayoutError::Implausible {
-            what: format!("number of entries in {}s", self.kind),
-            value: ENTRY_LIMIT,
-        }
+        LayoutError::Implausible { what: format!("number of entries in {}s", self.kind), value: ENTRY_LIMIT }
     }
 }
 

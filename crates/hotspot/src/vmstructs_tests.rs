@@ -57,8 +57,7 @@ impl Image {
 
     fn field(&mut self, owner: &str, name: &str, is_static: u64, offset: u64, address: u64) {
         let (owner, name) = (self.string(owner), self.string(name));
-        self.fields
-            .extend([owner, name, 0, is_static, offset, address]);
+        self.fields.extend([owner, name, 0, is_static, offset, address]);
     }
 
     fn load(mut self) -> Result<VmStructs, LayoutError> {
@@ -98,10 +97,7 @@ fn fields_sizes_and_constants_are_found_by_name() {
     assert_eq!(structs.offset("CodeBlob::_size"), Ok(24));
     assert_eq!(structs.address("CodeCache::_heaps"), Ok(0x7f00_1234));
     assert_eq!(structs.size("Method"), Ok(88));
-    assert_eq!(
-        structs.constant("frame::entry_frame_call_wrapper_offset"),
-        Ok(-6)
-    );
+    assert_eq!(structs.constant("frame::entry_frame_call_wrapper_offset"), Ok(-6));
     assert_eq!(structs.constant("ObjectMonitor::ANONYMOUS_OWNER"), Ok(1));
     assert_eq!(structs.first_offset(&["X::_y", "CodeBlob::_size"]), Ok(24));
 }
@@ -112,39 +108,18 @@ fn what_is_missing_is_named() {
     image.field("CodeBlob", "_size", 0, 0xffff_ffff, 0);
     let structs = image.load().unwrap();
     let said = |e: LayoutError| e.to_string();
-    assert_eq!(
-        said(structs.offset("nmethod::_state").unwrap_err()),
-        "vmStructs has no field nmethod::_state"
-    );
-    assert_eq!(
-        said(structs.first_offset(&["A::_a", "B::_b"]).unwrap_err()),
-        "vmStructs has no field A::_a or B::_b"
-    );
-    assert_eq!(
-        said(structs.offset("CodeBlob::_size").unwrap_err()),
-        "CodeBlob::_size is implausible: 0xffffffff"
-    );
-    assert_eq!(
-        said(structs.size("Method").unwrap_err()),
-        "vmStructs has no type Method"
-    );
+    assert_eq!(said(structs.offset("nmethod::_state").unwrap_err()), "vmStructs has no field nmethod::_state");
+    assert_eq!(said(structs.first_offset(&["A::_a", "B::_b"]).unwrap_err()), "vmStructs has no field A::_a or B::_b");
+    assert_eq!(said(structs.offset("CodeBlob::_size").unwrap_err()), "CodeBlob::_size is implausible: 0xffffffff");
+    assert_eq!(said(structs.size("Method").unwrap_err()), "vmStructs has no type Method");
 }
 
 #[test]
 fn a_missing_symbol_or_a_wild_table_is_an_error_not_a_crash() {
     let mut image = Image::new();
     image.symbols.retain(|(name, _)| *name != "gHotSpotVMTypes");
-    assert_eq!(
-        image.load().unwrap_err(),
-        LayoutError::MissingSymbol("gHotSpotVMTypes".into())
-    );
+    assert_eq!(image.load().unwrap_err(), LayoutError::MissingSymbol("gHotSpotVMTypes".into()));
     let mut image = Image::new();
     image.fields.extend([0xdead_0000, 0, 0, 0, 0, 0]);
-    assert!(matches!(
-        image.load().unwrap_err(),
-        LayoutError::Unreadable {
-            address: 0xdead_0000,
-            ..
-        }
-    ));
+    assert!(matches!(image.load().unwrap_err(), LayoutError::Unreadable { address: 0xdead_0000, .. }));
 }

@@ -33,12 +33,7 @@ pub(crate) enum Next {
 ///
 /// Never blocks, allocates or panics. Reads the code cache and the stack only
 /// through `memory`; a read that fails ends the walk as [`WalkEnd::Lost`].
-pub fn walk_light<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    start: Registers,
-    out: &mut [FrameRecord],
-) -> WalkResult {
+pub fn walk_light<M: Memory>(layout: &Layout, memory: &M, start: Registers, out: &mut [FrameRecord]) -> WalkResult {
     let mut at = start;
     let mut frames = 0;
     let enter_special = enter_special(layout, memory);
@@ -60,26 +55,18 @@ pub fn walk_light<M: Memory>(
                 break end;
             }
             Some(Next::Before(end)) => break end,
-            Some(Next::Chunk) => {
-                return continuation::walk_chunks(layout, memory, at.sp, out, frames + 1)
-            }
+            Some(Next::Chunk) => return continuation::walk_chunks(layout, memory, at.sp, out, frames + 1),
             None => break WalkEnd::Lost,
         }
     };
-    WalkResult {
-        frames,
-        end,
-        reused: 0,
-    }
+    WalkResult { frames, end, reused: 0 }
 }
 
 /// The compiled method that is the bottom of continuations, 0 if there is none.
 #[inline]
 pub(crate) fn enter_special<M: Memory>(layout: &Layout, memory: &M) -> u64 {
     match &layout.continuation {
-        Some(continuation) => memory
-            .read_u64(continuation.enter_special_addr)
-            .unwrap_or(0),
+        Some(continuation) => memory.read_u64(continuation.enter_special_addr).unwrap_or(0),
         None => 0,
     }
 }
@@ -131,12 +118,7 @@ fn begin(record: &mut FrameRecord, at: &Registers, kind: RecordKind, code: u64) 
 }
 
 #[inline]
-fn interpreted<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    at: &mut Registers,
-    record: &mut FrameRecord,
-) -> Option<Next> {
+fn interpreted<M: Memory>(layout: &Layout, memory: &M, at: &mut Registers, record: &mut FrameRecord) -> Option<Next> {
     let method = slot_at(memory, at.fp, slot::METHOD)?;
     begin(record, at, RecordKind::Interpreted, method);
     record.bcp = slot_at(memory, at.fp, slot::BCP)?;
@@ -223,12 +205,7 @@ fn is_deopt_handler<M: Memory>(layout: &Layout, memory: &M, blob: u64, pc: u64) 
 
 /// Moves on to the caller of a frame of fixed size.
 #[inline]
-fn to_physical_caller<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    at: &mut Registers,
-    size: u64,
-) -> Option<Next> {
+fn to_physical_caller<M: Memory>(layout: &Layout, memory: &M, at: &mut Registers, size: u64) -> Option<Next> {
     if size < 16 {
         return None;
     }
@@ -240,12 +217,7 @@ fn to_physical_caller<M: Memory>(
 
 /// The VM called Java: on to the last Java frame before that.
 #[inline]
-fn entry<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    at: &mut Registers,
-    record: &mut FrameRecord,
-) -> Option<Next> {
+fn entry<M: Memory>(layout: &Layout, memory: &M, at: &mut Registers, record: &mut FrameRecord) -> Option<Next> {
     let frame = &layout.frame;
     let wrapper = slot_at(memory, at.fp, frame.entry_wrapper)?;
     begin(record, at, RecordKind::Entry, wrapper);
@@ -288,23 +260,13 @@ fn through_anchor<M: Memory>(
 /// The registers that a `JavaFrameAnchor` with this sp keeps. Its pc may be
 /// null: then it is the word below sp, where the call pushed it.
 #[inline]
-pub(crate) fn anchored<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    anchor: u64,
-    sp: u64,
-) -> Option<Registers> {
+pub(crate) fn anchored<M: Memory>(layout: &Layout, memory: &M, anchor: u64, sp: u64) -> Option<Registers> {
     let frame = &layout.frame;
     let pc = match memory.read_u64(anchor.wrapping_add(frame.anchor_pc))? {
         0 => memory.read_u64(sp.wrapping_sub(8))?,
         pc => pc,
     };
-    Some(Registers {
-        pc,
-        sp,
-        fp: memory.read_u64(anchor.wrapping_add(frame.anchor_fp))?,
-        leaf_call: false,
-    })
+    Some(Registers { pc, sp, fp: memory.read_u64(anchor.wrapping_add(frame.anchor_fp))?, leaf_call: false })
 }
 
 /// A frame of the VM's own code. Without a frame size it hangs on rbp.

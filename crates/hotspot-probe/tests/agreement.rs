@@ -1,0 +1,81 @@
+//! The walker against JVMTI's GetStackTrace, in JVMs that run stacks of every
+//! shape. 100 % is the only pass mark: a chain is right or it is not.
+
+mod jvm;
+
+use jvm::{jdk, run, Seen};
+
+const SHAPES: &str = "Shapes";
+const ALL: [u32; 3] = [17, 21, 25];
+
+fn check(version: u32, flags: &[&str], program: &str, at_least: u64) -> Option<Seen> {
+    let jdk = jdk(version)?;
+    let seen = run(&jdk, flags, program);
+    seen.assert_agreement(at_least);
+    Some(seen)
+}
+
+macro_rules! shapes {
+    ($($name:ident: $flags:expr;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                for version in ALL {
+                    check(version, &$flags, SHAPES, 8_000);
+                }
+            }
+        )*
+    };
+}
+
+shapes! {
+    tiered_code_agrees: ["-Drounds=600"];
+    interpreted_code_agrees: ["-Xint", "-Drounds=400"];
+    c1_code_agrees: ["-XX:TieredStopAtLevel=1", "-Drounds=600"];
+    c2_code_agrees: ["-XX:-TieredCompilation", "-Drounds=900"];
+    one_code_heap_agrees: ["-XX:-SegmentedCodeCache", "-Drounds=600"];
+    serial_collector_agrees: ["-XX:+UseSerialGC", "-Drounds=600"];
+    parallel_collector_agrees: ["-XX:+UseParallelGC", "-Drounds=600"];
+    z_collector_agrees: ["-XX:+UseZGC", "-Drounds=600"];
+    without_compressed_references_agrees: ["-XX:-UseCompressedOops", "-Drounds=600"];
+    debug_info_everywhere_agrees:
+        ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Drounds=600"];
+}
+
+#[test]
+fn compact_headers_agree() {
+    check(25, &["-XX:+UseCompactObjectHeaders", "-Drounds=600"], SHAPES, 8_000);
+}
+
+#[test]
+fn deoptimized_frames_and_unloaded_classes_agree() {
+    for version in ALL {
+        for compiler in ["-XX:+TieredCompilation", "-XX:TieredStopAtLevel=1"] {
+            if let Some(seen) = check(version, &[compiler, "-Drounds=30"], "Churn", 25_000) {
+                assert!(seen.get("frames_deoptimized") > 1000);
+                assert!(seen.get("frames_reused") > 100_000);
+            }
+        }
+    }
+}
+
+#[test]
+fn code_cache_pressure_agrees() {
+    for version in ALL {
+        check(version, &["-XX:ReservedCodeCacheSize=5m", "-Drounds=200"], "Churn", 100_000);
+    }
+}
+
+#[test]
+fn virtual_threads_agree_down_to_their_chunks() {
+    for version in [21, 25] {
+        for collector in ["-XX:+UseG1GC", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
+            if let Some(seen) = check(version, &[collector, "-Drounds=150"], "Virtual", 6_000) {
+                assert!(seen.get("frames_on_heap") > 20_000);
+                // A chunk that moves while it is read is given up, and said so.
+                assert!(seen.get("cut_at_return_barrier") < 10);
+            }
+        }
+        check(version, &["-Xint", "-Drounds=150"], "Virtual", 6_000);
+    }
+}

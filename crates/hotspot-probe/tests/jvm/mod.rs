@@ -1,0 +1,151 @@
+//! Finding JDKs, compiling the test programs, and running them in JVMs of
+//! their own with the probe loaded.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::{env, fs};
+
+/// A JDK to test with.
+#[derive(Clone, Debug)]
+pub struct Jdk {
+    pub version: u32,
+    pub home: PathBuf,
+}
+
+/// The JDK of this feature release, or `None` after having said that it is
+/// missing; in CI a missing one is a failure.
+pub fn jdk(version: u32) -> Option<Jdk> {
+    let found = candidates(version).into_iter().find(|home| feature_release(home) == Some(version));
+    if found.is_none() {
+        let message = format!("JDK {version} not found: set HEADWAY_JDK{version}; not tested");
+        assert!(env::var("CI").as_deref() != Ok("true"), "{message}");
+        eprintln!("{message}");
+    }
+    found.map(|home| Jdk { version, home })
+}
+
+fn candidates(version: u32) -> Vec<PathBuf> {
+    if let Some(home) = env::var_os(format!("HEADWAY_JDK{version}")) {
+        return vec![home.into()];
+    }
+    let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME").into_iter().map(Into::into).collect();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&path).filter_map(|dir| dir.join("java").canonicalize().ok());
+    homes.extend(on_path.filter_map(|java| Some(java.parent()?.parent()?.to_path_buf())));
+    let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    homes.extend(installed.map(|entry| entry.path()));
+    homes
+}
+
+/// What the `release` file beside a JDK's `bin` says.
+fn feature_release(home: &Path) -> Option<u32> {
+    let release = fs::read_to_string(home.join("release")).ok()?;
+    let line = release.lines().find(|l| l.starts_with("JAVA_VERSION="))?;
+    let version = line.split('"').nth(1)?;
+    version.split('.').next()?.parse().ok()
+}
+
+/// The probe, which cargo builds beside the tests.
+fn library() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let library = test.with_file_name("libheadway_hotspot_probe.so");
+    assert!(library.exists(), "{} was not built", library.display());
+    library
+}
+
+/// The compiled test programs: by the oldest JDK there is with a compiler, for
+/// 17, so that every JDK runs the same classes.
+fn classes() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| {
+        let compiler = [17, 25, 21].into_iter().find_map(|version| {
+            let javac = jdk(version)?.home.join("bin/javac");
+            javac.exists().then_some(javac)
+        });
+        let out = scratch("classes");
+        let sources = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java")).unwrap();
+        let status = Command::new(compiler.expect("a JDK with javac"))
+            .args(["--release", "17", "-g", "-d"])
+            .arg(&out)
+            .args(sources.map(|source| source.unwrap().path()))
+            .status()
+            .unwrap();
+        assert!(status.success());
+        out
+    })
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// What the probe saw in one JVM.
+pub struct Seen {
+    pub counters: BTreeMap<String, u64>,
+    text: String,
+}
+
+impl Seen {
+    pub fn get(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+
+    /// All stacks equal, all names and lines equal, no key for two stacks, and
+    /// re-used walks like fresh ones.
+    pub fn assert_agreement(&self, at_least: u64) {
+        let checks = self.get("checks_native") + self.get("checks_enter") + self.get("checks_exit");
+        assert!(checks >= at_least, "only {checks} checks\n{}", self.text);
+        for name in WRONG {
+            assert_eq!(self.get(name), 0, "{name}\n{}", self.text);
+        }
+        assert!(self.get("methods") > 0, "{}", self.text);
+    }
+}
+
+/// Counters that must stay zero.
+const WRONG: [&str; 10] = [
+    "unequal",
+    "undecodable",
+    "no_start",
+    "no_jvmti_stack",
+    "key_aliases",
+    "names_unequal",
+    "lines_unequal",
+    "reuse_unequal",
+    "monitors_unequal",
+    "monitors_not_owned",
+];
+
+/// Runs a test program and gives what the probe saw.
+pub fn run(jdk: &Jdk, flags: &[&str], program: &str) -> Seen {
+    let library = library();
+    let report = scratch("report").join(format!("{}-{program}{}", jdk.version, flags.concat()));
+    let output = Command::new(jdk.home.join("bin/java"))
+        .arg(format!("-agentpath:{}={}", library.display(), report.display()))
+        .arg(format!("-Dprobe.library={}", library.display()))
+        .args(["-Xmx256m", "-XX:-CreateCoredumpOnCrash", "--enable-native-access=ALL-UNNAMED"])
+        .arg(format!("-XX:ErrorFile={}.crash", report.display()))
+        .args(flags)
+        .arg("-cp")
+        .arg(classes())
+        .arg(program)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{jdk:?} {flags:?} {program}: {}", said(&output));
+    let text = fs::read_to_string(&report).unwrap();
+    let counter = |line: &str| {
+        let (name, value) = line.split_once('=')?;
+        Some((name.to_string(), value.parse().ok()?))
+    };
+    println!("{} {flags:?} {program}\n{text}", jdk.version);
+    Seen { counters: text.lines().filter_map(counter).collect(), text }
+}
+
+fn said(output: &Output) -> String {
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
+}
