@@ -13,7 +13,7 @@ use headway_hook::sys::linux::Linux;
 use headway_hook::sys::{Sys, ThreadSignals};
 use headway_hook::usdt::{Hit, ProbeHook};
 use headway_hook::{trap, HookError, Image, ImageError};
-use std::ffi::CString;
+use std::ffi::{c_void, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -30,9 +30,12 @@ extern "C" fn on_hit(hit: &Hit<'_>) {
     }
 }
 
+type Call = extern "C" fn(u64, u64) -> u64;
+type Listeners = extern "C" fn() -> u64;
+
 struct Library {
-    call: extern "C" fn(u64, u64) -> u64,
-    listeners: extern "C" fn() -> u64,
+    call: Call,
+    listeners: Listeners,
     image: Image,
 }
 
@@ -46,8 +49,8 @@ fn load() -> Library {
     // SAFETY: the functions have these types.
     unsafe {
         Library {
-            call: std::mem::transmute(address(c"hook_probe_call_site")),
-            listeners: std::mem::transmute(address(c"hook_probe_call_listeners")),
+            call: std::mem::transmute::<*mut c_void, Call>(address(c"hook_probe_call_site")),
+            listeners: std::mem::transmute::<*mut c_void, Listeners>(address(c"hook_probe_call_listeners")),
             image: Image::of_loaded(NAME, &Linux).unwrap(),
         }
     }

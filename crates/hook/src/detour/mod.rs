@@ -2,7 +2,7 @@
 //!
 //! # Protocol
 //!
-//! Installers take turns ([`INSTALLED`]'s mutex) and may wait for the process
+//! Installers take turns (a mutex) and may wait for the process
 //! to come to a safe point. **Threads that run through the function never
 //! wait**, whatever happens to the installer: at every moment the entry holds
 //! the original instructions, a trap that leads to the hook, or a jump that

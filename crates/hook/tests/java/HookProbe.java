@@ -185,7 +185,11 @@ public final class HookProbe {
             }
             Thread.yield();
         }
-        waiter.join();
+        // Not join: it waits for the thread's own notification at its end,
+        // which would be counted.
+        while (waiter.isAlive()) {
+            Thread.sleep(1);
+        }
         for (int m : new int[] {EXIT, NOTIFY, REENTER}) {
             must(remove(m));
         }
