@@ -144,6 +144,7 @@ fn entered_without_enter(agent: &'static Agent, current: &Current, time: TimeNs)
 pub struct ExitBegun {
     exit: MonitorExit,
     slot: &'static Slot,
+    monitor: u64,
     _event: InEvent<'static>,
 }
 
@@ -169,7 +170,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         false => ExitCause::Exit,
     };
     let exit = MonitorExit { time, thread, lock: lock.id(), seq, cause, ..MonitorExit::default() };
-    Some(ExitBegun { exit, slot, _event: event })
+    Some(ExitBegun { exit, slot, monitor, _event: event })
 }
 
 /// The release is done and the successor awake: walk and record.
@@ -178,7 +179,7 @@ pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
     let mut exit = begun.exit;
     exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
     if exit.cause == ExitCause::Wait {
-        let holder = agent.chains.holder(exit.chain);
+        let holder = agent.chains.holder(agent, begun.slot, exit.chain, begun.monitor);
         exit.holder_frame = holder.frame;
         exit.holder_approximate = holder.approximate;
     }

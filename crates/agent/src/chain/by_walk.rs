@@ -3,8 +3,9 @@
 
 use crate::definitions::Definitions;
 use crate::vm::Known;
+use super::Holder;
 use headway_hotspot::{
-    decode, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, RecordKind, Registers,
+    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, MonitorSlot, RecordKind, Registers,
     WalkCache, WalkEnd,
 };
 use headway_hotspot::method::Method;
@@ -77,8 +78,43 @@ impl<'a> Walk<'a> {
     /// The methods that the frames stand for, and how many frames could not be
     /// decoded.
     pub fn decode(&self, options: DecodeOptions) -> (Vec<DecodedFrame>, usize) {
-        let records: Vec<FrameRecord> = self.cache.records().copied().collect();
-        decode(&self.known.layout, &self.memory, &records, options)
+        decode(&self.known.layout, &self.memory, &self.records(), options)
+    }
+
+    /// The walk that the current thread took last, its frames still being on
+    /// the stack.
+    pub fn already_taken(known: &'a Known, vm_thread: u64, cache: &'a WalkCache) -> Walk<'a> {
+        Walk { known, memory: known.memory_of_current_thread(vm_thread), cache }
+    }
+
+    fn records(&self) -> Vec<FrameRecord> {
+        self.cache.records().copied().collect()
+    }
+
+    /// Where the frames keep the monitors they hold.
+    pub fn monitor_places(&self, options: DecodeOptions) -> Vec<MonitorSlot> {
+        let records = self.records();
+        let (layout, memory) = (&self.known.layout, &self.memory);
+        let (frames, _) = decode(layout, memory, &records, options);
+        monitor_slots(layout, memory, &records, &frames)
+    }
+
+    /// The frame that holds `monitor`: the one that acquired it, if it was
+    /// entered more than once.
+    pub fn holder(&self, places: &[MonitorSlot], monitor: u64) -> Holder {
+        let (layout, memory) = (&self.known.layout, &self.memory);
+        let object = headway_hotspot::monitor::object(layout, memory, monitor);
+        let found = object.and_then(|object| {
+            holders(layout, memory, &self.records(), places, object).last().copied()
+        });
+        let one_frame = places.first().filter(|first| places.iter().all(|p| p.frame == first.frame));
+        let (frame, approximate) = match (found, one_frame, places.last()) {
+            (Some(frame), ..) => (frame, false),
+            (None, Some(only), _) => (only.frame, false),
+            (None, None, Some(outermost)) => (outermost.frame, true),
+            (None, None, None) => return Holder::UNKNOWN,
+        };
+        Holder { frame: u16::try_from(frame).unwrap_or(u16::MAX), approximate }
     }
 
     /// Names decoded frames. Must run before the thread returns from the event:

@@ -22,7 +22,7 @@ use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
 use headway_hook::Image;
-use headway_hotspot::DecodedFrame;
+use headway_hotspot::{DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
@@ -30,7 +30,7 @@ use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Memory for the set of chains, half of which is in use at a time.
 const CHAIN_SET_BYTES: usize = 16 << 20;
@@ -50,6 +50,11 @@ pub struct Holder {
     pub approximate: bool,
 }
 
+impl Holder {
+    /// Any frame could be it; the leaf is named.
+    pub const UNKNOWN: Holder = Holder { frame: 0, approximate: true };
+}
+
 /// The chains seen so far, and how they are taken.
 pub struct Chains {
     set: ChainSet,
@@ -58,6 +63,8 @@ pub struct Chains {
     check: SelfCheck,
     /// What the lock acquired at a chain's leaf is called there.
     site_names: Mutex<HashMap<ChainId, Arc<str>>>,
+    /// Where the frames of chains that end in a wait keep their monitors.
+    monitor_places: Mutex<HashMap<ChainId, Arc<[MonitorSlot]>>>,
 }
 
 /// What the caller knows about the current place.
@@ -82,6 +89,7 @@ impl Chains {
             walks: AtomicBool::new(false),
             check: SelfCheck::default(),
             site_names: Mutex::default(),
+            monitor_places: Mutex::default(),
         })
     }
 
@@ -140,6 +148,34 @@ impl Chains {
             Some(known) => self.by_walk(agent, known, slot, From::Exit(caller_fp)),
             None => ChainId::NONE,
         }
+    }
+
+    /// Which frame of the chain, just taken by [`Self::at_exit`], holds the
+    /// monitor that the current thread releases by waiting on it.
+    pub fn holder(&self, agent: &Agent, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {
+        let Some(known) = self.walker(agent).filter(|_| chain.is_some()) else {
+            return Holder::UNKNOWN;
+        };
+        let Some(scratch) = slot.scratch.borrow() else { return Holder::UNKNOWN };
+        let Some(cache) = &scratch.walk else { return Holder::UNKNOWN };
+        let walk = Walk::already_taken(known, slot.vm_thread(), cache);
+        let places = self.places(chain, || walk.monitor_places(agent.debug_info.decode_options()));
+        walk.holder(&places, monitor)
+    }
+
+    /// Where the frames of a chain keep the monitors they hold; `find` is asked
+    /// the first time.
+    fn places(&self, chain: ChainId, find: impl FnOnce() -> Vec<MonitorSlot>) -> Arc<[MonitorSlot]> {
+        let known = self.monitor_places().get(&chain).cloned();
+        known.unwrap_or_else(|| {
+            let places: Arc<[MonitorSlot]> = find().into();
+            self.monitor_places().insert(chain, places.clone());
+            places
+        })
+    }
+
+    fn monitor_places(&self) -> MutexGuard<'_, HashMap<ChainId, Arc<[MonitorSlot]>>> {
+        self.monitor_places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn by_walk(&self, agent: &Agent, known: &Known, slot: &Slot, from: From) -> ChainId {
@@ -241,11 +277,6 @@ impl Chains {
         }
     }
 
-    /// The frame of a chain that holds the lock released by a wait.
-    pub fn holder(&self, _chain: ChainId) -> Holder {
-        Holder::default()
-    }
-
     /// Names a lock seen for the first time after the field, class or receiver
     /// that the chain's leaf loaded it from.
     #[cold]
@@ -262,7 +293,7 @@ impl Chains {
         }
     }
 
-    fn site_names(&self) -> std::sync::MutexGuard<'_, HashMap<ChainId, Arc<str>>> {
+    fn site_names(&self) -> MutexGuard<'_, HashMap<ChainId, Arc<str>>> {
         self.site_names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -274,6 +305,7 @@ impl Chains {
         let cleared = used * 8 > size * 7 && self.set.clear();
         if cleared {
             self.site_names().clear();
+            self.monitor_places().clear();
         }
         cleared
     }
