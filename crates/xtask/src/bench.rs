@@ -1,0 +1,85 @@
+//! `./hw bench [NAME]`: what things cost, on this machine.
+
+use crate::jdks::Jdks;
+use crate::process::{cargo, program, run};
+use crate::{products, Misuse, Problem};
+use std::process::Command;
+
+/// A benchmark, and what it tells.
+struct Benchmark {
+    name: &'static str,
+    tells: &'static str,
+    /// Arguments of cargo.
+    cargo: &'static [&'static str],
+}
+
+const BENCHMARKS: [Benchmark; 4] = [
+    Benchmark {
+        name: "signal",
+        tells: "ns per appended event, chain look-up, monitor look-up",
+        cargo: &["run", "--release", "-p", "headway-signal", "--example", "cost"],
+    },
+    Benchmark {
+        name: "hook",
+        tells: "ns that a detour adds to a call",
+        cargo: &["run", "--release", "-p", "headway-hook", "--example", "hook_cost"],
+    },
+    Benchmark {
+        name: "jfr",
+        tells: "events written and read per second, bytes per event",
+        cargo: &["bench", "-p", "headway-jfr"],
+    },
+    Benchmark {
+        name: "analysis",
+        tells: "events analysed per second and core",
+        cargo: &["run", "--release", "-p", "headway-analysis", "--example", "throughput"],
+    },
+];
+
+/// What the profiler costs the programs it watches; takes minutes, and options.
+const OVERHEAD: &str = "overhead";
+
+/// Runs one benchmark, or, without a name, all that take seconds.
+pub fn bench(rest: &[String]) -> Result<(), Problem> {
+    let Some((name, options)) = rest.split_first() else {
+        BENCHMARKS.iter().try_for_each(Benchmark::run)?;
+        println!("\n./hw bench {OVERHEAD} measures what recording costs a program (minutes; --help for its options)");
+        return Ok(());
+    };
+    if name == OVERHEAD {
+        return overhead(options);
+    }
+    match BENCHMARKS.iter().find(|benchmark| benchmark.name == name) {
+        Some(benchmark) => benchmark.run(),
+        None => Err(Misuse(format!("there is no benchmark \"{name}\"; there are:\n{}", list())).into()),
+    }
+}
+
+impl Benchmark {
+    fn run(&self) -> Result<(), Problem> {
+        println!("\n== {}: {}", self.name, self.tells);
+        run(cargo().args(self.cargo))
+    }
+}
+
+fn list() -> String {
+    let lines = BENCHMARKS.iter().map(|benchmark| format!("  {:<10} {}\n", benchmark.name, benchmark.tells));
+    lines.chain([format!("  {OVERHEAD:<10} the cost to a program, switched on and off inside one JVM")]).collect()
+}
+
+fn overhead(options: &[String]) -> Result<(), Problem> {
+    products::rust(&["headway-cli", "headway-agent"])?;
+    products::workloads(None)?;
+    run(toggle(&Jdks::for_tests()).args(options))
+}
+
+fn toggle(jdks: &Jdks) -> Command {
+    let mut toggle = program("python3");
+    toggle.arg("eval/toggle/toggle.py").env("HEADWAY_BIN", products::headway());
+    if std::env::var_os("JAVA_HOME").is_none() {
+        if let Some(home) = jdks.with_compiler() {
+            toggle.env("JAVA_HOME", home);
+        }
+    }
+    toggle
+}

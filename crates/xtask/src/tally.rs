@@ -1,0 +1,177 @@
+//! How many tests passed and failed, read from what the test tools print.
+
+use std::iter::Sum;
+use std::ops::Add;
+
+/// Tests that passed and failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Passed.
+    pub passed: u64,
+    /// Failed, did not compile, or ended without saying how.
+    pub failed: u64,
+}
+
+impl Tally {
+    /// One check that passed or failed.
+    pub fn one(passed: bool) -> Tally {
+        Tally { passed: passed.into(), failed: (!passed).into() }
+    }
+
+    /// A tool that was not content has at least one failure, whatever it said.
+    fn judged(self, content: bool) -> Tally {
+        match self {
+            Tally { failed: 0, .. } if !content => Tally { failed: 1, ..self },
+            tally => tally,
+        }
+    }
+
+    /// Reads the output of `cargo test`. A test program that ended without a
+    /// result line (a crash, or its own way of testing) counts as one test.
+    pub fn of_cargo(output: &str, content: bool) -> Tally {
+        let mut tally = Tally::default();
+        let mut silent = 0;
+        let mut running = false;
+        for line in output.lines().map(str::trim) {
+            if line.starts_with("Running ") || line.starts_with("Doc-tests ") {
+                silent += u64::from(running);
+                running = true;
+            }
+            if let Some(result) = line.strip_prefix("test result: ") {
+                running = false;
+                tally = tally + Tally { passed: before(result, " passed"), failed: before(result, " failed") };
+            }
+        }
+        silent += u64::from(running);
+        let silent = match content {
+            true => Tally { passed: silent, failed: 0 },
+            false => Tally { passed: 0, failed: silent },
+        };
+        (tally + silent).judged(content)
+    }
+
+    /// Reads Surefire's report of one test class.
+    pub fn of_surefire(report: &str) -> Tally {
+        let suite = report.split("<testsuite").nth(1).and_then(|rest| rest.split('>').next()).unwrap_or_default();
+        let count = |name: &str| {
+            let value = suite.split(&format!(" {name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
+            value.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let failed = count("failures") + count("errors");
+        Tally { passed: count("tests").saturating_sub(failed + count("skipped")), failed }
+    }
+
+    /// All classes' reports, and whether Maven was content.
+    pub fn of_maven(reports: impl Iterator<Item = String>, content: bool) -> Tally {
+        reports.map(|report| Tally::of_surefire(&report)).sum::<Tally>().judged(content)
+    }
+
+    /// Reads the output of Python's unittest.
+    pub fn of_unittest(output: &str, content: bool) -> Tally {
+        let ran: u64 =
+            output.lines().filter_map(|line| line.strip_prefix("Ran ")?.split(' ').next()?.parse::<u64>().ok()).sum();
+        let numbers = |name: &str| -> u64 { output.split(name).skip(1).map(leading_number).sum() };
+        let failed = numbers("failures=") + numbers("errors=");
+        Tally { passed: ran.saturating_sub(failed), failed }.judged(content)
+    }
+
+    /// Reads the summary of the stress driver: rounds and failures.
+    pub fn of_stress(output: &str, content: bool) -> Tally {
+        let summary = output.lines().rev().find(|line| line.starts_with("stress: ")).unwrap_or_default();
+        let failed = before(summary, " failures");
+        Tally { passed: before(summary, " rounds").saturating_sub(failed), failed }.judged(content)
+    }
+}
+
+/// The number in front of a word: 12 in `ok. 12 passed; 0 failed`.
+fn before(text: &str, word: &str) -> u64 {
+    let number = text.split(word).next().and_then(|front| front.rsplit(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+fn leading_number(text: &str) -> u64 {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(0)
+}
+
+impl Add for Tally {
+    type Output = Tally;
+    fn add(self, other: Tally) -> Tally {
+        Tally { passed: self.passed + other.passed, failed: self.failed + other.failed }
+    }
+}
+
+impl Sum for Tally {
+    fn sum<I: Iterator<Item = Tally>>(tallies: I) -> Tally {
+        tallies.fold(Tally::default(), Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(passed: u64, failed: u64) -> Tally {
+        Tally { passed, failed }
+    }
+
+    const TWO_PROGRAMS: &str = "   Compiling a v0.1.0
+     Running unittests src/lib.rs (target/debug/deps/a-1)
+test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+     Running tests/b.rs (target/debug/deps/b-2)
+test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+   Doc-tests a
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+";
+
+    #[test]
+    fn cargo_results_add_up() {
+        assert_eq!(Tally::of_cargo(TWO_PROGRAMS, false), tally(16, 2));
+    }
+
+    #[test]
+    fn what_does_not_compile_is_a_failure() {
+        assert_eq!(Tally::of_cargo("error[E0425]: cannot find value\n", false), tally(0, 1));
+    }
+
+    #[test]
+    fn a_test_program_that_crashes_is_a_failure() {
+        let crashed =
+            "     Running unittests src/lib.rs (x)\nrunning 3 tests\nerror: test failed\n  (signal: 11, SIGSEGV)\n";
+        assert_eq!(Tally::of_cargo(crashed, false), tally(0, 1));
+        assert_eq!(Tally::of_cargo(&format!("{crashed}{TWO_PROGRAMS}"), false), tally(16, 3));
+    }
+
+    #[test]
+    fn a_test_program_with_a_way_of_its_own_is_one_test() {
+        assert_eq!(Tally::of_cargo("     Running tests/own.rs (x)\nfine\n", true), tally(1, 0));
+    }
+
+    #[test]
+    fn surefire_reports_add_up() {
+        let report = |tests, failures, errors, skipped| {
+            format!(
+                "<?xml version=\"1.0\"?>\n<testsuite xmlns:x=\"u\" name=\"a.B\" time=\"0.1\" tests=\"{tests}\" \
+                 errors=\"{errors}\" skipped=\"{skipped}\" failures=\"{failures}\">\n<testcase/></testsuite>"
+            )
+        };
+        let reports = [report(5, 1, 1, 1), report(3, 0, 0, 0)];
+        assert_eq!(Tally::of_maven(reports.into_iter(), false), tally(5, 2));
+        assert_eq!(Tally::of_maven(std::iter::empty(), false), tally(0, 1));
+        assert_eq!(Tally::of_maven([report(3, 0, 0, 0)].into_iter(), true), tally(3, 0));
+    }
+
+    #[test]
+    fn unittest_output_is_read() {
+        assert_eq!(Tally::of_unittest("Ran 7 tests in 0.1s\n\nOK\n", true), tally(7, 0));
+        assert_eq!(Tally::of_unittest("Ran 7 tests in 0.1s\n\nFAILED (failures=2, errors=1)\n", false), tally(4, 3));
+        assert_eq!(Tally::of_unittest("SyntaxError\n", false), tally(0, 1));
+    }
+
+    #[test]
+    fn stress_rounds_are_tests() {
+        let output = "round   1: x: ok\nstress: 6 rounds, 40 attach cycles, 1 failures in 60 s\n";
+        assert_eq!(Tally::of_stress(output, false), tally(5, 1));
+        assert_eq!(Tally::of_stress("killed\n", false), tally(0, 1));
+    }
+}

@@ -1,0 +1,184 @@
+//! `./hw test`: everything that can be checked, and one closing line.
+//!
+//! A suite that does not compile or crashes is a failure, and so is a missing
+//! JDK where `CI` is `true`. What is built is built once: checks and tests share
+//! one target directory, the loom models (other flags) have their own.
+
+use crate::jdks::Jdks;
+use crate::process::{cargo, program, root, run, run_and_read, target_directory};
+use crate::tally::Tally;
+use crate::{java, licences, products, stress, takes_nothing, tidy, Problem};
+use std::process::Command;
+use std::time::Instant;
+
+/// What ran so far.
+struct Session {
+    jdks: Jdks,
+    suites: Vec<Suite>,
+}
+
+struct Suite {
+    name: &'static str,
+    tally: Tally,
+    seconds: f64,
+}
+
+/// Lints that tests, examples and benchmarks may break: a panic there is a
+/// failed test, not a crash in somebody else's process.
+const ALLOWED_IN_TESTS: [&str; 4] = ["-A", "clippy::unwrap_used", "-A", "clippy::expect_used"];
+
+/// Crates whose protocols are checked under loom, and where their models are.
+const LOOM_MODELS: [(&str, &[&str]); 2] =
+    [("headway-signal", &["--test", "models"]), ("headway-hook", &["--lib", "--", "table"])];
+
+/// See the file's head.
+pub fn test(rest: &[String]) -> Result<(), Problem> {
+    takes_nothing(rest)?;
+    let mut session = Session { jdks: Jdks::for_tests(), suites: Vec::new() };
+    session.check_jdks();
+    session.check("format", |_| run(cargo().args(["fmt", "--all", "--check"])));
+    session.check("house rules", |_| tidy::tidy(&[]));
+    session.check("licences", |_| licences::licences(&[]));
+    session.check("lints", |_| lint_products());
+    session.check("lints of tests", |_| lint_tests());
+    session.check("build", |_| products::rust(&["headway-cli", "headway-agent", "headway-e2e"]));
+    session.suite("java", maven_tests);
+    session.suite("rust", cargo_tests);
+    session.suite("loom", loom_tests);
+    session.suite("python", python_tests);
+    session.suite("stress, one minute", stress_minute);
+    session.close()
+}
+
+impl Session {
+    fn check_jdks(&mut self) {
+        let missing = self.jdks.missing();
+        let must_be_complete = std::env::var("CI").as_deref() == Ok("true");
+        if must_be_complete {
+            self.add("JDKs", Tally::one(missing.is_empty()), 0.0);
+        }
+    }
+
+    /// Something that is right or wrong as a whole.
+    fn check(&mut self, name: &'static str, check: impl FnOnce(&Jdks) -> Result<(), Problem>) {
+        self.suite(name, |jdks| {
+            let outcome = check(jdks);
+            if let Err(problem) = &outcome {
+                println!("{name}: {problem}");
+            }
+            Ok(Tally::one(outcome.is_ok()))
+        });
+    }
+
+    /// Something that has tests to count.
+    fn suite(&mut self, name: &'static str, suite: impl FnOnce(&Jdks) -> Result<Tally, Problem>) {
+        println!("\n== {name}");
+        let start = Instant::now();
+        let tally = suite(&self.jdks).unwrap_or_else(|problem| {
+            println!("{name}: {problem}");
+            Tally::one(false)
+        });
+        self.add(name, tally, start.elapsed().as_secs_f64());
+    }
+
+    fn add(&mut self, name: &'static str, tally: Tally, seconds: f64) {
+        self.suites.push(Suite { name, tally, seconds });
+    }
+
+    fn close(self) -> Result<(), Problem> {
+        println!();
+        for Suite { name, tally, seconds } in &self.suites {
+            println!("{name:<20} {:>6} passed {:>4} failed {seconds:>8.1} s", tally.passed, tally.failed);
+        }
+        for release in self.jdks.missing() {
+            println!("not tested: JDK {release}, which is not here");
+        }
+        let Tally { passed, failed } = self.suites.iter().map(|suite| suite.tally).sum();
+        println!("{passed} passed, {failed} failed");
+        match failed {
+            0 => Ok(()),
+            _ => Err(failing(&self.suites).into()),
+        }
+    }
+}
+
+fn failing(suites: &[Suite]) -> String {
+    let names: Vec<_> = suites.iter().filter(|suite| suite.tally.failed > 0).map(|suite| suite.name).collect();
+    format!("failures in {}", names.join(", "))
+}
+
+fn lint_products() -> Result<(), Problem> {
+    run(cargo().args(["clippy", "--workspace", "--locked", "--quiet", "--", "-D", "warnings"]))
+}
+
+fn lint_tests() -> Result<(), Problem> {
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--workspace", "--locked", "--quiet", "--tests", "--examples", "--benches"]);
+    run(clippy.args(["--", "-D", "warnings"]).args(ALLOWED_IN_TESTS))
+}
+
+fn maven_tests(jdks: &Jdks) -> Result<Tally, Problem> {
+    for old in java::surefire_reports() {
+        std::fs::remove_file(old)?; // so that no earlier run is counted
+    }
+    let content = run(&mut java::maven(jdks.with_compiler(), &["package"]));
+    if let Err(problem) = &content {
+        println!("{problem}");
+    }
+    let reports = java::surefire_reports().into_iter().filter_map(|report| std::fs::read_to_string(report).ok());
+    Ok(Tally::of_maven(reports, content.is_ok()))
+}
+
+fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
+    let mut tests = cargo();
+    tests.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    tests.env("HEADWAY_BIN", products::headway());
+    jdks.tell(&mut tests);
+    let (output, content) = run_and_read(&mut tests)?;
+    Ok(Tally::of_cargo(&output, content))
+}
+
+fn loom_tests(_: &Jdks) -> Result<Tally, Problem> {
+    let mut total = Tally::default();
+    for (name, models) in LOOM_MODELS {
+        let mut cargo = cargo();
+        cargo.args(["test", "--locked", "--release", "-p", name]).args(models);
+        cargo.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_directory().join("loom"));
+        let (output, content) = run_and_read(&mut cargo)?;
+        total = total + Tally::of_cargo(&output, content);
+    }
+    Ok(total)
+}
+
+fn python_tests(_: &Jdks) -> Result<Tally, Problem> {
+    let mut total = Tally::default();
+    for folder in python_folders()? {
+        let mut tests = program("python3");
+        tests.args(["-B", "-m", "unittest", "discover", "-s", &folder]);
+        let (output, content) = run_and_read(&mut tests)?;
+        total = total + Tally::of_unittest(&output, content);
+    }
+    Ok(total)
+}
+
+/// Folders under version control that hold `test_*.py`.
+fn python_folders() -> Result<Vec<String>, Problem> {
+    let tests = tidy::files()?.into_iter().filter(|file| is_python_test(file));
+    let mut folders: Vec<String> =
+        tests.filter_map(|file| file.rsplit_once('/').map(|(folder, _)| folder.to_owned())).collect();
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
+}
+
+fn is_python_test(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.starts_with("test_") && name.ends_with(".py")
+}
+
+fn stress_minute(jdks: &Jdks) -> Result<Tally, Problem> {
+    let mut driver: Command = stress::driver(jdks);
+    driver.args(["--minutes", "1"]).current_dir(root());
+    let (output, content) = run_and_read(&mut driver)?;
+    Ok(Tally::of_stress(&output, content))
+}
