@@ -10,15 +10,17 @@ use crate::reply::{MechanismState, State};
 use headway_hook::sys::linux::Linux;
 use headway_hook::flag::BoolFlag;
 use headway_hook::usdt::{Hit, ProbeHook};
-use headway_hook::{Detour, HookError, Image, Known};
+use headway_hook::{trap, Detour, HookError, Image, Known};
 use headway_model::{DurationNs, ThreadId};
 use std::mem;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-type MonitorFunction = extern "C" fn(u64, u64, u64);
-type NotifyFunction = extern "C" fn(u64, u64);
+/// What the originals return is handed on: the VM's notify says since JDK 24
+/// whether it moved a waiter.
+type MonitorFunction = extern "C" fn(u64, u64, u64) -> usize;
+type NotifyFunction = extern "C" fn(u64, u64) -> usize;
 
 /// The originals, for the hooks to call. Set before a hook can run, never
 /// cleared: a call that is inside a hook when it is removed still needs it.
@@ -28,7 +30,7 @@ static REENTER_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
 /// `ObjectMonitor::ExitEpilog(JavaThread*, ObjectWaiter*)`, with the caller's
 /// frame pointer.
-extern "C" fn on_exit(monitor: u64, vm_thread: u64, waiter: u64, caller_fp: u64) {
+extern "C" fn on_exit(monitor: u64, vm_thread: u64, waiter: u64, caller_fp: u64) -> usize {
     let mut begun = None;
     guarded(|agent| {
         if agent.is_recording() {
@@ -39,14 +41,15 @@ extern "C" fn on_exit(monitor: u64, vm_thread: u64, waiter: u64, caller_fp: u64)
     // the hook was installed.
     let original: MonitorFunction =
         unsafe { mem::transmute(EXIT_ORIGINAL.load(Ordering::Relaxed)) };
-    original(monitor, vm_thread, waiter);
+    let returned = original(monitor, vm_thread, waiter);
     if let Some(begun) = begun {
         guarded(|agent| monitor::after_exit(agent, begun, caller_fp));
     }
+    returned
 }
 
 /// `ObjectMonitor::INotify(JavaThread*)`.
-extern "C" fn on_notify(monitor: u64, notifier: u64) {
+extern "C" fn on_notify(monitor: u64, notifier: u64) -> usize {
     let mut waiter = None;
     guarded(|agent| {
         if agent.is_recording() {
@@ -56,26 +59,28 @@ extern "C" fn on_notify(monitor: u64, notifier: u64) {
     // SAFETY: as in `on_exit`.
     let original: NotifyFunction =
         unsafe { mem::transmute(NOTIFY_ORIGINAL.load(Ordering::Relaxed)) };
-    original(monitor, notifier);
-    let Some(waiter) = waiter else { return };
+    let returned = original(monitor, notifier);
+    let Some(waiter) = waiter else { return returned };
     guarded(|agent| {
         if agent.hotspot.known().is_some_and(|known| known.is_contending(waiter)) {
             monitor::on_notify(agent, monitor, notifier, waiter.vm_thread);
         }
     });
+    returned
 }
 
 /// `ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)`.
-extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) {
+extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) -> usize {
     // SAFETY: as in `on_exit`.
     let original: MonitorFunction =
         unsafe { mem::transmute(REENTER_ORIGINAL.load(Ordering::Relaxed)) };
-    original(monitor, vm_thread, node);
+    let returned = original(monitor, vm_thread, node);
     guarded(|agent| {
         if agent.is_recording() {
             monitor::on_reentered(agent, vm_thread);
         }
     });
+    returned
 }
 
 /// The VM's probe in its contended exit: (thread id, monitor, ...). The monitor
@@ -157,7 +162,7 @@ impl Hooks {
         libjvm: &Result<Image, String>,
     ) -> Vec<MechanismState> {
         self.pause_ns.store(0, Ordering::Relaxed);
-        HOOKS
+        let states = HOOKS
             .iter()
             .map(|hook| {
                 let installed = match (libjvm, agent.hotspot.failure()) {
@@ -173,7 +178,19 @@ impl Hooks {
                     (installed, ..) => state_of(hook, installed),
                 }
             })
-            .collect()
+            .collect();
+        self.leave_traps_alone();
+        states
+    }
+
+    /// Gives SIGTRAP back: detours need the handler only while they change,
+    /// a probe as long as it is in.
+    fn leave_traps_alone(&self) {
+        if self.probe.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            // If somebody installed a handler over ours it stays, and passes
+            // everything on.
+            let _ = trap::remove_handler(&Linux);
+        }
     }
 
     /// Uses the VM's own probe where its contended exit cannot be detoured.
@@ -246,6 +263,7 @@ impl Hooks {
         if let Some(Err(error)) = probe.map(|probe| probe.remove()) {
             eprintln!("headway: {error}; the probe stays and does nothing");
         }
+        self.leave_traps_alone();
     }
 
     /// What installing changes in the process.
