@@ -39,6 +39,7 @@ pub struct Agent {
     pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
     pub pool: Pool,
+    pool_bytes: u64,
     /// Definitions on their way to the draining thread.
     pub definitions: Definitions,
     /// Losses by cause.
@@ -77,6 +78,8 @@ pub struct Parts {
     pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
     pub pool: Pool,
+    /// Their size in bytes.
+    pub pool_bytes: u64,
     /// Tracked locks.
     pub locks: Locks,
     /// Call chains.
@@ -95,6 +98,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         chains: parts.chains,
         debug_info: parts.debug_info,
         pool: parts.pool,
+        pool_bytes: parts.pool_bytes,
         definitions: Definitions::default(),
         losses: Losses::default(),
         hooks: Hooks::default(),
@@ -144,6 +148,14 @@ impl Agent {
     /// Keeps the definitions for the next recording.
     pub fn keep_dictionary(&self, dictionary: Dictionary) {
         *self.dictionary.lock().unwrap_or_else(PoisonError::into_inner) = dictionary;
+    }
+
+    /// Memory of buffers, chains and locks in use, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        let chunks = u64::from(self.pool.chunks()).max(1);
+        let used = chunks - u64::from(self.pool.free_chunks()).min(chunks);
+        let buffers = self.pool_bytes / chunks * used;
+        buffers + self.chains.memory_bytes() + self.locks.memory_bytes()
     }
 
     /// Appends a record to the thread's buffer; a refusal is counted there.

@@ -30,6 +30,7 @@ pub struct Definitions {
 struct Inner {
     queue: Vec<Definition>,
     methods: HashMap<Arc<Method>, MethodId>,
+    last_method: MethodId,
 }
 
 impl Definitions {
@@ -48,11 +49,20 @@ impl Definitions {
         if let Some(id) = inner.methods.get(&method) {
             return *id;
         }
-        let id = MethodId(inner.methods.len() as u64 + 1);
+        let id = MethodId(inner.last_method.0 + 1);
+        inner.last_method = id;
         let method = Arc::new(method);
         inner.methods.insert(method.clone(), id);
         inner.queue.push(Definition::Event(Event::Method(id, method)));
         id
+    }
+
+    /// Forgets which methods are known: from now on they get new ids, larger
+    /// than the one returned.
+    pub fn forget_methods(&self) -> MethodId {
+        let mut inner = self.lock();
+        inner.methods.clear();
+        inner.last_method
     }
 
     /// Defines a chain.
@@ -100,6 +110,7 @@ mod tests {
     fn a_method_is_defined_once() {
         let definitions = Definitions::default();
         let method = Method { name: "run".into(), ..Method::default() };
+        let method_again = method.clone();
         let first = definitions.method(method.clone());
         assert_eq!(definitions.method(method.clone()), first);
         let other = definitions.method(Method { name: "stop".into(), ..Method::default() });
@@ -108,5 +119,7 @@ mod tests {
         assert_eq!(taken[0], Definition::Event(Event::Method(first, Arc::new(method))));
         assert_eq!(taken.len(), 2);
         assert!(definitions.take().is_empty());
+        let last = definitions.forget_methods();
+        assert!(definitions.method(method_again) > last);
     }
 }

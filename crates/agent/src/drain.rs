@@ -6,12 +6,15 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::definitions::Definition;
 use crate::options::Options;
+use crate::process::CpuTimes;
 use crate::raw;
 use crate::thread_events::current_os_id;
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
-use headway_model::{Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
-use std::collections::BTreeMap;
+use headway_model::{
+    ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs,
+};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -23,9 +26,11 @@ use std::time::{Duration, Instant};
 const DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// How often partly filled buffers are drained and the file is flushed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
-/// Flushes after which a dead lock's place is given back: by then every event
-/// that names it has been drained.
-const LOCK_GRACE_FLUSHES: usize = 3;
+/// Flushes after which a dead lock's place is given back and an ended thread is
+/// forgotten: by then the events that name it have been drained.
+const GRACE_FLUSHES: usize = 5;
+/// Virtual threads whose names are kept.
+const MAX_VIRTUAL_THREADS: usize = 65_536;
 /// Flushes between two records of the agent's own cost.
 const SELF_COST_FLUSHES: u64 = 10;
 
@@ -42,6 +47,20 @@ pub struct Recorded {
     pub memory_bytes: u64,
     /// Why the recording could not be written completely.
     pub error: Option<String>,
+}
+
+/// What died between two flushes: events that name it may still be on their way.
+#[derive(Default)]
+struct Dying {
+    locks: Vec<LockId>,
+    threads: Vec<ThreadId>,
+}
+
+/// The largest ids of chains and methods at some moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct CodeIds {
+    chain: ChainId,
+    method: MethodId,
 }
 
 enum Request {
@@ -91,8 +110,11 @@ pub struct Drain {
     recorded: Recorded,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
-    dying: Vec<Vec<LockId>>,
-    ended_threads: Vec<ThreadId>,
+    dying: VecDeque<Dying>,
+    virtual_threads: VecDeque<ThreadId>,
+    code_seen: CodeIds,
+    code_before: CodeIds,
+    cpu_times: Option<CpuTimes>,
     flushes: u64,
     max_size: Option<u64>,
     max_age: Option<DurationNs>,
@@ -122,8 +144,11 @@ impl Drain {
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
-            dying: Vec::new(),
-            ended_threads: Vec::new(),
+            dying: VecDeque::from([Dying::default()]),
+            virtual_threads: VecDeque::new(),
+            code_seen: CodeIds::default(),
+            code_before: CodeIds::default(),
+            cpu_times: CpuTimes::now(),
             flushes: 0,
             max_size,
             max_age,
@@ -197,15 +222,27 @@ impl Drain {
     fn flush(&mut self) {
         let watermark = self.drain_all();
         self.tell_losses();
+        self.tell_load(watermark);
         self.tell_self_cost(watermark);
         self.take_event(&Event::Watermark(watermark));
         if let Err(error) = self.writer.flush(&self.dictionary, watermark) {
             self.recorded.error = Some(error.to_string());
         }
         self.flushes += 1;
-        self.retire_dead_locks();
+        self.bury_the_dead();
         self.agent.locks.maintain();
-        self.agent.chains.maintain();
+        if self.agent.chains.maintain() {
+            self.forget_old_code();
+        }
+    }
+
+    /// The set of chains was cleared: chains and methods get new ids. What was
+    /// defined before the clear before this one is not referred to any more,
+    /// but by a thread that has been blocked all that time.
+    fn forget_old_code(&mut self) {
+        let old = std::mem::replace(&mut self.code_before, self.code_seen);
+        self.dictionary.forget_code(old.chain, old.method);
+        self.code_seen.method = self.agent.definitions.forget_methods();
     }
 
     fn drain_all(&mut self) -> TimeNs {
@@ -251,8 +288,15 @@ impl Drain {
         if let Some(kind) = kind(event) {
             *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
         }
-        if let Event::ThreadEnd(end) = event {
-            self.ended_threads.push(end.thread);
+        match event {
+            Event::ThreadEnd(end) => {
+                if let Some(dying) = self.dying.back_mut() {
+                    dying.threads.push(end.thread);
+                }
+            }
+            Event::Thread(thread) if thread.is_virtual => self.remember_virtual(thread.id),
+            Event::Chain(def) => self.code_seen.chain = self.code_seen.chain.max(def.id),
+            _ => {}
         }
         self.writer.event(event, &self.dictionary);
     }
@@ -268,24 +312,57 @@ impl Drain {
         }
     }
 
-    fn tell_self_cost(&mut self, time: TimeNs) {
-        if self.flushes % SELF_COST_FLUSHES == 0 {
-            self.take_event(&Event::SelfCost(SelfCost {
-                time,
-                own_cpu: clock::thread_cpu(),
-                attach_pause: DurationNs::ZERO,
-                memory_bytes: self.recorded.memory_bytes,
-            }));
+    fn tell_load(&mut self, time: TimeNs) {
+        let now = CpuTimes::now();
+        let before = std::mem::replace(&mut self.cpu_times, now);
+        let load = now.zip(before).and_then(|(now, before)| now.load_since(before, time));
+        if let Some(load) = load {
+            self.take_event(&Event::CpuLoad(load));
         }
     }
 
-    fn retire_dead_locks(&mut self) {
-        self.dying.push(self.agent.locks.take_dead());
-        if self.dying.len() > LOCK_GRACE_FLUSHES {
-            for lock in self.dying.remove(0) {
-                self.agent.locks.retire(lock);
-                self.dictionary.forget_lock(lock);
+    fn tell_self_cost(&mut self, time: TimeNs) {
+        self.recorded.memory_bytes = self.agent.memory_bytes();
+        if self.flushes % SELF_COST_FLUSHES == 0 {
+            self.take_event(&self.self_cost(time));
+        }
+    }
+
+    fn self_cost(&self, time: TimeNs) -> Event {
+        Event::SelfCost(SelfCost {
+            time,
+            own_cpu: clock::thread_cpu(),
+            attach_pause: self.agent.hooks.pause(),
+            memory_bytes: self.recorded.memory_bytes,
+        })
+    }
+
+    /// Virtual threads are not said to end: the oldest are forgotten.
+    fn remember_virtual(&mut self, thread: ThreadId) {
+        self.virtual_threads.push_back(thread);
+        if self.virtual_threads.len() > MAX_VIRTUAL_THREADS {
+            if let Some(oldest) = self.virtual_threads.pop_front() {
+                self.dictionary.forget_thread(oldest);
             }
+        }
+    }
+
+    /// Forgets what died some flushes ago, and collects what died since.
+    fn bury_the_dead(&mut self) {
+        if let Some(dying) = self.dying.back_mut() {
+            dying.locks.extend(self.agent.locks.take_dead());
+        }
+        self.dying.push_back(Dying::default());
+        if self.dying.len() <= GRACE_FLUSHES {
+            return;
+        }
+        let dead = self.dying.pop_front().unwrap_or_default();
+        for lock in dead.locks {
+            self.agent.locks.retire(lock);
+            self.dictionary.forget_lock(lock);
+        }
+        for thread in dead.threads {
+            self.dictionary.forget_thread(thread);
         }
     }
 
@@ -300,6 +377,7 @@ impl Drain {
         }
         self.take_batch(batch);
         self.tell_losses();
+        self.take_event(&self.self_cost(watermark));
         self.take_event(&Event::Watermark(watermark));
         self.recorded.own_cpu = clock::thread_cpu();
         let finished = self.writer.finish(&self.dictionary, watermark);

@@ -140,7 +140,7 @@ fn build(
     let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;
     let chains = Chains::new().map_err(|e| format!("no memory for the chain table: {e}"))?;
     let pool = Pool::new(region, crate::clock::now().0);
-    Ok(agent::install(Parts { jvmti, java, hotspot, debug_info, pool, locks, chains }))
+    Ok(agent::install(Parts { jvmti, java, hotspot, debug_info, pool, pool_bytes: memory as u64, locks, chains }))
 }
 
 /// The VM is ready: begins what `-agentpath` asked for.

@@ -1,5 +1,7 @@
 //! Facts about this process, for the recording's head.
 
+use headway_model::event::CpuLoad;
+use headway_model::TimeNs;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -66,9 +68,69 @@ pub fn started_ns() -> Option<u64> {
     Some(ticks * 1_000_000_000 / u64::try_from(per_second).ok()?.max(1))
 }
 
+/// CPU time used so far, in clock ticks, summed over all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// This process in user mode.
+    pub user: u64,
+    /// This process in the kernel.
+    pub system: u64,
+    /// The machine, doing something.
+    pub busy: u64,
+    /// The machine, all of its time.
+    pub total: u64,
+}
+
+impl CpuTimes {
+    /// Now; `None` where `/proc` cannot be read.
+    pub fn now() -> Option<CpuTimes> {
+        let own = fs::read_to_string("/proc/self/stat").ok()?;
+        let machine = fs::read_to_string("/proc/stat").ok()?;
+        CpuTimes::parse(&own, &machine)
+    }
+
+    fn parse(own: &str, machine: &str) -> Option<CpuTimes> {
+        let fields: Vec<&str> = own.rsplit_once(')')?.1.split_whitespace().collect();
+        let (user, system) = (fields.get(11)?.parse().ok()?, fields.get(12)?.parse().ok()?);
+        let all = machine.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        // user nice system idle iowait irq softirq steal; guest is in user.
+        let ticks: Vec<u64> = all.take(8).map_while(|word| word.parse().ok()).collect();
+        let total: u64 = ticks.iter().sum();
+        let idle = ticks.get(3)? + ticks.get(4)?;
+        Some(CpuTimes { user, system, busy: total.saturating_sub(idle), total })
+    }
+
+    /// Load of process and machine since `earlier`, as fractions of the whole
+    /// machine; `None` if no time has passed.
+    pub fn load_since(self, earlier: CpuTimes, time: TimeNs) -> Option<CpuLoad> {
+        let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
+        let share = |now: u64, then: u64| {
+            (now.saturating_sub(then) as f32 / total as f32).clamp(0.0, 1.0)
+        };
+        Some(CpuLoad {
+            time,
+            jvm_user: share(self.user, earlier.user),
+            jvm_system: share(self.system, earlier.system),
+            machine_total: share(self.busy, earlier.busy),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn load_is_a_share_of_the_whole_machine() {
+        let own = |user, system| format!("7 (a b) c) S 1 1 1 0 -1 4 0 0 0 0 {user} {system} 0 0");
+        let machine = |idle| format!("cpu  100 0 50 {idle} 0 0 0 10 5 0\ncpu0 1 2 3\n");
+        let before = CpuTimes::parse(&own(10, 5), &machine(0)).unwrap();
+        let after = CpuTimes::parse(&own(30, 10), &machine(100)).unwrap();
+        let load = after.load_since(before, TimeNs(1)).unwrap();
+        assert_eq!((load.jvm_user, load.jvm_system, load.machine_total), (0.2, 0.05, 0.0));
+        assert_eq!(after.load_since(after, TimeNs(1)), None);
+        assert_eq!(CpuTimes::parse("7 (java", &machine(0)), None);
+    }
 
     #[test]
     fn file_names_are_expanded() {

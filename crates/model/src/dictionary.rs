@@ -79,8 +79,20 @@ impl Dictionary {
         self.threads.remove(&id);
     }
 
-    /// Forgets a chain whose code died and whose events are all written.
-    pub fn forget_chain(&mut self, id: ChainId) {
-        self.chains.remove(&id);
+    /// Forgets chains and methods up to these ids: nothing refers to them any
+    /// more.
+    pub fn forget_code(&mut self, chains: ChainId, methods: MethodId) {
+        self.chains.retain(|id, _| *id > chains);
+        self.methods.retain(|id, _| *id > methods);
+    }
+
+    /// How many definitions there are.
+    pub fn len(&self) -> usize {
+        self.threads.len() + self.methods.len() + self.chains.len() + self.locks.len()
+    }
+
+    /// True if nothing is defined.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }

@@ -297,6 +297,11 @@ impl Chains {
         self.site_names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Memory of the chains in use, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.set.fill().0 * 8
+    }
+
     /// Background upkeep: forgets all chains when the set is nearly full, so
     /// that new ones find room. True if it did: chains get new ids then.
     pub fn maintain(&self) -> bool {
