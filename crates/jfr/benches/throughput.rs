@@ -1,6 +1,7 @@
 //! How fast recordings are written and read, and how many bytes an event takes.
 //! `cargo bench -p headway-jfr`; with an argument, so many seconds of events.
 //! Times are CPU time, so that a busy machine does not spoil them.
+#![allow(clippy::expect_used)] // a benchmark may end like that
 
 #[allow(dead_code)]
 #[path = "../tests/support/synthetic.rs"]

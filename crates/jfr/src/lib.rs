@@ -13,6 +13,7 @@
 //! * [`Summary`] tells what is in a file without decoding its events.
 //! * [`repair`] unpacks a recording into a plain file that other tools read.
 
+mod columns;
 mod encode;
 mod hash;
 mod header;

@@ -6,6 +6,7 @@
 //! that a reader needs nothing that comes later: a torn tail costs the last
 //! piece only.
 
+use crate::columns;
 use crate::header::{ChunkHeader, HEADER_SIZE};
 use std::io;
 use std::path::Path;
@@ -51,6 +52,8 @@ pub(crate) const MAX_PIECE: usize = 256 << 20;
 pub(crate) struct Envelope {
     /// True if the piece begins a chunk.
     pub(crate) begins_chunk: bool,
+    /// True if what is compressed is the piece in columns.
+    pub(crate) in_columns: bool,
     /// Length of the piece, unpacked.
     pub(crate) raw_len: u32,
     /// Length of the compressed frame that follows.
@@ -66,7 +69,7 @@ impl Envelope {
         bytes[4..8].copy_from_slice(&((ENVELOPE_SIZE - 8) as u32).to_le_bytes());
         bytes[8..12].copy_from_slice(&ENVELOPE_MAGIC);
         bytes[12] = ENVELOPE_VERSION;
-        bytes[13] = u8::from(self.begins_chunk);
+        bytes[13] = u8::from(self.begins_chunk) | (u8::from(self.in_columns) << 1);
         bytes[16..20].copy_from_slice(&self.raw_len.to_le_bytes());
         bytes[20..24].copy_from_slice(&self.packed_len.to_le_bytes());
         bytes[24..].copy_from_slice(&self.header.to_bytes());
@@ -79,10 +82,12 @@ impl Envelope {
         let ours = bytes[0..4] == SKIPPABLE
             && word(4) as usize == ENVELOPE_SIZE - 8
             && bytes[8..12] == ENVELOPE_MAGIC
-            && bytes[12] == ENVELOPE_VERSION;
+            && bytes[12] == ENVELOPE_VERSION
+            && bytes[13] < 4;
         ours.then_some(())?;
         Some(Envelope {
             begins_chunk: bytes[13] & 1 != 0,
+            in_columns: bytes[13] & 2 != 0,
             raw_len: word(16),
             packed_len: word(20),
             header: ChunkHeader::parse(&bytes[24..])?,
@@ -95,25 +100,28 @@ impl Envelope {
 /// # Errors
 /// What the compressor says; none is known to happen in memory.
 pub(crate) fn pack(packing: Packing, begins_chunk: bool, header: ChunkHeader, raw: &[u8]) -> io::Result<Vec<u8>> {
+    let columns = columns::to_columns(raw, begins_chunk);
     let mut out = vec![0u8; ENVELOPE_SIZE];
     match packing {
-        Packing::Plain => out.extend_from_slice(raw),
+        Packing::Plain => out.extend_from_slice(&columns),
         Packing::Zstd => {
             let mut encoder = zstd::stream::write::Encoder::new(&mut out, ZSTD_LEVEL)?;
             encoder.include_checksum(true)?;
-            encoder.set_pledged_src_size(Some(raw.len() as u64))?;
-            io::Write::write_all(&mut encoder, raw)?;
+            encoder.set_pledged_src_size(Some(columns.len() as u64))?;
+            io::Write::write_all(&mut encoder, &columns)?;
             encoder.finish()?;
         }
         Packing::Lz4 => {
-            let info = lz4_flex::frame::FrameInfo::new().content_checksum(true).content_size(Some(raw.len() as u64));
+            let info =
+                lz4_flex::frame::FrameInfo::new().content_checksum(true).content_size(Some(columns.len() as u64));
             let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, &mut out);
-            io::Write::write_all(&mut encoder, raw)?;
+            io::Write::write_all(&mut encoder, &columns)?;
             encoder.finish().map_err(io::Error::other)?;
         }
     }
     let envelope = Envelope {
         begins_chunk,
+        in_columns: true,
         raw_len: piece_len(raw.len())?,
         packed_len: piece_len(out.len() - ENVELOPE_SIZE)?,
         header,
@@ -144,7 +152,13 @@ mod tests {
 
     #[test]
     fn an_envelope_survives_its_bytes() {
-        let envelope = Envelope { begins_chunk: true, raw_len: 7, packed_len: 9, header: ChunkHeader::default() };
+        let envelope = Envelope {
+            begins_chunk: true,
+            in_columns: false,
+            raw_len: 7,
+            packed_len: 9,
+            header: ChunkHeader::default(),
+        };
         assert_eq!(Envelope::parse(&envelope.to_bytes()), Some(envelope));
     }
 }

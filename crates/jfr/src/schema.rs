@@ -273,25 +273,93 @@ pub(crate) static VALUES: &[Type] = &[
         },
         notes: &[],
     },
-    simple(id::FRAME_TYPE, "jdk.types.FrameType", fields! { "description" Inline STRING [Label("Description")]; }, &[Label("Frame type")]),
-    simple(id::THREAD_STATE, "jdk.types.ThreadState", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Java Thread State")]),
+    simple(
+        id::FRAME_TYPE,
+        "jdk.types.FrameType",
+        fields! { "description" Inline STRING [Label("Description")]; },
+        &[Label("Frame type")],
+    ),
+    simple(
+        id::THREAD_STATE,
+        "jdk.types.ThreadState",
+        fields! { "name" Inline STRING [Label("Name")]; },
+        &[Label("Java Thread State")],
+    ),
     // One string and no more: JDK Mission Control takes event types with
     // structures that it does not know for different types in each chunk.
     simple(id::LOCK, "headway.types.Lock", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Lock")]),
-    simple(id::EXIT_CAUSE, "headway.types.ExitCause", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("How a monitor was released")]),
-    simple(id::WAIT_OUTCOME, "headway.types.WaitOutcome", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("How a wait ended")]),
-    simple(id::LOSS_CAUSE, "headway.types.LossCause", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Why something is missing")]),
+    simple(
+        id::EXIT_CAUSE,
+        "headway.types.ExitCause",
+        fields! { "name" Inline STRING [Label("Name")]; },
+        &[Label("How a monitor was released")],
+    ),
+    simple(
+        id::WAIT_OUTCOME,
+        "headway.types.WaitOutcome",
+        fields! { "name" Inline STRING [Label("Name")]; },
+        &[Label("How a wait ended")],
+    ),
+    simple(
+        id::LOSS_CAUSE,
+        "headway.types.LossCause",
+        fields! { "name" Inline STRING [Label("Name")]; },
+        &[Label("Why something is missing")],
+    ),
     annotation(id::LABEL, "jdk.jfr.Label", fields! { "value" Inline STRING []; }, &[]),
     annotation(id::DESCRIPTION, "jdk.jfr.Description", fields! { "value" Inline STRING []; }, &[]),
     annotation(id::CATEGORY, "jdk.jfr.Category", fields! { "value" Array STRING []; }, &[]),
-    annotation(id::TIMESTAMP, "jdk.jfr.Timestamp", fields! { "value" Inline STRING []; }, &[Bare(id::CONTENT_TYPE), Label("Timestamp"), Description("A point in time")]),
-    annotation(id::TIMESPAN, "jdk.jfr.Timespan", fields! { "value" Inline STRING []; }, &[Bare(id::CONTENT_TYPE), Label("Timespan"), Description("A duration, measured in nanoseconds by default")]),
-    annotation(id::UNSIGNED, "jdk.jfr.Unsigned", &[], &[Bare(id::CONTENT_TYPE), Label("Unsigned Value"), Description("Value should be interpreted as unsigned data type")]),
-    annotation(id::MEMORY_ADDRESS, "jdk.jfr.MemoryAddress", &[], &[Bare(id::CONTENT_TYPE), Label("Memory Address"), Description("Represents a physical memory address")]),
+    annotation(
+        id::TIMESTAMP,
+        "jdk.jfr.Timestamp",
+        fields! { "value" Inline STRING []; },
+        &[Bare(id::CONTENT_TYPE), Label("Timestamp"), Description("A point in time")],
+    ),
+    annotation(
+        id::TIMESPAN,
+        "jdk.jfr.Timespan",
+        fields! { "value" Inline STRING []; },
+        &[Bare(id::CONTENT_TYPE), Label("Timespan"), Description("A duration, measured in nanoseconds by default")],
+    ),
+    annotation(
+        id::UNSIGNED,
+        "jdk.jfr.Unsigned",
+        &[],
+        &[
+            Bare(id::CONTENT_TYPE),
+            Label("Unsigned Value"),
+            Description("Value should be interpreted as unsigned data type"),
+        ],
+    ),
+    annotation(
+        id::MEMORY_ADDRESS,
+        "jdk.jfr.MemoryAddress",
+        &[],
+        &[Bare(id::CONTENT_TYPE), Label("Memory Address"), Description("Represents a physical memory address")],
+    ),
     annotation(id::MONITOR_ADDRESS, "jdk.types.JavaMonitorAddress", &[], &[Bare(id::RELATIONAL)]),
-    annotation(id::PERCENTAGE, "jdk.jfr.Percentage", &[], &[Bare(id::CONTENT_TYPE), Label("Percentage"), Description("Percentage, represented as a number between 0 and 1")]),
-    annotation(id::DATA_AMOUNT, "jdk.jfr.DataAmount", fields! { "value" Inline STRING []; }, &[Bare(id::CONTENT_TYPE), Label("Data Amount"), Description("Amount of data")]),
-    annotation(id::CONTENT_TYPE, "jdk.jfr.ContentType", &[], &[Label("Content Type"), Description("Semantic meaning of a value")]),
+    annotation(
+        id::PERCENTAGE,
+        "jdk.jfr.Percentage",
+        &[],
+        &[
+            Bare(id::CONTENT_TYPE),
+            Label("Percentage"),
+            Description("Percentage, represented as a number between 0 and 1"),
+        ],
+    ),
+    annotation(
+        id::DATA_AMOUNT,
+        "jdk.jfr.DataAmount",
+        fields! { "value" Inline STRING []; },
+        &[Bare(id::CONTENT_TYPE), Label("Data Amount"), Description("Amount of data")],
+    ),
+    annotation(
+        id::CONTENT_TYPE,
+        "jdk.jfr.ContentType",
+        &[],
+        &[Label("Content Type"), Description("Semantic meaning of a value")],
+    ),
     annotation(id::RELATIONAL, "jdk.jfr.Relational", &[], &[]),
 ];
 
@@ -414,7 +482,11 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "jvmSystem" Inline FLOAT [Bare(id::PERCENTAGE), Label("JVM System")];
             "machineTotal" Inline FLOAT [Bare(id::PERCENTAGE), Label("Machine Total")];
         },
-        &[Category(&["Operating System", "Processor"]), Label("CPU Load"), Description("Information about the recent CPU usage of the JVM process")],
+        &[
+            Category(&["Operating System", "Processor"]),
+            Label("CPU Load"),
+            Description("Information about the recent CPU usage of the JVM process"),
+        ],
     ),
     event(
         id::JVM_INFORMATION,
@@ -429,7 +501,11 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "jvmStartTime" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("JVM Start Time")];
             "pid" Inline LONG [Label("Process Identifier")];
         },
-        &[Category(&["Java Virtual Machine"]), Label("JVM Information"), Description("Description of JVM and the Java application")],
+        &[
+            Category(&["Java Virtual Machine"]),
+            Label("JVM Information"),
+            Description("Description of JVM and the Java application"),
+        ],
     ),
     event(
         id::ACTIVE_SETTING,
@@ -472,7 +548,11 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "holderApproximate" Inline BOOLEAN [Label("Holder Approximate"), Description("More than one frame could be the holder")];
             "cause" Pool EXIT_CAUSE [Label("Cause")];
         },
-        &[LOCKS, Label("Monitor Contended Exit"), Description("An owner released a monitor for which other threads queue")],
+        &[
+            LOCKS,
+            Label("Monitor Contended Exit"),
+            Description("An owner released a monitor for which other threads queue"),
+        ],
     ),
     event(
         id::MONITOR_WAIT,
@@ -497,7 +577,11 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "lock" Pool LOCK [Label("Lock")];
             "seq" Inline LONG [Label("Sequence Number"), SEQ];
         },
-        &[LOCKS, Label("Monitor Notify"), Description("A waiter was chosen by notify; its contended re-acquisition begins")],
+        &[
+            LOCKS,
+            Label("Monitor Notify"),
+            Description("A waiter was chosen by notify; its contended re-acquisition begins"),
+        ],
     ),
     event(
         id::MONITOR_REENTERED,
@@ -523,7 +607,11 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "weight" Inline LONG [NANO_SPAN, Label("Weight"), Description("Time that the sample stands for")];
         },
-        &[Category(&["Headway", "Profiling"]), Label("Waiting Sample"), Description("Snapshot of a thread that waits, sleeps or is blocked")],
+        &[
+            Category(&["Headway", "Profiling"]),
+            Label("Waiting Sample"),
+            Description("Snapshot of a thread that waits, sleeps or is blocked"),
+        ],
     ),
     event(
         id::STOP_THE_WORLD,

@@ -1,5 +1,6 @@
 //! Recordings that others made: JFR of three JDKs, async-profiler. Saved ones
 //! for what must never change, fresh ones compared with what `jfr print` says.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 
@@ -122,8 +123,15 @@ fn compile(scratch: &Scratch, jdks: &[Jdk]) -> Option<PathBuf> {
 }
 
 fn record(jdk: &Jdk, classes: &Path, option: String) {
-    let output =
-        jdk.tool("java").arg("-Xmx64m").arg(option).arg("-cp").arg(classes).args(["Contended", "900"]).output().unwrap();
+    let output = jdk
+        .tool("java")
+        .arg("-Xmx64m")
+        .arg(option)
+        .arg("-cp")
+        .arg(classes)
+        .args(["Contended", "900"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -170,7 +178,14 @@ fn compare_with_print(jdk: &Jdk, path: &Path) {
         let frame = known.chain(e.chain).map(|def| def.chain.frames[0]);
         let method = frame.map_or(String::new(), |frame| known.method(frame.method).unwrap().name.to_string());
         let (time, duration) = (zone_free(e.start.0 % 86_400_000_000_000), e.time.since(e.start).0);
-        ours.push((time, duration, name(e.thread), name(e.previous_owner), method, frame.map_or(0, |frame| u64::from(frame.line))));
+        ours.push((
+            time,
+            duration,
+            name(e.thread),
+            name(e.previous_owner),
+            method,
+            frame.map_or(0, |frame| u64::from(frame.line)),
+        ));
     }
     theirs.sort();
     ours.sort();
@@ -211,7 +226,11 @@ fn fresh_recordings_of_jfr_read_like_jfr_print() {
     for jdk in &jdks {
         let path = scratch.file(&format!("jfr-{}.jfr", jdk.version));
         let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/contended.jfc");
-        record(jdk, &classes, format!("-XX:StartFlightRecording:filename={},settings={}", path.display(), settings.display()));
+        record(
+            jdk,
+            &classes,
+            format!("-XX:StartFlightRecording:filename={},settings={}", path.display(), settings.display()),
+        );
         check_contention(&read_sound(&path), "fresh");
         compare_with_print(jdk, &path);
         compare_with_summary(jdk, &path);
@@ -224,7 +243,9 @@ fn fresh_recordings_of_async_profiler_read_like_jfr_print() {
     let jdks = jdks();
     let (Some(classes), Some(library)) = (compile(&scratch, &jdks), async_profiler(&scratch)) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "javac or async-profiler is missing");
-        return eprintln!("javac or async-profiler's jar in the local Maven repository is missing: this test did not run");
+        return eprintln!(
+            "javac or async-profiler's jar in the local Maven repository is missing: this test did not run"
+        );
     };
     for jdk in jdks.iter().filter(|jdk| jdk.version != 21) {
         let path = scratch.file(&format!("async-{}.jfr", jdk.version));

@@ -4,6 +4,7 @@
 //! `cargo test` runs them for a moment; `cargo bolero test -p headway-jfr --test
 //! fuzz reads_anything` for as long as one likes. Inputs that once failed are
 //! kept in `tests/corpus` and run first.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 
@@ -47,7 +48,9 @@ fn read_all(path: &Path, len: usize) -> Option<usize> {
     for item in reader {
         items += 1;
         assert!(items < limit, "more items than {len} bytes can hold");
-        events += usize::from(matches!(item, Ok(event) if !support::is_definition(&event) && !matches!(event, Event::Lost(..))));
+        events += usize::from(
+            matches!(item, Ok(event) if !support::is_definition(&event) && !matches!(event, Event::Lost(..))),
+        );
     }
     Some(events)
 }
@@ -70,8 +73,10 @@ fn directory(name: &str) -> PathBuf {
 
 fn files(name: &str) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(directory(name)).unwrap().flatten();
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e != "txt" && e != "md")).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e != "txt" && e != "md"))
+        .collect();
     paths.sort();
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }

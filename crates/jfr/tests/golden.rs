@@ -2,6 +2,7 @@
 //! did then. To add those of a new format version, run
 //! `HEADWAY_WRITE_GOLDEN=1 cargo test -p headway-jfr --test golden`; files that
 //! are there already are never touched.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The JDK's own tools read what is written.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 
@@ -103,7 +104,10 @@ fn jfr_print_shows_every_field() {
         assert_eq!(top["method"]["type"]["name"], "com/acme/Inventory");
         assert_eq!(top["method"]["name"], "rebuildIndex");
         assert_eq!(top["method"]["descriptor"], "(JLjava/lang/String;)V");
-        assert_eq!((&top["lineNumber"], &top["bytecodeIndex"], &top["type"]), (&42.into(), &17.into(), &"Inlined".into()));
+        assert_eq!(
+            (&top["lineNumber"], &top["bytecodeIndex"], &top["type"]),
+            (&42.into(), &17.into(), &"Inlined".into())
+        );
         assert_eq!(top["approximate"], true);
 
         let locks = json_events(&json, "headway.Lock");
@@ -177,10 +181,17 @@ fn many_chunks_read_the_same_by_all_jdks() {
     repair(&path, &packed).unwrap();
     let repaired = repair(&packed, &unpacked).unwrap();
     assert!(repaired.chunks > 2 && repaired.problems.is_empty(), "{repaired:?}");
-    assert_eq!(std::fs::read(&path).unwrap(), std::fs::read(&unpacked).unwrap(), "packing and unpacking changes nothing");
+    assert_eq!(
+        std::fs::read(&path).unwrap(),
+        std::fs::read(&unpacked).unwrap(),
+        "packing and unpacking changes nothing"
+    );
     for jdk in jdks() {
         let text = jdk.jfr(&["print", "--events", "jdk.JavaMonitorEnter"], &path);
-        assert!(!text.contains("N/A") && !text.contains("null.") && !text.contains("lock = N/A"), "a constant is missing");
+        assert!(
+            !text.contains("N/A") && !text.contains("null.") && !text.contains("lock = N/A"),
+            "a constant is missing"
+        );
         assert!(text.matches("lock = \"Store.shard").count() > 1000);
     }
 }

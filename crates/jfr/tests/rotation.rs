@@ -1,4 +1,5 @@
 //! Recordings that run for ever, dumps, and disks that are full.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! What is written comes back the same, in every packing.
+#![allow(clippy::unwrap_used)] // a test may end like that
 
 mod support;
 
@@ -105,7 +106,8 @@ fn changed_facts_and_names_are_told_again() {
     writer.event(&enter, &dictionary);
     writer.flush(&dictionary, at(10)).unwrap();
     let renamed = Event::Thread(ThreadDef { id: MAIN, os_id: 101, name: "renamed".into(), ..ThreadDef::default() });
-    let named = Event::Lock(LockDef { id: LOCK, class: "com.acme.Inventory".into(), name: "named".into(), identity_hash: 5 });
+    let named =
+        Event::Lock(LockDef { id: LOCK, class: "com.acme.Inventory".into(), name: "named".into(), identity_hash: 5 });
     for event in [&renamed, &named] {
         dictionary.feed(event);
         writer.event(event, &dictionary);
@@ -136,7 +138,8 @@ fn ids_hold_over_chunks_and_definitions_are_told_once() {
             expected.extend(batch.iter().map(|e| as_read(e, offset())));
         }
         let all = read_sound(&path);
-        let told: Vec<_> = all.iter().filter_map(|e| if let Event::Lock(def) = e { Some(def.id) } else { None }).collect();
+        let told: Vec<_> =
+            all.iter().filter_map(|e| if let Event::Lock(def) = e { Some(def.id) } else { None }).collect();
         let distinct: HashSet<_> = told.iter().collect();
         assert!(distinct.len() > 20);
         assert_eq!(told.len(), distinct.len(), "each lock is told once");
@@ -197,8 +200,10 @@ fn a_thread_without_java_identity_keeps_its_kernel_id() {
     let path = scratch.file("a.jfr");
     let dictionary = dictionary();
     writer(&path).finish(&dictionary, at(1)).unwrap();
-    let threads: Vec<ThreadDef> =
-        read_sound(&path).into_iter().filter_map(|e| if let Event::Thread(def) = e { Some(def) } else { None }).collect();
+    let threads: Vec<ThreadDef> = read_sound(&path)
+        .into_iter()
+        .filter_map(|e| if let Event::Thread(def) = e { Some(def) } else { None })
+        .collect();
     assert_eq!(threads.len(), 4, "threads are told even if they did nothing");
     let compiler = threads.iter().find(|def| def.id == ThreadId::native(99)).unwrap();
     assert_eq!((&*compiler.name, compiler.os_id, compiler.is_service), ("C2 CompilerThre", 99, true));

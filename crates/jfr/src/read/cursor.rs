@@ -34,7 +34,8 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.pos
     }
 
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    /// The next `len` bytes.
+    pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let end = self.pos.checked_add(len)?;
         let taken = self.bytes.get(self.pos..end)?;
         self.pos = end;

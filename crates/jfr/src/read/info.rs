@@ -21,7 +21,13 @@ impl InfoGatherer {
     }
 
     /// Takes in an event of kind `Info`; `None` if it is damaged.
-    pub(crate) fn event(&mut self, ty: usize, body: &mut Cursor<'_>, schema: &Schema, resolver: &Resolver) -> Option<()> {
+    pub(crate) fn event(
+        &mut self,
+        ty: usize,
+        body: &mut Cursor<'_>,
+        schema: &Schema,
+        resolver: &Resolver,
+    ) -> Option<()> {
         let ty = &schema.types[ty];
         let mut setting = (0u64, String::new(), String::new());
         for field in &ty.fields {

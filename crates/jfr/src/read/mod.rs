@@ -14,6 +14,7 @@ mod summary;
 mod window;
 
 use chunk::{Chunk, Step};
+pub(crate) use cursor::Cursor;
 use headway_model::event::RecordingInfo;
 use headway_model::{Event, Loss, TimeNs};
 use intern::Interner;

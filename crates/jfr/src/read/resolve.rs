@@ -183,7 +183,13 @@ impl Resolver {
     }
 
     /// A lock that is known by an address and a class.
-    pub(crate) fn lock_at(&mut self, address: u64, class: u64, interner: &mut Interner, out: &mut Vec<Event>) -> LockId {
+    pub(crate) fn lock_at(
+        &mut self,
+        address: u64,
+        class: u64,
+        interner: &mut Interner,
+        out: &mut Vec<Event>,
+    ) -> LockId {
         if address == 0 {
             return LockId::NONE;
         }

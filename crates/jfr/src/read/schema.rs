@@ -249,10 +249,8 @@ impl Tree {
     }
 
     fn schema(&self, metadata: &Element) -> Schema {
-        let classes: Vec<(u64, &Element)> = self
-            .children(metadata, "class")
-            .filter_map(|class| Some((self.number(class, "id")?, class)))
-            .collect();
+        let classes: Vec<(u64, &Element)> =
+            self.children(metadata, "class").filter_map(|class| Some((self.number(class, "id")?, class))).collect();
         let by_id: IdMap<u64, usize> = classes.iter().enumerate().map(|(i, (id, _))| (*id, i)).collect();
         let name_of = |id: u64| by_id.get(&id).and_then(|i| self.attribute(classes[*i].1, "name"));
         let types = classes

@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use super::window::Body;
+use crate::columns;
 use crate::header::{ChunkHeader, HEADER_SIZE, MAGIC};
 use crate::packing::{Envelope, ENVELOPE_MAGIC, ENVELOPE_SIZE, MAX_PIECE, SKIPPABLE};
 use crate::write::create_private;
@@ -295,7 +296,7 @@ impl Pieces {
         let len = u64::from(envelope.packed_len);
         let read = (&mut self.reader).take(len).read_to_end(&mut packed);
         let raw = match read {
-            Ok(have) if have as u64 == len => unpack(&packed, envelope.raw_len as usize).ok(),
+            Ok(have) if have as u64 == len => unpack(&packed, envelope).ok(),
             Ok(_) => None,
             Err(error) => {
                 problems.push(Problem::Read(self.offset, error));
@@ -310,18 +311,22 @@ impl Pieces {
     }
 }
 
-/// Unpacks a piece that must come to `raw_len` bytes. Memory grows with what is
-/// really there.
-fn unpack(packed: &[u8], raw_len: usize) -> io::Result<Vec<u8>> {
+/// Unpacks a piece. Memory grows with what is really there.
+fn unpack(packed: &[u8], envelope: &Envelope) -> io::Result<Vec<u8>> {
+    let raw_len = envelope.raw_len as usize;
     if raw_len > MAX_PIECE {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
+    // Columns take more than the events only where these are few.
+    let limit = raw_len as u64 * if envelope.in_columns { 2 } else { 1 } + (64 << 10);
     let mut raw = Vec::with_capacity(raw_len.min(packed.len().saturating_mul(16)));
-    let limit = raw_len as u64 + 1;
     if packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         zstd::stream::read::Decoder::with_buffer(packed)?.take(limit).read_to_end(&mut raw)?;
     } else {
         lz4_flex::frame::FrameDecoder::new(packed).take(limit).read_to_end(&mut raw)?;
+    }
+    if envelope.in_columns {
+        raw = columns::from_columns(&raw, raw_len).ok_or(io::ErrorKind::InvalidData)?;
     }
     if raw.len() != raw_len {
         return Err(io::ErrorKind::InvalidData.into());

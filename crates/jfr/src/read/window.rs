@@ -64,9 +64,7 @@ impl Window {
         let compact = header.compressed_ints();
         let pos = HEADER_SIZE as u64;
         match body {
-            Body::Memory(buffer) => {
-                Window { file: None, len: buffer.len() as u64, compact, buffer, buffer_at: 0, pos }
-            }
+            Body::Memory(buffer) => Window { file: None, len: buffer.len() as u64, compact, buffer, buffer_at: 0, pos },
             Body::File { file, start, len } => {
                 Window { file: Some((file, start)), len, compact, buffer: Vec::new(), buffer_at: 0, pos }
             }

@@ -55,8 +55,7 @@ pub(crate) struct Constants {
 }
 
 /// Types that have a pool of their own here.
-const POOLS: [TypeId; 7] =
-    [id::THREAD_GROUP, id::THREAD, id::SYMBOL, id::CLASS, id::METHOD, id::STACK_TRACE, id::LOCK];
+const POOLS: [TypeId; 7] = [id::THREAD_GROUP, id::THREAD, id::SYMBOL, id::CLASS, id::METHOD, id::STACK_TRACE, id::LOCK];
 const GROUP: usize = 0;
 const THREAD: usize = 1;
 const SYMBOL: usize = 2;

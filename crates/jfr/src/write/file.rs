@@ -53,7 +53,13 @@ impl RecordingFile {
     /// Appends to the current chunk, or begins a new one. `raw` begins with
     /// room for the chunk's header exactly if `begins_chunk`; `header` is the
     /// chunk's header with `raw` counted in.
-    pub(crate) fn append(&mut self, header: ChunkHeader, begins_chunk: bool, raw: &mut [u8], now: TimeNs) -> io::Result<()> {
+    pub(crate) fn append(
+        &mut self,
+        header: ChunkHeader,
+        begins_chunk: bool,
+        raw: &mut [u8],
+        now: TimeNs,
+    ) -> io::Result<()> {
         if begins_chunk {
             raw[..HEADER_SIZE].copy_from_slice(&header.to_bytes());
         }

@@ -10,8 +10,8 @@ use crate::header::{ChunkHeader, COMPRESSED_INTS, HEADER_SIZE};
 use crate::packing::Packing;
 use constants::Constants;
 use events::{put_info, Clock, Context};
-pub(crate) use file::{create_private, put_in_place, sibling};
 use file::RecordingFile;
+pub(crate) use file::{create_private, put_in_place, sibling};
 use headway_model::event::RecordingInfo;
 use headway_model::{Dictionary, DurationNs, Event, Loss, TimeNs};
 use std::fmt;
@@ -95,10 +95,9 @@ impl fmt::Display for WriteError {
 impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            WriteError::Create(_, e)
-            | WriteError::Append(_, e)
-            | WriteError::Rotate(_, e)
-            | WriteError::Dump(_, e) => Some(e),
+            WriteError::Create(_, e) | WriteError::Append(_, e) | WriteError::Rotate(_, e) | WriteError::Dump(_, e) => {
+                Some(e)
+            }
             WriteError::Repack(_, e) => Some(e),
         }
     }
@@ -151,7 +150,7 @@ pub struct RecordingWriter {
     watermark: TimeNs,
     failing: bool,
     /// Lost since the last `headway.Loss` in the file.
-    lost: u64,
+    untold_losses: u64,
     lost_total: u64,
 }
 
@@ -184,7 +183,7 @@ impl RecordingWriter {
             now: info.start,
             watermark: info.start,
             failing: false,
-            lost: 0,
+            untold_losses: 0,
             lost_total: 0,
             info,
             config,
@@ -203,15 +202,14 @@ impl RecordingWriter {
             _ => {}
         }
         if self.events.bytes.len() >= self.write_at && !self.make_room(dictionary) {
-            self.lost += 1;
+            self.untold_losses += 1;
             self.lost_total += 1;
             return;
         }
         if let Some(time) = event.time() {
             self.now = self.now.max(time);
         }
-        let mut context =
-            Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
+        let mut context = Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
         if context.put(event, &mut self.events) {
             self.buffered += 1;
         }
@@ -249,8 +247,7 @@ impl RecordingWriter {
         if watermark > self.watermark || self.chunk.is_none() {
             self.watermark = self.watermark.max(watermark);
             let mark = Event::Watermark(self.watermark);
-            let mut context =
-                Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
+            let mut context = Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary };
             context.put(&mark, &mut self.events);
         }
         self.write_and_rotate(dictionary)
@@ -310,8 +307,8 @@ impl RecordingWriter {
     }
 
     fn put_own_loss(&mut self, dictionary: &Dictionary, raw: &mut Encoder) {
-        if self.lost > 0 {
-            let loss = Event::Lost(Loss::WriteFailed, self.lost);
+        if self.untold_losses > 0 {
+            let loss = Event::Lost(Loss::WriteFailed, self.untold_losses);
             Context { clock: self.clock, now: self.now, constants: &mut self.constants, dictionary }.put(&loss, raw);
         }
     }
@@ -337,7 +334,7 @@ impl RecordingWriter {
         self.constants.written();
         self.events.bytes.clear();
         self.buffered = 0;
-        self.lost = 0;
+        self.untold_losses = 0;
         self.failing = false;
     }
 
@@ -346,7 +343,7 @@ impl RecordingWriter {
     fn write_failed(&mut self) {
         self.failing = true;
         if self.events.bytes.len() + self.constants.waiting_bytes() >= BUFFER_LIMIT {
-            self.lost += self.buffered;
+            self.untold_losses += self.buffered;
             self.lost_total += self.buffered;
             self.events.bytes.clear();
             self.buffered = 0;
@@ -372,9 +369,7 @@ impl RecordingWriter {
         // A chunk may exceed its size by what is written at once.
         let room = self.config.effective_chunk_size() + self.write_at as u64;
         let since = self.config.max_age.map_or(TimeNs(0), |age| self.now - age);
-        self.file
-            .trim(self.config.max_size, room, since)
-            .map_err(|e| WriteError::Rotate(self.config.path.clone(), e))
+        self.file.trim(self.config.max_size, room, since).map_err(|e| WriteError::Rotate(self.config.path.clone(), e))
     }
 
     /// Copies the newest chunks, up to the last flush, into a new file, while
@@ -392,9 +387,11 @@ impl RecordingWriter {
             return self.file.copy_to(to, max_size, since).map_err(failed);
         }
         let beside = sibling(to, "packed");
-        let result = self.file.copy_to(&beside, max_size, since).map_err(failed).and_then(|_| {
-            crate::repair::convert(&beside, to).map_err(|e| WriteError::Repack(to.to_path_buf(), e))
-        });
+        let result = self
+            .file
+            .copy_to(&beside, max_size, since)
+            .map_err(failed)
+            .and_then(|_| crate::repair::convert(&beside, to).map_err(|e| WriteError::Repack(to.to_path_buf(), e)));
         let _ = std::fs::remove_file(&beside);
         result
     }

@@ -23,7 +23,9 @@ fn find(version: u32) -> Option<Jdk> {
     match home {
         Some(home) => Some(Jdk { version, home }),
         None => {
-            eprintln!("JDK {version} is missing: set HEADWAY_JDK{version} to its home; its part of this test did not run");
+            eprintln!(
+                "JDK {version} is missing: set HEADWAY_JDK{version} to its home; its part of this test did not run"
+            );
             assert!(std::env::var("CI").as_deref() != Ok("true"), "JDK {version} is missing");
             None
         }

@@ -27,7 +27,8 @@ pub const BLOCKER: LockId = LockId(10);
 pub fn definitions() -> Vec<Event> {
     let method = |id, class: &str, name: &str, descriptor: &str, source: &str, access_flags, hidden| {
         let (class, name) = (class.into(), name.into());
-        let method = Method { class, name, descriptor: descriptor.into(), source_file: source.into(), access_flags, hidden };
+        let method =
+            Method { class, name, descriptor: descriptor.into(), source_file: source.into(), access_flags, hidden };
         Event::Method(MethodId(id), Arc::new(method))
     };
     let frame = |method, bci, line, kind, approximate| Frame { method: MethodId(method), bci, line, kind, approximate };
@@ -88,10 +89,20 @@ pub fn events() -> Vec<Event> {
         outcome,
         notifier,
     };
-    let sample = |ms, state, weight| Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight) });
+    let sample =
+        |ms, state, weight| Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight) });
     let exit = |ms, seq, holder_frame, holder_approximate, cause| {
         let (time, seq) = (at(ms), Seq(seq));
-        Event::MonitorExit(MonitorExit { time, thread: WORKER, lock, seq, chain: WAIT_CHAIN, holder_frame, holder_approximate, cause })
+        Event::MonitorExit(MonitorExit {
+            time,
+            thread: WORKER,
+            lock,
+            seq,
+            chain: WAIT_CHAIN,
+            holder_frame,
+            holder_approximate,
+            cause,
+        })
     };
     vec![
         Event::ThreadStart(ThreadPoint { time: at(1), thread: WORKER }),
@@ -144,7 +155,9 @@ pub fn events() -> Vec<Event> {
         Event::StopTheWorld(StopTheWorld { start: at(65), duration: DurationNs(1234) }),
         Event::Lost(Loss::SeqGap, 3),
         Event::Lost(Loss::BufferFull, 1 << 40),
-        Event::Degraded(Degraded { mechanism: "walker".into(), reason: "vmStructs lack „Method\u{1F600}“.".into() }),
+        Event::Degraded(Degraded {
+            mechanism: "walker".into(), reason: "vmStructs lack „Method\u{1F600}“.".into()
+        }),
         Event::CpuLoad(CpuLoad { time: at(70), jvm_user: 0.25, jvm_system: 0.125, machine_total: 1.0 }),
         Event::SelfCost(SelfCost {
             time: at(71),

@@ -3,9 +3,7 @@
 //! only, and who holds it is who took it last. Drained thread by thread once a
 //! second.
 
-use headway_model::event::{
-    LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef,
-};
+use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
 use headway_model::stack::ChainDef;
 use headway_model::{
     CallChain, ChainId, Dictionary, Event, Frame, FrameKind, LockId, Method, MethodId, Seq, ThreadId, TimeNs,
@@ -179,7 +177,8 @@ impl Stream {
         let released = TimeNs(start.0 + self.random.about(200_000));
         let time = TimeNs(released.0 + self.random.about(30_000));
         let (thread, lock_id) = (ThreadId(contender), LockId(lock));
-        let enter = MonitorEnter { time: start, thread, lock: lock_id, seq: self.seq(lock), chain, owner: ThreadId(owner) };
+        let enter =
+            MonitorEnter { time: start, thread, lock: lock_id, seq: self.seq(lock), chain, owner: ThreadId(owner) };
         let exit = MonitorExit {
             time: released,
             thread: ThreadId(owner),
