@@ -56,6 +56,8 @@ pub(crate) struct LockTotals {
     pub count: u64,
     pub max: u64,
     pub hand_over: u64,
+    /// How often it was waited for while changing hands.
+    pub hand_overs: u64,
     pub unknown: u64,
     pub after_wait: u64,
     pub in_virtual: u64,
@@ -234,6 +236,7 @@ impl Aggregate {
             Basis::HandOver | Basis::WakeUp => {
                 blocked.hand_over_ns += ns;
                 lock.hand_over += ns;
+                lock.hand_overs += 1;
             }
             Basis::ExitMissed | Basis::Gap | Basis::NoMark => {
                 blocked.unknown_ns += ns;

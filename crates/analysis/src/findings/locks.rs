@@ -22,6 +22,9 @@ const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.
 const STANDS_FOR_ALL: f64 = 0.9;
 
+/// A woken thread that has a CPU runs well within this time.
+const LONG_HAND_OVER: DurationNs = DurationNs(1_000_000);
+
 /// Locks that a developer would call the same: one lock, or the locks of many
 /// like objects.
 #[derive(Debug, Default)]
@@ -31,6 +34,7 @@ struct Group {
     count: u64,
     max: u64,
     hand_over: u64,
+    hand_overs: u64,
     unknown: u64,
     after_wait: u64,
     in_virtual: u64,
@@ -68,6 +72,7 @@ pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
         group.count += lock.count;
         group.max = group.max.max(lock.max);
         group.hand_over += lock.hand_over;
+        group.hand_overs += lock.hand_overs;
         group.unknown += lock.unknown;
         group.after_wait += lock.after_wait;
         group.in_virtual += lock.in_virtual;
@@ -226,10 +231,18 @@ impl Group {
     }
 
     fn hand_over_text(&self) -> String {
+        let part = percent(share(self.hand_over, self.total));
+        let mean = DurationNs(self.hand_over / self.hand_overs.max(1));
+        if mean >= LONG_HAND_OVER {
+            return format!(
+                "{part} of that nobody held it: it had been released, and whoever was woken for it did not run \
+                 yet, {mean} each time on average. That is long: the machine was short of CPU time, or the VM \
+                 stood still.",
+            );
+        }
         format!(
-            "{} of that nobody held it: the lock was changing hands. It is held for short times \
-             by many ({}), so that waking the next one costs more than what it protects (a lock convoy).",
-            percent(share(self.hand_over, self.total)),
+            "{part} of that nobody held it: it was changing hands, {mean} each time on average. It is held for \
+             short times by many ({}), so that waking the next one costs more than what it protects (a lock convoy).",
             count(self.owners.len() as u64, "thread"),
         )
     }

@@ -166,6 +166,8 @@ impl Slicer {
         let Some(claim) = self.claim else {
             let basis = match (self.broken, self.released) {
                 (true, _) => Basis::Gap,
+                // Somebody who has barged in may hold it and has not left yet.
+                (false, true) if in_flight => Basis::NoMark,
                 (false, true) => Basis::WakeUp,
                 (false, false) => Basis::NoMark,
             };

@@ -357,7 +357,7 @@ fn a_released_lock_that_nobody_took_blames_nobody() {
         T1: [a....]
         T2:    a~~~~~~~~~
         ",
-        "T2 a going on: 3-6 T1 exit@6, 6-13 ? wake-up",
+        "T2 a going on: 3-6 T1 exit@6, 6-13 ? no mark",
     );
 }
 
@@ -470,7 +470,7 @@ fn an_end_that_is_only_a_bound_is_marked() {
         picture,
         "
         T1 a again bound: 8-11 T2 exit@11, 11-14 ? wake-up
-        T3 a going on: 8-11 T2 exit@11, 11-19 ? wake-up
+        T3 a going on: 8-11 T2 exit@11, 11-19 ? no mark
         ",
     );
 }

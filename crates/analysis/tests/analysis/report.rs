@@ -418,7 +418,7 @@ fn virtual_threads_are_told_in_seconds() {
 }
 
 #[test]
-fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
+fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
     let report = analyse(
         "
         T1: [a]
@@ -428,6 +428,37 @@ fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
         by("lock"),
     );
     assert_eq!(report.findings[0].kind, FindingKind::HandOver);
+    assert_eq!(
+        texts(&report)[0],
+        "Threads spent 35 % of their time blocked on `Inventory.lock`; 84 % of that nobody held it: it had been \
+         released, and whoever was woken for it did not run yet, 5.33 ms each time on average. That is long: the \
+         machine was short of CPU time, or the VM stood still."
+    );
+}
+
+#[test]
+fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
+    let mut picture = draw(
+        "
+        T1: [a]
+        T2:  a~~~~~[a]
+        T3:   a?~~~~~~~~~~~[a]
+        ",
+    );
+    // A thousand times as fast.
+    for event in &mut picture.events {
+        let faster = |time: TimeNs| TimeNs(ZERO + time.since(TimeNs(ZERO)).0 / 1000);
+        match event {
+            Event::MonitorEnter(e) => e.time = faster(e.time),
+            Event::MonitorExit(e) => e.time = faster(e.time),
+            Event::MonitorEntered(e) => (e.start, e.time) = (faster(e.start), faster(e.time)),
+            _ => {}
+        }
+    }
+    picture.end = TimeNs(ZERO + 20_000);
+    let report = analyse_picture(&picture, by("lock"));
+    assert_eq!(report.findings[0].kind, FindingKind::HandOver);
+    assert!(texts(&report)[0].ends_with("(a lock convoy)."), "{}", texts(&report)[0]);
 }
 
 #[test]
