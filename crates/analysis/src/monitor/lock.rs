@@ -200,15 +200,11 @@ impl LockReplay {
         self.former = Former { thread: event.thread, until: event.time };
     }
 
+    /// The thread alone is noted: which frame of the waiter's chain holds the
+    /// lock is known only from an exit.
     fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = holders.intern(Holder {
-            lock: self.id,
-            thread: event.thread,
-            chain: event.chain,
-            frame: event.holder_frame,
-            approximate: event.chain.is_some(),
-        });
+        let holder = holders.intern(Holder::thread(self.id, event.thread));
         self.mark(event, event.thread, holder, MarkKind::Waiting);
         self.current = ThreadId::NONE;
         self.former = Former { thread: event.thread, until: event.time };

@@ -27,8 +27,7 @@ impl Kind {
 pub enum Basis {
     /// The holder's own exit ended it: thread and chain proven.
     Exit,
-    /// The holder was seen to hold the lock at both ends; its chain is known
-    /// only if it was about to wait.
+    /// The holder was seen to hold the lock at both ends. Thread only.
     Held,
     /// The lock's owner was read when the stretch began, and nothing recorded
     /// says that it changed. Thread only.

@@ -231,8 +231,8 @@ fn a_wait_ends_holding_even_if_its_exit_was_not_recorded() {
         T3:    a~~~~~~~~~~~~~~~~~~[a]
         ",
         "
-        T2 a: 2-5 T1 wait@5, 5-7 ? wake-up
-        T3 a: 3-5 T1 wait@5, 5-7 ? hand-over, 7-15 T2 exit@15, 15-17 ? hand-over, 17-19 T1 exit@19, 19-22 ? wake-up
+        T2 a: 2-5 T1 held, 5-7 ? wake-up
+        T3 a: 3-5 T1 held, 5-7 ? hand-over, 7-15 T2 exit@15, 15-17 ? hand-over, 17-19 T1 exit@19, 19-22 ? wake-up
         T1 a again: 12-15 T2 exit@15, 15-17 ? wake-up
         ",
     );

@@ -443,9 +443,6 @@ impl StretchSink for Scribe<'_> {
             let chain = holder.chain.0;
             let who = match slice.basis {
                 Basis::Exit => format!("{} exit@{chain}", self.thread(holder.thread)),
-                Basis::Held if holder.chain.is_some() => {
-                    format!("{} wait@{chain}", self.thread(holder.thread))
-                }
                 Basis::Held => format!("{} held", self.thread(holder.thread)),
                 Basis::SeenAtEnter => format!("{} seen", self.thread(holder.thread)),
                 Basis::PreviousOwner => format!("{} previous", self.thread(holder.thread)),
