@@ -88,7 +88,7 @@ fn exit_codes_and_signals_of_the_command_are_its_own() {
 fn signals_sent_to_headway_reach_the_command() {
     let directory = tempfile::tempdir().expect("a directory");
     for (signal, code) in [("INT", 21), ("TERM", 22), ("USR1", 23), ("HUP", 24), ("QUIT", 25)] {
-        let lines = format!("trap 'exit {code}' {signal}; touch ready; while :; do sleep 0.05; done");
+        let lines = format!("trap 'exit {code}' {signal}; touch ready; for i in $(seq 600); do sleep 0.05; done");
         let mut command = run_in(&directory, &["-q", "--", "sh", "-c", &lines]);
         let mut child = command.stderr(Stdio::null()).spawn().expect("runs");
         let ready = directory.path().join("ready");
@@ -98,6 +98,44 @@ fn signals_sent_to_headway_reach_the_command() {
         assert_eq!(child.wait().expect("ends").code(), Some(code), "SIG{signal}");
         std::fs::remove_file(ready).expect("removed");
     }
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_reaches_the_command_once() {
+    if !support::permitted("a pseudo-terminal by script(1)", Command::new("script").args(["-qec", "true", "/dev/null"]))
+    {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let lines =
+        "n=0; trap 'n=$((n+1))' INT; touch ready; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; exit $((40+n))";
+    let line = format!("{} run -q -- {}", support::program().display(), script(&directory, lines));
+    let mut terminal = Command::new("script");
+    terminal
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(directory.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null());
+    let mut terminal = terminal.env("HEADWAY_AGENT", support::agent_library()).spawn().expect("runs");
+    eventually("the script is ready", || directory.path().join("ready").exists());
+    let mut keyboard = terminal.stdin.take().expect("a keyboard");
+    keyboard.write_all(b"\x03").expect("typed");
+    assert_eq!(terminal.wait().expect("ends").code(), Some(41), "not twice, and headway itself stayed");
+    drop(keyboard);
+}
+
+#[test]
+fn a_jvm_that_outlives_the_command_is_told_of() {
+    let Some(home) = jdk::any_home() else { return };
+    let Some(java) = java_line(&home, "120", "") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let until_recorded = "for i in $(seq 300); do [ -s headway-*.jfr ] && break; sleep 0.1; done 2>/dev/null";
+    let lines = format!("{java} >/dev/null 2>&1 & echo $!; {until_recorded}");
+    let said = said(&mut run_in(&directory, &["--", &script(&directory, &lines)]));
+    let pid = said.stdout.trim();
+    let told = said.stderr.contains(&format!("Process {pid} still runs and is recorded into "));
+    let _ = Command::new("kill").arg(pid).status();
+    assert!(told, "{}", said.stderr);
 }
 
 #[test]

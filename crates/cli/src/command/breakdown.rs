@@ -1,6 +1,8 @@
 //! How blocked time is broken down: the options that every command with a
 //! report has.
 
+use crate::quantity::{self, Span};
+use crate::recording::analysed::Question;
 use crate::suggest;
 use clap::Args;
 use headway_analysis::Aspect;
@@ -16,6 +18,10 @@ pub struct Breakdown {
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock,owner-method,contender-method")]
     pub by: Aspects,
 
+    /// Leave out blocked stretches shorter than this (ns, us, ms, s)
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
+    pub min_duration: Option<Span>,
+
     /// Show this many rows of each level
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
@@ -30,8 +36,13 @@ pub struct Breakdown {
 pub struct Aspects(pub Vec<Aspect>);
 
 impl Breakdown {
+    /// What is asked of a recording by these options.
+    pub fn question(&self) -> Question {
+        Question { by: self.aspects(), top: self.top as usize, min_duration: self.min_duration, ..Question::default() }
+    }
+
     /// The aspects of the levels of the tree.
-    pub fn aspects(&self) -> Vec<Aspect> {
+    fn aspects(&self) -> Vec<Aspect> {
         let mut aspects = self.by.0.clone();
         if self.per_thread && !aspects.contains(&Aspect::ContenderThread) {
             aspects.insert(0, Aspect::ContenderThread);
@@ -71,7 +82,8 @@ mod tests {
 
     #[test]
     fn per_thread_comes_first_and_once() {
-        let breakdown = |by: &str| Breakdown { by: aspects(by).expect("aspects"), top: 10, per_thread: true };
+        let breakdown =
+            |by: &str| Breakdown { by: aspects(by).expect("aspects"), min_duration: None, top: 10, per_thread: true };
         assert_eq!(breakdown("lock").aspects(), [Aspect::ContenderThread, Aspect::Lock]);
         assert_eq!(breakdown("lock,contender-thread").aspects(), [Aspect::Lock, Aspect::ContenderThread]);
     }

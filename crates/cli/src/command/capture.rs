@@ -29,11 +29,6 @@ pub struct Capture {
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
-    /// Count blocked stretches and waits shorter than this, but do not record
-    /// them (ns, us, ms, s)
-    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
-    pub min_duration: Option<Span>,
-
     /// Keep the recording below this size by removing its oldest part (k, m, g)
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
     pub max_size: Option<u64>,
@@ -141,7 +136,6 @@ impl Capture {
             .with_path("file", file)?
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
             .with_some("threads", self.threads.as_ref())
-            .with_some("min_duration", self.min_duration.map(|span| span.ns))
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))
             .with_some("memory", self.memory)

@@ -10,7 +10,6 @@ use crate::command::report;
 use crate::error::{Failure, DONE};
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
-use crate::recording::analysed::Question;
 use crate::recording::output;
 use crate::terminal::{self, Screen};
 use clap::Args;
@@ -150,8 +149,7 @@ impl Record {
         if self.quiet {
             return Ok(DONE);
         }
-        let question =
-            Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
+        let question = self.breakdown.question();
         report::show(&[PathBuf::from(path)], &question, self.json)
     }
 }

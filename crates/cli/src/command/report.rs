@@ -3,7 +3,7 @@
 use crate::command::breakdown::Breakdown;
 use crate::command::capture;
 use crate::error::{Failure, DONE};
-use crate::quantity::{self, Moment, Span};
+use crate::quantity::{self, Moment};
 use crate::recording::analysed::{Analysed, Question};
 use crate::render;
 use crate::terminal::{self, Screen};
@@ -28,10 +28,6 @@ part and exit code 4.";
 pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
-
-    /// Leave out blocked stretches shorter than this (ns, us, ms, s)
-    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
-    min_duration: Option<Span>,
 
     /// Begin this long after the recording's start, or before its end (-10s)
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
@@ -61,14 +57,7 @@ impl Report {
     /// A file that is no recording, or that is damaged; the readable part has
     /// been shown then.
     pub fn execute(self) -> Result<u8, Failure> {
-        let question = Question {
-            by: self.breakdown.aspects(),
-            top: self.breakdown.top as usize,
-            min_duration: self.min_duration,
-            from: self.from,
-            to: self.to,
-            threads: self.threads,
-        };
+        let question = Question { from: self.from, to: self.to, threads: self.threads, ..self.breakdown.question() };
         show(&self.files, &question, self.json)
     }
 }

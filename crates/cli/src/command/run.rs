@@ -8,7 +8,8 @@ use crate::agent::library;
 use crate::command::breakdown::Breakdown;
 use crate::command::capture::Capture;
 use crate::error::{Failure, NOT_EXECUTABLE, NOT_FOUND};
-use crate::recording::analysed::{Analysed, Question};
+use crate::jvm::{self, Seen};
+use crate::recording::analysed::Analysed;
 use crate::recording::file_name::Pattern;
 use crate::recording::output;
 use crate::render;
@@ -23,6 +24,7 @@ use std::process::{Child, Command, ExitStatus};
 
 mod environment;
 mod signals;
+use signals::Forwarding;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,14 +69,16 @@ impl Run {
         let tool_options = environment::tool_options(&library::find()?, &options)?;
 
         let before = recordings_in(&pattern);
+        let forwarding = Forwarding::begin().map_err(Failure::doing("cannot handle signals"))?;
         let mut child = self.spawn(&tool_options)?;
-        let status = signals::wait_forwarding(&mut child).map_err(Failure::doing("cannot wait for the command"))?;
+        let status = forwarding.wait(&mut child).map_err(Failure::doing("cannot wait for the command"))?;
 
         let recordings = new_recordings(&pattern, &before);
         let recordings = give_asked_name(recordings, &asked);
         if !self.quiet {
             self.tell(&recordings);
         }
+        tell_of_survivors(&recordings, &pattern);
         Ok(exit_code(status))
     }
 
@@ -101,8 +105,7 @@ impl Run {
             terminal::note(&format!("{} {note}", screen.warning("headway:")));
             return;
         }
-        let question =
-            Question { by: self.breakdown.aspects(), top: self.breakdown.top as usize, ..Question::default() };
+        let question = self.breakdown.question();
         let mut analysed = Vec::new();
         for path in recordings {
             match Analysed::read(path, &question) {
@@ -117,6 +120,21 @@ impl Run {
                 _ => format!("\n{}", render::report(recording, &screen)),
             };
             terminal::note(text.trim_end_matches('\n'));
+        }
+    }
+}
+
+/// Build daemons outlive the command that started them, and record on.
+fn tell_of_survivors(recordings: &[PathBuf], pattern: &Pattern) {
+    for path in recordings {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let pid = pattern.recogniser().and_then(|regex| regex.captures(name)?.get(1)?.as_str().parse::<u32>().ok());
+        let Some(pid) = pid else { continue };
+        if matches!(jvm::look_at(pid), Ok(Seen::Jvm(jvm)) if jvm.agent_path.is_some()) {
+            terminal::note(&format!(
+                "Process {pid} still runs and is recorded into {}; `headway stop {pid}` ends that.",
+                path.display()
+            ));
         }
     }
 }

@@ -17,32 +17,47 @@ use std::sync::Arc;
 
 const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Waits for the child to end. Afterwards signals mean to us what they meant
-/// before.
-///
-/// # Errors
-/// Those of waiting and of installing signal handlers.
-pub fn wait_forwarding(child: &mut Child) -> io::Result<ExitStatus> {
-    let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON)?;
-    // A handle that cannot come to mean another process once the child is
-    // waited for.
-    let target = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let target = target.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    let ended = Arc::new(AtomicBool::new(false));
-    let child_ended = Arc::clone(&ended);
-    std::thread::spawn(move || {
-        for origin in &mut signals {
-            let sent_by_a_process = origin.process.is_some();
-            if child_ended.load(Ordering::SeqCst) {
-                let _ = emulate_default_handler(origin.signal);
-            } else if sent_by_a_process {
-                pass_on(target.as_ref(), origin.signal);
+/// Signals caught for a command, which need not run yet: none must get lost,
+/// or end us, while it is being started.
+pub struct Forwarding {
+    signals: SignalsInfo<WithOrigin>,
+}
+
+impl Forwarding {
+    /// Begins to catch signals.
+    ///
+    /// # Errors
+    /// Those of installing signal handlers.
+    pub fn begin() -> io::Result<Forwarding> {
+        Ok(Forwarding { signals: SignalsInfo::<WithOrigin>::new(PASSED_ON)? })
+    }
+
+    /// Passes signals on until the child ends. Afterwards signals mean to us
+    /// what they meant before.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn wait(mut self, child: &mut Child) -> io::Result<ExitStatus> {
+        // A handle that cannot come to mean another process once the child is
+        // waited for.
+        let target = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let target = target.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let ended = Arc::new(AtomicBool::new(false));
+        let child_ended = Arc::clone(&ended);
+        std::thread::spawn(move || {
+            for origin in &mut self.signals {
+                let sent_by_a_process = origin.process.is_some();
+                if child_ended.load(Ordering::SeqCst) {
+                    let _ = emulate_default_handler(origin.signal);
+                } else if sent_by_a_process {
+                    pass_on(target.as_ref(), origin.signal);
+                }
             }
-        }
-    });
-    let status = child.wait();
-    ended.store(true, Ordering::SeqCst);
-    status
+        });
+        let status = child.wait();
+        ended.store(true, Ordering::SeqCst);
+        status
+    }
 }
 
 fn pass_on(target: Option<&OwnedFd>, signal: i32) {
