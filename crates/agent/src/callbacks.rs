@@ -2,7 +2,7 @@
 //! listens, stops panics at the border, and hands on to the feature's file.
 
 use crate::agent::{self, Agent};
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
 use crate::{clock, lifecycle, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
@@ -56,9 +56,16 @@ fn jni(env: *mut JNIEnv) -> Jni {
     unsafe { Jni::new(env) }
 }
 
+/// An object that the VM handed to the callback.
+fn object(object: jobject) -> Ref {
+    // SAFETY: every caller below passes an argument of the callback that is now
+    // running on this thread; the VM keeps it alive until the callback returns.
+    unsafe { Ref::new(object) }
+}
+
 extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
     // Before the agent exists; a panic must not cross this border either.
-    let _ = catch_unwind(AssertUnwindSafe(|| lifecycle::on_vm_init(jni(env), thread)));
+    let _ = catch_unwind(AssertUnwindSafe(|| lifecycle::on_vm_init(jni(env), object(thread))));
 }
 
 extern "system" fn vm_death(_: *mut RawEnv, _: *mut JNIEnv) {
@@ -66,49 +73,33 @@ extern "system" fn vm_death(_: *mut RawEnv, _: *mut JNIEnv) {
 }
 
 extern "system" fn thread_start(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
-    guarded(|agent| thread_events::on_start(agent, jni(env), thread));
+    guarded(|agent| thread_events::on_start(agent, jni(env), object(thread)));
 }
 
 extern "system" fn thread_end(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
-    guarded(|agent| thread_events::on_end(agent, jni(env), thread));
+    guarded(|agent| thread_events::on_end(agent, jni(env), object(thread)));
 }
 
-extern "system" fn contended_enter(
-    _: *mut RawEnv,
-    env: *mut JNIEnv,
-    thread: jobject,
-    object: jobject,
-) {
-    recorded(|agent| monitor::on_contended_enter(agent, jni(env), thread, object));
+extern "system" fn contended_enter(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject, lock: jobject) {
+    recorded(|agent| monitor::on_contended_enter(agent, jni(env), object(thread), object(lock)));
 }
 
-extern "system" fn contended_entered(
-    _: *mut RawEnv,
-    env: *mut JNIEnv,
-    thread: jobject,
-    object: jobject,
-) {
-    recorded(|agent| monitor::on_contended_entered(agent, jni(env), thread, object));
+extern "system" fn contended_entered(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject, lock: jobject) {
+    recorded(|agent| monitor::on_contended_entered(agent, jni(env), object(thread), object(lock)));
 }
 
-extern "system" fn monitor_wait(
-    _: *mut RawEnv,
-    env: *mut JNIEnv,
-    thread: jobject,
-    object: jobject,
-    timeout_ms: jlong,
-) {
-    recorded(|agent| monitor::on_wait(agent, jni(env), thread, object, timeout_ms));
+extern "system" fn monitor_wait(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject, lock: jobject, timeout_ms: jlong) {
+    recorded(|agent| monitor::on_wait(agent, jni(env), object(thread), object(lock), timeout_ms));
 }
 
 extern "system" fn monitor_waited(
     _: *mut RawEnv,
     env: *mut JNIEnv,
     thread: jobject,
-    object: jobject,
+    lock: jobject,
     timed_out: jboolean,
 ) {
-    recorded(|agent| monitor::on_waited(agent, jni(env), thread, object, timed_out));
+    recorded(|agent| monitor::on_waited(agent, jni(env), object(thread), object(lock), timed_out));
 }
 
 extern "system" fn gc_start(_: *mut RawEnv) {

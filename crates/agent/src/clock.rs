@@ -35,10 +35,7 @@ mod tests {
     #[test]
     fn the_epoch_offset_leads_from_one_clock_to_the_other() {
         let epoch = now().0 as i64 + epoch_offset_ns();
-        let wall = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap()
-            .as_nanos() as i64;
+        let wall = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
         assert!((wall - epoch).abs() < 1_000_000_000);
     }
 }

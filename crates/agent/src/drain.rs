@@ -11,9 +11,7 @@ use crate::raw;
 use crate::thread_events::current_os_id;
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
-use headway_model::{
-    ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs,
-};
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
@@ -396,9 +394,8 @@ pub fn spawn(drain: Drain) -> io::Result<DrainHandle> {
     let recorded = Arc::new(Mutex::new(Recorded::default()));
     let shared = recorded.clone();
     let _masked = MaskedSignals::all_but_faults();
-    let thread = std::thread::Builder::new()
-        .name("headway-drain".to_owned())
-        .spawn(move || drain.run(&received, &shared))?;
+    let thread =
+        std::thread::Builder::new().name("headway-drain".to_owned()).spawn(move || drain.run(&received, &shared))?;
     Ok(DrainHandle { requests, recorded, thread: Some(thread) })
 }
 

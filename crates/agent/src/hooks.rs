@@ -7,8 +7,8 @@ use crate::callbacks::guarded;
 use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{MechanismState, State};
-use headway_hook::sys::linux::Linux;
 use headway_hook::flag::BoolFlag;
+use headway_hook::sys::linux::Linux;
 use headway_hook::usdt::{Hit, ProbeHook};
 use headway_hook::{trap, Detour, HookError, Image, Known};
 use headway_model::{DurationNs, ThreadId};
@@ -39,8 +39,7 @@ extern "C" fn on_exit(monitor: u64, vm_thread: u64, waiter: u64, caller_fp: u64)
     });
     // SAFETY: set to the callable original, which has this signature, before
     // the hook was installed.
-    let original: MonitorFunction =
-        unsafe { mem::transmute(EXIT_ORIGINAL.load(Ordering::Relaxed)) };
+    let original: MonitorFunction = unsafe { mem::transmute(EXIT_ORIGINAL.load(Ordering::Relaxed)) };
     let returned = original(monitor, vm_thread, waiter);
     if let Some(begun) = begun {
         guarded(|agent| monitor::after_exit(agent, begun, caller_fp));
@@ -57,8 +56,7 @@ extern "C" fn on_notify(monitor: u64, notifier: u64) -> usize {
         }
     });
     // SAFETY: as in `on_exit`.
-    let original: NotifyFunction =
-        unsafe { mem::transmute(NOTIFY_ORIGINAL.load(Ordering::Relaxed)) };
+    let original: NotifyFunction = unsafe { mem::transmute(NOTIFY_ORIGINAL.load(Ordering::Relaxed)) };
     let returned = original(monitor, notifier);
     let Some(waiter) = waiter else { return returned };
     guarded(|agent| {
@@ -72,8 +70,7 @@ extern "C" fn on_notify(monitor: u64, notifier: u64) -> usize {
 /// `ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)`.
 extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) -> usize {
     // SAFETY: as in `on_exit`.
-    let original: MonitorFunction =
-        unsafe { mem::transmute(REENTER_ORIGINAL.load(Ordering::Relaxed)) };
+    let original: MonitorFunction = unsafe { mem::transmute(REENTER_ORIGINAL.load(Ordering::Relaxed)) };
     let returned = original(monitor, vm_thread, node);
     guarded(|agent| {
         if agent.is_recording() {
@@ -214,8 +211,7 @@ impl Hooks {
 
     fn install_probe(&self, image: &Image) -> Result<(), HookError> {
         let flag = BoolFlag::find(image, BoolFlag::DTRACE_MONITOR_PROBES)?;
-        let probe =
-            ProbeHook::prepare(image, "hotspot", EXIT_PROBE, Some(flag), on_exit_probe, &Linux)?;
+        let probe = ProbeHook::prepare(image, "hotspot", EXIT_PROBE, Some(flag), on_exit_probe, &Linux)?;
         probe.install()?;
         *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
         Ok(())

@@ -3,10 +3,9 @@
 //! lies in the VM's thread object.
 
 use crate::chain::by_jvmti::class_name;
-use crate::jni::Jni;
+use crate::jni::{Field, Jni, Ref};
 use crate::jvmti::Jvmti;
 use headway_model::ThreadId;
-use jni_sys::{jfieldID, jobject};
 use std::fmt;
 
 /// See the module.
@@ -14,18 +13,12 @@ use std::fmt;
 pub struct JavaFacts {
     /// 17, 21, 25.
     pub version: u32,
-    tid: jfieldID,
-    eetop: jfieldID,
-    holder_interrupted: Option<jfieldID>,
+    tid: Field,
+    eetop: Field,
+    interrupted: Option<Field>,
     /// Address of a thread's JNI environment minus that of its VM thread.
     env_offset: u64,
 }
-
-// SAFETY: field ids are plain tokens, valid on every thread as long as the
-// class lives, and java.lang.Thread is never unloaded.
-unsafe impl Send for JavaFacts {}
-// SAFETY: as above.
-unsafe impl Sync for JavaFacts {}
 
 /// This VM is not one that the agent knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +59,12 @@ const MAX_ENV_OFFSET: u64 = 8192;
 
 impl JavaFacts {
     /// Asks the VM. `thread` is the current thread.
-    pub fn read(jvmti: &Jvmti, jni: Jni, thread: jobject) -> Result<JavaFacts, UnsuitableVm> {
+    pub fn read(jvmti: &Jvmti, jni: Jni, thread: Ref) -> Result<JavaFacts, UnsuitableVm> {
         let name = jvmti.system_property(c"java.vm.name").unwrap_or_default();
         if name.contains("OpenJ9") || name.contains("GraalVM Native") {
             return Err(UnsuitableVm::NotHotSpot(name));
         }
-        let specification =
-            jvmti.system_property(c"java.vm.specification.version").unwrap_or_default();
+        let specification = jvmti.system_property(c"java.vm.specification.version").unwrap_or_default();
         let version = match specification.parse::<u32>() {
             Ok(version) if version >= 17 => version,
             _ => return Err(UnsuitableVm::TooOld(specification)),
@@ -85,7 +77,7 @@ impl JavaFacts {
             version,
             tid: field(c"tid", "tid")?,
             eetop: field(c"eetop", "eetop")?,
-            holder_interrupted: jni.field(class, c"interrupted", c"Z"),
+            interrupted: jni.field(class, c"interrupted", c"Z"),
             env_offset: 0,
         };
         let vm_thread = facts.vm_thread(jni, thread);
@@ -97,16 +89,13 @@ impl JavaFacts {
     }
 
     /// `java.lang.Thread.threadId()` of a thread object.
-    pub fn thread_id(&self, jni: Jni, thread: jobject) -> ThreadId {
-        // SAFETY: the VM hands live thread objects to callbacks, and the field
-        // was found in java.lang.Thread.
-        ThreadId(unsafe { jni.long_field(thread, self.tid) } as u64)
+    pub fn thread_id(&self, jni: Jni, thread: Ref) -> ThreadId {
+        ThreadId(jni.long_field(thread, self.tid) as u64)
     }
 
     /// Address of the VM's object of a platform thread; 0 if it is not alive.
-    pub fn vm_thread(&self, jni: Jni, thread: jobject) -> u64 {
-        // SAFETY: as above.
-        unsafe { jni.long_field(thread, self.eetop) as u64 }
+    pub fn vm_thread(&self, jni: Jni, thread: Ref) -> u64 {
+        jni.long_field(thread, self.eetop) as u64
     }
 
     /// Address of the VM's object of the current thread.
@@ -116,27 +105,23 @@ impl JavaFacts {
     }
 
     /// True for a virtual thread.
-    pub fn is_virtual(&self, jni: Jni, thread: jobject) -> bool {
-        // SAFETY: the VM hands live thread objects to callbacks.
-        unsafe { jni.is_virtual_thread(thread, self.version) }
+    pub fn is_virtual(&self, jni: Jni, thread: Ref) -> bool {
+        jni.is_virtual_thread(thread, self.version)
     }
 
     /// True for a platform thread that runs virtual threads.
-    pub fn is_carrier(&self, jvmti: &Jvmti, jni: Jni, thread: jobject) -> bool {
+    pub fn is_carrier(&self, jvmti: &Jvmti, jni: Jni, thread: Ref) -> bool {
         if self.version < 21 {
             return false;
         }
-        // SAFETY: the VM hands live thread objects to callbacks.
-        let class = unsafe { jni.class_of(thread) };
+        let class = jni.class_of(thread);
         let signature = jvmti.class_signature(class).unwrap_or_default();
         jni.forget(class);
         &*class_name(&signature).0 == "jdk.internal.misc.CarrierThread"
     }
 
     /// The thread's interrupted status.
-    pub fn is_interrupted(&self, jni: Jni, thread: jobject) -> bool {
-        // SAFETY: the VM hands live thread objects to callbacks, and the field
-        // was found in java.lang.Thread.
-        self.holder_interrupted.is_some_and(|field| unsafe { jni.boolean_field(thread, field) })
+    pub fn is_interrupted(&self, jni: Jni, thread: Ref) -> bool {
+        self.interrupted.is_some_and(|field| jni.boolean_field(thread, field))
     }
 }

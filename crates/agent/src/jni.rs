@@ -3,6 +3,35 @@
 use jni_sys::{jfieldID, jobject, JNIEnv, JNINativeInterface_};
 use std::ffi::CStr;
 
+/// A reference to an object, live while the callback runs that it was made in.
+#[derive(Clone, Copy, Debug)]
+pub struct Ref(jobject);
+
+impl Ref {
+    /// # Safety
+    /// `object` must be a reference that the VM handed to this thread, live
+    /// for as long as this value is used, and not null unless it is only
+    /// passed on to JVMTI, where null means the current thread.
+    pub const unsafe fn new(object: jobject) -> Ref {
+        Ref(object)
+    }
+
+    /// The reference as the VM knows it.
+    pub fn raw(self) -> jobject {
+        self.0
+    }
+}
+
+/// A field of a class that is never unloaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Field(jfieldID);
+
+// SAFETY: field ids are plain tokens, valid on every thread as long as the
+// class lives.
+unsafe impl Send for Field {}
+// SAFETY: as above.
+unsafe impl Sync for Field {}
+
 /// The current thread's JNI environment.
 #[derive(Clone, Copy)]
 pub struct Jni(*mut JNIEnv);
@@ -26,8 +55,8 @@ impl Jni {
         unsafe { &**self.0 }
     }
 
-    /// Field id of an instance field; `None` if there is none.
-    pub fn field(self, class: &CStr, name: &CStr, signature: &CStr) -> Option<jfieldID> {
+    /// An instance field of a class of the boot loader; `None` if there is none.
+    pub fn field(self, class: &CStr, name: &CStr, signature: &CStr) -> Option<Field> {
         let table = self.table();
         // SAFETY: valid environment and zero-terminated strings; a pending
         // exception is cleared before anything else is called.
@@ -42,52 +71,40 @@ impl Jni {
                 (table.v1_1.ExceptionClear)(self.0);
             }
             (table.v1_1.DeleteLocalRef)(self.0, class);
-            (!id.is_null()).then_some(id)
+            (!id.is_null()).then_some(Field(id))
         }
     }
 
-    /// Value of a `long` field.
-    ///
-    /// # Safety
-    /// `object` must be a live reference whose class has the field.
-    pub unsafe fn long_field(self, object: jobject, field: jfieldID) -> i64 {
-        // SAFETY: the caller vouches for object and field.
-        unsafe { (self.table().v1_1.GetLongField)(self.0, object, field) }
+    /// Value of a `long` field, which the object's class must have.
+    pub fn long_field(self, object: Ref, field: Field) -> i64 {
+        // SAFETY: references are live (see `Ref::new`); the fields asked for
+        // were found in the class of the objects they are asked of.
+        unsafe { (self.table().v1_1.GetLongField)(self.0, object.raw(), field.0) }
     }
 
-    /// Value of a `boolean` field.
-    ///
-    /// # Safety
-    /// `object` must be a live reference whose class has the field.
-    pub unsafe fn boolean_field(self, object: jobject, field: jfieldID) -> bool {
-        // SAFETY: the caller vouches for object and field.
-        unsafe { (self.table().v1_1.GetBooleanField)(self.0, object, field) }
+    /// Value of a `boolean` field, which the object's class must have.
+    pub fn boolean_field(self, object: Ref, field: Field) -> bool {
+        // SAFETY: as in `long_field`.
+        unsafe { (self.table().v1_1.GetBooleanField)(self.0, object.raw(), field.0) }
     }
 
     /// Class of an object, as a local reference.
-    ///
-    /// # Safety
-    /// `object` must be a live, non-null reference.
-    pub unsafe fn class_of(self, object: jobject) -> jobject {
-        // SAFETY: the caller vouches for the object.
-        unsafe { (self.table().v1_1.GetObjectClass)(self.0, object) }
+    pub fn class_of(self, object: Ref) -> Ref {
+        // SAFETY: references are live (see `Ref::new`).
+        Ref(unsafe { (self.table().v1_1.GetObjectClass)(self.0, object.raw()) })
     }
 
-    /// True if the object is a virtual thread (always false before JDK 21).
-    ///
-    /// # Safety
-    /// `object` must be a live, non-null reference; `java` the VM's version.
-    pub unsafe fn is_virtual_thread(self, object: jobject, java: u32) -> bool {
-        // SAFETY: from 19 on the table has this slot; the caller vouches for
-        // the object.
-        java >= 21 && unsafe { (self.table().v19.IsVirtualThread)(self.0, object) }
+    /// True if the object is a virtual thread; `java` is the VM's version.
+    pub fn is_virtual_thread(self, object: Ref, java: u32) -> bool {
+        // SAFETY: from 19 on the table has this slot; references are live.
+        java >= 21 && unsafe { (self.table().v19.IsVirtualThread)(self.0, object.raw()) }
     }
 
-    /// Drops a local reference.
-    pub fn forget(self, object: jobject) {
-        if !object.is_null() {
-            // SAFETY: a local reference of the current frame, not used again.
-            unsafe { (self.table().v1_1.DeleteLocalRef)(self.0, object) };
+    /// Drops a local reference, which is not used again.
+    pub fn forget(self, object: Ref) {
+        if !object.raw().is_null() {
+            // SAFETY: a live local reference (see `Ref::new`).
+            unsafe { (self.table().v1_1.DeleteLocalRef)(self.0, object.raw()) };
         }
     }
 }

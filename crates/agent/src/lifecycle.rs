@@ -6,7 +6,7 @@
 
 use crate::agent::{self, Agent, Parts};
 use crate::chain::{Chains, FullDebugInfo};
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
@@ -16,7 +16,7 @@ use crate::session::{self, StartError};
 use crate::vm::HotSpot;
 use crate::{callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
-use jni_sys::{jint, jobject, JNIEnv, JavaVM};
+use jni_sys::{jint, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
@@ -44,11 +44,7 @@ fn say(line: &str) {
 /// # Safety
 /// Called by the VM only.
 #[no_mangle]
-pub unsafe extern "system" fn Agent_OnLoad(
-    vm: *mut JavaVM,
-    options: *mut c_char,
-    _reserved: *mut c_void,
-) -> jint {
+pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *mut c_char, _reserved: *mut c_void) -> jint {
     let loaded = catch_unwind(AssertUnwindSafe(|| load(vm, &text(options))));
     match loaded {
         Ok(Ok(())) => 0,
@@ -65,11 +61,7 @@ pub unsafe extern "system" fn Agent_OnLoad(
 /// # Safety
 /// Called by the VM only.
 #[no_mangle]
-pub unsafe extern "system" fn Agent_OnAttach(
-    vm: *mut JavaVM,
-    options: *mut c_char,
-    _reserved: *mut c_void,
-) -> jint {
+pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *mut c_char, _reserved: *mut c_void) -> jint {
     let code = catch_unwind(AssertUnwindSafe(|| attach(vm, &text(options))));
     jint::from(code.unwrap_or(1))
 }
@@ -85,7 +77,10 @@ fn text(options: *mut c_char) -> String {
 fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
     let options = Options::parse(options).map_err(|e| e.to_string())?;
     if options.command != Command::Start {
-        return Err(format!("'{}' needs a running program, at its start only 'start' makes sense", options.command.name()));
+        return Err(format!(
+            "'{}' needs a running program, at its start only 'start' makes sense",
+            options.command.name()
+        ));
     }
     let jvmti = environment(vm)?;
     let debug_info = Arc::new(FullDebugInfo::default());
@@ -126,7 +121,7 @@ fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
 fn build(
     jvmti: Jvmti,
     jni: Jni,
-    thread: jobject,
+    thread: Ref,
     options: &Options,
     debug_info: Arc<FullDebugInfo>,
 ) -> Result<&'static Agent, String> {
@@ -144,7 +139,7 @@ fn build(
 }
 
 /// The VM is ready: begins what `-agentpath` asked for.
-pub fn on_vm_init(jni: Jni, thread: jobject) {
+pub fn on_vm_init(jni: Jni, thread: Ref) {
     let Some(loaded) = LOADED.get() else { return };
     let started = build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone())
         .map_err(StartError::Unsuitable)

@@ -5,13 +5,12 @@
 
 use crate::agent::Agent;
 use crate::chain::by_jvmti::class_name;
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::mapping;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, Seq, ThreadId};
 use headway_signal::lock_table::{LockSlot, LockTable};
 use headway_signal::monitor_table::{MonitorTable, Pin};
-use jni_sys::jobject;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -63,8 +62,7 @@ impl Lock<'_> {
     /// name.
     pub fn needs_name(&self) -> bool {
         let Some(word) = self.table.user(self.slot) else { return false };
-        word.load(Ordering::Relaxed) & NAMED == 0
-            && word.fetch_or(NAMED, Ordering::Relaxed) & NAMED == 0
+        word.load(Ordering::Relaxed) & NAMED == 0 && word.fetch_or(NAMED, Ordering::Relaxed) & NAMED == 0
     }
 
     /// Who released the lock last.
@@ -124,14 +122,7 @@ impl Locks {
     /// The lock of the monitor that the current thread is about to block on.
     /// `monitor` is its address, 0 if not known. In JVMTI callbacks only.
     /// `None`, counted, if a table is full.
-    pub fn pin(
-        &self,
-        agent: &Agent,
-        jni: Jni,
-        lane: usize,
-        monitor: u64,
-        object: jobject,
-    ) -> Option<Pinned<'_>> {
+    pub fn pin(&self, agent: &Agent, jni: Jni, lane: usize, monitor: u64, object: Ref) -> Option<Pinned<'_>> {
         let pin = (monitor != 0).then(|| self.monitors.pin(lane, monitor)).flatten();
         let Some(pin) = pin else {
             let lock = self.of_object(agent, jni, object)?;
@@ -172,7 +163,7 @@ impl Locks {
     }
 
     /// The lock that an object is. In JVMTI callbacks only.
-    pub fn of_object(&self, agent: &Agent, jni: Jni, object: jobject) -> Option<Lock<'_>> {
+    pub fn of_object(&self, agent: &Agent, jni: Jni, object: Ref) -> Option<Lock<'_>> {
         if let Some(lock) = self.tagged(agent, object) {
             return Some(lock);
         }
@@ -193,7 +184,7 @@ impl Locks {
         Some(lock)
     }
 
-    fn tagged(&self, agent: &Agent, object: jobject) -> Option<Lock<'_>> {
+    fn tagged(&self, agent: &Agent, object: Ref) -> Option<Lock<'_>> {
         let tag = agent.jvmti.tag(object).ok().filter(|tag| *tag != 0)?;
         self.by_id(LockId(tag as u64))
     }
@@ -228,9 +219,8 @@ impl Locks {
 
 /// What a lock is called: class and identity hash; `Foo.class` for a class
 /// object. The name of the field it was loaded from comes later.
-fn definition(agent: &Agent, jni: Jni, id: LockId, object: jobject) -> LockDef {
-    // SAFETY: the VM handed the object to the callback that is running.
-    let class = unsafe { jni.class_of(object) };
+fn definition(agent: &Agent, jni: Jni, id: LockId, object: Ref) -> LockDef {
+    let class = jni.class_of(object);
     let signature = agent.jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);
     let (class, _) = class_name(&signature);

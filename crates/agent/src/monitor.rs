@@ -8,17 +8,17 @@
 use crate::agent::Agent;
 use crate::chain::Place;
 use crate::clock;
-use crate::jni::Jni;
-use crate::raw::Record;
+use crate::jni::{Jni, Ref};
 use crate::locks;
+use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{Begun, InEvent, Slot};
 use headway_model::event::{
-    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
-    MonitorWait, MonitorWaited, WaitOutcome,
+    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
+    WaitOutcome,
 };
 use headway_model::{DurationNs, Loss, ThreadId, TimeNs};
-use jni_sys::{jboolean, jlong, jobject};
+use jni_sys::{jboolean, jlong};
 use std::sync::atomic::Ordering;
 
 /// The thread an event is about.
@@ -31,14 +31,13 @@ struct Current {
 
 /// Finds slot and identity of the current thread; `None` (counted where it is
 /// a loss) if its events are not recorded.
-fn current(agent: &'static Agent, jni: Jni, thread: jobject) -> Option<Current> {
+fn current(agent: &'static Agent, jni: Jni, thread: Ref) -> Option<Current> {
     let vm_thread = agent.java.current_vm_thread(jni);
     let slot = match agent.threads.find(vm_thread) {
         Some(slot) => slot,
         None => enter_late(agent, jni, vm_thread, thread)?,
     };
-    let is_virtual =
-        slot.is_carrier.load(Ordering::Relaxed) && agent.java.is_virtual(jni, thread);
+    let is_virtual = slot.is_carrier.load(Ordering::Relaxed) && agent.java.is_virtual(jni, thread);
     let now = clock::now();
     if !is_virtual {
         if slot.is_name_due(now) {
@@ -57,17 +56,11 @@ fn current(agent: &'static Agent, jni: Jni, thread: jobject) -> Option<Current> 
 /// A thread that no event announced: attached while we were starting, or a
 /// carrier that the VM does not list.
 #[cold]
-fn enter_late(
-    agent: &'static Agent,
-    jni: Jni,
-    vm_thread: u64,
-    thread: jobject,
-) -> Option<&'static Slot> {
+fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> Option<&'static Slot> {
     if !agent.java.is_virtual(jni, thread) {
         return thread_events::enter(agent, jni, thread, thread_events::current_os_id());
     }
-    let Some(slot) = agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id()))
-    else {
+    let Some(slot) = agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id())) else {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
@@ -76,7 +69,7 @@ fn enter_late(
 }
 
 /// JVMTI `MonitorContendedEnter`: the thread is about to block.
-pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: jobject, object: jobject) {
+pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     let monitor = agent.hotspot.pending_monitor(slot.vm_thread());
@@ -100,7 +93,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: jobject, obje
 }
 
 /// JVMTI `MonitorContendedEntered`: the thread owns the monitor now.
-pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: jobject, _object: jobject) {
+pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     let _event = InEvent::begin(slot, agent.threads.epoch());
@@ -187,13 +180,7 @@ pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
 }
 
 /// JVMTI `MonitorWait`: the thread, owning the monitor, begins `Object.wait`.
-pub fn on_wait(
-    agent: &'static Agent,
-    jni: Jni,
-    thread: jobject,
-    object: jobject,
-    timeout_ms: jlong,
-) {
+pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeout_ms: jlong) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
@@ -202,8 +189,7 @@ pub fn on_wait(
     let seq = lock.next_seq();
     let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
-    let begun =
-        Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0 };
+    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0 };
     slot.notifier.store(0, Ordering::Relaxed);
     match current.is_virtual {
         false => slot.wait.begin(begun),
@@ -214,13 +200,7 @@ pub fn on_wait(
 }
 
 /// JVMTI `MonitorWaited`: the wait is over, the monitor not yet owned again.
-pub fn on_waited(
-    agent: &'static Agent,
-    jni: Jni,
-    thread: jobject,
-    _object: jobject,
-    timed_out: jboolean,
-) {
+pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, timed_out: jboolean) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     let _event = InEvent::begin(slot, agent.threads.epoch());
@@ -278,8 +258,7 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: u64
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
     let begun = Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: 0 };
     waiter.reenter.begin(begun);
-    let notify =
-        MonitorNotify { time, thread, waiter: waiter.thread(), lock: lock.id(), seq };
+    let notify = MonitorNotify { time, thread, waiter: waiter.thread(), lock: lock.id(), seq };
     agent.append(slot, &Record::notify(&notify));
 }
 
@@ -293,13 +272,7 @@ pub fn on_reentered(agent: &'static Agent, vm_thread: u64) {
     agent.locks.unpin(begun.pin);
 }
 
-fn append_reentered(
-    agent: &Agent,
-    slot: &Slot,
-    thread: ThreadId,
-    begun: Begun,
-    time: TimeNs,
-) {
+fn append_reentered(agent: &Agent, slot: &Slot, thread: ThreadId, begun: Begun, time: TimeNs) {
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     let reentered = MonitorReentered {
         time,

@@ -129,10 +129,9 @@ pub enum OptionError {
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OptionError::UnknownCommand(word) => write!(
-                f,
-                "unknown agent command '{word}' (known: start, stop, dump, status, detach)"
-            ),
+            OptionError::UnknownCommand(word) => {
+                write!(f, "unknown agent command '{word}' (known: start, stop, dump, status, detach)")
+            }
             OptionError::UnknownKey(key) => write!(f, "unknown agent option '{key}'"),
             OptionError::BadValue { key, value, expected } => {
                 write!(f, "agent option {key}={value} is not {expected}")
@@ -282,19 +281,13 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_value() {
         let sentence = |text: &str| Options::parse(text).unwrap_err().to_string();
-        assert_eq!(
-            sentence("halt"),
-            "unknown agent command 'halt' (known: start, stop, dump, status, detach)"
-        );
+        assert_eq!(sentence("halt"), "unknown agent command 'halt' (known: start, stop, dump, status, detach)");
         assert_eq!(sentence("start,colour=red"), "unknown agent option 'colour'");
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
             "agent option events=lunch is not a feature of this agent (known: monitor)"
         );
-        assert_eq!(
-            sentence("start,file=50%"),
-            "agent option '50%' has a % that is not followed by two hex digits"
-        );
+        assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }
 }

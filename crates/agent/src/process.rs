@@ -104,9 +104,7 @@ impl CpuTimes {
     /// machine; `None` if no time has passed.
     pub fn load_since(self, earlier: CpuTimes, time: TimeNs) -> Option<CpuLoad> {
         let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
-        let share = |now: u64, then: u64| {
-            (now.saturating_sub(then) as f32 / total as f32).clamp(0.0, 1.0)
-        };
+        let share = |now: u64, then: u64| (now.saturating_sub(then) as f32 / total as f32).clamp(0.0, 1.0);
         Some(CpuLoad {
             time,
             jvm_user: share(self.user, earlier.user),

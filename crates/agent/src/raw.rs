@@ -5,8 +5,8 @@
 //! bits 16-23 the kind, bits 24-31 flags, bits 32-47 a small argument.
 
 use headway_model::event::{
-    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
-    MonitorWait, MonitorWaited, StopTheWorld, ThreadPoint, WaitOutcome,
+    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
+    StopTheWorld, ThreadPoint, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -88,8 +88,7 @@ impl Record {
     /// See [`Event::MonitorEntered`].
     #[inline]
     pub fn entered(e: &MonitorEntered) -> Record {
-        let body =
-            [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.previous_owner.0];
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.previous_owner.0];
         Record::new(Kind::Entered, 0, 0, body)
     }
 
@@ -124,16 +123,7 @@ impl Record {
             WaitOutcome::TimedOut => FLAG_TIMED_OUT,
             WaitOutcome::Interrupted => FLAG_INTERRUPTED,
         };
-        let body = [
-            e.time.0,
-            e.thread.0,
-            e.lock.0,
-            e.seq.0,
-            e.chain.0,
-            e.start.0,
-            e.timeout.0,
-            e.notifier.0,
-        ];
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.timeout.0, e.notifier.0];
         Record::new(Kind::Waited, flags, 0, body)
     }
 
@@ -141,8 +131,7 @@ impl Record {
     #[inline]
     pub fn reentered(e: &MonitorReentered) -> Record {
         let flags = if e.bound { FLAG_BOUND } else { 0 };
-        let body =
-            [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.start_seq.0];
+        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.start_seq.0];
         Record::new(Kind::Reentered, flags, 0, body)
     }
 
@@ -170,10 +159,7 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     let kind = Kind::of(header)?;
     let time = TimeNs(word(1)?);
     if kind == Kind::StopTheWorld {
-        return Some(Event::StopTheWorld(StopTheWorld {
-            start: time,
-            duration: DurationNs(word(2)?),
-        }));
+        return Some(Event::StopTheWorld(StopTheWorld { start: time, duration: DurationNs(word(2)?) }));
     }
     let thread = ThreadId(word(2)?);
     if kind == Kind::ThreadStart {
@@ -270,8 +256,7 @@ mod tests {
         check(Record::entered(&e), Event::MonitorEntered(e));
         for (cause, holder_approximate) in [(ExitCause::Exit, true), (ExitCause::Wait, false)] {
             let holder_frame = 513;
-            let e =
-                MonitorExit { time, thread, lock, seq, chain, holder_frame, holder_approximate, cause };
+            let e = MonitorExit { time, thread, lock, seq, chain, holder_frame, holder_approximate, cause };
             check(Record::exit(&e), Event::MonitorExit(e));
         }
         let e = MonitorWait { time, thread, lock, seq, chain, timeout };
@@ -279,8 +264,7 @@ mod tests {
         let e = MonitorNotify { time, thread, waiter, lock, seq };
         check(Record::notify(&e), Event::MonitorNotify(e));
         for outcome in [WaitOutcome::Notified, WaitOutcome::TimedOut, WaitOutcome::Interrupted] {
-            let e =
-                MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
+            let e = MonitorWaited { time, start, thread, lock, seq, chain, timeout, outcome, notifier };
             check(Record::waited(&e), Event::MonitorWaited(e));
         }
         for bound in [true, false] {

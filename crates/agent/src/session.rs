@@ -87,8 +87,7 @@ const EVENTS: [EventKind; 6] = [
 
 /// Events that go on between recordings, so that the tables of threads and
 /// locks stay true.
-const UPKEEP: [EventKind; 3] =
-    [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::ObjectFree];
+const UPKEEP: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::ObjectFree];
 
 /// How long the end of a recording waits for threads inside an event.
 const QUIESCE: Duration = Duration::from_secs(2);
@@ -98,11 +97,7 @@ fn current(agent: &Agent) -> MutexGuard<'_, Option<Session>> {
 }
 
 /// Begins a recording.
-pub fn start(
-    agent: &'static Agent,
-    jni: Jni,
-    options: &Options,
-) -> Result<(), StartError> {
+pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), StartError> {
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
         return Err(StartError::AlreadyRecording(session.path.clone()));
@@ -116,8 +111,8 @@ pub fn start(
     let mechanisms = prepare(agent, options)?;
     let info = recording_info(agent, options);
     let started = info.start;
-    let drain = Drain::create(agent, path.clone(), options, info, degraded_events(&mechanisms))
-        .map_err(StartError::Output);
+    let drain =
+        Drain::create(agent, path.clone(), options, info, degraded_events(&mechanisms)).map_err(StartError::Output);
     let drain = drain.inspect_err(|_| unprepare(agent))?;
 
     reset(agent);
@@ -125,13 +120,7 @@ pub fn start(
     let drain = drain::spawn(drain).map_err(StartError::Thread);
     let drain = drain.inspect_err(|_| unprepare(agent))?;
     agent.set_recording(true);
-    *session = Some(Session {
-        drain,
-        path,
-        started,
-        attach_pause: agent.hooks.pause(),
-        mechanisms,
-    });
+    *session = Some(Session { drain, path, started, attach_pause: agent.hooks.pause(), mechanisms });
     Ok(())
 }
 
@@ -205,20 +194,13 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
 
 fn degraded(mechanisms: &[MechanismState]) -> Vec<DegradedMechanism> {
     let degraded = mechanisms.iter().filter(|m| m.state == State::Degraded);
-    degraded
-        .map(|m| DegradedMechanism { mechanism: m.name.clone(), reason: m.detail.clone() })
-        .collect()
+    degraded.map(|m| DegradedMechanism { mechanism: m.name.clone(), reason: m.detail.clone() }).collect()
 }
 
 fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
     let degraded = degraded(mechanisms).into_iter();
     degraded
-        .map(|d| {
-            Event::Degraded(Degraded {
-                mechanism: Arc::from(d.mechanism),
-                reason: Arc::from(d.reason),
-            })
-        })
+        .map(|d| Event::Degraded(Degraded { mechanism: Arc::from(d.mechanism), reason: Arc::from(d.reason) }))
         .collect()
 }
 

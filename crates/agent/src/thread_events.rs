@@ -2,17 +2,16 @@
 
 use crate::agent::Agent;
 use crate::clock;
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::raw::Record;
 use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};
 use headway_model::{Loss, ThreadId};
-use jni_sys::jobject;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
 
 /// JVMTI `ThreadStart`, on the new thread.
-pub fn on_start(agent: &'static Agent, jni: Jni, thread: jobject) {
+pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, current_os_id()) else { return };
     if !agent.is_recording() {
         return;
@@ -23,7 +22,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: jobject) {
 }
 
 /// JVMTI `ThreadEnd`, on the ending thread.
-pub fn on_end(agent: &'static Agent, jni: Jni, thread: jobject) {
+pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
     if agent.is_recording() {
@@ -49,7 +48,7 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
 
 /// Gives a platform thread a slot and defines it. `None` if it is not alive
 /// or the table is full.
-pub fn enter(agent: &'static Agent, jni: Jni, thread: jobject, os_id: u32) -> Option<&'static Slot> {
+pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option<&'static Slot> {
     let vm_thread = agent.java.vm_thread(jni, thread);
     if vm_thread == 0 {
         return None;
@@ -67,7 +66,7 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: jobject, os_id: u32) -> Op
 }
 
 /// Defines a platform thread for the recording.
-pub fn define(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject, os_id: u32) {
+pub fn define(agent: &Agent, jni: Jni, slot: &Slot, thread: Ref, os_id: u32) {
     let is_carrier = agent.java.is_carrier(&agent.jvmti, jni, thread);
     slot.is_carrier.store(is_carrier, Ordering::Relaxed);
     slot.os_id.store(os_id, Ordering::Relaxed);
@@ -87,7 +86,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
 /// Looks at a platform thread's name again, once in a while, and defines the
 /// thread anew if it was renamed.
 #[cold]
-pub fn check_name(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject) {
+pub fn check_name(agent: &Agent, jni: Jni, slot: &Slot, thread: Ref) {
     let (name, group) = names(agent, jni, thread);
     if slot.is_renamed(clock::now(), hash(&name)) {
         define_as(agent, slot, name, group);
@@ -96,7 +95,7 @@ pub fn check_name(agent: &Agent, jni: Jni, slot: &Slot, thread: jobject) {
 
 /// Defines a virtual thread, if it is not known by its present name.
 #[cold]
-pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: jobject) {
+pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: Ref) {
     let (name, group) = names(agent, jni, thread);
     if !agent.virtuals.renamed(id, hash(&name)) {
         return;
@@ -119,7 +118,7 @@ fn hash(name: &str) -> u64 {
     hasher.finish() | 1
 }
 
-fn names(agent: &Agent, jni: Jni, thread: jobject) -> (String, String) {
+fn names(agent: &Agent, jni: Jni, thread: Ref) -> (String, String) {
     let Ok((name, group)) = agent.jvmti.thread_names(thread) else {
         return Default::default();
     };

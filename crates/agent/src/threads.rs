@@ -259,9 +259,7 @@ impl Threads {
         if let Some(slot) = self.find(vm_thread) {
             return Some(slot);
         }
-        let free = self
-            .probe(vm_thread)
-            .find(|(key, _)| matches!(key.load(Ordering::Relaxed), EMPTY | TOMBSTONE));
+        let free = self.probe(vm_thread).find(|(key, _)| matches!(key.load(Ordering::Relaxed), EMPTY | TOMBSTONE));
         let Some((key, slot)) = free else {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -327,14 +325,7 @@ pub fn is_service(name: &str, group: &str, is_carrier: bool) -> bool {
 /// A definition with the parts that platform threads always have.
 pub fn definition(id: ThreadId, os_id: u32, name: String, group: String) -> ThreadDef {
     let is_service = is_service(&name, &group, false);
-    ThreadDef {
-        id,
-        os_id,
-        name: name.into(),
-        group: group.into(),
-        is_virtual: false,
-        is_service,
-    }
+    ThreadDef { id, os_id, name: name.into(), group: group.into(), is_virtual: false, is_service }
 }
 
 #[cfg(test)]
@@ -357,9 +348,8 @@ mod tests {
     #[test]
     fn too_many_threads_are_refused_and_counted() {
         let threads = Threads::default();
-        let entered = (1..=CAPACITY as u64 + 10)
-            .filter(|i| threads.enter(i * 0x1000, ThreadId(*i)).is_some())
-            .count() as u64;
+        let entered =
+            (1..=CAPACITY as u64 + 10).filter(|i| threads.enter(i * 0x1000, ThreadId(*i)).is_some()).count() as u64;
         assert_eq!(entered + threads.refused.load(Ordering::Relaxed), CAPACITY as u64 + 10);
         assert!(entered > CAPACITY as u64 * 3 / 4);
     }

@@ -122,12 +122,11 @@ impl HotSpot {
 impl Known {
     fn load(image: &Image) -> Result<Known, String> {
         let symbol = |name: &str| image.address_of(name);
-        let safe_fetch = symbol(symbols::SAFE_FETCH_N)
-            .ok_or("this libjvm has no SafeFetchN to read the VM's memory with")?;
+        let safe_fetch =
+            symbol(symbols::SAFE_FETCH_N).ok_or("this libjvm has no SafeFetchN to read the VM's memory with")?;
         // SAFETY: the symbol is the VM's own SafeFetchN, `(intptr_t*, intptr_t)
         // -> intptr_t`, which may be given any address.
-        let safe_fetch: extern "C" fn(*const isize, isize) -> isize =
-            unsafe { std::mem::transmute(safe_fetch) };
+        let safe_fetch: extern "C" fn(*const isize, isize) -> isize = unsafe { std::mem::transmute(safe_fetch) };
         // SAFETY: as above; the VM's SIGSEGV handler is in force for as long
         // as the VM runs, and committed code cache stays readable.
         let memory = unsafe { LiveMemory::guarded(safe_fetch).with_code_cache() };
@@ -195,10 +194,7 @@ const PERF_COUNTER_WORDS: u64 = 8;
 /// Where the count of unloaded classes is kept: of a counter's pointers into
 /// performance memory the entry comes first and its value behind it. `None`
 /// with `-XX:-UsePerfData` and where libjvm has no symbols.
-fn unload_counter(
-    memory: &impl Memory,
-    symbol: impl Fn(&str) -> Option<usize>,
-) -> Option<u64> {
+fn unload_counter(memory: &impl Memory, symbol: impl Fn(&str) -> Option<usize>) -> Option<u64> {
     let variable = |name| memory.read_u64(symbol(name)? as u64).filter(|value| *value != 0);
     let (start, end) = (variable(PERF_MEMORY[0])?, variable(PERF_MEMORY[1])?);
     let counter = variable(UNLOADED_CLASSES)?;

@@ -107,14 +107,9 @@ mod tests {
 
     #[test]
     fn durations_print_with_three_significant_digits() {
-        let shown: Vec<String> = [0, 812, 4_210, 38_000_000, 999_600, 12_440_000_000]
-            .iter()
-            .map(|ns| DurationNs(*ns).to_string())
-            .collect();
-        assert_eq!(
-            shown,
-            ["0 ns", "812 ns", "4.21 us", "38.0 ms", "1000 us", "12.4 s"]
-        );
+        let shown: Vec<String> =
+            [0, 812, 4_210, 38_000_000, 999_600, 12_440_000_000].iter().map(|ns| DurationNs(*ns).to_string()).collect();
+        assert_eq!(shown, ["0 ns", "812 ns", "4.21 us", "38.0 ms", "1000 us", "12.4 s"]);
     }
 
     #[test]

@@ -27,13 +27,7 @@ pub fn key_of(frames: &[FrameInfo], key: &mut Vec<u64>) {
 
 /// Names the frames. Must run on the thread whose stack this is, before it
 /// returns from the event: that keeps the methods alive.
-pub fn resolve(
-    jvmti: &Jvmti,
-    jni: Jni,
-    definitions: &Definitions,
-    frames: &[FrameInfo],
-    truncated: bool,
-) -> CallChain {
+pub fn resolve(jvmti: &Jvmti, jni: Jni, definitions: &Definitions, frames: &[FrameInfo], truncated: bool) -> CallChain {
     let frames = frames.iter().map(|frame| resolve_frame(jvmti, jni, definitions, frame)).collect();
     CallChain { frames, truncated }
 }
@@ -78,10 +72,7 @@ fn line_of(jvmti: &Jvmti, frame: &FrameInfo) -> u32 {
 }
 
 fn line_at(table: &[LineNumberEntry], location: i64) -> u32 {
-    let best = table
-        .iter()
-        .filter(|entry| entry.start_location <= location)
-        .max_by_key(|entry| entry.start_location);
+    let best = table.iter().filter(|entry| entry.start_location <= location).max_by_key(|entry| entry.start_location);
     best.and_then(|entry| u32::try_from(entry.line_number).ok()).unwrap_or(0)
 }
 

@@ -1,14 +1,14 @@
 //! Chains by the agent's own walker: physical frames without decoding, looked
 //! up by their key, and decoded only when they are seen for the first time.
 
+use super::Holder;
 use crate::definitions::Definitions;
 use crate::vm::Known;
-use super::Holder;
-use headway_hotspot::{
-    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, MonitorSlot, RecordKind, Registers,
-    WalkCache, WalkEnd,
-};
 use headway_hotspot::method::Method;
+use headway_hotspot::{
+    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, MonitorSlot,
+    RecordKind, Registers, WalkCache, WalkEnd,
+};
 use headway_model::{CallChain, Frame};
 
 /// Most physical frames that are walked.
@@ -104,9 +104,7 @@ impl<'a> Walk<'a> {
     pub fn holder(&self, places: &[MonitorSlot], monitor: u64) -> Holder {
         let (layout, memory) = (&self.known.layout, &self.memory);
         let object = headway_hotspot::monitor::object(layout, memory, monitor);
-        let found = object.and_then(|object| {
-            holders(layout, memory, &self.records(), places, object).last().copied()
-        });
+        let found = object.and_then(|object| holders(layout, memory, &self.records(), places, object).last().copied());
         let one_frame = places.first().filter(|first| places.iter().all(|p| p.frame == first.frame));
         let (frame, approximate) = match (found, one_frame, places.last()) {
             (Some(frame), ..) => (frame, false),
@@ -120,12 +118,7 @@ impl<'a> Walk<'a> {
     /// Names decoded frames. Must run before the thread returns from the event:
     /// that keeps the methods alive. `missing` frames are known to be missing;
     /// the second value counts those that could not be named as well.
-    pub fn resolve(
-        &self,
-        definitions: &Definitions,
-        decoded: &[DecodedFrame],
-        missing: usize,
-    ) -> (CallChain, u64) {
+    pub fn resolve(&self, definitions: &Definitions, decoded: &[DecodedFrame], missing: usize) -> (CallChain, u64) {
         let named = decoded.iter().filter_map(|frame| self.name(definitions, frame));
         let frames: Vec<Frame> = named.collect();
         let unnamed = missing + decoded.len() - frames.len();

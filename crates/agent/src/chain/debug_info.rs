@@ -44,11 +44,8 @@ impl FullDebugInfo {
 
     /// Switches it on for what is compiled from now on.
     pub fn switch_on(&self, image: Result<&Image, String>, memory: &impl Memory) -> MechanismState {
-        let state = |state, detail: &str| MechanismState {
-            name: "debug-info".to_owned(),
-            state,
-            detail: detail.to_owned(),
-        };
+        let state =
+            |state, detail: &str| MechanismState { name: "debug-info".to_owned(), state, detail: detail.to_owned() };
         if self.since.load(Ordering::Relaxed) == ALL {
             return state(State::On, "complete for all compiled code");
         }
@@ -72,8 +69,13 @@ impl FullDebugInfo {
         self.since.store(since, Ordering::Relaxed);
         match since {
             ALL => state(State::On, "complete for all compiled code"),
-            NONE => state(State::Degraded, &format!("{loss}: the VM does not tell which code is older than the switch")),
-            _ => state(State::On, "complete for code compiled from now on; frames in older code are marked approximate where it matters"),
+            NONE => {
+                state(State::Degraded, &format!("{loss}: the VM does not tell which code is older than the switch"))
+            }
+            _ => state(
+                State::On,
+                "complete for code compiled from now on; frames in older code are marked approximate where it matters",
+            ),
         }
     }
 

@@ -94,12 +94,7 @@ impl Chains {
     }
 
     /// Chooses how chains are taken in this recording.
-    pub fn choose(
-        &self,
-        agent: &Agent,
-        options: &Options,
-        libjvm: &Result<Image, String>,
-    ) -> Vec<MechanismState> {
+    pub fn choose(&self, agent: &Agent, options: &Options, libjvm: &Result<Image, String>) -> Vec<MechanismState> {
         let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
         let difference = self.check.difference().map(|difference| difference.to_string());
         let (state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
@@ -250,13 +245,7 @@ impl Chains {
 
     /// The id of the chain with this key; `resolve` is asked what it means if
     /// it is new.
-    fn look_up(
-        &self,
-        agent: &Agent,
-        slot: &Slot,
-        key: &[u64],
-        resolve: impl FnOnce() -> CallChain,
-    ) -> ChainId {
+    fn look_up(&self, agent: &Agent, slot: &Slot, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
         let reader = self.set.enter(locks::lane(slot.vm_thread()));
         match reader.lookup_or_insert(key) {
             Lookup::Found(entry) => ChainId(entry.id),
@@ -283,8 +272,7 @@ impl Chains {
     fn name_lock_after_site(&self, place: Place<'_>, chain: ChainId) {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
-            let name: Arc<str> =
-                site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();
+            let name: Arc<str> = site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();
             self.site_names().insert(chain, name.clone());
             name
         });

@@ -51,7 +51,6 @@ impl SelfCheck {
         self.done.load(Ordering::Relaxed) < CHECKS
     }
 
-
     /// How it failed.
     pub fn difference(&self) -> Option<Difference> {
         *self.difference.lock().unwrap_or_else(PoisonError::into_inner)
@@ -59,12 +58,7 @@ impl SelfCheck {
 
     /// Compares one chain. The difference is returned to whoever finds it
     /// first.
-    pub fn compare(
-        &self,
-        memory: &impl Memory,
-        walked: &[DecodedFrame],
-        expected: &[FrameInfo],
-    ) -> Option<Difference> {
+    pub fn compare(&self, memory: &impl Memory, walked: &[DecodedFrame], expected: &[FrameInfo]) -> Option<Difference> {
         self.done.fetch_add(1, Ordering::Relaxed);
         let difference = first_difference(memory, walked, expected)?;
         if self.failed.swap(true, Ordering::Relaxed) {
@@ -75,11 +69,7 @@ impl SelfCheck {
     }
 }
 
-fn first_difference(
-    memory: &impl Memory,
-    walked: &[DecodedFrame],
-    expected: &[FrameInfo],
-) -> Option<Difference> {
+fn first_difference(memory: &impl Memory, walked: &[DecodedFrame], expected: &[FrameInfo]) -> Option<Difference> {
     let differs = walked.iter().zip(expected).position(|(walked, expected)| {
         // A method id is the address of a cell that holds the method.
         let method = memory.read_u64(expected.method as u64);

@@ -1,9 +1,10 @@
 //! The JVMTI functions that the agent calls, typed, with errors as values.
 
 use super::table::{
-    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, ThreadGroupInfo,
-    ThreadInfo, JVMTI_VERSION,
+    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, ThreadGroupInfo, ThreadInfo,
+    JVMTI_VERSION,
 };
+use crate::jni::Ref;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::fmt;
@@ -107,22 +108,25 @@ impl Jvmti {
     }
 
     /// The current thread, as a local reference.
-    pub fn current_thread(&self) -> Result<jobject, JvmtiError> {
+    pub fn current_thread(&self) -> Result<Ref, JvmtiError> {
         let mut thread: jobject = ptr::null_mut();
         call!(self, 18, "GetCurrentThread", fn(&mut thread => *mut jobject))?;
-        Ok(thread)
+        // SAFETY: a local reference that the VM just made for this thread.
+        Ok(unsafe { Ref::new(thread) })
     }
 
     /// All live platform threads, as local references.
-    pub fn all_threads(&self) -> Result<Vec<jobject>, JvmtiError> {
+    pub fn all_threads(&self) -> Result<Vec<Ref>, JvmtiError> {
         let mut count: jint = 0;
         let mut list: *mut jobject = ptr::null_mut();
         call!(self, 4, "GetAllThreads", fn(&mut count => *mut jint, &mut list => *mut *mut jobject))?;
-        Ok(self.take_array(list, count))
+        // SAFETY: local references that the VM just made for this thread.
+        let live = |thread| unsafe { Ref::new(thread) };
+        Ok(self.take_array(list, count).into_iter().map(live).collect())
     }
 
     /// Name and group of a thread (`null`: the current one), group by name.
-    pub fn thread_names(&self, thread: jobject) -> Result<(String, Option<jobject>), JvmtiError> {
+    pub fn thread_names(&self, thread: Ref) -> Result<(String, Option<Ref>), JvmtiError> {
         let mut info = ThreadInfo {
             name: ptr::null_mut(),
             priority: 0,
@@ -130,33 +134,31 @@ impl Jvmti {
             thread_group: ptr::null_mut(),
             context_class_loader: ptr::null_mut(),
         };
-        call!(self, 9, "GetThreadInfo", fn(thread => jobject, &mut info => *mut ThreadInfo))?;
-        let group = (!info.thread_group.is_null()).then_some(info.thread_group);
+        call!(self, 9, "GetThreadInfo", fn(thread.raw() => jobject, &mut info => *mut ThreadInfo))?;
+        // SAFETY: a local reference that the VM just made for this thread.
+        let group = (!info.thread_group.is_null()).then(|| unsafe { Ref::new(info.thread_group) });
         Ok((self.take_string(info.name), group))
     }
 
     /// Name of a thread group.
-    pub fn thread_group_name(&self, group: jobject) -> Result<String, JvmtiError> {
-        let mut info = ThreadGroupInfo {
-            parent: ptr::null_mut(),
-            name: ptr::null_mut(),
-            max_priority: 0,
-            is_daemon: 0,
-        };
-        call!(self, 14, "GetThreadGroupInfo", fn(group => jobject, &mut info => *mut ThreadGroupInfo))?;
+    pub fn thread_group_name(&self, group: Ref) -> Result<String, JvmtiError> {
+        let mut info =
+            ThreadGroupInfo { parent: ptr::null_mut(), name: ptr::null_mut(), max_priority: 0, is_daemon: 0 };
+        call!(self, 14, "GetThreadGroupInfo", fn(group.raw() => jobject, &mut info => *mut ThreadGroupInfo))?;
         Ok(self.take_string(info.name))
     }
 
     /// The current thread's stack, leaf first, into `frames`; how many.
     pub fn current_stack(&self, frames: &mut [FrameInfo]) -> Result<usize, JvmtiError> {
-        self.stack_of(ptr::null_mut(), frames)
+        // SAFETY: null means the current thread.
+        self.stack_of(unsafe { Ref::new(ptr::null_mut()) }, frames)
     }
 
     /// A thread's stack, leaf first, into `frames`; how many.
-    pub fn stack_of(&self, thread: jobject, frames: &mut [FrameInfo]) -> Result<usize, JvmtiError> {
+    pub fn stack_of(&self, thread: Ref, frames: &mut [FrameInfo]) -> Result<usize, JvmtiError> {
         let mut count: jint = 0;
         let room = frames.len() as jint;
-        call!(self, 104, "GetStackTrace", fn(thread => jobject, 0 => jint, room => jint,
+        call!(self, 104, "GetStackTrace", fn(thread.raw() => jobject, 0 => jint, room => jint,
             frames.as_mut_ptr() => *mut FrameInfo, &mut count => *mut jint))?;
         Ok((count.max(0) as usize).min(frames.len()))
     }
@@ -172,37 +174,37 @@ impl Jvmti {
     }
 
     /// The object's tag, 0 if it has none.
-    pub fn tag(&self, object: jobject) -> Result<jlong, JvmtiError> {
+    pub fn tag(&self, object: Ref) -> Result<jlong, JvmtiError> {
         let mut tag = 0;
-        call!(self, 106, "GetTag", fn(object => jobject, &mut tag => *mut jlong))?;
+        call!(self, 106, "GetTag", fn(object.raw() => jobject, &mut tag => *mut jlong))?;
         Ok(tag)
     }
 
     /// Tags the object.
-    pub fn set_tag(&self, object: jobject, tag: jlong) -> Result<(), JvmtiError> {
-        call!(self, 107, "SetTag", fn(object => jobject, tag => jlong))
+    pub fn set_tag(&self, object: Ref, tag: jlong) -> Result<(), JvmtiError> {
+        call!(self, 107, "SetTag", fn(object.raw() => jobject, tag => jlong))
     }
 
     /// Identity hash code.
-    pub fn object_hash(&self, object: jobject) -> Result<jint, JvmtiError> {
+    pub fn object_hash(&self, object: Ref) -> Result<jint, JvmtiError> {
         let mut hash = 0;
-        call!(self, 58, "GetObjectHashCode", fn(object => jobject, &mut hash => *mut jint))?;
+        call!(self, 58, "GetObjectHashCode", fn(object.raw() => jobject, &mut hash => *mut jint))?;
         Ok(hash)
     }
 
     /// Signature of a class, `Ljava/lang/String;`.
-    pub fn class_signature(&self, class: jclass) -> Result<String, JvmtiError> {
+    pub fn class_signature(&self, class: Ref) -> Result<String, JvmtiError> {
         let mut signature: *mut c_char = ptr::null_mut();
         let generic: *mut *mut c_char = ptr::null_mut();
-        call!(self, 48, "GetClassSignature", fn(class => jclass,
+        call!(self, 48, "GetClassSignature", fn(class.raw() => jclass,
             &mut signature => *mut *mut c_char, generic => *mut *mut c_char))?;
         Ok(self.take_string(signature))
     }
 
     /// Source file of a class.
-    pub fn source_file(&self, class: jclass) -> Result<String, JvmtiError> {
+    pub fn source_file(&self, class: Ref) -> Result<String, JvmtiError> {
         let mut name: *mut c_char = ptr::null_mut();
-        call!(self, 50, "GetSourceFileName", fn(class => jclass, &mut name => *mut *mut c_char))?;
+        call!(self, 50, "GetSourceFileName", fn(class.raw() => jclass, &mut name => *mut *mut c_char))?;
         Ok(self.take_string(name))
     }
 
@@ -224,10 +226,11 @@ impl Jvmti {
     }
 
     /// Declaring class of a method, as a local reference.
-    pub fn method_class(&self, method: jmethodID) -> Result<jclass, JvmtiError> {
+    pub fn method_class(&self, method: jmethodID) -> Result<Ref, JvmtiError> {
         let mut class: jclass = ptr::null_mut();
         call!(self, 65, "GetMethodDeclaringClass", fn(method => jmethodID, &mut class => *mut jclass))?;
-        Ok(class)
+        // SAFETY: a local reference that the VM just made for this thread.
+        Ok(unsafe { Ref::new(class) })
     }
 
     /// Line number table of a method.
@@ -249,10 +252,10 @@ impl Jvmti {
     }
 
     /// A class's constant pool in class-file form: number of entries, bytes.
-    pub fn constant_pool(&self, class: jclass) -> Result<(usize, Vec<u8>), JvmtiError> {
+    pub fn constant_pool(&self, class: Ref) -> Result<(usize, Vec<u8>), JvmtiError> {
         let (mut entries, mut count): (jint, jint) = (0, 0);
         let mut bytes: *mut u8 = ptr::null_mut();
-        call!(self, 146, "GetConstantPool", fn(class => jclass, &mut entries => *mut jint,
+        call!(self, 146, "GetConstantPool", fn(class.raw() => jclass, &mut entries => *mut jint,
             &mut count => *mut jint, &mut bytes => *mut *mut u8))?;
         Ok((entries.max(0) as usize, self.take_array(bytes, count)))
     }

@@ -54,7 +54,13 @@ fn length(code: &[u8], at: usize, opcode: u8) -> Option<usize> {
         0xbb | 0xbd | CHECKCAST | 0xc1 | 0xc6 | 0xc7 => 3,
         INVOKEINTERFACE | 0xba | 0xc8 | 0xc9 => 5,
         0xc5 => 4,
-        WIDE => if code.get(at + 1) == Some(&IINC) { 6 } else { 4 },
+        WIDE => {
+            if code.get(at + 1) == Some(&IINC) {
+                6
+            } else {
+                4
+            }
+        }
         TABLESWITCH => {
             let base = (at + 4) & !3;
             let (low, high) = (int(code, base + 4)?, int(code, base + 8)?);

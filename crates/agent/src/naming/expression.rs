@@ -47,12 +47,7 @@ fn synchronized_method(site: &Site<'_>) -> String {
 
 /// Names the value that the last of `before` left on the stack. `depth`
 /// bounds how many local variables are followed.
-fn name_of_stack_top(
-    site: &Site<'_>,
-    pool: &ConstantPool,
-    before: &[Instruction],
-    depth: usize,
-) -> Option<String> {
+fn name_of_stack_top(site: &Site<'_>, pool: &ConstantPool, before: &[Instruction], depth: usize) -> Option<String> {
     let (&last, rest) = before.split_last()?;
     match last.opcode {
         // `synchronized (e)` compiles to: e; dup; astore n; monitorenter.
@@ -90,9 +85,7 @@ fn name_of_local(
     depth: usize,
 ) -> Option<String> {
     let local = local_of(site.code, load, b::ALOAD, b::ALOAD_0)?;
-    let store = before
-        .iter()
-        .rposition(|i| local_of(site.code, *i, b::ASTORE, b::ASTORE_0) == Some(local));
+    let store = before.iter().rposition(|i| local_of(site.code, *i, b::ASTORE, b::ASTORE_0) == Some(local));
     match store {
         Some(store) if depth > 0 => name_of_stack_top(site, pool, before.get(..store)?, depth - 1),
         None if local == 0 && !site.is_static => Some(format!("{} (this)", simple(site.class))),
@@ -126,7 +119,7 @@ mod tests {
     /// 5: name-and-type 3:4, 6: field 2.5, 7: method 2.5
     fn pool() -> ConstantPool {
         let mut bytes = Vec::new();
-        let mut utf8 = |text: &str| {
+        let utf8 = |text: &str| {
             let mut entry = vec![1, 0, text.len() as u8];
             entry.extend(text.as_bytes());
             entry
@@ -142,13 +135,8 @@ mod tests {
     }
 
     fn check(code: &[u8], expected: Option<&str>) {
-        let site = Site {
-            class: "com.acme.Inventory",
-            is_static: false,
-            is_synchronized: false,
-            code,
-            bci: code.len() - 1,
-        };
+        let site =
+            Site { class: "com.acme.Inventory", is_static: false, is_synchronized: false, code, bci: code.len() - 1 };
         assert_eq!(lock_name(&site, &pool()).as_deref(), expected);
     }
 
