@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::Probe;
 use headway_hotspot::held::held_at;
 use headway_hotspot::{
-    decode, holders, key_words, method_names, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
+    decode, holders, key_words, method_names, monitor, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
     FrameRecord, Layout, LiveMemory, Memory, Method, MonitorPlace, WalkCache, WalkEnd, WalkResult,
 };
 
@@ -70,7 +70,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
         report.difference("unequal", || comparison.side_by_side(records, walk));
     }
     check_key(report, &comparison, records, walk);
-    check_monitors(report, &comparison, records, context);
+    check_monitors(report, &comparison, records, java_thread);
     for frame in &expected {
         check_method(report, probe, jni, &memory, frame);
     }
@@ -157,8 +157,8 @@ fn check_key(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameR
 
 /// Each monitor that JVMTI says a frame entered must be among those found for
 /// that frame; every monitor found must be one that the thread owns.
-/// At a contended enter the leaf also names the monitor it is about to acquire.
-fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], context: Context) {
+/// A monitor that is about to be acquired (again) is named by frames, too.
+fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], java_thread: u64) {
     let (probe, memory) = (comparison.probe, comparison.memory);
     let Some(owned) = probe.jvmti.owned_monitors() else {
         return report.count("no_owned_monitors");
@@ -179,11 +179,14 @@ fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[F
         }
     }
     let objects: Vec<u64> = owned.iter().map(object).collect();
+    let awaited = thread::pending_monitor(&probe.layout, memory, java_thread)
+        .filter(|monitor| *monitor != 0)
+        .and_then(|pending| monitor::object(&probe.layout, memory, pending))
+        .unwrap_or(0);
     for slot in &slots {
         let record = &records[slot.record as usize];
         for held in held_at(&probe.layout, memory, record, slot.place) {
-            let awaited = matches!(context, Context::ContendedEnter) && slot.frame == 0;
-            if !awaited && !objects.contains(&held) {
+            if held != awaited && !objects.contains(&held) {
                 report.difference("monitors_not_owned", || format!("{slot:?} {held:#x} {objects:x?}"));
             }
         }

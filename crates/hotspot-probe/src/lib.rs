@@ -12,6 +12,7 @@
 
 mod bench;
 mod compare;
+mod exits;
 mod jvmti;
 mod libjvm;
 mod report;
@@ -115,11 +116,14 @@ extern "C" fn vm_init(jvmti: Jvmti, jni: Jni, thread: Object) {
         report: Mutex::default(),
     };
     assert!(PROBE.set(probe).is_ok());
+    exits::install();
 }
 
 extern "C" fn vm_death(_: Jvmti, _: Jni) {
     if let (Some(probe), Some(path)) = (PROBE.get(), OPTIONS.get()) {
-        std::fs::write(path, probe.report.lock().unwrap().to_string()).unwrap();
+        let exits = exits::report();
+        let report = probe.report.lock().unwrap();
+        std::fs::write(path, format!("{report}{exits}")).unwrap();
     }
 }
 
@@ -154,6 +158,13 @@ extern "C" fn Java_Probe_locked(jni: Jni, _: Object, lock: Object, runnable: Obj
 #[no_mangle]
 extern "C" fn Java_Probe_synchronizedCheck(jni: Jni, class: Object) {
     Java_Probe_check(jni, class);
+}
+
+/// `Probe.slot()`: the address of an int in which this thread writes the number
+/// of the method that holds the lock.
+#[no_mangle]
+extern "C" fn Java_Probe_slot(jni: Jni, _: Object) -> i64 {
+    exits::slot(PROBE.get().expect("agent started").java_thread(jni))
 }
 
 /// `Probe.bench(String)`: measures walks from here.

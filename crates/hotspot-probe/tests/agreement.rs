@@ -79,3 +79,51 @@ fn virtual_threads_agree_down_to_their_chunks() {
         check(version, &["-Xint", "-Drounds=150"], "Virtual", 6_000);
     }
 }
+
+const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"];
+
+/// The releasing method at a contended exit, against what the program wrote
+/// down. Right or marked approximate; never wrong.
+fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
+    let Some(jdk) = jdk(version) else { return };
+    let seen = run(&jdk, flags, "Exits");
+    seen.assert_agreement(50);
+    for wrong in ["exit_wrong", "wait_wrong", "exits_incomplete"] {
+        assert_eq!(seen.get(wrong), 0, "{wrong} {version} {flags:?}");
+    }
+    let (right, total) = (seen.get("exit_right"), seen.get("checks_exit"));
+    assert!(total >= 50, "only {total} contended exits {version} {flags:?}");
+    let others = seen.get("wait_right") + seen.get("exits_without_java_frame");
+    let share = right * 1000 / (total - others).max(1);
+    assert!(share >= right_per_mille, "{right} of {total} {version} {flags:?}");
+}
+
+#[test]
+fn releasing_methods_are_right_with_debug_info_everywhere() {
+    for version in ALL {
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 1000);
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 900);
+        check_exits(version, &DEBUG_INFO, 900);
+    }
+}
+
+#[test]
+fn releasing_methods_are_never_guessed_without_it() {
+    for version in ALL {
+        check_exits(version, &[], 0);
+        check_exits(version, &["-Xint"], 1000);
+    }
+}
+
+/// Figures for docs/hotspot.md; run in release mode on a quiet machine:
+/// `cargo test --release -p headway-hotspot-probe -- --ignored --nocapture`.
+#[test]
+#[ignore = "measures, asserts nothing about time"]
+fn walks_are_measured() {
+    for version in ALL {
+        let Some(jdk) = jdk(version) else { continue };
+        for flags in [["-Ddepth=80", "-XX:+UseG1GC"], ["-Ddepth=19", "-Xint"]] {
+            assert!(run(&jdk, &flags, "Bench").get("bench_frames") > 30);
+        }
+    }
+}

@@ -132,6 +132,10 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
     /// The first entry whose pc is not below `pc`: an entry stands for what
     /// lies between it and the one before.
     pub fn pc_desc(&self, pc: u64) -> Option<PcDesc> {
+        self.pc_desc_at(self.first_not_below(pc)?)
+    }
+
+    fn first_not_below(&self, pc: u64) -> Option<u64> {
         let count = (self.pcs_end - self.pcs) / PC_DESC_SIZE;
         let (mut low, mut high) = (0, count);
         while low < high {
@@ -142,7 +146,17 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
                 high = middle;
             }
         }
-        (low < count).then(|| self.pc_desc_at(low))?
+        (low < count).then_some(low)
+    }
+
+    /// The entries whose pcs are below `pc`, nearest first. None if no entry
+    /// with scopes follows: then `pc` is behind the method's own code.
+    pub fn pc_descs_before(&self, pc: u64) -> Option<impl Iterator<Item = PcDesc> + '_> {
+        let next = self.first_not_below(pc)?;
+        let inside = self.pc_desc_at(next)?.scope_offset != 0;
+        inside.then(|| {
+            (0..next).rev().map_while(|index| self.pc_desc_at(index)).take_while(|desc| desc.scope_offset != 0)
+        })
     }
 
     fn pc_desc_at(&self, index: u64) -> Option<PcDesc> {

@@ -6,7 +6,7 @@
 //! per chain, and [`holders`] reads the slots on the live stack.
 
 use crate::debug_info::{DebugInfo, Scope};
-use crate::decode::DecodedFrame;
+use crate::decode::{leaf_call_scopes, DecodedFrame};
 use crate::frame::{slot, FrameRecord, RecordKind};
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -107,35 +107,50 @@ fn compiled_places<M: Memory>(
     depth: usize,
 ) -> Option<Vec<MonitorPlace>> {
     let info = DebugInfo::of(layout, memory, record.code)?;
-    let pc = record.pc - u64::from(record.leaf_call);
-    let scopes = info.scopes(info.pc_desc(pc)?)?;
-    scope_places(&info, scopes.get(depth)?)
+    let scopes = match record.leaf_call {
+        true => leaf_call_scopes(layout, memory, &info, record)?,
+        false => info.scopes(info.pc_desc(record.pc)?)?,
+    };
+    let held = held_by(&info, scopes.get(depth)?)?;
+    Some(held.iter().map(|monitor| monitor.owner).collect())
+}
+
+/// A monitor in debug information.
+pub(crate) struct HeldMonitor {
+    /// Where its lock record is, in bytes from sp.
+    pub(crate) lock_record: Option<u32>,
+    owner: MonitorPlace,
 }
 
 /// The monitors of a scope: their number, and for each the place of its lock
-/// record, its owner object and whether it was eliminated.
-fn scope_places<M: Memory>(info: &DebugInfo<'_, M>, scope: &Scope) -> Option<Vec<MonitorPlace>> {
+/// record, its owner object and whether it was eliminated (those are left out).
+pub(crate) fn held_by<M: Memory>(info: &DebugInfo<'_, M>, scope: &Scope) -> Option<Vec<HeldMonitor>> {
     if scope.monitors == 0 {
         return Some(Vec::new());
     }
     let mut stream = info.stream(scope.monitors)?;
     let count = stream.unsigned()?.min(MAX_MONITORS);
-    let mut places = Vec::new();
+    let mut held = Vec::new();
     for _ in 0..count {
-        let _lock_record = stream.unsigned()?;
-        let Some(place) = owner_place(info, &mut stream)? else {
-            // What follows an object of parts cannot be found without reading
-            // all its parts.
-            places.push(MonitorPlace::Unknown);
-            break;
-        };
-        let eliminated = stream.byte()? != 0;
+        let packed = stream.unsigned()?;
+        let lock_record = (packed & IN_REGISTER == 0).then_some((packed >> 5) * 4);
+        let owner = owner_place(info, &mut stream)?;
+        let monitor = HeldMonitor { lock_record, owner: owner.unwrap_or(MonitorPlace::Unknown) };
+        // What follows an object of parts cannot be found without reading all
+        // its parts.
+        let eliminated = owner.is_some() && stream.byte()? != 0;
         if !eliminated {
-            places.push(place);
+            held.push(monitor);
+        }
+        if owner.is_none() {
+            break;
         }
     }
-    Some(places)
+    Some(held)
 }
+
+/// Set in a packed location that is a register.
+const IN_REGISTER: u32 = 0x10;
 
 /// Codes of values in debug information.
 mod value {
@@ -168,7 +183,7 @@ fn location(packed: u32) -> MonitorPlace {
     const NARROW_OOP: u32 = 9;
     const RBP: u32 = 10;
     let narrow = packed & 0xf == NARROW_OOP;
-    let in_register = packed & 0x10 != 0;
+    let in_register = packed & IN_REGISTER != 0;
     match packed >> 5 {
         _ if !narrow && packed & 0xf != OOP => MonitorPlace::Unknown,
         RBP if in_register => MonitorPlace::FramePointer { narrow },

@@ -18,6 +18,13 @@ public final class Probe {
     /** As {@link #check}, in a synchronized native method. */
     public static native synchronized void synchronizedCheck();
 
+    /**
+     * The address of an int in which the current thread writes, while it holds
+     * a lock, the number of the method {@code siteN} that will release it, or
+     * that holds it while it waits.
+     */
+    public static native long slot();
+
     /** Measures walks of the current stack. */
     public static native void bench();
 }
