@@ -2,6 +2,7 @@
 //! VM is ready; it lives as long as the process.
 
 use crate::chain::{Chains, FullDebugInfo};
+use crate::clock;
 use crate::definitions::Definitions;
 use crate::hooks::Hooks;
 use crate::java::JavaFacts;
@@ -13,7 +14,7 @@ use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
 use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
-use headway_model::{Dictionary, Loss, ThreadId};
+use headway_model::{Dictionary, Loss, ThreadId, TimeNs};
 use headway_signal::Pool;
 use regex::Regex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -54,6 +55,7 @@ pub struct Agent {
     /// What earlier recordings defined: ids of methods, chains and locks go on.
     dictionary: Mutex<Dictionary>,
     recording: AtomicBool,
+    recording_ended: AtomicU64,
     redact: AtomicBool,
     thread_filter: RwLock<Option<Regex>>,
 }
@@ -106,6 +108,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         session: Mutex::new(None),
         dictionary: Mutex::default(),
         recording: AtomicBool::new(false),
+        recording_ended: AtomicU64::new(u64::MAX),
         redact: AtomicBool::new(false),
         thread_filter: RwLock::new(None),
     })
@@ -120,7 +123,15 @@ impl Agent {
 
     /// Switches capture on or off.
     pub fn set_recording(&self, on: bool) {
+        let ended = if on { u64::MAX } else { clock::now().0 };
+        self.recording_ended.store(ended, Ordering::SeqCst);
         self.recording.store(on, Ordering::SeqCst);
+    }
+
+    /// When capture was switched off; the end of time while it is on. Nothing
+    /// is known of what happens later.
+    pub fn recording_ended(&self) -> TimeNs {
+        TimeNs(self.recording_ended.load(Ordering::SeqCst))
     }
 
     /// Sets what a recording leaves out: thread names, and threads whose name

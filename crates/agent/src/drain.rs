@@ -245,7 +245,7 @@ impl Drain {
 
     fn drain_all(&mut self) -> TimeNs {
         let agent = self.agent;
-        let watermark = agent.threads.settle();
+        let watermark = agent.threads.settle().min(agent.recording_ended());
         let mut batch = std::mem::take(&mut self.batch);
         let mut sink = |_: u64, words: &[u64]| batch.extend(raw::decode(words));
         if let Some(mut collector) = agent.pool.collector() {

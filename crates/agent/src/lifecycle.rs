@@ -108,7 +108,6 @@ fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
         Capability::MonitorEvents,
         Capability::GarbageCollectionEvents,
         Capability::ObjectFreeEvents,
-        Capability::SupportVirtualThreads,
     ];
     let wanted = wanted.into_iter().fold(Capabilities::default(), Capabilities::with);
     let possible = jvmti.potential_capabilities().map_err(|e| e.to_string())?;

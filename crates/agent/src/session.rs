@@ -177,6 +177,7 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
         ("events".to_owned(), events),
         ("safe".to_owned(), options.safe.to_string()),
         ("redact".to_owned(), options.redact.to_string()),
+        ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
     RecordingInfo {
         start: clock::now(),
