@@ -42,7 +42,9 @@ fn page() -> io::Result<String> {
     for subcommand in command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help") {
         subcommand_section(subcommand, &mut text)?;
     }
-    top.render_extra_section(&mut text)?;
+    let mut extra = Vec::new();
+    top.render_extra_section(&mut extra)?;
+    text.extend(as_typed(&String::from_utf8_lossy(&extra), "SH").into_bytes());
     top.render_version_section(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
@@ -56,7 +58,8 @@ fn subcommand_section(subcommand: &clap::Command, text: &mut Vec<u8>) -> io::Res
     page.render_description_section(&mut body)?;
     page.render_synopsis_section(&mut body)?;
     page.render_options_section(&mut body)?;
-    page.render_extra_section(&mut body)?;
+    let mut extra = Vec::new();
+    page.render_extra_section(&mut extra)?;
     for line in String::from_utf8_lossy(&body).lines() {
         match line.strip_prefix(".SH ") {
             Some("DESCRIPTION") => {}
@@ -64,7 +67,17 @@ fn subcommand_section(subcommand: &clap::Command, text: &mut Vec<u8>) -> io::Res
             None => writeln!(text, "{line}")?,
         }
     }
+    text.extend(as_typed(&String::from_utf8_lossy(&extra), "SS").into_bytes());
     Ok(())
+}
+
+/// The examples, under a heading of this order, with their lines kept: they
+/// are for copying.
+fn as_typed(section: &str, order: &str) -> String {
+    match section.split_once(".SH EXTRA\n") {
+        Some((_, examples)) => format!(".{order} EXAMPLES\n.nf\n{}\n.fi\n", examples.trim_end()),
+        None => section.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -79,5 +92,7 @@ mod tests {
             assert!(page.contains(&heading), "{heading} is missing");
         }
         assert!(page.contains("min\\-duration"));
+        assert!(!page.contains("EXTRA"), "examples have a heading of their own");
+        assert_eq!(page.matches("\n.nf\n").count(), page.matches("\n.fi\n").count());
     }
 }
