@@ -54,19 +54,16 @@ pub enum Mechanism {
     Walker,
     /// The probe-based fallback for the contended exit.
     Usdt,
-    /// The import-table fallback for the contended exit.
-    Got,
     /// Everything that reads the VM's structures.
     VmStructs,
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 6] = [
+    const ALL: [(&'static str, Mechanism); 5] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("walker", Mechanism::Walker),
         ("usdt", Mechanism::Usdt),
-        ("got", Mechanism::Got),
         ("vmstructs", Mechanism::VmStructs),
     ];
 }
@@ -228,7 +225,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, walker, usdt, got or vmstructs",
+                expected: "exit-detour, reenter-detour, walker, usdt or vmstructs",
             })
         })
         .collect()
