@@ -3,6 +3,10 @@ package io.headway.workloads.predict;
 /**
  * Locks released by exceptions: out of a synchronized block, out of a synchronized method, out of two
  * nested blocks at once, always thrown by a callee.
+ *
+ * <p>Of two nested locks only one is ever shared. If both were, the release of the inner one would wake
+ * its successor, which may take the processor from a thread that still holds the outer one, long after
+ * its last stamp: the truth would be wrong.
  */
 final class Unwinding implements Scenario {
     private final Object lock = new Object();
@@ -31,8 +35,9 @@ final class Unwinding implements Scenario {
         for (int i = 1; i <= settings.threads(); i++) {
             int first = i;
             stage.thread("thrower-" + i, ledger -> {
+                Object own = new Object();
                 for (int n = first; stage.running(); n++) {
-                    step(n % 3, ledger);
+                    step(n % 4, own, ledger);
                     Spin.sleepNanos(settings.pauseNs());
                 }
             });
@@ -41,12 +46,13 @@ final class Unwinding implements Scenario {
 
     @Override
     public void warmUp(Ledger scratch) {
-        for (int kind = 0; kind < 3; kind++) {
-            step(kind, scratch);
+        Object own = new Object();
+        for (int kind = 0; kind < 4; kind++) {
+            step(kind, own, scratch);
         }
     }
 
-    private void step(int kind, Ledger ledger) {
+    private void step(int kind, Object own, Ledger ledger) {
         long[] stamps = new long[4];
         try {
             switch (kind) {
@@ -55,17 +61,16 @@ final class Unwinding implements Scenario {
                     stamps[0] = System.nanoTime();
                     leaveMethod(stamps);
                 }
-                default -> leaveTwoBlocks(stamps);
+                case 2 -> leaveTwoBlocks(outer, own, stamps);
+                default -> leaveTwoBlocks(own, lock, stamps);
             }
             throw new IllegalStateException("nothing was thrown");
         } catch (HoldIsOver e) {
             switch (kind) {
                 case 0 -> ledger.add(lockId, block, stamps[0], stamps[1], stamps[2]);
                 case 1 -> ledger.add(thisId, method, stamps[0], stamps[1], stamps[2]);
-                default -> {
-                    ledger.add(outerId, nested, stamps[0], stamps[1], stamps[2]);
-                    ledger.add(lockId, nested, stamps[1], stamps[3], stamps[2]);
-                }
+                case 2 -> ledger.add(outerId, nested, stamps[0], stamps[1], stamps[2]);
+                default -> ledger.add(lockId, nested, stamps[1], stamps[3], stamps[2]);
             }
         }
     }
@@ -83,11 +88,11 @@ final class Unwinding implements Scenario {
         holdAndThrow(settings.holdNs(), stamps);
     }
 
-    private void leaveTwoBlocks(long[] stamps) {
+    private void leaveTwoBlocks(Object first, Object second, long[] stamps) {
         stamps[0] = System.nanoTime();
-        synchronized (outer) {
+        synchronized (first) {
             stamps[1] = System.nanoTime();
-            synchronized (lock) {
+            synchronized (second) {
                 stamps[3] = System.nanoTime();
                 holdAndThrow(settings.holdNs(), stamps);
             }
