@@ -13,7 +13,7 @@
 //! are, and these; for each field of each shape its column's length and the
 //! column.
 
-use crate::encode::Encoder;
+use crate::encode::{put_varint, Encoder};
 use crate::hash::IdMap;
 use crate::header::HEADER_SIZE;
 use crate::read::Cursor;
@@ -107,11 +107,19 @@ struct Memory {
     thread: u64,
     seqs: IdMap<u64, u64>,
     last: Vec<Values>,
+    /// Types that guesses refer to.
+    wanted: [bool; 256],
 }
 
 impl Memory {
-    fn new() -> Memory {
-        Memory { time: 0, thread: 0, seqs: IdMap::default(), last: vec![[0; MAX_FIELDS]; 256] }
+    fn new(shapes: &[Shape]) -> Memory {
+        let mut wanted = [false; 256];
+        for column in shapes.iter().flat_map(|shape| &shape.columns) {
+            if let Guess::Last(ty, _) = column.guess {
+                wanted[usize::from(ty)] = true;
+            }
+        }
+        Memory { time: 0, thread: 0, seqs: IdMap::default(), last: vec![[0; MAX_FIELDS]; 256], wanted }
     }
 
     #[inline]
@@ -138,7 +146,9 @@ impl Memory {
                 _ => {}
             }
         }
-        self.last[usize::from(shape.ty)] = *values;
+        if self.wanted[usize::from(shape.ty)] {
+            self.last[usize::from(shape.ty)] = *values;
+        }
     }
 }
 
@@ -244,7 +254,7 @@ impl Splitter {
             shape_of[usize::from(shape.ty)] = Some(index as u8);
         }
         let columns = shapes.iter().map(|shape| shape.columns.iter().map(|_| Encoder::default()).collect()).collect();
-        Splitter { shapes, shape_of, memory: Memory::new(), kinds: Vec::new(), left: Vec::new(), columns }
+        Splitter { shapes, shape_of, memory: Memory::new(shapes), kinds: Vec::new(), left: Vec::new(), columns }
     }
 
     /// Takes the event at the front of `bytes` and says how long it is.
@@ -334,10 +344,10 @@ pub(crate) fn from_columns(bytes: &[u8], limit: usize) -> Option<Vec<u8>> {
             shape.columns.iter().map(|_| Some(Cursor::new(block(&mut cursor)?, true))).collect();
         columns.push(of_shape?);
     }
-    let mut memory = Memory::new();
-    let mut out = Encoder::default();
-    out.bytes.reserve(limit);
-    out.bytes.extend_from_slice(prefix);
+    let mut memory = Memory::new(&shapes);
+    // Each event has a byte in `kinds`, so a small input cannot ask for much.
+    let mut out = Vec::with_capacity(limit.min(bytes.len().saturating_mul(MAX_EVENT)));
+    out.extend_from_slice(prefix);
     for kind in kinds {
         match usize::from(*kind).checked_sub(1) {
             None => {
@@ -345,34 +355,47 @@ pub(crate) fn from_columns(bytes: &[u8], limit: usize) -> Option<Vec<u8>> {
                     return None;
                 }
                 let size = Cursor::new(left, true).int().map_or(left.len(), |size| size as usize).clamp(1, left.len());
-                out.bytes.extend_from_slice(&left[..size]);
+                out.extend_from_slice(&left[..size]);
                 left = &left[size..];
             }
             Some(index) => join(shapes.get(index)?, columns.get_mut(index)?, &mut memory, &mut out)?,
         }
-        if out.bytes.len() > limit {
+        if out.len() > limit {
             return None;
         }
     }
-    Some(out.bytes)
+    Some(out)
 }
 
+/// The longest event that columns make: size, type and the fields.
+const MAX_EVENT: usize = 3 + 1 + 9 * MAX_FIELDS;
+
 #[inline]
-fn join(shape: &Shape, columns: &mut [Cursor<'_>], memory: &mut Memory, out: &mut Encoder) -> Option<()> {
+fn join(shape: &Shape, columns: &mut [Cursor<'_>], memory: &mut Memory, out: &mut Vec<u8>) -> Option<()> {
     let mut values = [0; MAX_FIELDS];
+    let mut body = [0u8; MAX_EVENT];
+    body[0] = shape.ty;
+    let mut len = 1;
     for (index, (column, numbers)) in shape.columns.iter().zip(columns).enumerate() {
         let number = numbers.long()?;
-        values[index] = from_column(column.guess, number, memory.guess(column.guess, &values));
-    }
-    out.event(|o| {
-        o.byte(shape.ty);
-        for (column, value) in shape.columns.iter().zip(&values) {
-            match column.width {
-                Width::Varint => o.varint(*value),
-                Width::Byte => o.byte(*value as u8),
-            }
+        let value = from_column(column.guess, number, memory.guess(column.guess, &values));
+        values[index] = value;
+        if column.width == Width::Byte || value < 0x80 {
+            body[len] = value as u8;
+            len += 1;
+        } else {
+            let mut number = [0; 9];
+            let width = put_varint(value, &mut number);
+            body[len..len + width].copy_from_slice(&number[..width]);
+            len += width;
         }
-    });
+    }
+    // Where the size takes one byte, it does so with itself counted in.
+    match len + 1 {
+        size @ 0..0x80 => out.push(size as u8),
+        _ => out.extend_from_slice(&[(len + 2) as u8 | 0x80, ((len + 2) >> 7) as u8]),
+    }
+    out.extend_from_slice(&body[..len]);
     memory.remember(shape, &values);
     Some(())
 }

@@ -4,7 +4,7 @@
 use crate::encode::Encoder;
 use crate::header::{ChunkHeader, HEADER_SIZE};
 use crate::packing::{self, Packing};
-use crate::read::{Next, Problem, RawChunk, Source, Window};
+use crate::read::{Next, Problem, RawChunk, Schema, Source, Window};
 use crate::write::{create_private, put_in_place, sibling};
 use std::fmt;
 use std::fs::{self, File};
@@ -101,16 +101,27 @@ struct Sound {
     end: u64,
     metadata: Option<u64>,
     checkpoint: Option<u64>,
+    /// True if it ends in a reserve.
+    reserve: bool,
 }
 
 impl Sound {
     fn part_of(window: &mut Window) -> Sound {
         let mut sound = Sound { end: HEADER_SIZE as u64, ..Sound::default() };
         window.rewind();
-        while let Next::Event { at, ty, .. } = window.next() {
+        let mut reserve = None;
+        while let Next::Event { at, ty, body } = window.next() {
             match ty {
-                0 => sound.metadata = Some(at),
+                0 => {
+                    sound.metadata = Some(at);
+                    reserve = Schema::parse(body).and_then(|schema| schema.id_of("headway.Reserve"));
+                }
                 1 => sound.checkpoint = Some(at),
+                // Room that a killed writer left; behind it there is nothing.
+                _ if Some(ty) == reserve => {
+                    sound.reserve = true;
+                    break;
+                }
                 _ => {}
             }
             sound.end = window.pos();
@@ -144,7 +155,7 @@ impl Output {
         if sound.checkpoint.is_none() {
             tail = empty_checkpoint(&header);
         }
-        if sound.end < body_len && body_len >= HEADER_SIZE as u64 {
+        if sound.end < body_len && body_len >= HEADER_SIZE as u64 && !sound.reserve {
             problems.push(Problem::BrokenEvents(number, sound.end));
         }
         header.size = sound.end + tail.len() as u64;

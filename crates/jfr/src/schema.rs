@@ -73,6 +73,7 @@ pub(crate) mod id {
     pub(crate) const RECORDING: TypeId = 90;
     pub(crate) const FLUSH: TypeId = 91;
     pub(crate) const LOCK_DEFINITION: TypeId = 92;
+    pub(crate) const RESERVE: TypeId = 93;
 }
 
 /// What a type is, which decides its super type in the metadata.
@@ -674,6 +675,16 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "name" Inline STRING [Label("Name"), Description("Field or class from which the lock was loaded where it was acquired")];
         },
         &[LOCKS, Label("Lock"), Description("Identity of a lock that events of this chunk refer to")],
+    ),
+    event(
+        id::RESERVE,
+        "headway.Reserve",
+        fields! { "startTime" Inline LONG [Label("Start Time"), TICKS]; },
+        &[
+            HEADWAY,
+            Label("Reserve"),
+            Description("Room for what would have been written next; only in recordings of processes that were killed"),
+        ],
     ),
     event(
         id::FLUSH,

@@ -185,3 +185,31 @@ fn flipped_bytes_never_panic() {
         }
     }
 }
+
+/// What a killed process leaves: the file as it is between two flushes.
+#[test]
+fn the_reserve_of_a_killed_writer_is_no_damage_and_goes_with_repair() {
+    let scratch = Scratch::new();
+    let dictionary = synthetic::dictionary();
+    let path = scratch.file("a.jfr");
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, synthetic::info())).unwrap();
+    let mut stream = synthetic::Stream::new(1_000);
+    for _ in 0..3 {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+    }
+    let killed = scratch.file("killed.jfr");
+    std::fs::copy(&path, &killed).unwrap();
+    let len = writer.bytes();
+    assert!(std::fs::metadata(&killed).unwrap().len() > len, "there is a reserve");
+    drop(writer);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), len, "a writer that ends takes it away");
+    assert_eq!(read_sound(&killed), read_sound(&path));
+    for jdk in jdks() {
+        let text = jdk.jfr(&["print", "--events", "headway.Flush,headway.Reserve"], &killed);
+        assert_eq!((text.matches("headway.Flush {").count(), text.matches("headway.Reserve {").count()), (3, 1));
+    }
+    let repaired = scratch.file("repaired.jfr");
+    assert!(repair(&killed, &repaired).unwrap().problems.is_empty());
+    assert_eq!(std::fs::read(&repaired).unwrap(), std::fs::read(&path).unwrap());
+}

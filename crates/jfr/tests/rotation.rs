@@ -36,7 +36,7 @@ fn max_size_bounds_the_file_and_keeps_the_newest() {
             stream.second().iter().for_each(|event| writer.event(event, &dictionary));
             writer.flush(&dictionary, stream.now()).unwrap();
             let len = std::fs::metadata(&path).unwrap().len();
-            assert_eq!(len, writer.bytes());
+            assert!(len >= writer.bytes() && len <= writer.bytes() + (64 << 10), "{len} bytes");
             largest = largest.max(len);
         }
         assert!(largest <= 2 << 20, "{name} had {largest} bytes");

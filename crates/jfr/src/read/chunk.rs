@@ -196,7 +196,7 @@ impl Chunk {
             };
             let plan = &self.plans[index];
             match plan.kind {
-                EventKind::Info | EventKind::LockDefinition => {}
+                EventKind::Info | EventKind::LockDefinition | EventKind::Reserve => {}
                 EventKind::Other => {
                     out.push(Event::Other(plan.name.clone()));
                     return Step::Events;
@@ -352,7 +352,7 @@ impl Chunk {
                 memory_bytes: number(Slot::Memory),
             }),
             EventKind::Flush => Event::Watermark(start),
-            EventKind::Info | EventKind::LockDefinition | EventKind::Other => return None,
+            EventKind::Info | EventKind::LockDefinition | EventKind::Reserve | EventKind::Other => return None,
         })
     }
 

@@ -36,6 +36,8 @@ pub(crate) enum EventKind {
     Info,
     /// A lock's identity, read before everything else of a chunk.
     LockDefinition,
+    /// Room that a killed writer left.
+    Reserve,
     Other,
 }
 
@@ -64,6 +66,7 @@ fn kind(name: &str) -> EventKind {
         "jdk.CPULoad" => EventKind::CpuLoad,
         "headway.SelfCost" => EventKind::SelfCost,
         "headway.Flush" => EventKind::Flush,
+        "headway.Reserve" => EventKind::Reserve,
         "headway.Lock" => EventKind::LockDefinition,
         "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording" => EventKind::Info,
         _ => EventKind::Other,
@@ -255,11 +258,12 @@ impl Plan {
     pub(crate) fn new(ty: usize, schema: &Schema) -> Plan {
         let Type { name, fields, .. } = &schema.types[ty];
         let kind = kind(name);
-        let mut steps: Vec<Step> = if matches!(kind, EventKind::Other | EventKind::Info | EventKind::LockDefinition) {
-            Vec::new()
-        } else {
-            fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
-        };
+        let mut steps: Vec<Step> =
+            if matches!(kind, EventKind::Other | EventKind::Info | EventKind::LockDefinition | EventKind::Reserve) {
+                Vec::new()
+            } else {
+                fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
+            };
         // What stands behind the last value of use need not be walked.
         let used = steps.iter().rposition(|s| !matches!(s, Step::Skip(_) | Step::SkipByte | Step::SkipNumber(_)));
         steps.truncate(used.map_or(0, |last| last + 1));

@@ -137,6 +137,11 @@ impl Schema {
         self.by_id.get(&id).copied()
     }
 
+    /// Number of the type with this name.
+    pub(crate) fn id_of(&self, name: &str) -> Option<u64> {
+        self.types.iter().find(|ty| &*ty.name == name).map(|ty| ty.id)
+    }
+
     /// Reads a field's value, or steps over what has no use here.
     pub(crate) fn value(&self, field: &Field, cursor: &mut Cursor<'_>) -> Option<Value> {
         if field.array {

@@ -3,9 +3,19 @@
 //! After every [`RecordingFile::append`] the file is complete: its last chunk's
 //! header is in finished state and covers everything. A failed append leaves
 //! it as it was.
+//!
+//! A plain file is complete *while* it is appended to as well, because a process
+//! may be killed right then and other tools refuse bytes that no header covers.
+//! Therefore the open chunk ends in a reserve: one event, `headway.Reserve`, that
+//! covers room for what comes next. New bytes are written into that room, where
+//! they mean nothing, together with the head of the smaller reserve that
+//! follows them; writing the first few of them last makes them events. Only
+//! growing the reserve and taking it away take two or three system calls
+//! between which the file is not complete.
 
 use crate::header::{ChunkHeader, HEADER_SIZE, MAGIC};
 use crate::packing::{self, Packing, ENVELOPE_MAGIC};
+use crate::schema::id;
 use headway_model::TimeNs;
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -30,16 +40,41 @@ pub(crate) struct RecordingFile {
     len: u64,
     /// Chunks, oldest first; the last one may still grow.
     chunks: VecDeque<ChunkSpan>,
+    /// How much room a plain chunk reserves at a time.
+    reserve: u64,
+    /// Header of the open plain chunk, without the reserve.
+    open: Option<ChunkHeader>,
+    /// Bytes of the reserve behind `len`.
+    reserved: u64,
+}
+
+/// Length of the head of a reserve: size in four bytes, type, time.
+const RESERVE_HEAD: usize = 6;
+/// A write of this many bytes is not torn by a signal.
+const ATOMIC: usize = 8;
+
+fn reserve_head(size: u64) -> [u8; RESERVE_HEAD] {
+    let seven = |shift: u32| (size >> shift) as u8 & 0x7f;
+    [seven(0) | 0x80, seven(7) | 0x80, seven(14) | 0x80, seven(21), id::RESERVE, 0]
 }
 
 impl RecordingFile {
     /// Creates the file, readable by its owner only. An existing file is
     /// replaced only if it is an earlier recording of Headway's or empty.
-    pub(crate) fn create(path: &Path) -> io::Result<RecordingFile> {
+    pub(crate) fn create(path: &Path, reserve: u64) -> io::Result<RecordingFile> {
         make_way(path)?;
         let file = create_private(path)?;
         let packing = Packing::of_name(path);
-        Ok(RecordingFile { path: path.to_path_buf(), file, packing, len: 0, chunks: VecDeque::new() })
+        Ok(RecordingFile {
+            path: path.to_path_buf(),
+            file,
+            packing,
+            len: 0,
+            chunks: VecDeque::new(),
+            reserve,
+            open: None,
+            reserved: 0,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -75,18 +110,61 @@ impl RecordingFile {
             Err(error) => {
                 // Nothing more can be done if this fails as well: readers skip
                 // what lies behind the last complete chunk.
-                let _ = self.file.set_len(self.len);
+                let _ = match self.packing {
+                    Packing::Plain => self.take_reserve_away(),
+                    _ => self.file.set_len(self.len),
+                };
                 Err(error)
             }
         }
     }
 
+    /// Writes behind the last chunk or into the open chunk's reserve.
     fn append_plain(&mut self, header: ChunkHeader, begins_chunk: bool, raw: &[u8]) -> io::Result<u64> {
-        let len = self.write_at_end(raw)?;
-        if let (false, Some(chunk)) = (begins_chunk, self.chunks.back()) {
+        let (Some(chunk), Some(before), false) = (self.chunks.back().copied(), self.open, begins_chunk) else {
+            let len = self.write_at_end(raw)?;
+            self.open = Some(header);
+            return Ok(len);
+        };
+        let need = raw.len() as u64;
+        if self.reserved < need + RESERVE_HEAD as u64 {
+            self.grow_reserve(chunk.offset, before, need + self.reserve.max(RESERVE_HEAD as u64))?;
+        }
+        let left = self.reserved - need;
+        let split = if raw.len() > ATOMIC { ATOMIC } else { 0 };
+        let hidden = [&raw[split..], &reserve_head(left)].concat();
+        self.file.write_all_at(&hidden, self.len + split as u64)?;
+        self.file.write_all_at(&raw[..split], self.len)?;
+        self.file.write_all_at(&ChunkHeader { size: header.size + left, ..header }.to_bytes(), chunk.offset)?;
+        self.open = Some(header);
+        self.reserved = left;
+        Ok(need)
+    }
+
+    /// Makes the open chunk, whose header without reserve is `header`, end in a
+    /// reserve of `size` bytes.
+    fn grow_reserve(&mut self, offset: u64, header: ChunkHeader, size: u64) -> io::Result<()> {
+        self.file.set_len(self.len + size)?;
+        self.file.write_all_at(&reserve_head(size), self.len)?;
+        self.file.write_all_at(&ChunkHeader { size: header.size + size, ..header }.to_bytes(), offset)?;
+        self.reserved = size;
+        Ok(())
+    }
+
+    /// Ends the open chunk.
+    pub(crate) fn seal(&mut self) -> io::Result<()> {
+        self.take_reserve_away()?;
+        self.open = None;
+        Ok(())
+    }
+
+    /// Makes the file end where its events end.
+    fn take_reserve_away(&mut self) -> io::Result<()> {
+        if let (Some(header), Some(chunk)) = (self.open, self.chunks.back()) {
             self.file.write_all_at(&header.to_bytes(), chunk.offset)?;
         }
-        Ok(len)
+        self.reserved = 0;
+        self.file.set_len(self.len)
     }
 
     fn write_at_end(&mut self, bytes: &[u8]) -> io::Result<u64> {
@@ -181,7 +259,13 @@ impl RecordingFile {
     pub(crate) fn copy_to(&self, to: &Path, max_size: Option<u64>, since: TimeNs) -> io::Result<u64> {
         let from = self.keep_from(max_size, since);
         let beside = sibling(to, "partial");
-        let copied = create_private(&beside).and_then(|file| copy_range(&self.file, from, self.len, &file));
+        let copied = create_private(&beside).and_then(|file| {
+            copy_range(&self.file, from, self.len, &file)?;
+            match (self.open, self.chunks.back()) {
+                (Some(header), Some(chunk)) => file.write_all_at(&header.to_bytes(), chunk.offset - from),
+                _ => Ok(()),
+            }
+        });
         let renamed = copied.and_then(|()| put_in_place(&beside, to));
         if renamed.is_err() {
             let _ = fs::remove_file(&beside);
@@ -192,6 +276,13 @@ impl RecordingFile {
     /// How this file is packed.
     pub(crate) fn packing(&self) -> Packing {
         self.packing
+    }
+}
+
+impl Drop for RecordingFile {
+    fn drop(&mut self) {
+        // With its reserve the file is readable, too.
+        let _ = self.seal();
     }
 }
 
@@ -246,4 +337,53 @@ fn is_recording_of_ours(path: &Path) -> io::Result<bool> {
     let mentions = |name: &[u8]| start.windows(name.len()).any(|window| window == name);
     Ok((start.starts_with(&MAGIC) && mentions(b"headway.Recording"))
         || (start.starts_with(&packing::SKIPPABLE) && start.get(8..12) == Some(&ENVELOPE_MAGIC)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test may end like that
+mod tests {
+    use super::*;
+
+    /// Appends the next 100 bytes of the chunk.
+    fn append(recording: &mut RecordingFile, so_far: &mut u64) -> io::Result<()> {
+        let begins_chunk = *so_far == 0;
+        let header = ChunkHeader { size: *so_far + 100, ..ChunkHeader::default() };
+        recording.append(header, begins_chunk, &mut [7; 100], TimeNs(1))?;
+        *so_far += 100;
+        Ok(())
+    }
+
+    /// The header's size, and whether the file ends there.
+    fn covered(path: &Path) -> (u64, bool) {
+        let bytes = fs::read(path).unwrap();
+        let size = ChunkHeader::parse(&bytes).unwrap().size;
+        (size, size == bytes.len() as u64)
+    }
+
+    #[test]
+    fn the_file_is_complete_after_every_append_also_a_failed_one() {
+        let path = std::env::temp_dir().join(format!("headway-file-{}.jfr", std::process::id()));
+        let mut recording = RecordingFile::create(&path, 1000).unwrap();
+        let mut so_far = 0;
+        append(&mut recording, &mut so_far).unwrap();
+        assert_eq!(covered(&path), (100, true));
+        append(&mut recording, &mut so_far).unwrap();
+        assert_eq!(covered(&path), (1200, true), "the header covers the reserve");
+        append(&mut recording, &mut so_far).unwrap();
+        assert_eq!(covered(&path), (1200, true), "the reserve is used up");
+
+        let read_only = File::open(&path).unwrap();
+        let writable = std::mem::replace(&mut recording.file, read_only);
+        assert!(append(&mut recording, &mut so_far).is_err());
+        recording.file = writable;
+        assert_eq!(covered(&path), (1200, true));
+        append(&mut recording, &mut so_far).unwrap();
+        append(&mut recording, &mut so_far).unwrap();
+        assert!(covered(&path).1);
+        recording.seal().unwrap();
+        assert_eq!(covered(&path), (500, true));
+        assert_eq!(recording.len(), 500);
+        assert!(fs::read(&path).unwrap()[HEADER_SIZE..].iter().all(|byte| *byte == 7));
+        fs::remove_file(&path).unwrap();
+    }
 }

@@ -57,6 +57,12 @@ impl WriterConfig {
         self.chunk_size.min(share).max(64 << 10)
     }
 
+    /// Room that an open chunk reserves at a time. It takes no disk until it is
+    /// written to.
+    fn reserve(&self) -> u64 {
+        (self.effective_chunk_size() / 4).min(1 << 20)
+    }
+
     fn effective_chunk_age(&self) -> DurationNs {
         let share = self.max_age.map_or(u64::MAX, |max| max.0 / 4);
         DurationNs(self.chunk_age.0.min(share).max(1_000_000_000))
@@ -168,7 +174,8 @@ impl RecordingWriter {
     /// [`WriteError::Create`], also if something that is not a recording of
     /// Headway's stands at that path.
     pub fn create(config: WriterConfig) -> Result<RecordingWriter, WriteError> {
-        let file = RecordingFile::create(&config.path).map_err(|e| WriteError::Create(config.path.clone(), e))?;
+        let file = RecordingFile::create(&config.path, config.reserve())
+            .map_err(|e| WriteError::Create(config.path.clone(), e))?;
         let info = config.info.clone();
         let clock = Clock { start: info.start, epoch_offset_ns: info.epoch_offset_ns };
         Ok(RecordingWriter {
@@ -366,8 +373,9 @@ impl RecordingWriter {
 
     fn next_chunk(&mut self) -> Result<(), WriteError> {
         self.end_chunk();
+        self.file.seal().map_err(|e| WriteError::Append(self.config.path.clone(), e))?;
         // A chunk may exceed its size by what is written at once.
-        let room = self.config.effective_chunk_size() + self.write_at as u64;
+        let room = self.config.effective_chunk_size() + self.write_at as u64 + self.config.reserve();
         let since = self.config.max_age.map_or(TimeNs(0), |age| self.now - age);
         self.file.trim(self.config.max_size, room, since).map_err(|e| WriteError::Rotate(self.config.path.clone(), e))
     }
@@ -403,6 +411,7 @@ impl RecordingWriter {
     /// As [`Self::flush`]; the file then holds what was written before.
     pub fn finish(mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<Finished, WriteError> {
         self.flush(dictionary, watermark)?;
+        self.file.seal().map_err(|e| WriteError::Append(self.config.path.clone(), e))?;
         Ok(Finished { path: self.config.path.clone(), bytes: self.file.len(), lost: self.lost_total })
     }
 
