@@ -4,9 +4,9 @@
 //! `headway run`, and says where the recording is. The report is the one that
 //! `headway run` prints.
 
-use crate::process::{build_directory, program, run};
+use crate::process::{build_directory, program, root, run};
 use crate::{java, jdks, pairs, products, Misuse, Problem};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// See the file's head.
 pub fn demo(rest: &[String]) -> Result<(), Problem> {
@@ -25,17 +25,28 @@ pub fn demo(rest: &[String]) -> Result<(), Problem> {
     products::workloads(None)?;
 
     let recording = recording_path(release)?;
+    let truth = recording.with_file_name("truth.json");
     println!("hw: the demo runs for {seconds} s; its report follows");
     let mut headway = program(products::headway());
     headway.args(["run", "-o"]).arg(&recording).arg("--").arg(java_program(jdk));
-    headway.arg("-jar").arg(java::workloads_jar()).args(["demo", "--seconds", &seconds]);
+    headway.arg("-jar").arg(java::workloads_jar());
+    headway.args(["demo", "--seconds", &seconds, "--truth"]).arg(&truth);
     run(&mut headway)?;
-    match std::fs::metadata(&recording) {
-        Ok(file) => println!("\nrecording: {} ({} bytes)", recording.display(), file.len()),
-        Err(error) => return Err(format!("no recording at {}: {error}", recording.display()).into()),
-    }
-    println!("look closer:  {} report {} --by lock,owner-chain", products::headway().display(), recording.display());
+    let size =
+        std::fs::metadata(&recording).map_err(|e| format!("no recording at {}: {e}", recording.display()))?.len();
+    println!("\nrecording:    {} ({size} bytes)", from_root(&recording));
+    println!(
+        "look closer:  {} report {} --by lock,owner-chain",
+        from_root(&products::headway()),
+        from_root(&recording)
+    );
+    println!("what the program measured of itself: {}", from_root(&truth));
     Ok(())
+}
+
+/// A path as one can type it in the project's root.
+fn from_root(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
 fn jdk_of(release: u32) -> Result<PathBuf, Problem> {
