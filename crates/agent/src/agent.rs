@@ -49,6 +49,8 @@ pub struct Agent {
     pub hooks: Hooks,
     /// When the pause in progress began, 0 if none.
     pub gc_start: AtomicU64,
+    /// Stop-the-world collections so far.
+    pub collections: AtomicU64,
     /// The recording under way. Held while the VM is called: never take it in
     /// a callback or hook.
     pub session: Mutex<Option<Session>>,
@@ -105,6 +107,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         losses: Losses::default(),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),
+        collections: AtomicU64::new(0),
         session: Mutex::new(None),
         dictionary: Mutex::default(),
         recording: AtomicBool::new(false),

@@ -108,6 +108,7 @@ extern "system" fn gc_start(_: *mut RawEnv) {
 
 extern "system" fn gc_finish(_: *mut RawEnv) {
     recorded(|agent| {
+        agent.collections.fetch_add(1, Ordering::Relaxed);
         if let Some(known) = agent.hotspot.known() {
             known.collected();
         }

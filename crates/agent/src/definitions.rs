@@ -31,7 +31,23 @@ struct Inner {
     queue: Vec<Definition>,
     methods: HashMap<Arc<Method>, MethodId>,
     last_method: MethodId,
+    /// True while somebody drains.
+    wanted: bool,
+    refused: u64,
 }
+
+impl Inner {
+    fn push(&mut self, definition: Definition) {
+        match (self.wanted, self.queue.len() < MAX_WAITING) {
+            (true, true) => self.queue.push(definition),
+            (true, false) => self.refused += 1,
+            (false, _) => {}
+        }
+    }
+}
+
+/// Most definitions that wait to be drained; what comes beyond is counted.
+const MAX_WAITING: usize = 1 << 20;
 
 impl Definitions {
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -40,7 +56,21 @@ impl Definitions {
     }
 
     fn push(&self, event: Event) {
-        self.lock().queue.push(Definition::Event(event));
+        self.lock().push(Definition::Event(event));
+    }
+
+    /// Says whether a recording is under way: otherwise nothing is kept.
+    pub fn set_wanted(&self, wanted: bool) {
+        let mut inner = self.lock();
+        inner.wanted = wanted;
+        let old = std::mem::take(&mut inner.queue);
+        drop(inner);
+        drop(old);
+    }
+
+    /// How many definitions found no room since the last call.
+    pub fn take_refused(&self) -> u64 {
+        std::mem::take(&mut self.lock().refused)
     }
 
     /// The id of a method with these names; defines it if it is new.
@@ -53,7 +83,7 @@ impl Definitions {
         inner.last_method = id;
         let method = Arc::new(method);
         inner.methods.insert(method.clone(), id);
-        inner.queue.push(Definition::Event(Event::Method(id, method)));
+        inner.push(Definition::Event(Event::Method(id, method)));
         id
     }
 
@@ -61,8 +91,13 @@ impl Definitions {
     /// than the one returned.
     pub fn forget_methods(&self) -> MethodId {
         let mut inner = self.lock();
-        inner.methods.clear();
-        inner.last_method
+        let last = inner.last_method;
+        // Freed without the lock, which threads wait for that hold up
+        // safepoints.
+        let old = std::mem::take(&mut inner.methods);
+        drop(inner);
+        drop(old);
+        last
     }
 
     /// Defines a chain.
@@ -77,7 +112,7 @@ impl Definitions {
 
     /// Gives a lock its readable name.
     pub fn lock_name(&self, lock: LockId, name: Arc<str>) {
-        self.lock().queue.push(Definition::LockName(lock, name));
+        self.lock().push(Definition::LockName(lock, name));
     }
 
     /// Defines a lock.
@@ -109,6 +144,7 @@ mod tests {
     #[test]
     fn a_method_is_defined_once() {
         let definitions = Definitions::default();
+        definitions.set_wanted(true);
         let method = Method { name: "run".into(), ..Method::default() };
         let method_again = method.clone();
         let first = definitions.method(method.clone());
@@ -121,5 +157,8 @@ mod tests {
         assert!(definitions.take().is_empty());
         let last = definitions.forget_methods();
         assert!(definitions.method(method_again) > last);
+        definitions.set_wanted(false);
+        definitions.lock_name(LockId(1), "nobody wants this".into());
+        assert!(definitions.take().is_empty());
     }
 }

@@ -14,6 +14,7 @@ use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -104,7 +105,7 @@ impl DrainHandle {
 pub struct Drain {
     agent: &'static Agent,
     writer: RecordingWriter,
-    dictionary: Dictionary,
+    dictionary: Kept,
     recorded: Recorded,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
@@ -138,7 +139,7 @@ impl Drain {
         let mut drain = Drain {
             agent,
             writer,
-            dictionary: agent.take_dictionary(),
+            dictionary: Kept::of(agent),
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
@@ -254,6 +255,8 @@ impl Drain {
                 collector.visit(&slot.buffer, &mut sink);
                 agent.collect_refusals(slot);
             }
+            // What was handed over while we went round, by threads that ended.
+            collector.drain(&mut sink);
         }
         self.take_batch(batch);
         watermark
@@ -300,6 +303,10 @@ impl Drain {
     }
 
     fn tell_losses(&mut self) {
+        let refused = self.agent.definitions.take_refused();
+        if refused > 0 {
+            self.agent.losses.add(Loss::MethodUnresolved, refused);
+        }
         for (loss, total) in losses(self.agent) {
             let told = self.told_losses.entry(loss).or_default();
             let more = total.saturating_sub(*told);
@@ -355,13 +362,7 @@ impl Drain {
             return;
         }
         let dead = self.dying.pop_front().unwrap_or_default();
-        for lock in dead.locks {
-            self.agent.locks.retire(lock);
-            self.dictionary.forget_lock(lock);
-        }
-        for thread in dead.threads {
-            self.dictionary.forget_thread(thread);
-        }
+        forget(self.agent, &mut self.dictionary, dead);
     }
 
     fn finish(mut self) -> Recorded {
@@ -379,12 +380,59 @@ impl Drain {
         self.take_event(&Event::Watermark(watermark));
         self.recorded.own_cpu = clock::thread_cpu();
         let finished = self.writer.finish(&self.dictionary, watermark);
-        agent.keep_dictionary(self.dictionary);
+        for dead in std::mem::take(&mut self.dying) {
+            forget(agent, &mut self.dictionary, dead);
+        }
         match finished {
             Ok(finished) => self.recorded.bytes = finished.bytes,
             Err(error) => self.recorded.error = Some(error.to_string()),
         }
         self.recorded
+    }
+}
+
+fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {
+    for lock in dead.locks {
+        agent.locks.retire(lock);
+        dictionary.forget_lock(lock);
+    }
+    for thread in dead.threads {
+        dictionary.forget_thread(thread);
+    }
+}
+
+/// The definitions, which go back to the agent however the recording ends: the
+/// next one goes on with the same ids.
+struct Kept {
+    agent: &'static Agent,
+    dictionary: Dictionary,
+}
+
+impl Kept {
+    /// Threads come and go between recordings and are defined at each start.
+    fn of(agent: &'static Agent) -> Kept {
+        let mut dictionary = agent.take_dictionary();
+        dictionary.forget_threads();
+        Kept { agent, dictionary }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.agent.keep_dictionary(std::mem::take(&mut self.dictionary));
+    }
+}
+
+impl Deref for Kept {
+    type Target = Dictionary;
+    fn deref(&self) -> &Dictionary {
+        &self.dictionary
+    }
+}
+
+impl DerefMut for Kept {
+    fn deref_mut(&mut self) -> &mut Dictionary {
+        &mut self.dictionary
     }
 }
 

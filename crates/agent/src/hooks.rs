@@ -74,7 +74,7 @@ extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) -> usize {
     let returned = original(monitor, vm_thread, node);
     guarded(|agent| {
         if agent.is_recording() {
-            monitor::on_reentered(agent, vm_thread);
+            monitor::on_reentered(agent, monitor, vm_thread);
         }
     });
     returned
@@ -119,19 +119,19 @@ const HOOKS: [Hook; 3] = [
         loss: "owners are known by thread only, not by call chain",
     },
     Hook {
-        known: Known::Notify,
-        mechanism: Mechanism::ReenterDetour,
-        name: "monitor-notify",
-        address: on_notify as *const (),
-        original: &NOTIFY_ORIGINAL,
-        loss: "contended re-acquisitions after Object.wait are not seen",
-    },
-    Hook {
         known: Known::Reenter,
         mechanism: Mechanism::ReenterDetour,
         name: "monitor-reenter",
         address: on_reenter as *const (),
         original: &REENTER_ORIGINAL,
+        loss: "contended re-acquisitions after Object.wait are not seen",
+    },
+    Hook {
+        known: Known::Notify,
+        mechanism: Mechanism::ReenterDetour,
+        name: "monitor-notify",
+        address: on_notify as *const (),
+        original: &NOTIFY_ORIGINAL,
         loss: "contended re-acquisitions after Object.wait are not seen",
     },
 ];
@@ -159,6 +159,7 @@ impl Hooks {
         libjvm: &Result<Image, String>,
     ) -> Vec<MechanismState> {
         self.pause_ns.store(0, Ordering::Relaxed);
+        let mut reenter_is_in = false;
         let states = HOOKS
             .iter()
             .map(|hook| {
@@ -166,8 +167,13 @@ impl Hooks {
                     _ if !options.allows(hook.mechanism) => Err("switched off by an option".to_owned()),
                     (_, Some(reason)) => Err(reason.to_owned()),
                     (Err(error), _) => Err(error.clone()),
+                    // A begin without an end would be kept for ever.
+                    _ if hook.known == Known::Notify && !reenter_is_in => {
+                        Err("the end of a re-acquisition could not be hooked".to_owned())
+                    }
                     (Ok(image), None) => self.install_one(agent, hook, image),
                 };
+                reenter_is_in |= hook.known == Known::Reenter && installed.is_ok();
                 match (installed, hook.known, libjvm) {
                     (Err(reason), Known::ContendedExit, Ok(image)) if options.allows(Mechanism::Usdt) => {
                         self.fall_back(agent, hook, image, &reason)
@@ -233,10 +239,11 @@ impl Hooks {
         };
         // SAFETY: the VM's monitor functions run in states that hold off a
         // safepoint, so after one no thread stands in the replaced bytes.
-        unsafe { detour.install(&mut quiesce) }.map_err(|e| e.to_string())?;
-        let detail = format!("detour of {}", function.name);
+        let installed = unsafe { detour.install(&mut quiesce) };
+        // Even if it failed: something may be left that removing mends.
         self.lock().push(detour);
-        Ok(detail)
+        installed.map_err(|e| e.to_string())?;
+        Ok(format!("detour of {}", function.name))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Detour>> {

@@ -13,7 +13,8 @@ use headway_signal::lock_table::{LockSlot, LockTable};
 use headway_signal::monitor_table::{MonitorTable, Pin};
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 /// Most locks tracked at once; a dead lock's place is used again.
 const MAX_LOCKS: usize = 1 << 18;
@@ -21,6 +22,10 @@ const MAX_LOCKS: usize = 1 << 18;
 const MAX_MONITORS: usize = 1 << 16;
 /// Free entries of the monitor table that the draining thread sees to.
 const ENOUGH_FREE_MONITORS: u64 = 1 << 13;
+
+/// How long a thread waits for its turn to tag an object: 20 ms in all.
+const TURN_TRIES: u32 = 1000;
+const TURN_PAUSE: Duration = Duration::from_micros(20);
 
 /// See the module.
 pub struct Locks {
@@ -33,9 +38,11 @@ pub struct Locks {
     dead: Mutex<Vec<u64>>,
 }
 
-/// Set in a lock's word once somebody has seen to its name; ids of threads are
-/// smaller.
-const NAMED: u64 = 1 << 63;
+/// A lock's word: who released it last, and above how many tried to name it.
+const TRIES_SHIFT: u32 = 60;
+const THREAD: u64 = (1 << TRIES_SHIFT) - 1;
+/// Acquisition sites that are looked at for a name.
+const NAME_TRIES: u64 = 8;
 
 /// A lock that is tracked.
 #[derive(Clone, Copy)]
@@ -58,26 +65,35 @@ impl Lock<'_> {
         stamp.filter(|stamp| stamp.lock == self.id.0).map_or(Seq::NONE, |stamp| Seq(stamp.seq))
     }
 
-    /// True the first time it is asked: whoever is told so sees to the lock's
-    /// name.
+    /// True if the lock has no name yet and not too many have tried to find it
+    /// one: whoever is told so tries.
+    #[inline]
     pub fn needs_name(&self) -> bool {
         let Some(word) = self.table.user(self.slot) else { return false };
-        word.load(Ordering::Relaxed) & NAMED == 0 && word.fetch_or(NAMED, Ordering::Relaxed) & NAMED == 0
+        word.load(Ordering::Relaxed) < NAME_TRIES << TRIES_SHIFT
+            && word.fetch_add(1 << TRIES_SHIFT, Ordering::Relaxed) < NAME_TRIES << TRIES_SHIFT
+    }
+
+    /// The lock has its name.
+    pub fn is_named(&self) {
+        if let Some(word) = self.table.user(self.slot) {
+            word.fetch_or(NAME_TRIES << TRIES_SHIFT, Ordering::Relaxed);
+        }
     }
 
     /// Who released the lock last.
     pub fn last_releaser(&self) -> ThreadId {
         let word = self.table.user(self.slot);
-        ThreadId(word.map_or(0, |word| word.load(Ordering::Relaxed) & !NAMED))
+        ThreadId(word.map_or(0, |word| word.load(Ordering::Relaxed) & THREAD))
     }
 
     /// Remembers who is about to release the lock.
     #[inline]
     pub fn set_last_releaser(&self, thread: ThreadId) {
         if let Some(word) = self.table.user(self.slot) {
-            // A name asked for at this very moment may be asked for again.
-            let named = word.load(Ordering::Relaxed) & NAMED;
-            word.store(thread.0 | named, Ordering::Relaxed);
+            // A try counted at this very moment may be forgotten.
+            let tries = word.load(Ordering::Relaxed) & !THREAD;
+            word.store(thread.0 & THREAD | tries, Ordering::Relaxed);
         }
     }
 }
@@ -167,7 +183,10 @@ impl Locks {
         if let Some(lock) = self.tagged(agent, object) {
             return Some(lock);
         }
-        let _tagging = self.tagging.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(_tagging) = self.take_turn() else {
+            agent.losses.add(Loss::LockTableFull, 1);
+            return None;
+        };
         if let Some(lock) = self.tagged(agent, object) {
             return Some(lock);
         }
@@ -176,12 +195,26 @@ impl Locks {
             return None;
         };
         let lock = self.lock_at(slot)?;
+        // Defined before anybody else can find its tag.
+        agent.definitions.lock_object(definition(agent, jni, lock.id, object));
         if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
             self.table.retire(lock.id.0);
             return None;
         }
-        agent.definitions.lock_object(definition(agent, jni, lock.id, object));
         Some(lock)
+    }
+
+    /// Waits for others to finish tagging, but not for ever: one of them may be
+    /// suspended by a debugger, which may be this thread.
+    fn take_turn(&self) -> Option<MutexGuard<'_, ()>> {
+        for _ in 0..TURN_TRIES {
+            match self.tagging.try_lock() {
+                Ok(turn) => return Some(turn),
+                Err(TryLockError::Poisoned(turn)) => return Some(turn.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN_PAUSE),
+            }
+        }
+        None
     }
 
     fn tagged(&self, agent: &Agent, object: Ref) -> Option<Lock<'_>> {

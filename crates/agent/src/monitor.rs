@@ -21,36 +21,46 @@ use headway_model::{DurationNs, Loss, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong};
 use std::sync::atomic::Ordering;
 
-/// The thread an event is about.
+/// The thread an event is about, marked as being inside an event.
 struct Current {
     slot: &'static Slot,
     /// The Java thread: the platform thread, or the virtual one mounted on it.
     thread: ThreadId,
     is_virtual: bool,
+    _event: InEvent<'static>,
 }
 
 /// Finds slot and identity of the current thread; `None` (counted where it is
-/// a loss) if its events are not recorded.
+/// a loss) if there is no slot or the recording has just ended.
 fn current(agent: &'static Agent, jni: Jni, thread: Ref) -> Option<Current> {
     let vm_thread = agent.java.current_vm_thread(jni);
     let slot = match agent.threads.find(vm_thread) {
         Some(slot) => slot,
         None => enter_late(agent, jni, vm_thread, thread)?,
     };
+    let event = InEvent::begin(slot, agent.threads.epoch());
+    if !agent.is_recording() {
+        return None;
+    }
     let is_virtual = slot.is_carrier.load(Ordering::Relaxed) && agent.java.is_virtual(jni, thread);
-    let now = clock::now();
-    if !is_virtual {
-        if slot.is_name_due(now) {
-            thread_events::check_name(agent, jni, slot, thread);
+    let id = if is_virtual { agent.java.thread_id(jni, thread) } else { slot.thread() };
+    Some(Current { slot, thread: id, is_virtual, _event: event })
+}
+
+impl Current {
+    /// Looks at the thread's name once in a while; false if a filter leaves the
+    /// thread out. Never called while a lock is held that others contend for.
+    fn is_wanted(&self, agent: &'static Agent, jni: Jni, thread: Ref) -> bool {
+        let now = clock::now();
+        match self.is_virtual {
+            true if agent.virtuals.is_name_due(self.thread, now) => {
+                thread_events::define_virtual(agent, jni, self.thread, thread);
+            }
+            false if self.slot.is_name_due(now) => thread_events::check_name(agent, jni, self.slot, thread),
+            _ => {}
         }
-        let wanted = !slot.is_filtered.load(Ordering::Relaxed);
-        return wanted.then(|| Current { slot, thread: slot.thread(), is_virtual });
+        !self.slot.is_filtered.load(Ordering::Relaxed)
     }
-    let id = agent.java.thread_id(jni, thread);
-    if agent.virtuals.is_name_due(id, now) {
-        thread_events::define_virtual(agent, jni, id, thread);
-    }
-    Some(Current { slot, thread: id, is_virtual })
 }
 
 /// A thread that no event announced: attached while we were starting, or a
@@ -60,7 +70,9 @@ fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> O
     if !agent.java.is_virtual(jni, thread) {
         return thread_events::enter(agent, jni, thread, thread_events::current_os_id());
     }
-    let Some(slot) = agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id())) else {
+    let Some(slot) =
+        agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id()), |pin| agent.locks.unpin(pin))
+    else {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
@@ -71,12 +83,14 @@ fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> O
 /// JVMTI `MonitorContendedEnter`: the thread is about to block.
 pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
+    if !current.is_wanted(agent, jni, thread) {
+        return;
+    }
     let slot = current.slot;
     let monitor = agent.hotspot.pending_monitor(slot.vm_thread());
     let lane = locks::lane(slot.vm_thread());
     let Some(pinned) = agent.locks.pin(agent, jni, lane, monitor, object) else { return };
     let lock = pinned.lock;
-    let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
@@ -96,7 +110,6 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
 pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
-    let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let begun = match current.is_virtual {
         false => slot.enter.end(),
@@ -105,6 +118,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
     let Some(begun) = begun else {
         return entered_without_enter(agent, &current, time);
     };
+    agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     let entered = MonitorEntered {
         time,
@@ -115,7 +129,6 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
         chain: begun.chain,
         previous_owner: lock.last_releaser(),
     };
-    agent.locks.unpin(begun.pin);
     agent.append(slot, &Record::entered(&entered));
 }
 
@@ -146,9 +159,6 @@ pub struct ExitBegun {
 #[inline]
 pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Option<ExitBegun> {
     let slot = agent.threads.find(vm_thread)?;
-    if slot.is_filtered.load(Ordering::Relaxed) {
-        return None;
-    }
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
@@ -158,6 +168,9 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
+    if slot.is_filtered.load(Ordering::Relaxed) {
+        return None;
+    }
     let cause = match agent.hotspot.waiting_monitor(vm_thread) == monitor && monitor != 0 {
         true => ExitCause::Wait,
         false => ExitCause::Exit,
@@ -182,9 +195,11 @@ pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
 /// JVMTI `MonitorWait`: the thread, owning the monitor, begins `Object.wait`.
 pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeout_ms: jlong) {
     let Some(current) = current(agent, jni, thread) else { return };
+    if !current.is_wanted(agent, jni, thread) {
+        return;
+    }
     let slot = current.slot;
     let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
-    let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let seq = lock.next_seq();
     let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
@@ -203,7 +218,6 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
 pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, timed_out: jboolean) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
-    let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let begun = match current.is_virtual {
         false => slot.wait.end(),
@@ -216,6 +230,8 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     let notifier = ThreadId(slot.notifier.swap(0, Ordering::Relaxed));
     let outcome = match (timed_out, notifier.is_some()) {
         (_, true) => WaitOutcome::Notified,
+        // Interrupted before it began to wait: the monitor was never released.
+        _ if !current.is_virtual && agent.hotspot.never_waited(slot.vm_thread()) => WaitOutcome::Interrupted,
         (true, false) => WaitOutcome::TimedOut,
         (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
         (false, false) => WaitOutcome::Notified,
@@ -263,13 +279,20 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: u64
 }
 
 /// A waiter owns its monitor again.
-pub fn on_reentered(agent: &'static Agent, vm_thread: u64) {
+pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     let Some(slot) = agent.threads.find(vm_thread) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
-    let Some(begun) = slot.reenter.end() else { return };
-    append_reentered(agent, slot, slot.thread(), begun, time);
-    agent.locks.unpin(begun.pin);
+    if let Some(begun) = slot.reenter.end() {
+        agent.locks.unpin(begun.pin);
+        append_reentered(agent, slot, slot.thread(), begun, time);
+    } else if slot.is_carrier.load(Ordering::Relaxed) {
+        // On JDK 21 a waiting virtual thread keeps its carrier.
+        let thread = agent.owner_of(monitor);
+        if let Some(begun) = agent.virtuals.end_reenter(thread) {
+            append_reentered(agent, slot, thread, begun, time);
+        }
+    }
 }
 
 fn append_reentered(agent: &Agent, slot: &Slot, thread: ThreadId, begun: Begun, time: TimeNs) {

@@ -87,7 +87,11 @@ const EVENTS: [EventKind; 6] = [
 
 /// Events that go on between recordings, so that the tables of threads and
 /// locks stay true.
-const UPKEEP: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::ObjectFree];
+const UPKEEP: [EventKind; 4] =
+    [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::ObjectFree, EventKind::VmDeath];
+/// What ends with a detach. Objects stay tagged, so the VM goes on saying when
+/// they die, which gives the places of their locks back.
+const UNTIL_DETACH: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::VmDeath];
 
 /// How long the end of a recording waits for threads inside an event.
 const QUIESCE: Duration = Duration::from_secs(2);
@@ -116,9 +120,13 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     let drain = drain.inspect_err(|_| unprepare(agent))?;
 
     reset(agent);
+    agent.definitions.set_wanted(true);
     thread_events::define_all(agent, jni);
     let drain = drain::spawn(drain).map_err(StartError::Thread);
-    let drain = drain.inspect_err(|_| unprepare(agent))?;
+    let drain = drain.inspect_err(|_| {
+        agent.definitions.set_wanted(false);
+        unprepare(agent);
+    })?;
     agent.set_recording(true);
     *session = Some(Session { drain, path, started, attach_pause: agent.hooks.pause(), mechanisms });
     Ok(())
@@ -158,11 +166,9 @@ fn unprepare(agent: &'static Agent) {
 /// Forgets what an earlier recording left.
 fn reset(agent: &Agent) {
     agent.losses.reset();
-    agent.virtuals.clear();
+    agent.virtuals.clear(|pin| agent.locks.unpin(pin));
     for slot in agent.threads.iter() {
-        slot.enter.end();
-        slot.wait.end();
-        slot.reenter.end();
+        slot.end_pending(|pin| agent.locks.unpin(pin));
     }
 }
 
@@ -216,6 +222,7 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
         agent.losses.add(Loss::BufferFull, 1);
     }
     let recorded = session.drain.finish();
+    agent.definitions.set_wanted(false);
     Some((session, recorded))
 }
 
@@ -238,7 +245,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
             if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
-            for event in UPKEEP {
+            for event in UNTIL_DETACH {
                 // See `unprepare`.
                 let _ = agent.jvmti.enable_event(event, false);
             }

@@ -31,6 +31,8 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
         agent.append(slot, &Record::thread_end(&point));
     }
     agent.release(slot);
+    slot.scratch.release();
+    slot.end_pending(|pin| agent.locks.unpin(pin));
     agent.threads.leave(vm_thread);
 }
 
@@ -38,26 +40,20 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn define_all(agent: &'static Agent, jni: Jni) {
     for thread in agent.jvmti.all_threads().unwrap_or_default() {
         let vm_thread = agent.java.vm_thread(jni, thread);
-        match agent.threads.find(vm_thread) {
-            Some(slot) => define(agent, jni, slot, thread, agent.hotspot.os_id(vm_thread)),
-            None => drop(enter(agent, jni, thread, agent.hotspot.os_id(vm_thread))),
-        }
+        enter(agent, jni, thread, agent.hotspot.os_id(vm_thread));
         jni.forget(thread);
     }
 }
 
-/// Gives a platform thread a slot and defines it. `None` if it is not alive
-/// or the table is full.
+/// Gives a platform thread a slot, if it has none yet, and defines it. `None`
+/// if it is not alive or the table is full.
 pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option<&'static Slot> {
     let vm_thread = agent.java.vm_thread(jni, thread);
     if vm_thread == 0 {
         return None;
     }
-    if let Some(slot) = agent.threads.find(vm_thread) {
-        return Some(slot);
-    }
     let id = agent.java.thread_id(jni, thread);
-    let Some(slot) = agent.threads.enter(vm_thread, id) else {
+    let Some(slot) = agent.threads.enter(vm_thread, id, |pin| agent.locks.unpin(pin)) else {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
@@ -76,10 +72,12 @@ pub fn define(agent: &Agent, jni: Jni, slot: &Slot, thread: Ref, os_id: u32) {
 }
 
 fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
-    slot.is_filtered.store(!agent.wants_thread(&name), Ordering::Relaxed);
+    let is_carrier = slot.is_carrier.load(Ordering::Relaxed);
+    // A carrier's name says nothing about the threads that run on it.
+    slot.is_filtered.store(!is_carrier && !agent.wants_thread(&name), Ordering::Relaxed);
     let os_id = slot.os_id.load(Ordering::Relaxed);
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
-    definition.is_service |= slot.is_carrier.load(Ordering::Relaxed);
+    definition.is_service |= is_carrier;
     agent.define_thread(definition);
 }
 

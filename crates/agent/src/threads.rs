@@ -146,6 +146,14 @@ impl Slot {
         self.name_hash.swap(hash, Ordering::Relaxed) != hash
     }
 
+    /// Ends what is in progress; pins on monitors are given to `unpin`.
+    pub fn end_pending(&self, unpin: impl Fn(u64)) {
+        let _ = self.wait.end();
+        for begun in [self.enter.end(), self.reenter.end()].into_iter().flatten() {
+            unpin(begun.pin);
+        }
+    }
+
     fn reset(&self, vm_thread: u64, thread: ThreadId) {
         self.vm_thread.store(vm_thread, Ordering::Relaxed);
         self.thread.store(thread.0, Ordering::Relaxed);
@@ -237,6 +245,9 @@ impl Threads {
     /// The slot of a VM thread.
     #[inline]
     pub fn find(&self, vm_thread: u64) -> Option<&Slot> {
+        if vm_thread <= TOMBSTONE {
+            return None;
+        }
         for (key, slot) in self.probe(vm_thread) {
             match key.load(Ordering::Acquire) {
                 key if key == vm_thread => return Some(slot),
@@ -252,11 +263,19 @@ impl Threads {
         self.iter().find(|slot| slot.thread() == thread)
     }
 
-    /// The slot of a VM thread, entered now if it has none. `None`, counted,
-    /// if the table is full.
-    pub fn enter(&self, vm_thread: u64, thread: ThreadId) -> Option<&Slot> {
+    /// The slot of a VM thread, entered now if it has none. A slot that another
+    /// thread left behind at this address becomes this thread's; what that one
+    /// had pinned is given to `unpin`. `None`, counted, if the table is full.
+    pub fn enter(&self, vm_thread: u64, thread: ThreadId, unpin: impl Fn(u64)) -> Option<&Slot> {
+        if vm_thread <= TOMBSTONE {
+            return None;
+        }
         let _entering = self.lock();
         if let Some(slot) = self.find(vm_thread) {
+            if slot.thread() != thread {
+                slot.end_pending(unpin);
+                slot.reset(vm_thread, thread);
+            }
             return Some(slot);
         }
         let free = self.probe(vm_thread).find(|(key, _)| matches!(key.load(Ordering::Relaxed), EMPTY | TOMBSTONE));
@@ -337,7 +356,7 @@ mod tests {
         let threads = Threads::default();
         for round in 0..CAPACITY as u64 * 3 {
             let key = 0x7f00_0000_0000 + round * 0x800;
-            assert!(threads.enter(key, ThreadId(round + 1)).is_some(), "round {round}");
+            assert!(threads.enter(key, ThreadId(round + 1), |_| {}).is_some(), "round {round}");
             assert_eq!(threads.find(key).unwrap().thread(), ThreadId(round + 1));
             threads.leave(key);
             assert!(threads.find(key).is_none());
@@ -346,10 +365,22 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_left_behind_becomes_the_next_threads() {
+        let threads = Threads::default();
+        let old = threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
+        old.enter.begin(Begun { start: TimeNs(5), pin: 77, ..Begun::default() });
+        let given_back = std::cell::Cell::new(0);
+        let new = threads.enter(0x1000, ThreadId(2), |pin| given_back.set(pin)).unwrap();
+        assert_eq!((new.thread(), new.enter.peek(), given_back.get()), (ThreadId(2), None, 77));
+        assert!(threads.find(0).is_none() && threads.enter(0, ThreadId(3), |_| {}).is_none());
+    }
+
+    #[test]
     fn too_many_threads_are_refused_and_counted() {
         let threads = Threads::default();
-        let entered =
-            (1..=CAPACITY as u64 + 10).filter(|i| threads.enter(i * 0x1000, ThreadId(*i)).is_some()).count() as u64;
+        let entered = (1..=CAPACITY as u64 + 10)
+            .filter(|i| threads.enter(i * 0x1000, ThreadId(*i), |_| {}).is_some())
+            .count() as u64;
         assert_eq!(entered + threads.refused.load(Ordering::Relaxed), CAPACITY as u64 + 10);
         assert!(entered > CAPACITY as u64 * 3 / 4);
     }
@@ -357,7 +388,7 @@ mod tests {
     #[test]
     fn the_watermark_stops_at_an_event_in_progress() {
         let threads = Threads::default();
-        let slot = threads.enter(0x1000, ThreadId(1)).unwrap();
+        let slot = threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
         let before = threads.settle();
         let event = InEvent::begin(slot, threads.epoch());
         let time = clock::now();

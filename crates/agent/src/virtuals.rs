@@ -91,7 +91,9 @@ impl Virtuals {
 
     /// The thread is about to block.
     pub fn begin_enter(&self, thread: ThreadId, begun: Begun) {
-        self.lock().enters.insert(thread, begun);
+        let mut inner = self.lock();
+        inner.reenters.remove(&thread);
+        inner.enters.insert(thread, begun);
     }
 
     /// It owns the monitor.
@@ -101,7 +103,9 @@ impl Virtuals {
 
     /// It begins `Object.wait`.
     pub fn begin_wait(&self, thread: ThreadId, begun: Begun) {
-        self.lock().waits.insert(thread, begun);
+        let mut inner = self.lock();
+        inner.reenters.remove(&thread);
+        inner.waits.insert(thread, begun);
     }
 
     /// The wait is over.
@@ -109,8 +113,12 @@ impl Virtuals {
         self.lock().waits.remove(&thread)
     }
 
-    /// Forgets everything: a recording begins.
-    pub fn clear(&self) {
-        *self.lock() = Inner::default();
+    /// Forgets everything: a recording begins. Pins on monitors are given to
+    /// `unpin`.
+    pub fn clear(&self, unpin: impl Fn(u64)) {
+        let old = std::mem::take(&mut *self.lock());
+        for begun in old.enters.values() {
+            unpin(begun.pin);
+        }
     }
 }

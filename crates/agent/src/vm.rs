@@ -71,6 +71,12 @@ impl HotSpot {
         thread::waiting_monitor(&known.layout, &known.memory, vm_thread).unwrap_or(0)
     }
 
+    /// True if a thread that comes out of `Object.wait` never began to wait,
+    /// because it had been interrupted before; false if not known.
+    pub fn never_waited(&self, vm_thread: u64) -> bool {
+        self.known().is_some() && self.waiting_monitor(vm_thread) == 0
+    }
+
     /// The Java thread that owns a monitor; `NONE` if nobody or not readable.
     #[inline]
     pub fn owner_of(&self, monitor: u64, threads: &Threads) -> ThreadId {

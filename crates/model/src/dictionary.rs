@@ -79,6 +79,11 @@ impl Dictionary {
         self.threads.remove(&id);
     }
 
+    /// Forgets all threads.
+    pub fn forget_threads(&mut self) {
+        self.threads.clear();
+    }
+
     /// Forgets chains and methods up to these ids: nothing refers to them any
     /// more.
     pub fn forget_code(&mut self, chains: ChainId, methods: MethodId) {

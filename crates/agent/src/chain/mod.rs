@@ -35,6 +35,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Memory for the set of chains, half of which is in use at a time.
 const CHAIN_SET_BYTES: usize = 16 << 20;
 
+/// The word of a chain in the set once its definition is on its way.
+const DEFINED: u64 = 1;
+
 /// The word for the walker in `status` and `degraded`.
 const WALKER: &str = "walker";
 /// What is lost without it.
@@ -203,7 +206,7 @@ impl Chains {
         if slot.is_carrier.load(Ordering::Relaxed) {
             return;
         }
-        let mut infos = vec![FrameInfo::EMPTY; by_walk::MAX_RECORDS];
+        let mut infos = vec![FrameInfo::EMPTY; self_check::MAX_EXPECTED];
         let Ok(count) = agent.jvmti.current_stack(&mut infos) else { return };
         let expected = infos.get(..count).unwrap_or_default();
         if let Some(difference) = self.check.compare(&known.memory, decoded, expected) {
@@ -237,6 +240,8 @@ impl Chains {
         };
         let frames = infos.get(..count).unwrap_or_default();
         by_jvmti::key_of(frames, key);
+        // A method id may come back as another method's once classes unload.
+        key.push(agent.collections.load(Ordering::Relaxed));
         self.look_up(agent, place.slot, key, || {
             let truncated = count == by_jvmti::MAX_FRAMES;
             by_jvmti::resolve(&agent.jvmti, place.jni, &agent.definitions, frames, truncated)
@@ -248,15 +253,17 @@ impl Chains {
     fn look_up(&self, agent: &Agent, slot: &Slot, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
         let reader = self.set.enter(locks::lane(slot.vm_thread()));
         match reader.lookup_or_insert(key) {
-            Lookup::Found(entry) => ChainId(entry.id),
-            Lookup::New(entry) => {
+            Lookup::Found(entry) if entry.user.load(Ordering::Acquire) == DEFINED => ChainId(entry.id),
+            // Whoever finds a chain that is not defined yet defines it too, so
+            // that no event comes before its chain.
+            Lookup::Found(entry) | Lookup::New(entry) => {
                 let id = ChainId(entry.id);
-                drop(reader);
                 let chain = resolve();
                 if chain.truncated {
                     agent.losses.add(Loss::ChainTruncated, 1);
                 }
                 agent.definitions.chain(ChainDef { id, chain });
+                entry.user.store(DEFINED, Ordering::Release);
                 id
             }
             Lookup::Full => {
@@ -277,6 +284,7 @@ impl Chains {
             name
         });
         if !name.is_empty() {
+            place.lock.is_named();
             place.agent.definitions.lock_name(place.lock.id(), name);
         }
     }
@@ -297,8 +305,9 @@ impl Chains {
         let (used, size) = self.set.fill();
         let cleared = used * 8 > size * 7 && self.set.clear();
         if cleared {
-            self.site_names().clear();
-            self.monitor_places().clear();
+            // Freed without the locks, which exits that are waited for take.
+            let old = (std::mem::take(&mut *self.site_names()), std::mem::take(&mut *self.monitor_places()));
+            drop(old);
         }
         cleared
     }

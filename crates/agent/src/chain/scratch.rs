@@ -46,6 +46,15 @@ impl ScratchCell {
     }
 }
 
+impl ScratchCell {
+    /// Gives the memory back: the thread ends.
+    pub fn release(&self) {
+        if let Some(borrowed) = self.borrow() {
+            *borrowed.scratch = Scratch::default();
+        }
+    }
+}
+
 /// A borrowed [`Scratch`].
 pub struct Borrowed<'a> {
     taken: &'a AtomicBool,
