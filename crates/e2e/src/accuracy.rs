@@ -126,7 +126,8 @@ fn excess(truth: &Truth, said: &Said) -> u64 {
         let key = [&cell.lock_class, &cell.contender_thread, &cell.owner_thread, &cell.owner_method].map(String::clone);
         *at_most.entry(key).or_default() += cell.caused_at_most_ns;
     }
-    let beyond = |(key, (_, proven)): (&Key, &(u64, u64))| proven.saturating_sub(at_most.get(key).copied().unwrap_or(0));
+    let beyond =
+        |(key, (_, proven)): (&Key, &(u64, u64))| proven.saturating_sub(at_most.get(key).copied().unwrap_or(0));
     said.cells.iter().map(beyond).sum()
 }
 

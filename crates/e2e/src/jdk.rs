@@ -27,10 +27,7 @@ impl Jdk {
         if let Some(home) = env::var_os(variable(release)).filter(|v| !v.is_empty()) {
             return Some(Jdk { release, home: home.into() });
         }
-        candidates()
-            .into_iter()
-            .find(|home| release_of(home) == Some(release))
-            .map(|home| Jdk { release, home })
+        candidates().into_iter().find(|home| release_of(home) == Some(release)).map(|home| Jdk { release, home })
     }
 
     /// The supported JDKs that are here. Those that are not are named on

@@ -55,14 +55,13 @@ fn find_headway() -> Result<PathBuf, Problem> {
     }
     let own = env::current_exe()?;
     let candidates = own.ancestors().take(5).flat_map(|d| [d.join("release/headway"), d.join("headway")]);
-    candidates
-        .into_iter()
-        .find(|headway| headway.is_file() && headway.with_file_name(AGENT).is_file())
-        .ok_or_else(|| {
+    candidates.into_iter().find(|headway| headway.is_file() && headway.with_file_name(AGENT).is_file()).ok_or_else(
+        || {
             "headway and libheadway.so are missing; `cargo build --release -p headway-cli -p headway-agent` \
              builds them, HEADWAY_BIN says where they are"
                 .into()
-        })
+        },
+    )
 }
 
 /// Waits for a process, at most so long.

@@ -54,7 +54,8 @@ fn each_of_many_locks_has_its_own_share() {
         let locks = true_locks(&recorded.truth().unwrap());
         let all_caused: u64 = locks.iter().map(|(_, _, ns)| ns).sum();
         for (_, identity, caused) in &locks {
-            let said: u64 = reported.iter().filter(|(value, _)| value.contains(identity.as_str())).map(|(_, ns)| ns).sum();
+            let said: u64 =
+                reported.iter().filter(|(value, _)| value.contains(identity.as_str())).map(|(_, ns)| ns).sum();
             let difference = said as f64 / all_reported as f64 - *caused as f64 / all_caused as f64;
             assert!(difference.abs() < 0.03, "JDK {}: {identity}: share off by {difference:.4}", jdk.release);
         }

@@ -52,7 +52,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
         match name.as_str() {
             "--minutes" => {
                 let minutes: f64 = value.parse().map_err(|_| wrong("a number of minutes"))?;
-                options.total = Duration::try_from_secs_f64(minutes * 60.0).map_err(|_| wrong("a number of minutes"))?;
+                options.total =
+                    Duration::try_from_secs_f64(minutes * 60.0).map_err(|_| wrong("a number of minutes"))?;
             }
             "--round-seconds" => {
                 options.round = Duration::from_secs(value.parse().map_err(|_| wrong("a number of seconds"))?);
