@@ -1,5 +1,6 @@
 //! Prints the events of a recording, one per line, or with `--count` how many
-//! there are of each kind.
+//! there are of each kind, or with `--total` just how many there are (which
+//! measures reading and nothing else).
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,10 @@ fn main() {
                 continue;
             }
         };
+        if arguments.iter().any(|a| a == "--total") {
+            println!("{}", reader.count());
+            continue;
+        }
         for item in reader {
             match item {
                 Ok(event) if count_only => {
