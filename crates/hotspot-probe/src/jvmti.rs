@@ -118,10 +118,7 @@ impl Jvmti {
         if result != 0 {
             return None;
         }
-        // SAFETY: the VM allocated `count` entries.
-        let owned = unsafe { std::slice::from_raw_parts(list, count as usize) }.to_vec();
-        self.deallocate(list.cast());
-        Some(owned)
+        Some(self.take(list, count))
     }
 
     pub fn line_table(self, method: MethodId) -> Option<Vec<LineEntry>> {
@@ -133,10 +130,7 @@ impl Jvmti {
         if result != 0 {
             return None;
         }
-        // SAFETY: the VM allocated `count` entries.
-        let lines = unsafe { std::slice::from_raw_parts(table, count as usize) }.to_vec();
-        self.deallocate(table.cast());
-        Some(lines)
+        Some(self.take(table, count))
     }
 
     /// Name and descriptor.
@@ -176,6 +170,17 @@ impl Jvmti {
         });
         jni.delete_local(class);
         names
+    }
+
+    /// An array that the VM allocated, which may be null if it is empty.
+    fn take<T: Clone>(self, array: *mut T, count: c_int) -> Vec<T> {
+        if array.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the VM allocated `count` entries.
+        let entries = unsafe { std::slice::from_raw_parts(array, count as usize) }.to_vec();
+        self.deallocate(array.cast());
+        entries
     }
 
     fn text(self, chars: *mut c_char) -> String {

@@ -1,6 +1,9 @@
 //! The walker against JVMTI's GetStackTrace, in JVMs that run stacks of every
 //! shape. 100 % is the only pass mark: a chain is right or it is not.
 
+// A test that cannot go on should panic.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod jvm;
 
 use jvm::{jdk, run, Seen};
@@ -29,22 +32,22 @@ macro_rules! shapes {
 }
 
 shapes! {
-    tiered_code_agrees: ["-Drounds=600"];
+    tiered_code_agrees: ["-Drounds=500"];
     interpreted_code_agrees: ["-Xint", "-Drounds=400"];
-    c1_code_agrees: ["-XX:TieredStopAtLevel=1", "-Drounds=600"];
+    c1_code_agrees: ["-XX:TieredStopAtLevel=1", "-Drounds=500"];
     c2_code_agrees: ["-XX:-TieredCompilation", "-Drounds=900"];
-    one_code_heap_agrees: ["-XX:-SegmentedCodeCache", "-Drounds=600"];
-    serial_collector_agrees: ["-XX:+UseSerialGC", "-Drounds=600"];
-    parallel_collector_agrees: ["-XX:+UseParallelGC", "-Drounds=600"];
-    z_collector_agrees: ["-XX:+UseZGC", "-Drounds=600"];
-    without_compressed_references_agrees: ["-XX:-UseCompressedOops", "-Drounds=600"];
+    one_code_heap_agrees: ["-XX:-SegmentedCodeCache", "-Drounds=500"];
+    serial_collector_agrees: ["-XX:+UseSerialGC", "-Drounds=500"];
+    parallel_collector_agrees: ["-XX:+UseParallelGC", "-Drounds=500"];
+    z_collector_agrees: ["-XX:+UseZGC", "-Drounds=500"];
+    without_compressed_references_agrees: ["-XX:-UseCompressedOops", "-Drounds=500"];
     debug_info_everywhere_agrees:
-        ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Drounds=600"];
+        ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints", "-Drounds=500"];
 }
 
 #[test]
 fn compact_headers_agree() {
-    check(25, &["-XX:+UseCompactObjectHeaders", "-Drounds=600"], SHAPES, 8_000);
+    check(25, &["-XX:+UseCompactObjectHeaders", "-Drounds=500"], SHAPES, 8_000);
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn deoptimized_frames_and_unloaded_classes_agree() {
 #[test]
 fn code_cache_pressure_agrees() {
     for version in ALL {
-        check(version, &["-XX:ReservedCodeCacheSize=5m", "-Drounds=200"], "Churn", 100_000);
+        check(version, &["-XX:ReservedCodeCacheSize=5m", "-Drounds=40"], "Churn", 30_000);
     }
 }
 
@@ -87,12 +90,12 @@ const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonS
 fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
     let Some(jdk) = jdk(version) else { return };
     let seen = run(&jdk, flags, "Exits");
-    seen.assert_agreement(50);
+    seen.assert_agreement(500);
     for wrong in ["exit_wrong", "wait_wrong", "exits_incomplete"] {
         assert_eq!(seen.get(wrong), 0, "{wrong} {version} {flags:?}");
     }
     let (right, total) = (seen.get("exit_right"), seen.get("checks_exit"));
-    assert!(total >= 50, "only {total} contended exits {version} {flags:?}");
+    assert!(total >= 500, "only {total} contended exits {version} {flags:?}");
     let others = seen.get("wait_right") + seen.get("exits_without_java_frame");
     let share = right * 1000 / (total - others).max(1);
     assert!(share >= right_per_mille, "{right} of {total} {version} {flags:?}");
@@ -102,8 +105,8 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
 fn releasing_methods_are_right_with_debug_info_everywhere() {
     for version in ALL {
         check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 1000);
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 900);
-        check_exits(version, &DEBUG_INFO, 900);
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 980);
+        check_exits(version, &DEBUG_INFO, 980);
     }
 }
 

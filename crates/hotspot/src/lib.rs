@@ -11,10 +11,12 @@
 //! * [`decode`] expands a chain that was not seen before into methods,
 //!   [`method`] names them.
 //! * [`held`] tells which frame of a chain holds a lock.
+//! * [`check`] compares a chain with JVMTI's.
 //! * [`monitor`] reads monitors and their owners.
 //!
 //! What is measured about HotSpot's releases stands in `docs/hotspot.md`.
 
+pub mod check;
 pub mod code_cache;
 mod continuation;
 pub mod debug_info;

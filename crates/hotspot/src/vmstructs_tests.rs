@@ -23,8 +23,7 @@ struct Image {
 
 impl Image {
     fn new() -> Image {
-        let mut image = Image::default();
-        image.symbols = vec![
+        let symbols = vec![
             ("gHotSpotVMStructs", FIELDS),
             ("gHotSpotVMStructEntryTypeNameOffset", 0),
             ("gHotSpotVMStructEntryFieldNameOffset", 8),
@@ -45,7 +44,7 @@ impl Image {
             ("gHotSpotVMLongConstantEntryValueOffset", 8),
             ("gHotSpotVMLongConstantEntryArrayStride", 16),
         ];
-        image
+        Image { symbols, ..Image::default() }
     }
 
     fn string(&mut self, text: &str) -> u64 {
