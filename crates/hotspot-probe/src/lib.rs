@@ -167,6 +167,28 @@ extern "C" fn Java_Probe_slot(jni: Jni, _: Object) -> i64 {
     exits::slot(PROBE.get().expect("agent started").java_thread(jni))
 }
 
+/// `Probe.thread(long)`: compares what is known of the current thread with its
+/// `Thread.getId()` and the kernel.
+#[no_mangle]
+extern "C" fn Java_Probe_thread(jni: Jni, _: Object, id: i64) {
+    use headway_hotspot::thread;
+    let probe = PROBE.get().expect("agent started");
+    let java_thread = probe.java_thread(jni);
+    let memory = probe.memory(java_thread);
+    let task = std::fs::read_link("/proc/thread-self").unwrap();
+    let task = task.file_name().and_then(|tid| tid.to_str()?.parse().ok());
+    let here = &raw const java_thread as u64;
+    let stack = thread::stack_range(&probe.layout, &memory, java_thread);
+    let mut report = probe.report.lock().unwrap();
+    report.count("threads");
+    if thread::current_thread_id(&probe.layout, &memory, java_thread) != Some(id as u64)
+        || thread::os_thread_id(&probe.layout, &memory, java_thread) != task
+        || !stack.is_some_and(|stack| stack.holds(here, 1))
+    {
+        report.difference("threads_unequal", || format!("{id} {task:?} {stack:x?}"));
+    }
+}
+
 /// `Probe.bench(String)`: measures walks from here.
 #[no_mangle]
 extern "C" fn Java_Probe_bench(jni: Jni, _: Object) {

@@ -25,6 +25,9 @@ public final class Probe {
      */
     public static native long slot();
 
+    /** Compares what is known of the current thread, whose id this is. */
+    public static native void thread(long id);
+
     /** Measures walks of the current stack. */
     public static native void bench();
 }

@@ -19,6 +19,7 @@ public final class Shapes {
         int rounds = Integer.getInteger("rounds", 3000);
         List<Thread> contenders = contention(rounds);
         for (int i = 0; i < rounds; i++) {
+            Probe.thread(Thread.currentThread().getId());
             recursion(i % 40, i);
             inlined(i);
             lambdas(i);

@@ -41,7 +41,7 @@ public final class Virtual {
             }
             return r;
         }
-        Probe.check();
+        Probe.thread(Thread.currentThread().getId());
         LockSupport.parkNanos(1000);
         Probe.check();
         Thread.yield();

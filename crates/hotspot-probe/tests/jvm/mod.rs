@@ -107,7 +107,7 @@ impl Seen {
 }
 
 /// Counters that must stay zero.
-const WRONG: [&str; 10] = [
+const WRONG: [&str; 11] = [
     "unequal",
     "undecodable",
     "no_start",
@@ -118,6 +118,7 @@ const WRONG: [&str; 10] = [
     "reuse_unequal",
     "monitors_unequal",
     "monitors_not_owned",
+    "threads_unequal",
 ];
 
 /// Runs a test program and gives what the probe saw.
