@@ -73,13 +73,13 @@ fn code_cache_pressure_agrees() {
 fn virtual_threads_agree_down_to_their_chunks() {
     for version in [21, 25] {
         for collector in ["-XX:+UseG1GC", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
-            if let Some(seen) = check(version, &[collector, "-Drounds=150"], "Virtual", 6_000) {
+            if let Some(seen) = check(version, &[collector, "-Drounds=150"], "Virtual", 5_000) {
                 assert!(seen.get("frames_on_heap") > 20_000);
                 // A chunk that moves while it is read is given up, and said so.
                 assert!(seen.get("cut_at_return_barrier") < 10);
             }
         }
-        check(version, &["-Xint", "-Drounds=150"], "Virtual", 6_000);
+        check(version, &["-Xint", "-Drounds=150"], "Virtual", 5_000);
     }
 }
 
