@@ -61,7 +61,7 @@ extern "C" fn on_notify(monitor: u64, notifier: u64) -> usize {
     let Some(waiter) = waiter else { return returned };
     guarded(|agent| {
         if agent.hotspot.known().is_some_and(|known| known.is_contending(waiter)) {
-            monitor::on_notify(agent, monitor, notifier, waiter.vm_thread);
+            monitor::on_notify(agent, monitor, notifier, waiter);
         }
     });
     returned

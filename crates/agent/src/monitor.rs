@@ -13,6 +13,7 @@ use crate::locks;
 use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{Begun, InEvent, Slot};
+use crate::vm::Waiter;
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
     WaitOutcome,
@@ -100,7 +101,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0 };
     match current.is_virtual {
         false => slot.enter.begin(begun),
-        true => agent.virtuals.begin_enter(current.thread, begun),
+        true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
     }
     let enter = MonitorEnter { time, thread: current.thread, lock: lock.id(), seq, chain, owner };
     agent.append(slot, &Record::enter(&enter));
@@ -141,7 +142,10 @@ fn entered_without_enter(agent: &'static Agent, current: &Current, time: TimeNs)
         false => None,
     };
     match begun {
-        Some(begun) => append_reentered(agent, current.slot, current.thread, begun, time),
+        Some(begun) => {
+            agent.locks.unpin(begun.pin);
+            append_reentered(agent, current.slot, current.thread, begun, time);
+        }
         None => agent.losses.add(Loss::UnpairedEntered, 1),
     }
 }
@@ -208,7 +212,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     slot.notifier.store(0, Ordering::Relaxed);
     match current.is_virtual {
         false => slot.wait.begin(begun),
-        true => agent.virtuals.begin_wait(current.thread, begun),
+        true => give_up(agent, agent.virtuals.begin_wait(current.thread, begun)),
     }
     let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
     agent.append(slot, &Record::wait(&wait));
@@ -227,7 +231,10 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     // blocked on it.
     let Some(begun) = begun else { return };
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
-    let notifier = ThreadId(slot.notifier.swap(0, Ordering::Relaxed));
+    let notifier = match current.is_virtual {
+        false => ThreadId(slot.notifier.swap(0, Ordering::Relaxed)),
+        true => agent.virtuals.notifier(current.thread),
+    };
     let outcome = match (timed_out, notifier.is_some()) {
         (_, true) => WaitOutcome::Notified,
         // Interrupted before it began to wait: the monitor was never released.
@@ -239,8 +246,9 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     let seq = lock.next_seq();
     if current.is_virtual {
         // The VM tells of the end of the re-acquisition by a contended entered
-        // without an enter.
-        agent.virtuals.begin_reenter(current.thread, Begun { start: time, seq, ..begun });
+        // without an enter. A notify that was seen began it earlier.
+        let begin = || Begun { start: time, seq, pin: 0, argument: 0, ..begun };
+        agent.virtuals.begin_reenter(current.thread, begin);
     }
     let waited = MonitorWaited {
         time,
@@ -258,10 +266,9 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
 
 /// The notifier chose a waiter: the waiter's contended re-acquisition begins.
 /// Called while the notifier owns the monitor.
-pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: u64) {
+pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Waiter) {
     let Some(slot) = agent.threads.find(notifier) else { return };
-    let Some(waiter) = agent.threads.find(waiter) else { return };
-    let Some(waiting) = waiter.wait.peek() else { return };
+    let Some((waiter, waiting)) = waiting(agent, waiter) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let Some(lock) = agent.locks.by_id(waiting.lock) else { return };
     let time = clock::now();
@@ -270,12 +277,45 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: u64
         false => slot.thread(),
         true => agent.owner_of(monitor),
     };
-    waiter.notifier.store(thread.0, Ordering::Relaxed);
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
-    let begun = Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: 0 };
-    waiter.reenter.begin(begun);
-    let notify = MonitorNotify { time, thread, waiter: waiter.thread(), lock: lock.id(), seq };
-    agent.append(slot, &Record::notify(&notify));
+    let begun = Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0 };
+    let waiter = match waiter {
+        Waiting::Platform(slot) => {
+            slot.notifier.store(thread.0, Ordering::Relaxed);
+            slot.reenter.begin(begun);
+            slot.thread()
+        }
+        Waiting::Virtual(id) => {
+            agent.virtuals.begin_reenter(id, || begun);
+            id
+        }
+    };
+    agent.append(slot, &Record::notify(&MonitorNotify { time, thread, waiter, lock: lock.id(), seq }));
+}
+
+/// A thread in `Object.wait`.
+enum Waiting {
+    Platform(&'static Slot),
+    Virtual(ThreadId),
+}
+
+/// Who waits, and since when; `None` if its wait was not recorded.
+fn waiting(agent: &'static Agent, waiter: Waiter) -> Option<(Waiting, Begun)> {
+    let slot = agent.threads.find(waiter.vm_thread);
+    if let Some((slot, begun)) = slot.and_then(|slot| slot.wait.peek().map(|begun| (slot, begun))) {
+        return Some((Waiting::Platform(slot), begun));
+    }
+    // Before JDK 24 a virtual thread keeps its carrier while it waits.
+    let id = slot.map_or(waiter.virtual_thread, |slot| agent.hotspot.mounted_on(slot));
+    let begun = agent.virtuals.waiting(id)?;
+    Some((Waiting::Virtual(id), begun))
+}
+
+/// A re-acquisition that was never seen to end.
+fn give_up(agent: &Agent, stale: Option<Begun>) {
+    if let Some(begun) = stale {
+        agent.locks.unpin(begun.pin);
+    }
 }
 
 /// A waiter owns its monitor again.
@@ -290,6 +330,7 @@ pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
         // On JDK 21 a waiting virtual thread keeps its carrier.
         let thread = agent.owner_of(monitor);
         if let Some(begun) = agent.virtuals.end_reenter(thread) {
+            agent.locks.unpin(begun.pin);
             append_reentered(agent, slot, thread, begun, time);
         }
     }

@@ -80,7 +80,7 @@ pub struct Begun {
     pub seq: Seq,
     /// Pin on the monitor's address, 0 if there is none.
     pub pin: u64,
-    /// Timeout in ns for a wait.
+    /// A wait: its timeout in ns. A re-acquisition: who notified the waiter.
     pub argument: u64,
 }
 

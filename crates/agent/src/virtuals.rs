@@ -73,15 +73,25 @@ impl Virtuals {
         named.is_none_or(|named| std::mem::replace(&mut named.hash, hash) != hash)
     }
 
-    /// The thread was resumed from `Object.wait` and must acquire the monitor
-    /// again.
-    pub fn begin_reenter(&self, thread: ThreadId, begun: Begun) {
+    /// A waiter must acquire its monitor again: it was notified, or resumed
+    /// from `Object.wait`, whichever is seen first.
+    pub fn begin_reenter(&self, thread: ThreadId, begun: impl FnOnce() -> Begun) {
         let mut inner = self.lock();
         // Threads that acquired it without blocking are never heard of again.
         if inner.reenters.len() >= MAX_KNOWN {
             inner.reenters.clear();
         }
-        inner.reenters.insert(thread, begun);
+        inner.reenters.entry(thread).or_insert_with(begun);
+    }
+
+    /// Who notified the thread, `NONE` if nobody was seen to.
+    pub fn notifier(&self, thread: ThreadId) -> ThreadId {
+        self.lock().reenters.get(&thread).map_or(ThreadId::NONE, |begun| ThreadId(begun.argument))
+    }
+
+    /// The wait in progress.
+    pub fn waiting(&self, thread: ThreadId) -> Option<Begun> {
+        self.lock().waits.get(&thread).copied()
     }
 
     /// It owns the monitor again.
@@ -89,11 +99,12 @@ impl Virtuals {
         self.lock().reenters.remove(&thread)
     }
 
-    /// The thread is about to block.
-    pub fn begin_enter(&self, thread: ThreadId, begun: Begun) {
+    /// The thread is about to block. Returns a re-acquisition that was never
+    /// seen to end: the monitor was free.
+    pub fn begin_enter(&self, thread: ThreadId, begun: Begun) -> Option<Begun> {
         let mut inner = self.lock();
-        inner.reenters.remove(&thread);
         inner.enters.insert(thread, begun);
+        inner.reenters.remove(&thread)
     }
 
     /// It owns the monitor.
@@ -101,11 +112,11 @@ impl Virtuals {
         self.lock().enters.remove(&thread)
     }
 
-    /// It begins `Object.wait`.
-    pub fn begin_wait(&self, thread: ThreadId, begun: Begun) {
+    /// It begins `Object.wait`. Returns what [`Self::begin_enter`] returns.
+    pub fn begin_wait(&self, thread: ThreadId, begun: Begun) -> Option<Begun> {
         let mut inner = self.lock();
-        inner.reenters.remove(&thread);
         inner.waits.insert(thread, begun);
+        inner.reenters.remove(&thread)
     }
 
     /// The wait is over.
@@ -117,7 +128,7 @@ impl Virtuals {
     /// `unpin`.
     pub fn clear(&self, unpin: impl Fn(u64)) {
         let old = std::mem::take(&mut *self.lock());
-        for begun in old.enters.values() {
+        for begun in old.enters.values().chain(old.reenters.values()) {
             unpin(begun.pin);
         }
     }

@@ -96,7 +96,7 @@ impl HotSpot {
     }
 
     /// The Java thread that runs on a VM thread: a carrier's virtual thread.
-    fn mounted_on(&self, slot: &Slot) -> ThreadId {
+    pub fn mounted_on(&self, slot: &Slot) -> ThreadId {
         if !slot.is_carrier.load(Ordering::Relaxed) {
             return slot.thread();
         }
@@ -178,7 +178,11 @@ impl Known {
     pub fn first_waiter(&self, monitor: u64) -> Option<Waiter> {
         let node = monitor::first_waiter(&self.layout, &self.memory, monitor)?;
         let vm_thread = monitor::waiter_thread(&self.memory, node).filter(|_| node != 0)?;
-        Some(Waiter { node, vm_thread })
+        let id = match vm_thread {
+            0 => monitor::waiter_virtual_thread_id(&self.layout, &self.memory, node),
+            _ => None,
+        };
+        Some(Waiter { node, vm_thread, virtual_thread: id.map_or(ThreadId::NONE, ThreadId) })
     }
 
     /// True if a waiter has been moved from the wait set to those who contend.
@@ -214,6 +218,8 @@ pub struct Waiter {
     node: u64,
     /// The VM's thread object; 0 for a virtual thread.
     pub vm_thread: u64,
+    /// The virtual thread, where the VM's thread object is not known.
+    pub virtual_thread: ThreadId,
 }
 
 #[cfg(test)]

@@ -64,6 +64,15 @@ pub fn waiter_thread<M: Memory>(memory: &M, waiter: u64) -> Option<u64> {
     memory.read_u64(waiter + WAITER_THREAD)
 }
 
+/// `Thread.threadId()` of the virtual thread that an `ObjectWaiter` without a
+/// `JavaThread*` stands for (25). `None` where it cannot be told.
+pub fn waiter_virtual_thread_id<M: Memory>(layout: &Layout, memory: &M, waiter: u64) -> Option<u64> {
+    if !layout.monitor.owner_is_thread_id {
+        return None;
+    }
+    crate::thread::id_behind(layout, memory, waiter + WAITER_VIRTUAL_THREAD)
+}
+
 /// The waiter's state (`TState`).
 #[inline]
 pub fn waiter_state<M: Memory>(layout: &Layout, memory: &M, waiter: u64) -> Option<u32> {
@@ -82,3 +91,5 @@ pub fn state_is_queued(state: u32) -> bool {
 
 /// `ObjectWaiter::_thread`: behind the ring's two links.
 const WAITER_THREAD: u64 = 0x10;
+/// `ObjectWaiter::_vthread`, an `OopHandle`: behind `_thread` (25).
+const WAITER_VIRTUAL_THREAD: u64 = 0x18;

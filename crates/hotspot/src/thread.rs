@@ -98,6 +98,11 @@ pub fn platform_thread_id<M: Memory>(layout: &Layout, memory: &M, java_thread: u
 }
 
 fn object_thread_id<M: Memory>(layout: &Layout, memory: &M, handle: u64) -> Option<u64> {
+    id_behind(layout, memory, handle)
+}
+
+/// `Thread.threadId()` of the thread object behind an `OopHandle`.
+pub(crate) fn id_behind<M: Memory>(layout: &Layout, memory: &M, handle: u64) -> Option<u64> {
     let offset = layout.thread.tid_in_object?;
     match oop::resolve_handle(layout, memory, handle)? {
         0 => None,
