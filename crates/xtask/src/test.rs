@@ -108,12 +108,12 @@ fn failing(suites: &[Suite]) -> String {
 }
 
 fn lint_products() -> Result<(), Problem> {
-    run(cargo().args(["clippy", "--workspace", "--locked", "--quiet", "--", "-D", "warnings"]))
+    run(cargo().args(["clippy", "--workspace", "--locked", "--quiet", "--keep-going", "--", "-D", "warnings"]))
 }
 
 fn lint_tests() -> Result<(), Problem> {
     let mut clippy = cargo();
-    clippy.args(["clippy", "--workspace", "--locked", "--quiet", "--tests", "--examples", "--benches"]);
+    clippy.args(["clippy", "--workspace", "--locked", "--quiet", "--keep-going", "--tests", "--examples", "--benches"]);
     run(clippy.args(["--", "-D", "warnings"]).args(ALLOWED_IN_TESTS))
 }
 
