@@ -5,6 +5,7 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::definitions::Definition;
+use crate::online::Online;
 use crate::options::Options;
 use crate::process::CpuTimes;
 use crate::raw;
@@ -64,6 +65,7 @@ struct CodeIds {
 
 enum Request {
     Dump(PathBuf, Sender<Result<(), String>>),
+    Findings(Sender<Vec<String>>),
     Finish,
 }
 
@@ -88,6 +90,14 @@ impl DrainHandle {
         answered.recv().map_err(|_| gone())?
     }
 
+    /// What has been found so far, most costly first; empty if the draining
+    /// thread is gone.
+    pub fn findings(&self) -> Vec<String> {
+        let (answer, answered) = mpsc::channel();
+        let asked = self.requests.send(Request::Findings(answer));
+        asked.ok().and_then(|()| answered.recv().ok()).unwrap_or_default()
+    }
+
     /// Drains one last time and finishes the file.
     pub fn finish(&mut self) -> Recorded {
         // If the thread is gone there is nothing to tell it.
@@ -106,6 +116,7 @@ pub struct Drain {
     agent: &'static Agent,
     writer: RecordingWriter,
     dictionary: Kept,
+    online: Online,
     recorded: Recorded,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
@@ -140,6 +151,7 @@ impl Drain {
             agent,
             writer,
             dictionary: Kept::of(agent),
+            online: Online::new(agent),
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
@@ -169,6 +181,10 @@ impl Drain {
                     let dumped = self.writer.dump(&path, self.max_size, self.max_age);
                     // Nobody waits for the answer any more: nothing to do.
                     let _ = answer.send(dumped.map(drop).map_err(|e| e.to_string()));
+                }
+                Ok(Request::Findings(answer)) => {
+                    self.flush();
+                    let _ = answer.send(self.online.findings());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Finish) | Err(RecvTimeoutError::Disconnected) => break,
@@ -286,6 +302,7 @@ impl Drain {
 
     fn take_event(&mut self, event: &Event) {
         self.dictionary.feed(event);
+        self.online.feed(event);
         if let Some(kind) = kind(event) {
             *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
         }

@@ -26,6 +26,7 @@ pub mod locks;
 pub mod mapping;
 pub mod monitor;
 pub mod naming;
+pub mod online;
 pub mod options;
 pub mod process;
 pub mod raw;

@@ -79,6 +79,9 @@ pub struct Reply {
     /// Losses, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
+    /// What has been found so far, most costly first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
     /// Every mechanism.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mechanisms: Vec<MechanismState>,

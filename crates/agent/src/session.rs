@@ -289,7 +289,10 @@ fn not_recording(reply: &mut Reply) {
 fn describe(agent: &'static Agent, reply: &mut Reply) {
     let session = current(agent);
     match session.as_ref() {
-        Some(session) => fill(agent, reply, session, &session.drain.recorded()),
+        Some(session) => {
+            reply.findings = session.drain.findings();
+            fill(agent, reply, session, &session.drain.recorded());
+        }
         None => reply.will_change = agent.hooks.will_change(),
     }
 }

@@ -31,6 +31,8 @@ pub struct Reply {
     pub events: BTreeMap<String, u64>,
     /// Losses so far, by cause.
     pub losses: BTreeMap<String, u64>,
+    /// What has been found so far, most costly first.
+    pub findings: Vec<String>,
     /// Every mechanism and its state.
     pub mechanisms: Vec<Mechanism>,
     /// Mechanisms that are not in force, with the reason.

@@ -71,8 +71,18 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     if let Some(bytes) = reply.memory_bytes {
         let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
     }
+    findings(reply, &mut out);
     mechanisms(reply, screen, &mut out);
     out
+}
+
+fn findings(reply: &Reply, out: &mut String) {
+    if !reply.findings.is_empty() {
+        out.push_str("\nFound so far\n");
+    }
+    for (index, finding) in reply.findings.iter().enumerate() {
+        let _ = writeln!(out, "  {}. {finding}", index + 1);
+    }
 }
 
 fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {

@@ -1,0 +1,48 @@
+//! The same analysis that the command line runs over a file, fed with the
+//! events of the recording under way, so that `status` can say what has been
+//! found so far. Bounded in memory, on the draining thread.
+
+use crate::agent::Agent;
+use headway_analysis::{Analysis, Bounds, Options};
+use headway_model::{Event, Loss};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// Findings that `status` tells.
+const FINDINGS_TOLD: usize = 3;
+
+/// See the module.
+pub struct Online {
+    agent: &'static Agent,
+    /// `None` once it has failed: the recording goes on without it.
+    analysis: Option<Box<Analysis>>,
+}
+
+impl Online {
+    /// Begins with a recording.
+    pub fn new(agent: &'static Agent) -> Online {
+        let options = Options { by: Vec::new(), bounds: Bounds::online(), ..Options::default() };
+        Online { agent, analysis: Some(Box::new(Analysis::new(options))) }
+    }
+
+    /// Takes in an event.
+    pub fn feed(&mut self, event: &Event) {
+        self.guarded(|analysis| analysis.feed(event));
+    }
+
+    /// What has been found so far, most costly first.
+    pub fn findings(&mut self) -> Vec<String> {
+        let report = self.guarded(Analysis::snapshot);
+        let findings = report.map(|report| report.findings).unwrap_or_default();
+        findings.into_iter().take(FINDINGS_TOLD).map(|finding| finding.text).collect()
+    }
+
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Analysis) -> T) -> Option<T> {
+        let analysis = self.analysis.as_deref_mut()?;
+        let done = catch_unwind(AssertUnwindSafe(|| work(analysis)));
+        if done.is_err() {
+            self.analysis = None;
+            self.agent.losses.add(Loss::Panic, 1);
+        }
+        done.ok()
+    }
+}
