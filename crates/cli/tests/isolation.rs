@@ -205,7 +205,7 @@ fn a_container_where_nothing_can_be_executed_is_refused_with_the_reasons() {
     let set_up = covered(NOWHERE_TO_EXECUTE, &java);
     let mut target = Guarded::spawn(&mut behind_walls(&set_up, &java));
     let pid = jvm_below(target.pid());
-    let said = said(&mut headway_with_agent(["record", "-d", "1", "-o", "/root/refused.jfr", &pid.to_string()]));
+    let said = said(&mut headway_with_agent(["record", "-d", "1", "-o", "/refused.jfr", &pid.to_string()]));
     assert_eq!(said.code, Some(3), "{}", said.stderr);
     for part in
         ["/tmp: mounted noexec", "/dev/shm: mounted noexec", "in memory: the process has a pid namespace of its own"]

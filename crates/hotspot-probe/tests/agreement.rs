@@ -117,16 +117,3 @@ fn releasing_methods_are_never_guessed_without_it() {
         check_exits(version, &["-Xint"], 1000);
     }
 }
-
-/// Figures for docs/hotspot.md; run in release mode on a quiet machine:
-/// `cargo test --release -p headway-hotspot-probe -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures, asserts nothing about time"]
-fn walks_are_measured() {
-    for version in ALL {
-        let Some(jdk) = jdk(version) else { continue };
-        for flags in [["-Ddepth=80", "-XX:+UseG1GC"], ["-Ddepth=19", "-Xint"]] {
-            assert!(run(&jdk, &flags, "Bench").get("bench_frames") > 30);
-        }
-    }
-}
