@@ -143,11 +143,13 @@ pub fn on_vm_init(jni: Jni, thread: Ref) {
     let started = build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone())
         .map_err(StartError::Unsuitable)
         .and_then(|agent| session::start(agent, jni, &loaded.options));
-    if let Err(error) = started {
-        say(&format!("{error}; the program runs without a recording"));
-        if loaded.options.strict {
+    match started {
+        Ok(()) => {}
+        Err(error) if loaded.options.strict => {
+            say(&format!("{error}; the program is not run"));
             std::process::exit(1);
         }
+        Err(error) => say(&format!("{error}; the program runs without a recording")),
     }
 }
 
