@@ -6,11 +6,13 @@ use crate::definitions::Definitions;
 use crate::vm::Known;
 use headway_hotspot::method::Method;
 use headway_hotspot::{
-    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, MonitorSlot,
+    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, Memory, MonitorSlot,
     RecordKind, Registers, WalkCache, WalkEnd,
 };
-use headway_model::{CallChain, Frame};
+use headway_model::{CallChain, Frame, FrameKind};
 
+/// The opcode, which the VM does not rewrite.
+const MONITORENTER: u8 = 0xc2;
 /// Most physical frames that are walked.
 pub const MAX_RECORDS: usize = 1024;
 /// Frames that a thread's first walk has room for; more if its stack is deeper.
@@ -119,22 +121,37 @@ impl<'a> Walk<'a> {
     /// that keeps the methods alive. `missing` frames are known to be missing;
     /// the second value counts those that could not be named as well.
     pub fn resolve(&self, definitions: &Definitions, decoded: &[DecodedFrame], missing: usize) -> (CallChain, u64) {
-        let named = decoded.iter().filter_map(|frame| self.name(definitions, frame));
+        let named = decoded.iter().enumerate().filter_map(|(depth, frame)| self.name(definitions, depth, frame));
         let frames: Vec<Frame> = named.collect();
         let unnamed = missing + decoded.len() - frames.len();
         let truncated = !self.cache.end().is_complete() || unnamed > 0;
         (CallChain { frames, truncated }, unnamed as u64)
     }
 
-    fn name(&self, definitions: &Definitions, frame: &DecodedFrame) -> Option<Frame> {
+    fn name(&self, definitions: &Definitions, depth: usize, frame: &DecodedFrame) -> Option<Frame> {
         let method = Method::at(&self.known.layout, &self.memory, frame.method)?;
-        let line = u32::try_from(frame.bci).ok().and_then(|_| method.line(frame.bci));
+        let bci = match depth == 0 && frame.kind == FrameKind::Interpreted {
+            true => before_acquisition(&method, frame.bci),
+            false => frame.bci,
+        };
+        let line = u32::try_from(bci).ok().and_then(|_| method.line(bci));
         Some(Frame {
             method: definitions.method(method.names()?),
-            bci: frame.bci,
+            bci,
             line: line.unwrap_or(0),
             kind: frame.kind,
             approximate: frame.approximate,
         })
+    }
+}
+
+/// Where a leaf really stands: the interpreter steps on from a `monitorenter`
+/// before it acquires, which may already be the next line.
+fn before_acquisition<M: Memory>(method: &Method<'_, M>, bci: i32) -> i32 {
+    let last = usize::try_from(bci - 1).ok();
+    let code = last.and_then(|_| method.bytecodes()).unwrap_or_default();
+    match last.and_then(|last| code.get(last)) {
+        Some(&MONITORENTER) => bci - 1,
+        _ => bci,
     }
 }
