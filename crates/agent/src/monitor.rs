@@ -6,7 +6,7 @@
 //! append a few words. Chains are walked before blocking or after releasing.
 
 use crate::agent::Agent;
-use crate::chain::Place;
+use crate::chain::{Holder, Place};
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
@@ -98,7 +98,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let place = Place { agent, jni, slot, lock: &lock };
     let chain = agent.chains.in_callback(place);
     agent.chains.name_lock(place, chain);
-    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0 };
+    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0, ..Begun::default() };
     match current.is_virtual {
         false => slot.enter.begin(begun),
         true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
@@ -187,12 +187,27 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
 #[inline]
 pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
     let mut exit = begun.exit;
-    exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
-    if exit.cause == ExitCause::Wait {
-        let holder = agent.chains.holder(agent, begun.slot, exit.chain, begun.monitor);
-        exit.holder_frame = holder.frame;
-        exit.holder_approximate = holder.approximate;
-    }
+    let wait = match exit.cause {
+        ExitCause::Wait if begun.slot.is_carrier.load(Ordering::Relaxed) => agent.virtuals.waiting(exit.thread),
+        _ => None,
+    };
+    let holder = match (wait, exit.cause) {
+        // A virtual thread's frames have left the stack before it releases.
+        (Some(wait), _) => {
+            exit.chain = wait.chain;
+            wait.holder
+        }
+        (None, ExitCause::Exit) => {
+            exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
+            Holder::default()
+        }
+        (None, ExitCause::Wait) => {
+            exit.chain = agent.chains.at_exit(agent, begun.slot, caller_fp);
+            agent.chains.holder(agent, begun.slot, exit.chain, begun.monitor)
+        }
+    };
+    exit.holder_frame = holder.frame;
+    exit.holder_approximate = holder.approximate;
     agent.append(begun.slot, &Record::exit(&exit));
 }
 
@@ -208,7 +223,11 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     let seq = lock.next_seq();
     let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
-    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0 };
+    let holder = match current.is_virtual {
+        true => agent.chains.holder_of(agent, slot, chain, |known| known.object_behind(object)),
+        false => Holder::default(),
+    };
+    let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: 0, argument: timeout.0, holder };
     slot.notifier.store(0, Ordering::Relaxed);
     match current.is_virtual {
         false => slot.wait.begin(begun),
@@ -278,7 +297,8 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
         true => agent.owner_of(monitor),
     };
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
-    let begun = Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0 };
+    let begun =
+        Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0, ..Begun::default() };
     let waiter = match waiter {
         Waiting::Platform(slot) => {
             slot.notifier.store(thread.0, Ordering::Relaxed);

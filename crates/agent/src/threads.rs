@@ -11,6 +11,7 @@
 //! thread's carrier changes under it and because the first touch of a
 //! thread-local in a loaded library allocates.
 
+use crate::chain::Holder;
 use crate::clock;
 use crate::virtuals::NAME_CHECK_NS;
 use headway_model::event::ThreadDef;
@@ -82,6 +83,8 @@ pub struct Begun {
     pub pin: u64,
     /// A wait: its timeout in ns. A re-acquisition: who notified the waiter.
     pub argument: u64,
+    /// A virtual thread's wait: the frame that holds the lock.
+    pub holder: Holder,
 }
 
 impl Pending {
@@ -107,6 +110,7 @@ impl Pending {
             seq: Seq(self.seq.load(Ordering::Relaxed)),
             pin: self.pin.load(Ordering::Relaxed),
             argument: self.argument.load(Ordering::Relaxed),
+            holder: Holder::default(),
         })
     }
 

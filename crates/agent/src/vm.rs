@@ -2,6 +2,7 @@
 //! out. Everything in here has a fallback: `None`, 0 or `NONE` means that the
 //! VM's structures are not known and somebody else must say.
 
+use crate::jni::Ref;
 use crate::threads::{Slot, Threads};
 use headway_hook::sys::linux::Linux;
 use headway_hook::Image;
@@ -170,6 +171,12 @@ impl Known {
             },
             _ => self.memory,
         }
+    }
+
+    /// The address of the object that a local reference stands for, valid until
+    /// the collector moves it: the caller only compares it.
+    pub fn object_behind(&self, reference: Ref) -> Option<u64> {
+        self.memory.read_u64(reference.raw() as u64)
     }
 
     /// The waiter that a notify would choose next. Only the monitor's owner may

@@ -101,11 +101,10 @@ impl<'a> Walk<'a> {
         monitor_slots(layout, memory, &records, &frames)
     }
 
-    /// The frame that holds `monitor`: the one that acquired it, if it was
+    /// The frame that holds the monitor of `object`: the one that acquired it, if it was
     /// entered more than once.
-    pub fn holder(&self, places: &[MonitorSlot], monitor: u64) -> Holder {
+    pub fn holder(&self, places: &[MonitorSlot], object: Option<u64>) -> Holder {
         let (layout, memory) = (&self.known.layout, &self.memory);
-        let object = headway_hotspot::monitor::object(layout, memory, monitor);
         let found = object.and_then(|object| holders(layout, memory, &self.records(), places, object).last().copied());
         let one_frame = places.first().filter(|first| places.iter().all(|p| p.frame == first.frame));
         let (frame, approximate) = match (found, one_frame, places.last()) {

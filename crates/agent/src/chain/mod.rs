@@ -151,6 +151,18 @@ impl Chains {
     /// Which frame of the chain, just taken by [`Self::at_exit`], holds the
     /// monitor that the current thread releases by waiting on it.
     pub fn holder(&self, agent: &Agent, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {
+        let object = |known: &Known| headway_hotspot::monitor::object(&known.layout, &known.memory, monitor);
+        self.holder_of(agent, slot, chain, object)
+    }
+
+    /// The same for the object whose monitor it is, at a chain just taken.
+    pub fn holder_of(
+        &self,
+        agent: &Agent,
+        slot: &Slot,
+        chain: ChainId,
+        object: impl FnOnce(&Known) -> Option<u64>,
+    ) -> Holder {
         let Some(known) = self.walker(agent).filter(|_| chain.is_some()) else {
             return Holder::UNKNOWN;
         };
@@ -158,7 +170,7 @@ impl Chains {
         let Some(cache) = &scratch.walk else { return Holder::UNKNOWN };
         let walk = Walk::already_taken(known, slot.vm_thread(), cache);
         let places = self.places(chain, || walk.monitor_places(agent.debug_info.decode_options()));
-        walk.holder(&places, monitor)
+        walk.holder(&places, object(known))
     }
 
     /// Where the frames of a chain keep the monitors they hold; `find` is asked
