@@ -33,7 +33,9 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     let memory = probe.memory(java_thread);
     let mut records = vec![FrameRecord::default(); LIMIT];
     let Some(start) = thread::start_from_anchor(&probe.layout, &memory, java_thread) else {
-        probe.report.lock().unwrap().count("no_start");
+        // A thread that ends takes its own monitor without any Java frame.
+        let has_frames = probe.jvmti.stack(LIMIT).is_some_and(|frames| !frames.is_empty());
+        probe.report.lock().unwrap().count(if has_frames { "no_start" } else { "no_java_frames" });
         return;
     };
     let walk = walk_light(&probe.layout, &memory, start, &mut records);
