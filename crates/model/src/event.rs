@@ -47,10 +47,21 @@ pub enum Event {
     /// A waiter acquired its monitor again.
     MonitorReentered(MonitorReentered),
 
+    /// A thread is about to park. Not in foreign recordings.
+    ParkBegin(ParkBegin),
     /// A thread parked in `LockSupport.park` or its like came back.
     Park(Park),
+    /// A thread was given the permit to go on. Not in foreign recordings.
+    Unpark(Unpark),
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample),
+
+    /// How much a lock impeded progress in an interval.
+    PressureWindow(PressureWindow),
+    /// Consecutive intervals in which a lock's pressure was above the threshold.
+    PressurePhase(PressurePhase),
+    /// What is known of all parks on one blocker so far.
+    ParkStatistics(ParkStatistics),
 
     /// All application threads stood still.
     StopTheWorld(StopTheWorld),
@@ -292,7 +303,55 @@ pub struct MonitorReentered {
     pub bound: bool,
 }
 
-/// See [`Event::Park`].
+/// How long a park lasts at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ParkLimit {
+    /// Until it is unparked or interrupted.
+    #[default]
+    None,
+    /// At most this long.
+    For(DurationNs),
+    /// Until a moment in milliseconds of the Unix epoch.
+    UntilEpochMs(u64),
+}
+
+/// See [`Event::ParkBegin`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ParkBegin {
+    /// When.
+    pub time: TimeNs,
+    /// The thread that parks.
+    pub thread: ThreadId,
+    /// Place in the order of all parks and unparks of the process.
+    pub seq: Seq,
+    /// Its call chain.
+    pub chain: ChainId,
+    /// The object it parks on, `NONE` if it named none.
+    pub blocker: LockId,
+    /// The blocker's exclusive owner at that moment; `NONE` if it has none,
+    /// cannot have one or it could not be read.
+    pub owner: ThreadId,
+    /// When it gives up.
+    pub limit: ParkLimit,
+}
+
+/// How a park ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ParkOutcome {
+    /// Not recorded (foreign recordings).
+    #[default]
+    Unknown,
+    /// By an unpark, also one given before the park.
+    Unparked,
+    /// Its time ran out.
+    TimedOut,
+    /// The thread was interrupted.
+    Interrupted,
+    /// For no reason that can be seen.
+    Spurious,
+}
+
+/// See [`Event::Park`]. In foreign recordings the only event of a park.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Park {
     /// When the thread came back.
@@ -301,12 +360,43 @@ pub struct Park {
     pub start: TimeNs,
     /// The parked thread.
     pub thread: ThreadId,
-    /// Its call chain.
+    /// Place of the park's begin in the order of all parks and unparks; `NONE`
+    /// in foreign recordings.
+    pub start_seq: Seq,
+    /// Place of its end in that order.
+    pub seq: Seq,
+    /// Its call chain, that of the begin.
     pub chain: ChainId,
-    /// Class of the blocker, empty if there was none.
+    /// Class of the blocker; empty if there was none or its definition has it.
     pub blocker_class: Arc<str>,
     /// The blocker, `NONE` if there was none.
     pub blocker: LockId,
+    /// The blocker's exclusive owner when the thread parked, see [`ParkBegin`].
+    pub owner: ThreadId,
+    /// When it would have given up.
+    pub limit: ParkLimit,
+    /// How it ended.
+    pub outcome: ParkOutcome,
+    /// The unpark that ended it, by its place in the order; `NONE` if none did
+    /// or it is unknown.
+    pub unpark: Seq,
+    /// Who unparked it; `NONE` if nobody did or it is unknown.
+    pub waker: ThreadId,
+}
+
+/// See [`Event::Unpark`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Unpark {
+    /// When, taken before the permit was given.
+    pub time: TimeNs,
+    /// Who gave the permit.
+    pub thread: ThreadId,
+    /// Place in the order of all parks and unparks of the process.
+    pub seq: Seq,
+    /// The call chain of who gave it.
+    pub chain: ChainId,
+    /// Who got it.
+    pub target: ThreadId,
 }
 
 /// What a sampled thread was doing.
@@ -334,6 +424,71 @@ pub struct Sample {
     pub state: SampleState,
     /// Time that the sample stands for; zero where the recording does not say.
     pub weight: DurationNs,
+    /// Number of the CPU it ran on; `None` where the recording does not say.
+    pub cpu: Option<u16>,
+}
+
+/// See [`Event::PressureWindow`]: critical section pressure is `acquiring /
+/// running`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct PressureWindow {
+    /// When the interval began.
+    pub start: TimeNs,
+    /// How long it is.
+    pub duration: DurationNs,
+    /// The lock; `NONE` stands for all locks together, once per interval.
+    pub lock: LockId,
+    /// Time that threads spent acquiring the lock within the interval.
+    pub acquiring: DurationNs,
+    /// Running time of all threads within the interval: their life in it minus
+    /// their condition waits.
+    pub running: DurationNs,
+}
+
+/// See [`Event::PressurePhase`]. Pressures are fractions, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct PressurePhase {
+    /// When its first interval began.
+    pub start: TimeNs,
+    /// When its last interval ended.
+    pub end: TimeNs,
+    /// The lock.
+    pub lock: LockId,
+    /// Acquiring time over running time of the whole phase.
+    pub mean: f32,
+    /// Highest pressure of one interval.
+    pub peak: f32,
+    /// Call chain that spent most time acquiring the lock.
+    pub acquiring_chain: ChainId,
+    /// Call chain that held it for most of that time; `NONE` if unknown.
+    pub owner_chain: ChainId,
+}
+
+/// See [`Event::ParkStatistics`]. Averages and utilisations derive from these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ParkStatistics {
+    /// When this was the state.
+    pub time: TimeNs,
+    /// The blocker.
+    pub blocker: LockId,
+    /// Thread that parked when the collection threshold was reached.
+    pub thread: ThreadId,
+    /// Its call chain.
+    pub chain: ChainId,
+    /// Parks on this blocker.
+    pub times_parked: u64,
+    /// Threads parked on it at `time`.
+    pub parked_now: u32,
+    /// Most threads parked on it at once.
+    pub peak_parked: u32,
+    /// Sum of the parked times of all threads.
+    pub thread_time: DurationNs,
+    /// Time in which at least one thread was parked.
+    pub real_time: DurationNs,
+    /// When the blocker was first parked on.
+    pub first_parked: TimeNs,
+    /// When it was collected, or `time` while it lives.
+    pub last_alive: TimeNs,
 }
 
 /// See [`Event::StopTheWorld`].
@@ -392,8 +547,13 @@ impl Event {
             Event::MonitorNotify(e) => e.time,
             Event::MonitorWaited(e) => e.time,
             Event::MonitorReentered(e) => e.time,
+            Event::ParkBegin(e) => e.time,
             Event::Park(e) => e.time,
+            Event::Unpark(e) => e.time,
             Event::Sample(e) => e.time,
+            Event::PressureWindow(e) => e.start + e.duration,
+            Event::PressurePhase(e) => e.end,
+            Event::ParkStatistics(e) => e.time,
             Event::StopTheWorld(e) => e.start + e.duration,
             Event::CpuLoad(e) => e.time,
             Event::SelfCost(e) => e.time,

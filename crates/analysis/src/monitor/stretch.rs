@@ -11,6 +11,10 @@ use serde::Serialize;
 pub enum Kind {
     /// A monitor (`synchronized`).
     Monitor,
+    /// Mutual exclusion of `java.util.concurrent`, whose waiters park.
+    Juc,
+    /// Waiting for work, a latch, a future: shown apart, never as contention.
+    Conditional,
 }
 
 impl Kind {
@@ -18,6 +22,8 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Monitor => "monitor",
+            Kind::Juc => "juc",
+            Kind::Conditional => "conditional",
         }
     }
 }

@@ -311,7 +311,7 @@ impl Chunk {
             }),
             EventKind::Park => {
                 let blocker_class = self.resolver.class(self.values.get(Slot::Class));
-                Event::Park(Park { time: end, start, thread, chain, blocker_class, blocker: lock })
+                Event::Park(Park { time: end, start, thread, chain, blocker_class, blocker: lock, ..Park::default() })
             }
             EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample | EventKind::WaitingSample => {
                 Event::Sample(Sample {
@@ -320,6 +320,7 @@ impl Chunk {
                     chain,
                     state: self.sample_state(kind),
                     weight: self.weight(kind),
+                    cpu: None,
                 })
             }
             EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),

@@ -89,8 +89,9 @@ pub fn events() -> Vec<Event> {
         outcome,
         notifier,
     };
-    let sample =
-        |ms, state, weight| Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight) });
+    let sample = |ms, state, weight| {
+        Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight), cpu: None })
+    };
     let exit = |ms, seq, holder_frame, holder_approximate, cause| {
         let (time, seq) = (at(ms), Seq(seq));
         Event::MonitorExit(MonitorExit {
@@ -147,6 +148,7 @@ pub fn events() -> Vec<Event> {
             chain,
             blocker_class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
             blocker: BLOCKER,
+            ..Park::default()
         }),
         Event::Park(Park { time: at(61), start: at(60), thread, ..Park::default() }),
         sample(62, SampleState::Java, 10 * MS),
