@@ -409,6 +409,9 @@ pub enum SampleState {
     Native,
     /// Waiting, sleeping or blocked (wall-clock profiles).
     Waiting,
+    /// Running or ready to run, as a sampler on the wall clock saw it beside
+    /// one of CPU time: counts in wall-clock profiles only.
+    Runnable,
 }
 
 /// See [`Event::Sample`].
