@@ -83,6 +83,12 @@ impl Analysis {
 
     /// Takes in an event.
     pub fn feed(&mut self, event: &Event) {
+        self.feed_to(event, &mut Nobody);
+    }
+
+    /// Takes in an event, and hands every blocked stretch that it completes to
+    /// `also`: whole, whatever the options leave out of the report.
+    pub fn feed_to(&mut self, event: &Event, also: &mut dyn StretchSink) {
         self.events += 1;
         if let Some(time) = event.time() {
             self.latest = self.latest.max(time);
@@ -104,9 +110,9 @@ impl Analysis {
             Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
                 self.feed_wait(event);
             }
-            _ => return self.feed_other(event),
+            _ => return self.feed_other(event, also),
         }
-        self.feed_replay(event);
+        self.feed_replay(event, also);
     }
 
     fn feed_wait(&mut self, event: &Event) {
@@ -129,7 +135,7 @@ impl Analysis {
         }
     }
 
-    fn feed_other(&mut self, event: &Event) {
+    fn feed_other(&mut self, event: &Event, also: &mut dyn StretchSink) {
         match event {
             Event::Recording(info) => self.feed_recording(info),
             Event::Thread(def) => {
@@ -140,7 +146,7 @@ impl Analysis {
             Event::Method(..) | Event::Chain(_) | Event::Lock(_) => self.names.feed(event),
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
-            Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event),
+            Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
             Event::Park(park) => self.feed_park(park),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
@@ -158,13 +164,14 @@ impl Analysis {
         }
     }
 
-    fn feed_replay(&mut self, event: &Event) {
+    fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
             names: &mut self.names,
             range: self.range,
+            also,
         };
         self.replay.feed(event, &mut collector);
     }
@@ -200,7 +207,12 @@ impl Analysis {
     }
 
     /// The recording is over: what it means.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(self) -> Report {
+        self.finish_to(&mut Nobody)
+    }
+
+    /// The same, and hands the stretches that had not ended to `also`.
+    pub fn finish_to(mut self, also: &mut dyn StretchSink) -> Report {
         let end = self.latest;
         let mut collector = Collector {
             options: &self.options,
@@ -208,6 +220,7 @@ impl Analysis {
             aggregate: &mut self.aggregate,
             names: &mut self.names,
             range: self.range,
+            also,
         };
         let threads = &self.threads;
         let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
@@ -247,10 +260,19 @@ struct Collector<'a> {
     aggregate: &'a mut Aggregate,
     names: &'a mut Names,
     range: Range,
+    also: &'a mut dyn StretchSink,
+}
+
+/// Takes stretches in and forgets them.
+struct Nobody;
+
+impl StretchSink for Nobody {
+    fn stretch(&mut self, _: &Stretch<'_>) {}
 }
 
 impl StretchSink for Collector<'_> {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
+        self.also.stretch(stretch);
         if stretch.duration < self.options.min_duration {
             self.aggregate.blocked.below_minimum += 1;
         } else if accepts(self.options, self.accepted, self.names, stretch.thread) {

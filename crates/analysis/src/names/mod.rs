@@ -226,7 +226,7 @@ impl Names {
 }
 
 /// Methods through which every wait or lock goes, whoever calls it.
-fn is_machinery(full: &str) -> bool {
+pub fn is_machinery(full: &str) -> bool {
     const PREFIXES: [&str; 5] = [
         "java.lang.Object.wait",
         "java.lang.Object.notify",
