@@ -4,6 +4,7 @@
 
 use crate::agent::Agent;
 use crate::callbacks::guarded;
+use crate::exit_signal::ExitSignal;
 use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{MechanismState, State};
@@ -138,6 +139,10 @@ const HOOKS: [Hook; 3] = [
 
 /// The probe that stands in for the detour of the contended exit.
 const EXIT_PROBE: &str = "monitor__contended__exit";
+const BY_PROBE: &str = "contended exits are seen through the VM's probe monitor__contended__exit, which costs \
+                        microseconds each and delays the successor";
+const BY_SIGNAL: &str = "contended exits are seen when the successor's condition variable is signalled: where it is \
+                         awake already, and for virtual threads since JDK 24, the owner's call chain is not known";
 
 /// The hooks in force.
 #[derive(Default)]
@@ -147,6 +152,8 @@ pub struct Hooks {
     installed: Mutex<Vec<Detour>>,
     /// The fallback for the contended exit. Likewise.
     probe: Mutex<Option<ProbeHook>>,
+    /// The fallback for the probe. Likewise.
+    signal: Mutex<Option<ExitSignal>>,
     pause_ns: AtomicU64,
 }
 
@@ -175,8 +182,8 @@ impl Hooks {
                 };
                 reenter_is_in |= hook.known == Known::Reenter && installed.is_ok();
                 match (installed, hook.known, libjvm) {
-                    (Err(reason), Known::ContendedExit, Ok(image)) if options.allows(Mechanism::Usdt) => {
-                        self.fall_back(agent, hook, image, &reason)
+                    (Err(reason), Known::ContendedExit, Ok(image)) => {
+                        self.fall_back(agent, options, hook, image, reason)
                     }
                     (installed, ..) => state_of(hook, installed),
                 }
@@ -196,23 +203,36 @@ impl Hooks {
         }
     }
 
-    /// Uses the VM's own probe where its contended exit cannot be detoured.
-    fn fall_back(&self, agent: &Agent, hook: &Hook, image: &Image, reason: &str) -> MechanismState {
-        let installed = match agent.hotspot.failure() {
-            Some(failure) => Err(failure.to_owned()),
-            None => self.install_probe(image).map_err(|e| format!("{reason}; {e}")),
-        };
-        match installed {
-            Err(reason) => state_of(hook, Err(reason)),
-            Ok(()) => MechanismState {
-                name: hook.name.to_owned(),
-                state: State::Degraded,
-                detail: format!(
-                    "contended exits are seen through the VM's probe {EXIT_PROBE}, which costs \
-                     microseconds each and delays the successor: {reason}"
-                ),
-            },
+    /// Uses the VM's own probe where its contended exit cannot be detoured, and
+    /// the signal that wakes the successor where there is no probe either.
+    fn fall_back(
+        &self,
+        agent: &Agent,
+        options: &Options,
+        hook: &Hook,
+        image: &Image,
+        mut reason: String,
+    ) -> MechanismState {
+        let degraded = |detail: String| MechanismState { name: hook.name.to_owned(), state: State::Degraded, detail };
+        if agent.hotspot.failure().is_some() {
+            return state_of(hook, Err(reason));
         }
+        if options.allows(Mechanism::Usdt) {
+            match self.install_probe(image) {
+                Ok(()) => return degraded(format!("{BY_PROBE}: {reason}")),
+                Err(error) => reason = format!("{reason}; {error}"),
+            }
+        }
+        if options.allows(Mechanism::Condvar) {
+            match ExitSignal::install(image) {
+                Ok(signal) => {
+                    *self.signal.lock().unwrap_or_else(PoisonError::into_inner) = Some(signal);
+                    return degraded(format!("{BY_SIGNAL}: {reason}"));
+                }
+                Err(error) => reason = format!("{reason}; {error}"),
+            }
+        }
+        state_of(hook, Err(reason))
     }
 
     fn install_probe(&self, image: &Image) -> Result<(), HookError> {
@@ -265,6 +285,9 @@ impl Hooks {
         let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Err(error)) = probe.map(|probe| probe.remove()) {
             eprintln!("headway: {error}; the probe stays and does nothing");
+        }
+        if let Some(signal) = self.signal.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            signal.remove();
         }
         self.leave_traps_alone();
     }

@@ -1,7 +1,33 @@
 //! The few JNI calls of the agent, typed.
 
-use jni_sys::{jfieldID, jobject, JNIEnv, JNINativeInterface_};
-use std::ffi::CStr;
+use jni_sys::{jfieldID, jobject, JNIEnv, JNINativeInterface_, JavaVM, JNI_VERSION_1_8};
+use std::ffi::{c_void, CStr};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The VM this library was loaded into.
+static VM: AtomicPtr<JavaVM> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Remembers the VM for [`of_current_thread`].
+///
+/// # Safety
+/// `vm` must be what the VM handed to the library's entry point.
+pub unsafe fn remember_vm(vm: *mut JavaVM) {
+    VM.store(vm, Ordering::Release);
+}
+
+/// The current thread's environment, where no callback brings it; `None` if
+/// the thread is not Java's.
+pub fn of_current_thread() -> Option<Jni> {
+    let vm = VM.load(Ordering::Acquire);
+    if vm.is_null() {
+        return None;
+    }
+    let mut env: *mut c_void = std::ptr::null_mut();
+    // SAFETY: `remember_vm`'s caller vouches for `vm`; any thread may ask for
+    // its environment in any state.
+    let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_8) };
+    (code == 0 && !env.is_null()).then_some(Jni(env.cast()))
+}
 
 /// A reference to an object, live while the callback runs that it was made in.
 #[derive(Clone, Copy, Debug)]

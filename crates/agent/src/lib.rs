@@ -17,6 +17,7 @@ pub mod chain;
 pub mod clock;
 pub mod definitions;
 pub mod drain;
+pub mod exit_signal;
 pub mod hooks;
 pub mod java;
 pub mod jni;

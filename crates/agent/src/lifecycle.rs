@@ -16,7 +16,7 @@ use crate::session::{self, StartError};
 use crate::vm::HotSpot;
 use crate::{callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
-use jni_sys::{jint, JNIEnv, JavaVM};
+use jni_sys::{jint, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
@@ -99,6 +99,8 @@ fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
 fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
     // SAFETY: the VM passed this pointer to the agent's entry point.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
+    // SAFETY: as above.
+    unsafe { crate::jni::remember_vm(vm) };
     let wanted = [
         Capability::TagObjects,
         Capability::GetBytecodes,
@@ -173,14 +175,9 @@ fn attach(vm: *mut JavaVM, options: &str) -> u8 {
 }
 
 fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<(&'static Agent, Jni), String> {
-    let mut env: *mut c_void = std::ptr::null_mut();
-    // SAFETY: the VM passed `vm`; the attach listener is an attached thread.
-    let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, jni_sys::JNI_VERSION_1_8) };
-    if code != 0 {
-        return Err(format!("the VM gave no JNI environment (error {code})"));
-    }
-    // SAFETY: just obtained for this thread, used until this call returns.
-    let jni = unsafe { Jni::new(env.cast::<JNIEnv>()) };
+    // SAFETY: the VM passed `vm` to the agent's entry point.
+    unsafe { crate::jni::remember_vm(vm) };
+    let jni = crate::jni::of_current_thread().ok_or("the VM gave no JNI environment for its attach listener")?;
     if let Some(agent) = agent::get() {
         return Ok((agent, jni));
     }

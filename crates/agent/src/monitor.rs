@@ -18,7 +18,7 @@ use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
     WaitOutcome,
 };
-use headway_model::{DurationNs, Loss, ThreadId, TimeNs};
+use headway_model::{DurationNs, LockId, Loss, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong};
 use std::sync::atomic::Ordering;
 
@@ -172,14 +172,35 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
+    exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock: lock.id(), seq, ..MonitorExit::default() })
+}
+
+/// The same where the release is noticed only once it is done, before the
+/// successor is woken: number and time are a little late.
+pub fn after_release(agent: &'static Agent, slot: &'static Slot, lock: LockId, monitor: u64) -> Option<ExitBegun> {
+    let event = InEvent::begin(slot, agent.threads.epoch());
+    let time = clock::now();
+    let known = agent.locks.by_id(lock)?;
+    let seq = known.next_seq();
+    let thread = agent.hotspot.mounted_on(slot);
+    known.set_last_releaser(thread);
+    exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock, seq, ..MonitorExit::default() })
+}
+
+#[inline]
+fn exit_of(
+    agent: &'static Agent,
+    slot: &'static Slot,
+    event: InEvent<'static>,
+    monitor: u64,
+    mut exit: MonitorExit,
+) -> Option<ExitBegun> {
     if slot.is_filtered.load(Ordering::Relaxed) {
         return None;
     }
-    let cause = match agent.hotspot.waiting_monitor(vm_thread) == monitor && monitor != 0 {
-        true => ExitCause::Wait,
-        false => ExitCause::Exit,
-    };
-    let exit = MonitorExit { time, thread, lock: lock.id(), seq, cause, ..MonitorExit::default() };
+    if monitor != 0 && agent.hotspot.waiting_monitor(slot.vm_thread()) == monitor {
+        exit.cause = ExitCause::Wait;
+    }
     Some(ExitBegun { exit, slot, monitor, _event: event })
 }
 

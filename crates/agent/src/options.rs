@@ -54,16 +54,19 @@ pub enum Mechanism {
     Walker,
     /// The probe-based fallback for the contended exit.
     Usdt,
+    /// The fallback for that: the VM's imports of condition variables.
+    Condvar,
     /// Everything that reads the VM's structures.
     VmStructs,
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 5] = [
+    const ALL: [(&'static str, Mechanism); 6] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("walker", Mechanism::Walker),
         ("usdt", Mechanism::Usdt),
+        ("condvar", Mechanism::Condvar),
         ("vmstructs", Mechanism::VmStructs),
     ];
 }
@@ -225,7 +228,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, walker, usdt or vmstructs",
+                expected: "exit-detour, reenter-detour, walker, usdt, condvar or vmstructs",
             })
         })
         .collect()
