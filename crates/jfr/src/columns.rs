@@ -197,30 +197,45 @@ fn shape(ty: &Type) -> Option<Shape> {
     Some(Shape { ty: ty.id, columns: columns? }).filter(|shape| shape.columns.len() <= MAX_FIELDS)
 }
 
-/// The end of a blocked stretch or a wait repeats what its begin said, and the
-/// two are neighbours in the thread's own order.
+/// The end of a blocked stretch, a wait or a park repeats what its begin said,
+/// and the two are neighbours in the thread's own order.
 fn guess(ty: &Type, field: &str, place: &dyn Fn(&str) -> Option<u8>) -> Guess {
-    let of = |begin: TypeId, name: &str| {
-        let begin_type = schema::HEADWAY_EVENTS.iter().find(|ty| ty.id == begin);
-        let index = begin_type.and_then(|ty| ty.fields.iter().position(|field| field.name == name));
-        index.map_or(Guess::Nothing, |index| Guess::Last(begin, index as u8))
+    let of = |last: TypeId, name: &str| {
+        let mut types = schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS);
+        let fields = types.find(|ty| ty.id == last).map_or(&[][..], |ty| ty.fields);
+        let index = fields.iter().position(|field| field.name == name);
+        index.map_or(Guess::Nothing, |index| Guess::Last(last, index as u8))
     };
+    let own = |name| place(name).map_or(Guess::Nothing, Guess::Own);
     let begin = match ty.id {
         id::MONITOR_ENTERED => Some(id::MONITOR_ENTER),
         id::MONITOR_WAITED | id::MONITOR_REENTERED => Some(id::MONITOR_WAIT),
+        id::THREAD_PARK => Some(id::PARK_BEGIN),
         _ => None,
     };
+    // Parks and unparks are numbered over the whole process: a thread's own
+    // numbers grow by little.
+    match (ty.id, field) {
+        (id::THREAD_PARK, "startSeq") => return of(id::PARK_BEGIN, "seq"),
+        (id::THREAD_PARK, "seq") => return own("startSeq"),
+        (id::THREAD_PARK, "unpark") => return own("seq"),
+        (id::PARK_BEGIN | id::UNPARK, "seq") => return of(ty.id, "seq"),
+        // No limit is a number that takes nine bytes.
+        (id::THREAD_PARK, "timeout" | "until") => return of(ty.id, field),
+        _ => {}
+    }
     match (field, begin) {
         ("startTime", Some(begin)) if ty.id != id::MONITOR_REENTERED => of(begin, "startTime"),
         ("startTime", _) => Guess::Time,
         ("eventThread" | "sampledThread", _) => Guess::Thread,
         ("stackTrace", Some(begin)) => of(begin, "stackTrace"),
-        ("previousOwner", Some(begin)) => of(begin, "owner"),
+        ("previousOwner" | "owner", Some(begin)) => of(begin, "owner"),
+        ("address", Some(id::PARK_BEGIN)) => of(id::PARK_BEGIN, "blocker"),
         ("address", Some(begin)) => of(begin, "lock"),
-        ("lock", _) if place("address").is_some() => place("address").map_or(Guess::Nothing, Guess::Own),
+        ("lock" | "blocker", _) if place("address").is_some() => own("address"),
         ("lock", Some(begin)) => of(begin, "lock"),
         ("seq", _) => place("lock").map_or(Guess::Nothing, Guess::Seq),
-        ("until", _) => place("timeout").map_or(Guess::Nothing, Guess::Own),
+        ("lastAlive", _) => own("startTime"),
         _ => Guess::Nothing,
     }
 }

@@ -5,7 +5,7 @@
 mod support;
 
 use headway_jfr::Summary;
-use headway_model::event::SampleState;
+use headway_model::event::{ParkLimit, SampleState};
 use headway_model::{Dictionary, Event, TimeNs};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -100,7 +100,19 @@ fn contention_in_saved_recordings_resolves_to_names() {
 fn wall_clock_samples_of_async_profiler_tell_waiting_from_running() {
     let events = read_sound(&golden("async-profiler-4.1-jdk17.jfr.zst"));
     let count = |state| events.iter().filter(|e| matches!(e, Event::Sample(s) if s.state == state)).count();
-    assert!(count(SampleState::Java) > 30 && count(SampleState::Waiting) > 30);
+    assert!(count(SampleState::Runnable) > 30 && count(SampleState::Waiting) > 30);
+    // Samples of CPU time are apart: the two must not be added up.
+    assert!(count(SampleState::Java) > 30);
+}
+
+#[test]
+fn parks_of_the_jdk_say_how_long_they_may_last() {
+    let limits: HashSet<ParkLimit> = read_sound(&golden("jfr-21.jfr.zst"))
+        .into_iter()
+        .filter_map(|e| if let Event::Park(park) = e { Some(park.limit) } else { None })
+        .collect();
+    assert!(limits.iter().any(|limit| *limit == ParkLimit::None), "{limits:?}");
+    assert!(limits.iter().any(|limit| matches!(limit, ParkLimit::For(time) if time.0 > 1000)), "{limits:?}");
 }
 
 #[test]

@@ -49,9 +49,9 @@ fn jfr_summary_counts_every_event() {
             ("jdk.ThreadEnd", 1),
             ("jdk.JavaMonitorEnter", 1),
             ("jdk.JavaMonitorWait", 3),
-            ("jdk.ThreadPark", 2),
-            ("jdk.ExecutionSample", 1),
-            ("jdk.NativeMethodSample", 1),
+            ("jdk.ThreadPark", 7),
+            ("jdk.ExecutionSample", 2),
+            ("jdk.NativeMethodSample", 2),
             ("jdk.CPULoad", 1),
             ("jdk.JVMInformation", 1),
             ("jdk.ActiveSetting", 1),
@@ -60,7 +60,12 @@ fn jfr_summary_counts_every_event() {
             ("headway.MonitorWaitBegin", 1),
             ("headway.MonitorNotify", 1),
             ("headway.MonitorReenter", 1),
-            ("headway.WallSample", 1),
+            ("headway.WallSample", 2),
+            ("headway.ParkBegin", 3),
+            ("headway.Unpark", 1),
+            ("headway.PressureWindow", 2),
+            ("headway.PressurePhase", 2),
+            ("headway.ParkStatistics", 1),
             ("headway.StopTheWorld", 1),
             ("headway.Loss", 2),
             ("headway.Degraded", 1),
@@ -121,6 +126,9 @@ fn jfr_print_shows_every_field() {
         assert_eq!(timed_out, [false, true, false]);
         assert_eq!(waits[0]["timeout"], "PT0.25S");
         assert_eq!(json_events(&json, "jdk.ThreadPark")[0]["eventThread"]["virtual"], true);
+        check_parks(&json);
+        check_samples(&json);
+        check_pressure(&json);
         assert_eq!(json_events(&json, "jdk.JVMInformation")[0]["pid"], 4711);
         assert_eq!(json_events(&json, "headway.Loss")[1]["count"], 1u64 << 40);
         assert_eq!(json_events(&json, "headway.SelfCost")[0]["ownCpu"], "PT0.005S");
@@ -128,6 +136,48 @@ fn jfr_print_shows_every_field() {
         let text = jdk.jfr(&["print"], &path);
         assert!(text.contains("com.acme.Inventory.rebuildIndex(long, String) line: 42"), "JDK {}", jdk.version);
     }
+}
+
+fn check_parks(json: &Value) {
+    let parks = json_events(json, "jdk.ThreadPark");
+    let unparked = &parks[2];
+    assert_eq!(unparked["parkedClass"]["name"], "java/util/concurrent/locks/ReentrantLock$NonfairSync");
+    assert_eq!((&unparked["address"], &unparked["duration"]), (&10.into(), &"PT0.003S".into()));
+    assert_eq!(unparked["blocker"], "java.util.concurrent.locks.ReentrantLock$NonfairSync#10");
+    assert_eq!((&unparked["startSeq"], &unparked["seq"], &unparked["unpark"]), (&1.into(), &3.into(), &2.into()));
+    assert_eq!((&unparked["outcome"], &unparked["waker"]["javaName"]), (&"unparked".into(), &"Arbeiter-ü".into()));
+    assert_eq!(unparked["owner"]["javaName"], "Arbeiter-ü");
+    assert_eq!((&parks[3]["timeout"], &parks[3]["outcome"]), (&"PT1.500000001S".into(), &"timed out".into()));
+    let until = parks[4]["until"].as_str().unwrap();
+    assert!(until.contains(".123"), "{until}");
+    let begins = json_events(json, "headway.ParkBegin");
+    assert_eq!((&begins[0]["seq"], &begins[0]["owner"]["osThreadId"]), (&1.into(), &102.into()));
+    assert!(begins[1]["blocker"].is_null(), "{}", begins[1]);
+    let unpark = &json_events(json, "headway.Unpark")[0];
+    assert_eq!((&unpark["target"]["virtual"], &unpark["seq"]), (&true.into(), &2.into()));
+    let statistics = &json_events(json, "headway.ParkStatistics")[0];
+    assert_eq!((&statistics["timesParked"], &statistics["peakParked"]), (&(1u64 << 40).into(), &64.into()));
+    assert_eq!(statistics["realTime"], "PT0.015S");
+}
+
+fn check_samples(json: &Value) {
+    let java = json_events(json, "jdk.ExecutionSample");
+    assert_eq!((&java[0]["state"], &java[0]["cpu"]), (&"STATE_RUNNABLE".into(), &0.into()));
+    assert_eq!((&java[1]["weight"], &java[1]["cpu"]), (&"PT0.01S".into(), &(-1).into()));
+    assert_eq!(json_events(json, "jdk.NativeMethodSample")[0]["cpu"], 65_535);
+    let wall = json_events(json, "headway.WallSample");
+    let states: Vec<&Value> = wall.iter().map(|sample| &sample["state"]).collect();
+    assert_eq!(states, ["STATE_RUNNABLE", "STATE_WAITING"]);
+}
+
+fn check_pressure(json: &Value) {
+    let windows = json_events(json, "headway.PressureWindow");
+    assert!(windows[0]["lock"].is_null());
+    assert_eq!((&windows[1]["acquiring"], &windows[1]["running"]), (&"PT0.030000001S".into(), &"PT0.04S".into()));
+    let phase = &json_events(json, "headway.PressurePhase")[0];
+    assert_eq!((&phase["mean"], &phase["peak"]), (&0.0625.into(), &0.75.into()));
+    assert_eq!(phase["stackTrace"]["frames"][0]["method"]["name"], "rebuildIndex");
+    assert_eq!(phase["ownerStackTrace"]["frames"][0]["method"]["name"], "pthread_cond_wait");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn jmc_reads_every_event_type() {
     let counts = run(&checker, &path, None);
     let counts: BTreeMap<&str, &str> =
         counts.lines().filter_map(|line| line.split_once(' ')).filter(|(_, count)| *count != "0").collect();
-    assert_eq!(counts.len(), 23, "{counts:?}");
+    assert_eq!(counts.len(), 28, "{counts:?}");
     assert_eq!((counts["jdk.JavaMonitorWait"], counts["headway.MonitorContendedExit"]), ("3", "2"));
 
     let entered = run(&checker, &path, Some("jdk.JavaMonitorEnter"));
@@ -62,6 +62,22 @@ fn jmc_reads_every_event_type() {
     }
     let exit = run(&checker, &path, Some("headway.MonitorContendedExit"));
     assert!(exit.contains("cause = wait") && exit.contains("pthread_cond_wait"), "{exit}");
+    let park = run(&checker, &path, Some("jdk.ThreadPark"));
+    for expected in [
+        "parkedClass = java.util.concurrent.locks.ReentrantLock$NonfairSync",
+        "timeout = 1500000001 ns",
+        "outcome = timed out",
+        "waker = Arbeiter-ü",
+        "blocker = java.util.concurrent.locks.ReentrantLock$NonfairSync#10",
+    ] {
+        assert!(park.contains(expected), "{expected} in {park}");
+    }
+    let phase = run(&checker, &path, Some("headway.PressurePhase"));
+    assert!(phase.contains("ownerStackTrace = ") && phase.contains("pthread_cond_wait"), "{phase}");
+    let samples = run(&checker, &path, Some("jdk.ExecutionSample"));
+    for expected in ["state = STATE_RUNNABLE", "cpu = 0", "cpu = -1", "weight = 10000000 ns"] {
+        assert!(samples.contains(expected), "{expected} in {samples}");
+    }
     let cost = run(&checker, &path, Some("headway.SelfCost"));
     assert!(cost.contains("memory = 16777216 B") && cost.contains("ownCpu = 5000000 ns"), "{cost}");
 }

@@ -4,12 +4,14 @@
 mod support;
 
 use headway_jfr::{RecordingWriter, Summary, WriterConfig};
-use headway_model::event::{LockDef, RecordingInfo, ThreadDef};
+use headway_model::event::{LockDef, Park, ParkBegin, PressurePhase, RecordingInfo, ThreadDef, Unpark};
 use headway_model::{Dictionary, Event, ThreadId, TimeNs};
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use support::sample_events::{as_read, at, definitions, events, LOCK, MAIN};
+use support::sample_events::{
+    as_read, at, definitions, events, BLOCKER, BLOCKER_CLASS, CHAIN, LOCK, MAIN, VIRTUAL, WAIT_CHAIN, WORKER,
+};
 use support::{is_definition, read_sound, synthetic, Scratch};
 
 const NAMES: [&str; 3] = ["a.jfr", "a.jfr.zst", "a.jfr.lz4"];
@@ -44,6 +46,42 @@ fn every_event_comes_back() {
         expected.push(as_read(&Event::Watermark(at(100)), offset()));
         let read: Vec<Event> = read_sound(&path).into_iter().filter(|e| !is_definition(e)).collect();
         assert_eq!(read, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_park_takes_its_class_from_its_blocker() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let dictionary = dictionary();
+    let mut writer = writer(&path);
+    let park = Park { time: at(60), start: at(51), thread: MAIN, blocker: BLOCKER, ..Park::default() };
+    writer.event(&Event::Park(park), &dictionary);
+    writer.finish(&dictionary, at(100)).unwrap();
+    let park = read_sound(&path).into_iter().find_map(|e| if let Event::Park(e) = e { Some(e) } else { None }).unwrap();
+    assert_eq!(&*park.blocker_class, BLOCKER_CLASS);
+}
+
+#[test]
+fn a_blocker_and_a_waker_that_nothing_else_names_are_defined() {
+    let scratch = Scratch::new();
+    for name in NAMES {
+        let path = scratch.file(name);
+        let dictionary = dictionary();
+        let mut writer = writer(&path);
+        let (blocker, waker, target) = (BLOCKER, WORKER, VIRTUAL);
+        writer.event(&Event::ParkBegin(ParkBegin { time: at(1), blocker, ..ParkBegin::default() }), &dictionary);
+        writer.event(&Event::Park(Park { time: at(2), start: at(1), waker, ..Park::default() }), &dictionary);
+        writer.event(&Event::Unpark(Unpark { time: at(2), target, ..Unpark::default() }), &dictionary);
+        let (acquiring_chain, owner_chain) = (CHAIN, WAIT_CHAIN);
+        let phase =
+            PressurePhase { start: at(1), end: at(2), acquiring_chain, owner_chain, ..PressurePhase::default() };
+        writer.event(&Event::PressurePhase(phase), &dictionary);
+        writer.finish(&dictionary, at(3)).unwrap();
+        let mut known = Dictionary::default();
+        read_sound(&path).iter().for_each(|event| known.feed(event));
+        assert!(known.lock(BLOCKER).is_some() && known.thread(WORKER).is_some() && known.thread(VIRTUAL).is_some());
+        assert!(known.chain(CHAIN).is_some() && known.chain(WAIT_CHAIN).is_some());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::info::InfoGatherer;
 use super::intern::Interner;
-use super::plan::{EventKind, Plan, Slot, Ticks, Values};
+use super::plan::{EventKind, Plan, Ticks, Values};
 use super::pools::Pools;
 use super::problem::Problem;
 use super::resolve::Resolver;
@@ -11,14 +11,8 @@ use super::schema::{Schema, Wire};
 use super::source::RawChunk;
 use super::window::{Next, Window};
 use crate::hash::IdMap;
-use headway_model::event::{
-    CpuLoad, Degraded, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
-    MonitorWaited, Park, RecordingInfo, Sample, SampleState, SelfCost, StopTheWorld, ThreadPoint, WaitOutcome,
-};
-use headway_model::{DurationNs, Event, Seq, ThreadId, TimeNs};
-
-/// Safepoints whose end is awaited; there is only ever one at a time.
-const MAX_OPEN_SAFEPOINTS: usize = 16;
+use headway_model::event::RecordingInfo;
+use headway_model::Event;
 
 /// See the module's description.
 pub(crate) struct Chunk {
@@ -28,20 +22,21 @@ pub(crate) struct Chunk {
     plans: Vec<Plan>,
     plan_of: IdMap<u64, usize>,
     ticks: Ticks,
-    resolver: Resolver,
-    values: Values,
+    pub(super) resolver: Resolver,
+    /// Of the event that is being read.
+    pub(super) values: Values,
     undecodable: u64,
-    has_safepoints: bool,
-    intervals: Intervals,
+    pub(super) has_safepoints: bool,
+    pub(super) intervals: Intervals,
     /// Id and begin.
-    open_safepoints: Vec<(u64, u64)>,
+    pub(super) open_safepoints: Vec<(u64, u64)>,
 }
 
 /// Time that a sample stands for where its recording tells it as a setting.
 #[derive(Default)]
-struct Intervals {
-    cpu: u64,
-    wall: u64,
+pub(super) struct Intervals {
+    pub(super) cpu: u64,
+    pub(super) wall: u64,
 }
 
 impl Intervals {
@@ -222,185 +217,5 @@ impl Chunk {
     /// How many events were skipped as damaged.
     pub(crate) fn undecodable(&self) -> u64 {
         self.undecodable
-    }
-
-    #[inline]
-    fn start(&self) -> TimeNs {
-        TimeNs(self.values.get(Slot::Start))
-    }
-
-    #[inline]
-    fn end(&self) -> TimeNs {
-        self.start() + DurationNs(self.values.get(Slot::Duration))
-    }
-
-    #[inline]
-    fn thread(&self, slot: Slot) -> ThreadId {
-        self.resolver.thread(self.values.get(slot))
-    }
-
-    #[inline]
-    fn seq(&self) -> Seq {
-        Seq(self.values.get(Slot::Seq))
-    }
-
-    fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
-        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let number = |slot| self.values.get(slot);
-        let (start, end, thread, seq) = (self.start(), self.end(), self.thread(Slot::Thread), self.seq());
-        let lock = match (number(Slot::Lock), number(Slot::Address)) {
-            (0, 0) => headway_model::LockId::NONE,
-            (0, address) => {
-                let class = number(Slot::Class);
-                self.resolver.lock_at(address, class, interner, out)
-            }
-            (key, _) => self.resolver.lock(key, interner, out),
-        };
-        let number = |slot| self.values.get(slot);
-        let other = self.thread(Slot::Other);
-        let timeout = DurationNs(number(Slot::Timeout));
-        Some(match kind {
-            EventKind::MonitorEnter => {
-                Event::MonitorEnter(MonitorEnter { time: start, thread, lock, seq, chain, owner: other })
-            }
-            EventKind::MonitorEntered => Event::MonitorEntered(MonitorEntered {
-                time: end,
-                start,
-                thread,
-                lock,
-                seq,
-                chain,
-                previous_owner: other,
-            }),
-            EventKind::MonitorExit => Event::MonitorExit(MonitorExit {
-                time: start,
-                thread,
-                lock,
-                seq,
-                chain,
-                holder_frame: number(Slot::HolderFrame).min(u64::from(u16::MAX)) as u16,
-                holder_approximate: number(Slot::HolderApproximate) != 0,
-                cause: self.resolver.exit_cause(number(Slot::Cause)),
-            }),
-            EventKind::MonitorWait => {
-                Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
-            }
-            EventKind::MonitorNotify => {
-                Event::MonitorNotify(MonitorNotify { time: start, thread, waiter: other, lock, seq })
-            }
-            EventKind::MonitorWaited => Event::MonitorWaited(MonitorWaited {
-                time: end,
-                start,
-                thread,
-                lock,
-                seq,
-                chain,
-                timeout,
-                outcome: self.wait_outcome(),
-                notifier: other,
-            }),
-            EventKind::MonitorReentered => Event::MonitorReentered(MonitorReentered {
-                time: end,
-                start,
-                thread,
-                lock,
-                start_seq: Seq(number(Slot::StartSeq)),
-                seq,
-                chain,
-                bound: number(Slot::Bound) != 0,
-            }),
-            EventKind::Park => {
-                let blocker_class = self.resolver.class(self.values.get(Slot::Class));
-                Event::Park(Park { time: end, start, thread, chain, blocker_class, blocker: lock, ..Park::default() })
-            }
-            EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample | EventKind::WaitingSample => {
-                Event::Sample(Sample {
-                    time: start,
-                    thread,
-                    chain,
-                    state: self.sample_state(kind),
-                    weight: self.weight(kind),
-                    cpu: None,
-                })
-            }
-            EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
-            EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
-            EventKind::StopTheWorld => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
-            // Collections stop the world inside safepoints, which say it better.
-            EventKind::GcPause if self.has_safepoints => return None,
-            EventKind::GcPause => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
-            EventKind::SafepointBegin => {
-                self.open_safepoints.truncate(MAX_OPEN_SAFEPOINTS - 1);
-                self.open_safepoints.push((number(Slot::SafepointId), start.0));
-                return None;
-            }
-            EventKind::SafepointEnd => return self.safepoint(end),
-            EventKind::Loss => Event::Lost(self.resolver.loss(number(Slot::Cause))?, number(Slot::Count)),
-            EventKind::Degraded => Event::Degraded(Degraded {
-                mechanism: self.values.text(Slot::Mechanism),
-                reason: self.values.text(Slot::Reason),
-            }),
-            EventKind::CpuLoad => Event::CpuLoad(CpuLoad {
-                time: start,
-                jvm_user: self.values.float(Slot::JvmUser),
-                jvm_system: self.values.float(Slot::JvmSystem),
-                machine_total: self.values.float(Slot::MachineTotal),
-            }),
-            EventKind::SelfCost => Event::SelfCost(SelfCost {
-                time: start,
-                own_cpu: DurationNs(number(Slot::OwnCpu)),
-                attach_pause: DurationNs(number(Slot::AttachPause)),
-                memory_bytes: number(Slot::Memory),
-            }),
-            EventKind::Flush => Event::Watermark(start),
-            EventKind::Info | EventKind::LockDefinition | EventKind::Reserve | EventKind::Other => return None,
-        })
-    }
-
-    /// The thread that a start or end is about; some makers name it only as
-    /// the event's own thread.
-    fn subject(&self) -> ThreadId {
-        match self.thread(Slot::Subject) {
-            ThreadId::NONE => self.thread(Slot::Thread),
-            subject => subject,
-        }
-    }
-
-    fn wait_outcome(&self) -> WaitOutcome {
-        let timed_out = self.values.get(Slot::TimedOut) != 0;
-        match self.resolver.wait_outcome(self.values.get(Slot::Outcome)) {
-            Some(outcome) => outcome,
-            None if timed_out => WaitOutcome::TimedOut,
-            None => WaitOutcome::Notified,
-        }
-    }
-
-    fn weight(&self, kind: EventKind) -> DurationNs {
-        let told = self.values.get(Slot::Weight);
-        let interval = match kind {
-            EventKind::JavaSample => self.intervals.cpu,
-            EventKind::WallSample => self.intervals.wall,
-            _ => 0,
-        };
-        match told {
-            0 => DurationNs(interval.saturating_mul(self.values.get(Slot::Samples).max(1))),
-            _ => DurationNs(told),
-        }
-    }
-
-    fn sample_state(&self, kind: EventKind) -> SampleState {
-        match kind {
-            EventKind::NativeSample => SampleState::Native,
-            EventKind::WallSample => self.resolver.sample_state(self.values.get(Slot::State)),
-            EventKind::WaitingSample => SampleState::Waiting,
-            _ => SampleState::Java,
-        }
-    }
-
-    fn safepoint(&mut self, end: TimeNs) -> Option<Event> {
-        let id = self.values.get(Slot::SafepointId);
-        let index = self.open_safepoints.iter().position(|(open, _)| *open == id)?;
-        let start = TimeNs(self.open_safepoints.swap_remove(index).1);
-        Some(Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }))
     }
 }

@@ -2,6 +2,7 @@
 
 mod chunk;
 mod cursor;
+mod decode;
 mod info;
 mod intern;
 mod plan;

@@ -18,11 +18,15 @@ pub(crate) enum EventKind {
     MonitorNotify,
     MonitorWaited,
     MonitorReentered,
+    ParkBegin,
     Park,
+    Unpark,
     JavaSample,
     NativeSample,
     WallSample,
-    WaitingSample,
+    PressureWindow,
+    PressurePhase,
+    ParkStatistics,
     StopTheWorld,
     GcPause,
     SafepointBegin,
@@ -55,8 +59,12 @@ fn kind(name: &str) -> EventKind {
         "jdk.ThreadPark" => EventKind::Park,
         "jdk.ExecutionSample" | "jdk.CPUTimeSample" => EventKind::JavaSample,
         "jdk.NativeMethodSample" => EventKind::NativeSample,
-        "profiler.WallClockSample" => EventKind::WallSample,
-        "headway.WallSample" => EventKind::WaitingSample,
+        "profiler.WallClockSample" | "headway.WallSample" => EventKind::WallSample,
+        "headway.ParkBegin" => EventKind::ParkBegin,
+        "headway.Unpark" => EventKind::Unpark,
+        "headway.PressureWindow" => EventKind::PressureWindow,
+        "headway.PressurePhase" => EventKind::PressurePhase,
+        "headway.ParkStatistics" => EventKind::ParkStatistics,
         "headway.StopTheWorld" => EventKind::StopTheWorld,
         "jdk.GCPhasePause" => EventKind::GcPause,
         "jdk.SafepointBegin" => EventKind::SafepointBegin,
@@ -109,10 +117,27 @@ pub(crate) enum Slot {
     Failed,
     Mechanism,
     Reason,
+    Until,
+    Unpark,
+    Waker,
+    /// One more than the number of the CPU, so that 0 means none.
+    CpuFromOne,
+    Acquiring,
+    Running,
+    Mean,
+    Peak,
+    OwnerStack,
+    TimesParked,
+    ParkedNow,
+    PeakParked,
+    ThreadTime,
+    RealTime,
+    FirstParked,
+    LastAlive,
 }
 
 /// Number of slots.
-pub(crate) const SLOTS: usize = Slot::Reason as usize + 1;
+pub(crate) const SLOTS: usize = Slot::LastAlive as usize + 1;
 
 fn slot(field: &str) -> Option<Slot> {
     Some(match field {
@@ -122,9 +147,9 @@ fn slot(field: &str) -> Option<Slot> {
         "thread" => Slot::Subject,
         "stackTrace" => Slot::Stack,
         "monitorClass" | "parkedClass" => Slot::Class,
-        "previousOwner" | "owner" | "notifier" | "waiter" => Slot::Other,
+        "previousOwner" | "owner" | "notifier" | "waiter" | "target" => Slot::Other,
         "address" => Slot::Address,
-        "lock" => Slot::Lock,
+        "lock" | "blocker" => Slot::Lock,
         "seq" => Slot::Seq,
         "startSeq" => Slot::StartSeq,
         "timeout" => Slot::Timeout,
@@ -148,6 +173,22 @@ fn slot(field: &str) -> Option<Slot> {
         "failed" => Slot::Failed,
         "mechanism" => Slot::Mechanism,
         "reason" => Slot::Reason,
+        "until" => Slot::Until,
+        "unpark" => Slot::Unpark,
+        "waker" => Slot::Waker,
+        "cpu" => Slot::CpuFromOne,
+        "acquiring" => Slot::Acquiring,
+        "running" => Slot::Running,
+        "mean" => Slot::Mean,
+        "peak" => Slot::Peak,
+        "ownerStackTrace" => Slot::OwnerStack,
+        "timesParked" => Slot::TimesParked,
+        "parkedNow" => Slot::ParkedNow,
+        "peakParked" => Slot::PeakParked,
+        "threadTime" => Slot::ThreadTime,
+        "realTime" => Slot::RealTime,
+        "firstParked" => Slot::FirstParked,
+        "lastAlive" => Slot::LastAlive,
         _ => return None,
     })
 }
@@ -197,6 +238,8 @@ impl Ticks {
 enum Step {
     /// Into a slot as it is.
     Number(u8, Slot),
+    /// Into a slot, counted from one: -1 (none) comes to 0.
+    FromOne(u8, Slot),
     /// Ticks, converted to a moment.
     Time(Slot),
     /// A length of time in ticks.
@@ -284,6 +327,10 @@ impl Plan {
         for step in &self.steps {
             match *step {
                 Step::Number(width, slot) => values.numbers[slot as usize] = cursor.integer(usize::from(width))?,
+                Step::FromOne(width, slot) => {
+                    let value = cursor.integer(usize::from(width))? as i32;
+                    values.numbers[slot as usize] = u64::from(value.wrapping_add(1) as u32);
+                }
                 Step::Time(slot) => values.numbers[slot as usize] = ticks.time(cursor.long()?),
                 Step::TickSpan(slot) => values.numbers[slot as usize] = ticks.span(cursor.long()?),
                 Step::Span(nanos, slot) => {
@@ -320,6 +367,7 @@ fn step(index: usize, field: &Field, schema: &Schema) -> Step {
             Unit::Span(nanos) => Step::Span(nanos, slot),
             Unit::None | Unit::EpochTime(_) => Step::Number(8, slot),
         },
+        (Wire::Integer(width), Some(Slot::CpuFromOne)) => Step::FromOne(width, Slot::CpuFromOne),
         (Wire::Integer(width), Some(slot)) => Step::Number(width, slot),
         (Wire::Integer(width), None) => Step::SkipNumber(width),
         (Wire::Byte, Some(slot)) => Step::Byte(slot),

@@ -79,10 +79,11 @@ pub(crate) enum Named {
     ExitCause,
     WaitOutcome,
     LossCause,
+    ParkOutcome,
     ThreadGroup,
 }
 
-const NAMED: usize = 8;
+const NAMED: usize = Named::ThreadGroup as usize + 1;
 
 /// See the module's description.
 #[derive(Default)]
@@ -121,6 +122,7 @@ fn kind(name: &str) -> Kind {
         "jdk.types.ThreadGroup" => Kind::Named(Named::ThreadGroup),
         "headway.types.ExitCause" => Kind::Named(Named::ExitCause),
         "headway.types.WaitOutcome" => Kind::Named(Named::WaitOutcome),
+        "headway.types.ParkOutcome" => Kind::Named(Named::ParkOutcome),
         "headway.types.LossCause" => Kind::Named(Named::LossCause),
         _ => Kind::Unknown,
     }

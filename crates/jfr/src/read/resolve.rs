@@ -4,7 +4,7 @@
 use super::intern::Interner;
 use super::pools::{Named, Pools, RawFrame, RawThread};
 use crate::hash::IdMap;
-use headway_model::event::{ExitCause, LockDef, SampleState, ThreadDef, WaitOutcome};
+use headway_model::event::{ExitCause, LockDef, ParkOutcome, SampleState, ThreadDef, WaitOutcome};
 use headway_model::{CallChain, ChainId, Event, Frame, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
 use std::sync::Arc;
 
@@ -204,11 +204,17 @@ impl Resolver {
         interner.lock(address, def, out)
     }
 
+    /// The state that a sampler on the wall clock saw a thread in.
     pub(crate) fn sample_state(&self, key: u64) -> SampleState {
         match self.pools.named(Named::ThreadState, key) {
-            Some(state) if state.contains("RUNNABLE") || state.contains("DEFAULT") => SampleState::Java,
+            Some(state) if state.contains("RUNNABLE") || state.contains("DEFAULT") => SampleState::Runnable,
             _ => SampleState::Waiting,
         }
+    }
+
+    /// True where a thread state says that the thread slept or waited.
+    pub(crate) fn is_sleeping(&self, key: u64) -> bool {
+        self.pools.named(Named::ThreadState, key).is_some_and(|state| &**state == "STATE_SLEEPING")
     }
 
     pub(crate) fn exit_cause(&self, key: u64) -> ExitCause {
@@ -224,6 +230,16 @@ impl Resolver {
             "timed out" => Some(WaitOutcome::TimedOut),
             "interrupted" => Some(WaitOutcome::Interrupted),
             _ => Some(WaitOutcome::Notified),
+        }
+    }
+
+    pub(crate) fn park_outcome(&self, key: u64) -> ParkOutcome {
+        match self.pools.named(Named::ParkOutcome, key).map(|name| &**name) {
+            Some("unparked") => ParkOutcome::Unparked,
+            Some("timed out") => ParkOutcome::TimedOut,
+            Some("interrupted") => ParkOutcome::Interrupted,
+            Some("spurious") => ParkOutcome::Spurious,
+            _ => ParkOutcome::Unknown,
         }
     }
 

@@ -368,9 +368,10 @@ fn statics() -> Vec<(TypeId, Pool)> {
     let numbered = |names: &'static [&'static str]| names.iter().enumerate().map(|(i, name)| (i as u64, *name));
     vec![
         named(id::FRAME_TYPE, &mut numbered(&schema::FRAME_TYPES)),
-        named(id::THREAD_STATE, &mut std::iter::once(schema::RUNNABLE)),
+        named(id::THREAD_STATE, &mut [schema::RUNNABLE, schema::WAITING].into_iter()),
         named(id::EXIT_CAUSE, &mut numbered(&schema::EXIT_CAUSES)),
         named(id::WAIT_OUTCOME, &mut numbered(&schema::WAIT_OUTCOMES)),
+        named(id::PARK_OUTCOME, &mut numbered(&schema::PARK_OUTCOMES)),
         named(id::LOSS_CAUSE, &mut Loss::ALL.iter().enumerate().map(|(i, loss)| (i as u64, loss.name()))),
     ]
 }

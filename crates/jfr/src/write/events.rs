@@ -5,7 +5,8 @@ use crate::encode::Encoder;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
-    MonitorWaited, Park, RecordingInfo, Sample, SampleState, SelfCost, StopTheWorld, WaitOutcome,
+    MonitorWaited, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
+    RecordingInfo, Sample, SampleState, SelfCost, StopTheWorld, Unpark, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -44,6 +45,16 @@ pub(crate) struct Context<'a> {
 /// No timeout, as the JDK writes it.
 const NO_TIMEOUT: i64 = i64::MIN;
 
+/// The fields `timeout` (ns) and `until` (ms of the Unix epoch) of a park.
+fn limit_fields(limit: ParkLimit) -> (Option<i64>, Option<i64>) {
+    let number = |value: u64| Some(i64::try_from(value).unwrap_or(i64::MAX));
+    match limit {
+        ParkLimit::None => (None, None),
+        ParkLimit::For(duration) => (number(duration.0), None),
+        ParkLimit::UntilEpochMs(ms) => (None, number(ms)),
+    }
+}
+
 impl Context<'_> {
     /// Appends `event`; false for definitions and for what a recording does
     /// not hold.
@@ -56,7 +67,12 @@ impl Context<'_> {
             Event::MonitorNotify(e) => self.notify(e, out),
             Event::MonitorWaited(e) => self.waited(e, out),
             Event::MonitorReentered(e) => self.reentered(e, out),
+            Event::ParkBegin(e) => self.park_begin(e, out),
             Event::Park(e) => self.park(e, out),
+            Event::Unpark(e) => self.unpark(e, out),
+            Event::PressureWindow(e) => self.pressure_window(e, out),
+            Event::PressurePhase(e) => self.pressure_phase(e, out),
+            Event::ParkStatistics(e) => self.park_statistics(e, out),
             Event::Sample(e) => self.sample(e, out),
             Event::ThreadStart(e) => self.thread_point(id::THREAD_START, e.time, e.thread, out),
             Event::ThreadEnd(e) => self.thread_point(id::THREAD_END, e.time, e.thread, out),
@@ -189,34 +205,126 @@ impl Context<'_> {
         });
     }
 
-    fn park(&mut self, e: &Park, out: &mut Encoder) {
+    fn park_begin(&mut self, e: &ParkBegin, out: &mut Encoder) {
         self.constants.lock(e.blocker, self.dictionary);
-        let class = self.constants.class(&e.blocker_class);
+        let (timeout, until) = limit_fields(e.limit);
+        out.event(|o| {
+            self.head(id::PARK_BEGIN, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.blocker.0);
+            o.varint(e.seq.0);
+            o.varint(self.constants.thread(e.owner));
+            o.signed(timeout.unwrap_or(0));
+            o.signed(until.unwrap_or(0));
+        });
+    }
+
+    fn park(&mut self, e: &Park, out: &mut Encoder) {
+        let class = self.blocker_class(e);
+        let (timeout, until) = limit_fields(e.limit);
         out.event(|o| {
             self.span(id::THREAD_PARK, e.start, e.time, o);
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(class);
-            o.signed(NO_TIMEOUT);
-            o.signed(NO_TIMEOUT);
+            o.signed(timeout.unwrap_or(NO_TIMEOUT));
+            o.signed(until.unwrap_or(NO_TIMEOUT));
             o.varint(e.blocker.0);
+            o.varint(e.blocker.0);
+            o.varint(e.start_seq.0);
+            o.varint(e.seq.0);
+            o.varint(self.constants.thread(e.owner));
+            o.varint(match e.outcome {
+                ParkOutcome::Unknown => 0,
+                ParkOutcome::Unparked => 1,
+                ParkOutcome::TimedOut => 2,
+                ParkOutcome::Interrupted => 3,
+                ParkOutcome::Spurious => 4,
+            });
+            o.varint(e.unpark.0);
+            o.varint(self.constants.thread(e.waker));
+        });
+    }
+
+    /// The number of the class that a thread parked on: the event's own, or
+    /// that of its blocker.
+    fn blocker_class(&mut self, e: &Park) -> u64 {
+        let of_lock = self.constants.lock(e.blocker, self.dictionary);
+        if e.blocker_class.is_empty() {
+            return of_lock;
+        }
+        self.constants.class(&e.blocker_class)
+    }
+
+    fn unpark(&mut self, e: &Unpark, out: &mut Encoder) {
+        out.event(|o| {
+            self.head(id::UNPARK, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.seq.0);
+            o.varint(self.constants.thread(e.target));
         });
     }
 
     fn sample(&mut self, e: &Sample, out: &mut Encoder) {
-        let ty = match e.state {
-            SampleState::Java => id::EXECUTION_SAMPLE,
-            SampleState::Native => id::NATIVE_SAMPLE,
-            SampleState::Waiting => id::WALL_SAMPLE,
+        let (ty, state) = match e.state {
+            SampleState::Java => (id::EXECUTION_SAMPLE, schema::RUNNABLE),
+            SampleState::Native => (id::NATIVE_SAMPLE, schema::RUNNABLE),
+            SampleState::Waiting => (id::WALL_SAMPLE, schema::WAITING),
+            SampleState::Runnable => (id::WALL_SAMPLE, schema::RUNNABLE),
         };
         out.event(|o| {
             self.head(ty, e.time, o);
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
-            if e.state != SampleState::Waiting {
-                o.varint(schema::RUNNABLE.0);
+            if ty != id::WALL_SAMPLE {
+                o.varint(state.0);
             }
             o.varint(e.weight.0);
+            if ty == id::WALL_SAMPLE {
+                o.varint(state.0);
+            }
+            o.int(e.cpu.map_or(-1, i32::from));
+        });
+    }
+
+    fn pressure_window(&mut self, e: &PressureWindow, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::PRESSURE_WINDOW, e.start, e.start + e.duration, o);
+            o.varint(e.lock.0);
+            o.varint(e.acquiring.0);
+            o.varint(e.running.0);
+        });
+    }
+
+    fn pressure_phase(&mut self, e: &PressurePhase, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.span(id::PRESSURE_PHASE, e.start, e.end, o);
+            o.varint(self.constants.chain(e.acquiring_chain));
+            o.varint(e.lock.0);
+            o.float(e.mean);
+            o.float(e.peak);
+            o.varint(self.constants.chain(e.owner_chain));
+        });
+    }
+
+    fn park_statistics(&mut self, e: &ParkStatistics, out: &mut Encoder) {
+        self.constants.lock(e.blocker, self.dictionary);
+        out.event(|o| {
+            self.head(id::PARK_STATISTICS, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.blocker.0);
+            o.varint(e.times_parked);
+            o.varint(u64::from(e.parked_now));
+            o.varint(u64::from(e.peak_parked));
+            o.varint(e.thread_time.0);
+            o.varint(e.real_time.0);
+            o.varint(self.clock.ticks(e.first_parked));
+            o.varint(self.clock.ticks(e.last_alive));
         });
     }
 

@@ -23,6 +23,7 @@ pub const CHAIN: ChainId = ChainId(70);
 pub const WAIT_CHAIN: ChainId = ChainId(71);
 pub const LOCK: LockId = LockId(9);
 pub const BLOCKER: LockId = LockId(10);
+pub const BLOCKER_CLASS: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
 
 pub fn definitions() -> Vec<Event> {
     let method = |id, class: &str, name: &str, descriptor: &str, source: &str, access_flags, hidden| {
@@ -66,12 +67,7 @@ pub fn definitions() -> Vec<Event> {
             identity_hash: 0x7ead_beef,
             name: "Inventory.lock".into(),
         }),
-        Event::Lock(LockDef {
-            id: BLOCKER,
-            class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
-            identity_hash: 0,
-            name: "".into(),
-        }),
+        Event::Lock(LockDef { id: BLOCKER, class: BLOCKER_CLASS.into(), identity_hash: 0, name: "".into() }),
     ]
 }
 
@@ -91,6 +87,35 @@ pub fn events() -> Vec<Event> {
     };
     let sample = |ms, state, weight| {
         Event::Sample(Sample { time: at(ms), thread, chain, state, weight: DurationNs(weight), cpu: None })
+    };
+    let on_cpu = |ms, state, cpu| {
+        let (weight, cpu) = (DurationNs(MS), Some(cpu));
+        Event::Sample(Sample { time: at(ms), thread: VIRTUAL, chain: WAIT_CHAIN, state, weight, cpu })
+    };
+    let begin = |ms, seq, blocker, owner, limit| {
+        Event::ParkBegin(ParkBegin { time: at(ms), thread: VIRTUAL, seq: Seq(seq), chain, blocker, owner, limit })
+    };
+    let park = |ms, seq, limit, outcome, unpark| {
+        let (time, start, start_seq, seq) = (at(ms), at(ms - 3), Seq(seq - 2), Seq(seq));
+        let (blocker_class, owner) = (BLOCKER_CLASS.into(), WORKER);
+        let (unpark, waker) = if unpark == 0 { (Seq::NONE, ThreadId::NONE) } else { (Seq(unpark), WORKER) };
+        let (thread, blocker) = (VIRTUAL, BLOCKER);
+        let park = Park {
+            time,
+            start,
+            thread,
+            start_seq,
+            seq,
+            chain,
+            blocker_class,
+            blocker,
+            owner,
+            limit,
+            outcome,
+            unpark,
+            waker,
+        };
+        Event::Park(park)
     };
     let exit = |ms, seq, holder_frame, holder_approximate, cause| {
         let (time, seq) = (at(ms), Seq(seq));
@@ -146,11 +171,60 @@ pub fn events() -> Vec<Event> {
             start: at(51),
             thread: VIRTUAL,
             chain,
-            blocker_class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
+            blocker_class: BLOCKER_CLASS.into(),
             blocker: BLOCKER,
             ..Park::default()
         }),
         Event::Park(Park { time: at(61), start: at(60), thread, ..Park::default() }),
+        begin(61, 1, BLOCKER, WORKER, ParkLimit::None),
+        Event::Unpark(Unpark { time: at(62), thread: WORKER, seq: Seq(2), chain: WAIT_CHAIN, target: VIRTUAL }),
+        park(63, 3, ParkLimit::None, ParkOutcome::Unparked, 2),
+        begin(63, 4, LockId::NONE, ThreadId::NONE, ParkLimit::For(DurationNs(1_500_000_001))),
+        park(64, 6, ParkLimit::For(DurationNs(1_500_000_001)), ParkOutcome::TimedOut, 0),
+        begin(64, 7, BLOCKER, ThreadId::NONE, ParkLimit::UntilEpochMs(1_790_000_000_123)),
+        park(65, 9, ParkLimit::UntilEpochMs(1_790_000_000_123), ParkOutcome::Interrupted, 0),
+        park(66, 11, ParkLimit::None, ParkOutcome::Spurious, 0),
+        park(67, 13, ParkLimit::None, ParkOutcome::Unknown, 0),
+        Event::PressureWindow(PressureWindow {
+            start: at(60),
+            duration: DurationNs(10 * MS),
+            lock: LockId::NONE,
+            acquiring: DurationNs(31 * MS),
+            running: DurationNs(40 * MS),
+        }),
+        Event::PressureWindow(PressureWindow {
+            start: at(60),
+            duration: DurationNs(10 * MS),
+            lock: BLOCKER,
+            acquiring: DurationNs(30 * MS + 1),
+            running: DurationNs(40 * MS),
+        }),
+        Event::PressurePhase(PressurePhase {
+            start: at(50),
+            end: at(70),
+            lock: LOCK,
+            mean: 0.0625,
+            peak: 0.75,
+            acquiring_chain: CHAIN,
+            owner_chain: WAIT_CHAIN,
+        }),
+        Event::PressurePhase(PressurePhase { start: at(70), end: at(71), lock: LOCK, ..PressurePhase::default() }),
+        Event::ParkStatistics(ParkStatistics {
+            time: at(71),
+            blocker: BLOCKER,
+            thread: VIRTUAL,
+            chain,
+            times_parked: 1 << 40,
+            parked_now: 63,
+            peak_parked: 64,
+            thread_time: DurationNs(1 << 50),
+            real_time: DurationNs(15 * MS),
+            first_parked: at(51),
+            last_alive: at(70),
+        }),
+        on_cpu(61, SampleState::Java, 0),
+        on_cpu(62, SampleState::Native, 65_535),
+        on_cpu(63, SampleState::Runnable, 3),
         sample(62, SampleState::Java, 10 * MS),
         sample(63, SampleState::Native, 10 * MS),
         sample(64, SampleState::Waiting, 0),
@@ -185,6 +259,13 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
         Event::MonitorWaited(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::MonitorReentered(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::Park(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
+        Event::ParkBegin(e) => move_time(&mut e.time),
+        Event::Unpark(e) => move_time(&mut e.time),
+        Event::PressureWindow(e) => move_time(&mut e.start),
+        Event::PressurePhase(e) => [&mut e.start, &mut e.end].into_iter().for_each(move_time),
+        Event::ParkStatistics(e) => {
+            [&mut e.time, &mut e.first_parked, &mut e.last_alive].into_iter().for_each(move_time);
+        }
         Event::Sample(e) => move_time(&mut e.time),
         Event::StopTheWorld(e) => move_time(&mut e.start),
         Event::CpuLoad(e) => move_time(&mut e.time),

@@ -1,0 +1,262 @@
+//! From the values of an event to the model's event.
+
+use super::chunk::Chunk;
+use super::intern::Interner;
+use super::plan::{EventKind, Slot};
+use headway_model::event::{
+    CpuLoad, Degraded, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
+    MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample, SampleState,
+    SelfCost, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+
+/// Safepoints whose end is awaited; there is only ever one at a time.
+const MAX_OPEN_SAFEPOINTS: usize = 16;
+
+impl Chunk {
+    #[inline]
+    fn start(&self) -> TimeNs {
+        TimeNs(self.values.get(Slot::Start))
+    }
+
+    #[inline]
+    fn end(&self) -> TimeNs {
+        self.start() + DurationNs(self.values.get(Slot::Duration))
+    }
+
+    #[inline]
+    fn thread(&self, slot: Slot) -> ThreadId {
+        self.resolver.thread(self.values.get(slot))
+    }
+
+    #[inline]
+    fn seq(&self) -> Seq {
+        Seq(self.values.get(Slot::Seq))
+    }
+
+    /// The event that was just read; `None` if it is none of its own.
+    pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
+        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
+        let number = |slot| self.values.get(slot);
+        let (start, end, thread, seq) = (self.start(), self.end(), self.thread(Slot::Thread), self.seq());
+        let lock = match (number(Slot::Lock), number(Slot::Address)) {
+            (0, 0) => headway_model::LockId::NONE,
+            (0, address) => {
+                let class = number(Slot::Class);
+                self.resolver.lock_at(address, class, interner, out)
+            }
+            (key, _) => self.resolver.lock(key, interner, out),
+        };
+        let number = |slot| self.values.get(slot);
+        let other = self.thread(Slot::Other);
+        let timeout = DurationNs(number(Slot::Timeout));
+        Some(match kind {
+            EventKind::MonitorEnter => {
+                Event::MonitorEnter(MonitorEnter { time: start, thread, lock, seq, chain, owner: other })
+            }
+            EventKind::MonitorEntered => Event::MonitorEntered(MonitorEntered {
+                time: end,
+                start,
+                thread,
+                lock,
+                seq,
+                chain,
+                previous_owner: other,
+            }),
+            EventKind::MonitorExit => Event::MonitorExit(MonitorExit {
+                time: start,
+                thread,
+                lock,
+                seq,
+                chain,
+                holder_frame: number(Slot::HolderFrame).min(u64::from(u16::MAX)) as u16,
+                holder_approximate: number(Slot::HolderApproximate) != 0,
+                cause: self.resolver.exit_cause(number(Slot::Cause)),
+            }),
+            EventKind::MonitorWait => {
+                Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
+            }
+            EventKind::MonitorNotify => {
+                Event::MonitorNotify(MonitorNotify { time: start, thread, waiter: other, lock, seq })
+            }
+            EventKind::MonitorWaited => Event::MonitorWaited(MonitorWaited {
+                time: end,
+                start,
+                thread,
+                lock,
+                seq,
+                chain,
+                timeout,
+                outcome: self.wait_outcome(),
+                notifier: other,
+            }),
+            EventKind::MonitorReentered => Event::MonitorReentered(MonitorReentered {
+                time: end,
+                start,
+                thread,
+                lock,
+                start_seq: Seq(number(Slot::StartSeq)),
+                seq,
+                chain,
+                bound: number(Slot::Bound) != 0,
+            }),
+            EventKind::ParkBegin => Event::ParkBegin(ParkBegin {
+                time: start,
+                thread,
+                seq,
+                chain,
+                blocker: lock,
+                owner: other,
+                limit: self.park_limit(),
+            }),
+            EventKind::Park => Event::Park(Park {
+                time: end,
+                start,
+                thread,
+                start_seq: Seq(number(Slot::StartSeq)),
+                seq,
+                chain,
+                blocker_class: self.resolver.class(self.values.get(Slot::Class)),
+                blocker: lock,
+                owner: other,
+                limit: self.park_limit(),
+                outcome: self.resolver.park_outcome(self.values.get(Slot::Outcome)),
+                unpark: Seq(self.values.get(Slot::Unpark)),
+                waker: self.thread(Slot::Waker),
+            }),
+            EventKind::Unpark => Event::Unpark(Unpark { time: start, thread, seq, chain, target: other }),
+            EventKind::PressureWindow => Event::PressureWindow(PressureWindow {
+                start,
+                duration: end.since(start),
+                lock,
+                acquiring: DurationNs(number(Slot::Acquiring)),
+                running: DurationNs(number(Slot::Running)),
+            }),
+            EventKind::PressurePhase => Event::PressurePhase(PressurePhase {
+                start,
+                end,
+                lock,
+                mean: self.values.float(Slot::Mean),
+                peak: self.values.float(Slot::Peak),
+                acquiring_chain: chain,
+                owner_chain: self.resolver.chain(self.values.get(Slot::OwnerStack), interner, out),
+            }),
+            EventKind::ParkStatistics => Event::ParkStatistics(self.park_statistics(chain, lock)),
+            EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample => Event::Sample(Sample {
+                time: start,
+                thread,
+                chain,
+                state: self.sample_state(kind),
+                weight: self.weight(kind),
+                cpu: number(Slot::CpuFromOne).checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
+            }),
+            EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
+            EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
+            EventKind::StopTheWorld => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
+            // Collections stop the world inside safepoints, which say it better.
+            EventKind::GcPause if self.has_safepoints => return None,
+            EventKind::GcPause => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
+            EventKind::SafepointBegin => {
+                self.open_safepoints.truncate(MAX_OPEN_SAFEPOINTS - 1);
+                self.open_safepoints.push((number(Slot::SafepointId), start.0));
+                return None;
+            }
+            EventKind::SafepointEnd => return self.safepoint(end),
+            EventKind::Loss => Event::Lost(self.resolver.loss(number(Slot::Cause))?, number(Slot::Count)),
+            EventKind::Degraded => Event::Degraded(Degraded {
+                mechanism: self.values.text(Slot::Mechanism),
+                reason: self.values.text(Slot::Reason),
+            }),
+            EventKind::CpuLoad => Event::CpuLoad(CpuLoad {
+                time: start,
+                jvm_user: self.values.float(Slot::JvmUser),
+                jvm_system: self.values.float(Slot::JvmSystem),
+                machine_total: self.values.float(Slot::MachineTotal),
+            }),
+            EventKind::SelfCost => Event::SelfCost(SelfCost {
+                time: start,
+                own_cpu: DurationNs(number(Slot::OwnCpu)),
+                attach_pause: DurationNs(number(Slot::AttachPause)),
+                memory_bytes: number(Slot::Memory),
+            }),
+            EventKind::Flush => Event::Watermark(start),
+            EventKind::Info | EventKind::LockDefinition | EventKind::Reserve | EventKind::Other => return None,
+        })
+    }
+
+    /// The thread that a start or end is about; some makers name it only as
+    /// the event's own thread.
+    fn subject(&self) -> ThreadId {
+        match self.thread(Slot::Subject) {
+            ThreadId::NONE => self.thread(Slot::Thread),
+            subject => subject,
+        }
+    }
+
+    fn wait_outcome(&self) -> WaitOutcome {
+        let timed_out = self.values.get(Slot::TimedOut) != 0;
+        match self.resolver.wait_outcome(self.values.get(Slot::Outcome)) {
+            Some(outcome) => outcome,
+            None if timed_out => WaitOutcome::TimedOut,
+            None => WaitOutcome::Notified,
+        }
+    }
+
+    /// The JDK writes the smallest number for no limit, async-profiler zero.
+    fn park_limit(&self) -> ParkLimit {
+        let (timeout, until) = (self.values.get(Slot::Timeout), self.values.get(Slot::Until));
+        match (timeout, until as i64) {
+            (_, 1..) => ParkLimit::UntilEpochMs(until),
+            (1.., _) => ParkLimit::For(DurationNs(timeout)),
+            _ => ParkLimit::None,
+        }
+    }
+
+    fn park_statistics(&self, chain: ChainId, blocker: LockId) -> ParkStatistics {
+        let number = |slot| self.values.get(slot);
+        let small = |slot| u32::try_from(self.values.get(slot)).unwrap_or(u32::MAX);
+        ParkStatistics {
+            time: self.start(),
+            blocker,
+            thread: self.thread(Slot::Subject),
+            chain,
+            times_parked: number(Slot::TimesParked),
+            parked_now: small(Slot::ParkedNow),
+            peak_parked: small(Slot::PeakParked),
+            thread_time: DurationNs(number(Slot::ThreadTime)),
+            real_time: DurationNs(number(Slot::RealTime)),
+            first_parked: TimeNs(number(Slot::FirstParked)),
+            last_alive: TimeNs(number(Slot::LastAlive)),
+        }
+    }
+
+    fn weight(&self, kind: EventKind) -> DurationNs {
+        let told = self.values.get(Slot::Weight);
+        let interval = match kind {
+            EventKind::JavaSample => self.intervals.cpu,
+            EventKind::WallSample => self.intervals.wall,
+            _ => 0,
+        };
+        match told {
+            0 => DurationNs(interval.saturating_mul(self.values.get(Slot::Samples).max(1))),
+            _ => DurationNs(told),
+        }
+    }
+
+    fn sample_state(&self, kind: EventKind) -> SampleState {
+        match kind {
+            EventKind::NativeSample => SampleState::Native,
+            EventKind::WallSample => self.resolver.sample_state(self.values.get(Slot::State)),
+            // As older versions of async-profiler write wall-clock samples.
+            _ if self.resolver.is_sleeping(self.values.get(Slot::State)) => SampleState::Waiting,
+            _ => SampleState::Java,
+        }
+    }
+
+    fn safepoint(&mut self, end: TimeNs) -> Option<Event> {
+        let id = self.values.get(Slot::SafepointId);
+        let index = self.open_safepoints.iter().position(|(open, _)| *open == id)?;
+        let start = TimeNs(self.open_safepoints.swap_remove(index).1);
+        Some(Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }))
+    }
+}

@@ -1,0 +1,256 @@
+//! Headway's own event types.
+
+use super::Note::{Bare, Category, Description, Label, Unit};
+use super::{
+    event, fields, id, Field, Store, Type, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, TICK_SPAN, WEIGHT,
+};
+
+/// In the order in which the metadata declares them.
+pub(crate) static HEADWAY_EVENTS: &[Type] = &[
+    event(
+        id::MONITOR_ENTER,
+        "headway.MonitorContendedEnter",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The contender")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The contender's call chain")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "owner" Pool THREAD [Label("Owner"), Description("Owner of the monitor at that moment")];
+        },
+        &[LOCKS, Label("Monitor Contended Enter"), Description("A thread found a monitor owned and is about to block")],
+    ),
+    event(
+        id::MONITOR_EXIT,
+        "headway.MonitorContendedExit",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The owner")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The owner's call chain")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "holderFrame" Inline INT [Label("Holder Frame"), Description("Index into the stack trace of the frame that held the lock, 0 being the top")];
+            "holderApproximate" Inline BOOLEAN [Label("Holder Approximate"), Description("More than one frame could be the holder")];
+            "cause" Pool EXIT_CAUSE [Label("Cause")];
+        },
+        &[
+            LOCKS,
+            Label("Monitor Contended Exit"),
+            Description("An owner released a monitor for which other threads queue"),
+        ],
+    ),
+    event(
+        id::MONITOR_WAIT,
+        "headway.MonitorWaitBegin",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The waiter's call chain")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "timeout" Inline LONG [NANO_SPAN, Label("Timeout"), Description("Maximum wait time, 0 if none")];
+        },
+        &[LOCKS, Label("Monitor Wait Begin"), Description("A thread begins Object.wait, still owning the monitor")],
+    ),
+    event(
+        id::MONITOR_NOTIFY,
+        "headway.MonitorNotify",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The notifier")];
+            "waiter" Pool THREAD [Label("Waiter"), Description("The thread that was chosen")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+        },
+        &[
+            LOCKS,
+            Label("Monitor Notify"),
+            Description("A waiter was chosen by notify; its contended re-acquisition begins"),
+        ],
+    ),
+    event(
+        id::MONITOR_REENTERED,
+        "headway.MonitorReenter",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter, owner again")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The call chain of its wait")];
+            "lock" Pool LOCK [Label("Lock")];
+            "startSeq" Inline LONG [Label("Start Sequence Number"), Description("Place of the begin in the lock's own order, 0 if not numbered")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "bound" Inline BOOLEAN [Label("Bound"), Description("The end was not observed; the duration is an upper bound")];
+        },
+        &[LOCKS, Label("Monitor Re-enter"), Description("A contended re-acquisition of a monitor after Object.wait")],
+    ),
+    event(
+        id::WALL_SAMPLE,
+        "headway.WallSample",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "sampledThread" Pool THREAD [Label("Thread")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
+            "state" Pool THREAD_STATE [Label("Thread State")];
+            "cpu" Inline INT [Label("CPU"), CPU];
+        },
+        &[
+            Category(&["Headway", "Profiling"]),
+            Label("Wall Clock Sample"),
+            Description("Snapshot of a thread by the wall clock, mostly of one that waits, sleeps or is blocked"),
+        ],
+    ),
+    event(
+        id::STOP_THE_WORLD,
+        "headway.StopTheWorld",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+        },
+        &[HEADWAY, Label("Stop The World"), Description("All application threads stood still")],
+    ),
+    event(
+        id::LOSS,
+        "headway.Loss",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "cause" Pool LOSS_CAUSE [Label("Cause")];
+            "count" Inline LONG [Label("Count"), Description("How many are missing since the previous event of this cause")];
+        },
+        &[HEADWAY, Label("Loss"), Description("Something is missing from the recording")],
+    ),
+    event(
+        id::DEGRADED,
+        "headway.Degraded",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "mechanism" Inline STRING [Label("Mechanism")];
+            "reason" Inline STRING [Label("Reason"), Description("What is lost, why, and what is used instead")];
+        },
+        &[HEADWAY, Label("Degraded"), Description("A mechanism that is not in force")],
+    ),
+    event(
+        id::SELF_COST,
+        "headway.SelfCost",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "ownCpu" Inline LONG [NANO_SPAN, Label("Own CPU Time"), Description("CPU time of the profiler's own threads since the recording's start")];
+            "attachPause" Inline LONG [NANO_SPAN, Label("Attach Pause"), Description("How long attaching held up the application")];
+            "memory" Inline LONG [Unit(id::DATA_AMOUNT, "BYTES"), Label("Memory"), Description("Memory in use for buffers and tables")];
+        },
+        &[HEADWAY, Label("Self Cost"), Description("What the profiler itself has cost so far")],
+    ),
+    event(
+        id::RECORDING,
+        "headway.Recording",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "formatVersion" Inline INT [Label("Format Version")];
+            "producer" Inline STRING [Label("Producer")];
+        },
+        &[HEADWAY, Label("Recording"), Description("Who made this recording, and in which version of the format")],
+    ),
+    event(
+        id::LOCK_DEFINITION,
+        "headway.Lock",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Lock Id"), Description("Bound to the lock object while it lives; never a real address, never used again")];
+            "monitorClass" Pool CLASS [Label("Lock Class")];
+            "identityHash" Inline INT [Label("Identity Hash Code"), Description("0 if unknown")];
+            "name" Inline STRING [Label("Name"), Description("Field or class from which the lock was loaded where it was acquired")];
+        },
+        &[LOCKS, Label("Lock"), Description("Identity of a lock that events of this chunk refer to")],
+    ),
+    event(
+        id::RESERVE,
+        "headway.Reserve",
+        fields! { "startTime" Inline LONG [Label("Start Time"), TICKS]; },
+        &[
+            HEADWAY,
+            Label("Reserve"),
+            Description("Room for what would have been written next; only in recordings of processes that were killed"),
+        ],
+    ),
+    event(
+        id::FLUSH,
+        "headway.Flush",
+        fields! { "startTime" Inline LONG [Label("Start Time"), TICKS, Description("No event that happened before this time follows")]; },
+        &[HEADWAY, Label("Flush"), Description("End of what was written at once")],
+    ),
+    event(
+        id::PARK_BEGIN,
+        "headway.ParkBegin",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parks")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "blocker" Pool LOCK [Label("Blocker")];
+            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
+            "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner at that moment")];
+            "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout"), Description("0 if none")];
+            "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until"), Description("0 if no deadline")];
+        },
+        &[LOCKS, Label("Park Begin"), Description("A thread is about to park")],
+    ),
+    event(
+        id::UNPARK,
+        "headway.Unpark",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that gave the permit")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
+            "target" Pool THREAD [Label("Target"), Description("The thread that got the permit")];
+        },
+        &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")],
+    ),
+    event(
+        id::PRESSURE_WINDOW,
+        "headway.PressureWindow",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "lock" Pool LOCK [Label("Lock"), Description("None for all locks together")];
+            "acquiring" Inline LONG [NANO_SPAN, Label("Acquiring Time"), Description("Time that threads spent acquiring the lock within the interval")];
+            "running" Inline LONG [NANO_SPAN, Label("Running Time"), Description("Life of all threads within the interval minus their condition waits")];
+        },
+        &[LOCKS, Label("Critical Section Pressure"), Description("How much a lock impeded progress in an interval")],
+    ),
+    event(
+        id::PRESSURE_PHASE,
+        "headway.PressurePhase",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("Call chain that spent most time acquiring the lock")];
+            "lock" Pool LOCK [Label("Lock")];
+            "mean" Inline FLOAT [Bare(id::PERCENTAGE), Label("Mean Pressure")];
+            "peak" Inline FLOAT [Bare(id::PERCENTAGE), Label("Peak Pressure")];
+            "ownerStackTrace" Pool STACK_TRACE [Label("Owner Stack Trace"), Description("Call chain that held the lock for most of that time")];
+        },
+        &[
+            LOCKS,
+            Label("Critical Section Pressure Phase"),
+            Description("Consecutive intervals in which a lock's pressure was above the threshold"),
+        ],
+    ),
+    event(
+        id::PARK_STATISTICS,
+        "headway.ParkStatistics",
+        fields! {
+            "startTime" Inline LONG [Label("Time"), TICKS];
+            "thread" Pool THREAD [Label("Thread"), Description("The thread that parked when the collection threshold was reached")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("Its call chain")];
+            "blocker" Pool LOCK [Label("Blocker")];
+            "timesParked" Inline LONG [Label("Times Parked")];
+            "parkedNow" Inline INT [Label("Parked Now")];
+            "peakParked" Inline INT [Label("Peak Parked")];
+            "threadTime" Inline LONG [NANO_SPAN, Label("Parking Thread Time"), Description("Sum of the parked times of all threads")];
+            "realTime" Inline LONG [NANO_SPAN, Label("Parking Real Time"), Description("Time in which at least one thread was parked")];
+            "firstParked" Inline LONG [TICKS, Label("First Parked")];
+            "lastAlive" Inline LONG [TICKS, Label("Last Alive"), Description("When the blocker was collected, or the time of this event")];
+        },
+        &[LOCKS, Label("Park Statistics"), Description("What is known of all parks on one blocker so far")],
+    ),
+];

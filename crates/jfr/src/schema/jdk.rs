@@ -1,0 +1,161 @@
+//! The JDK's event types.
+
+use super::Note::{Bare, Category, Description, Label, Unit};
+use super::{
+    event, fields, id, Field, Store, Type, COMMITTER, CPU, JAVA_APPLICATION, NANO_SPAN, PARK_SEQ, PROFILING, SEQ,
+    STACK, TICKS, TICK_SPAN, WEIGHT,
+};
+
+/// The JDK's event types that Headway writes.
+pub(crate) static JDK_EVENTS: &[Type] = &[
+    event(
+        id::THREAD_START,
+        "jdk.ThreadStart",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
+            "thread" Pool THREAD [Label("New Java Thread")];
+            "parentThread" Pool THREAD [Label("Parent Java Thread")];
+        },
+        &[JAVA_APPLICATION, Label("Java Thread Start")],
+    ),
+    event(
+        id::THREAD_END,
+        "jdk.ThreadEnd",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "thread" Pool THREAD [Label("Java Thread")];
+        },
+        &[JAVA_APPLICATION, Label("Java Thread End")],
+    ),
+    event(
+        id::MONITOR_ENTERED,
+        "jdk.JavaMonitorEnter",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
+            "monitorClass" Pool CLASS [Label("Monitor Class")];
+            "previousOwner" Pool THREAD [Label("Previous Monitor Owner")];
+            "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Monitor Address"), Description("The lock's id, which unlike an address stays the same while the lock lives")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+        },
+        &[JAVA_APPLICATION, Label("Java Monitor Blocked")],
+    ),
+    event(
+        id::MONITOR_WAITED,
+        "jdk.JavaMonitorWait",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
+            "monitorClass" Pool CLASS [Label("Monitor Class"), Description("Class of object waited on")];
+            "notifier" Pool THREAD [Label("Notifier Thread"), Description("Notifying Thread")];
+            "timeout" Inline LONG [Unit(id::TIMESPAN, "MILLISECONDS"), Label("Timeout"), Description("Maximum wait time")];
+            "timedOut" Inline BOOLEAN [Label("Timed Out"), Description("Wait has been timed out")];
+            "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Monitor Address"), Description("The lock's id, which unlike an address stays the same while the lock lives")];
+            "lock" Pool LOCK [Label("Lock")];
+            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "outcome" Pool WAIT_OUTCOME [Label("Outcome")];
+        },
+        &[JAVA_APPLICATION, Label("Java Monitor Wait"), Description("Waiting on a Java monitor")],
+    ),
+    event(
+        id::THREAD_PARK,
+        "jdk.ThreadPark",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
+            "parkedClass" Pool CLASS [Label("Class Parked On")];
+            "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout")];
+            "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until")];
+            "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Address of Object Parked"), Description("The blocker's id, which unlike an address stays the same while the blocker lives")];
+            "blocker" Pool LOCK [Label("Blocker")];
+            "startSeq" Inline LONG [Label("Start Sequence Number"), PARK_SEQ];
+            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
+            "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner when the thread parked")];
+            "outcome" Pool PARK_OUTCOME [Label("Outcome")];
+            "unpark" Inline LONG [Label("Unpark"), Description("Sequence number of the unpark that ended it, 0 if none did or it is unknown")];
+            "waker" Pool THREAD [Label("Waker"), Description("The thread that unparked it")];
+        },
+        &[JAVA_APPLICATION, Label("Java Thread Park")],
+    ),
+    event(
+        id::EXECUTION_SAMPLE,
+        "jdk.ExecutionSample",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "sampledThread" Pool THREAD [Label("Thread")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "state" Pool THREAD_STATE [Label("Thread State")];
+            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
+            "cpu" Inline INT [Label("CPU"), CPU];
+        },
+        &[PROFILING, Label("Java Execution Sample"), Description("Snapshot of a thread executing Java code")],
+    ),
+    event(
+        id::NATIVE_SAMPLE,
+        "jdk.NativeMethodSample",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "sampledThread" Pool THREAD [Label("Thread")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "state" Pool THREAD_STATE [Label("Thread State")];
+            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
+            "cpu" Inline INT [Label("CPU"), CPU];
+        },
+        &[PROFILING, Label("Native Sample"), Description("Snapshot of a thread executing native code")],
+    ),
+    event(
+        id::CPU_LOAD,
+        "jdk.CPULoad",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "jvmUser" Inline FLOAT [Bare(id::PERCENTAGE), Label("JVM User")];
+            "jvmSystem" Inline FLOAT [Bare(id::PERCENTAGE), Label("JVM System")];
+            "machineTotal" Inline FLOAT [Bare(id::PERCENTAGE), Label("Machine Total")];
+        },
+        &[
+            Category(&["Operating System", "Processor"]),
+            Label("CPU Load"),
+            Description("Information about the recent CPU usage of the JVM process"),
+        ],
+    ),
+    event(
+        id::JVM_INFORMATION,
+        "jdk.JVMInformation",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "jvmName" Inline STRING [Label("JVM Name")];
+            "jvmVersion" Inline STRING [Label("JVM Version")];
+            "jvmArguments" Inline STRING [Label("JVM Command Line Arguments")];
+            "jvmFlags" Inline STRING [Label("JVM Settings File Arguments")];
+            "javaArguments" Inline STRING [Label("Java Application Arguments")];
+            "jvmStartTime" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("JVM Start Time")];
+            "pid" Inline LONG [Label("Process Identifier")];
+        },
+        &[
+            Category(&["Java Virtual Machine"]),
+            Label("JVM Information"),
+            Description("Description of JVM and the Java application"),
+        ],
+    ),
+    event(
+        id::ACTIVE_SETTING,
+        "jdk.ActiveSetting",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "id" Inline LONG [Label("Event Id")];
+            "name" Inline STRING [Label("Setting Name")];
+            "value" Inline STRING [Label("Setting Value")];
+        },
+        &[Category(&["Flight Recorder"]), Label("Recording Setting")],
+    ),
+];

@@ -1,0 +1,223 @@
+//! The types of a Headway recording: what the metadata event of each chunk
+//! declares. The standard types have the fields, in the order, with the
+//! annotations that the JDK gives them; what Headway adds comes last.
+//!
+//! The numbers are private to a file (readers go by names), but a recording
+//! that is continued or cut together keeps them, so they do not change.
+
+mod headway;
+mod jdk;
+mod values;
+
+pub(crate) use headway::HEADWAY_EVENTS;
+pub(crate) use jdk::JDK_EVENTS;
+pub(crate) use values::VALUES;
+
+/// Version of what `headway.*` events mean; in every `headway.Recording` event.
+/// It grows when a reader of an older version would misunderstand a recording.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A type's number.
+pub(crate) type TypeId = u8;
+
+/// Numbers of all types, those of events below 128 so that they take one byte.
+pub(crate) mod id {
+    use super::TypeId;
+    pub(crate) const METADATA: TypeId = 0;
+    pub(crate) const CHECKPOINT: TypeId = 1;
+    pub(crate) const BOOLEAN: TypeId = 4;
+    pub(crate) const INT: TypeId = 5;
+    pub(crate) const LONG: TypeId = 6;
+    pub(crate) const FLOAT: TypeId = 7;
+    pub(crate) const STRING: TypeId = 8;
+    pub(crate) const THREAD: TypeId = 20;
+    pub(crate) const THREAD_GROUP: TypeId = 21;
+    pub(crate) const CLASS: TypeId = 22;
+    pub(crate) const CLASS_LOADER: TypeId = 23;
+    pub(crate) const PACKAGE: TypeId = 24;
+    pub(crate) const MODULE: TypeId = 25;
+    pub(crate) const SYMBOL: TypeId = 26;
+    pub(crate) const METHOD: TypeId = 27;
+    pub(crate) const STACK_TRACE: TypeId = 28;
+    pub(crate) const STACK_FRAME: TypeId = 29;
+    pub(crate) const FRAME_TYPE: TypeId = 30;
+    pub(crate) const THREAD_STATE: TypeId = 31;
+    pub(crate) const LOCK: TypeId = 32;
+    pub(crate) const EXIT_CAUSE: TypeId = 33;
+    pub(crate) const WAIT_OUTCOME: TypeId = 34;
+    pub(crate) const LOSS_CAUSE: TypeId = 35;
+    pub(crate) const PARK_OUTCOME: TypeId = 36;
+    pub(crate) const LABEL: TypeId = 40;
+    pub(crate) const DESCRIPTION: TypeId = 41;
+    pub(crate) const CATEGORY: TypeId = 42;
+    pub(crate) const TIMESTAMP: TypeId = 43;
+    pub(crate) const TIMESPAN: TypeId = 44;
+    pub(crate) const UNSIGNED: TypeId = 45;
+    pub(crate) const MEMORY_ADDRESS: TypeId = 46;
+    pub(crate) const MONITOR_ADDRESS: TypeId = 47;
+    pub(crate) const PERCENTAGE: TypeId = 48;
+    pub(crate) const DATA_AMOUNT: TypeId = 49;
+    pub(crate) const CONTENT_TYPE: TypeId = 50;
+    pub(crate) const RELATIONAL: TypeId = 51;
+    pub(crate) const THREAD_START: TypeId = 60;
+    pub(crate) const THREAD_END: TypeId = 61;
+    pub(crate) const MONITOR_ENTERED: TypeId = 62;
+    pub(crate) const MONITOR_WAITED: TypeId = 63;
+    pub(crate) const THREAD_PARK: TypeId = 64;
+    pub(crate) const EXECUTION_SAMPLE: TypeId = 65;
+    pub(crate) const NATIVE_SAMPLE: TypeId = 66;
+    pub(crate) const CPU_LOAD: TypeId = 67;
+    pub(crate) const JVM_INFORMATION: TypeId = 68;
+    pub(crate) const ACTIVE_SETTING: TypeId = 69;
+    pub(crate) const MONITOR_ENTER: TypeId = 80;
+    pub(crate) const MONITOR_EXIT: TypeId = 81;
+    pub(crate) const MONITOR_WAIT: TypeId = 82;
+    pub(crate) const MONITOR_NOTIFY: TypeId = 83;
+    pub(crate) const MONITOR_REENTERED: TypeId = 84;
+    pub(crate) const WALL_SAMPLE: TypeId = 85;
+    pub(crate) const STOP_THE_WORLD: TypeId = 86;
+    pub(crate) const LOSS: TypeId = 87;
+    pub(crate) const DEGRADED: TypeId = 88;
+    pub(crate) const SELF_COST: TypeId = 89;
+    pub(crate) const RECORDING: TypeId = 90;
+    pub(crate) const FLUSH: TypeId = 91;
+    pub(crate) const LOCK_DEFINITION: TypeId = 92;
+    pub(crate) const RESERVE: TypeId = 93;
+    pub(crate) const PARK_BEGIN: TypeId = 94;
+    pub(crate) const UNPARK: TypeId = 95;
+    pub(crate) const PRESSURE_WINDOW: TypeId = 96;
+    pub(crate) const PRESSURE_PHASE: TypeId = 97;
+    pub(crate) const PARK_STATISTICS: TypeId = 98;
+}
+
+/// What a type is, which decides its super type in the metadata.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A number, a string, or a structure.
+    Plain,
+    /// A constant that stands for its only field.
+    Simple,
+    /// An annotation.
+    Annotation,
+    /// An event.
+    Event,
+}
+
+/// An annotation on a type or a field, by the annotation's type.
+#[derive(Clone, Copy)]
+pub(crate) enum Note {
+    Label(&'static str),
+    Description(&'static str),
+    Category(&'static [&'static str]),
+    /// Bears no value: [`id::UNSIGNED`], [`id::MEMORY_ADDRESS`], ...
+    Bare(TypeId),
+    /// Bears one value: unit of [`id::TIMESTAMP`], [`id::TIMESPAN`], ...
+    Unit(TypeId, &'static str),
+}
+
+/// How a field's value lies in an event or constant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// The value itself.
+    Inline,
+    /// A number that refers to a constant.
+    Pool,
+    /// A count and that many values.
+    Array,
+}
+
+/// A field of a type.
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) ty: TypeId,
+    pub(crate) store: Store,
+    pub(crate) notes: &'static [Note],
+}
+
+/// A type.
+pub(crate) struct Type {
+    pub(crate) id: TypeId,
+    pub(crate) name: &'static str,
+    pub(crate) role: Role,
+    pub(crate) fields: &'static [Field],
+    pub(crate) notes: &'static [Note],
+}
+
+/// Fields as a table: name, how the value lies in the event, type, annotations.
+macro_rules! fields {
+    ($($name:literal $store:ident $ty:ident [$($note:expr),*];)*) => {
+        &[$(Field { name: $name, ty: id::$ty, store: Store::$store, notes: &[$($note),*] }),*]
+    };
+}
+use fields;
+
+use Note::{Category, Description, Unit};
+
+const TICKS: Note = Unit(id::TIMESTAMP, "TICKS");
+const TICK_SPAN: Note = Unit(id::TIMESPAN, "TICKS");
+const NANO_SPAN: Note = Unit(id::TIMESPAN, "NANOSECONDS");
+const LOCKS: Note = Category(&["Headway", "Locks"]);
+const HEADWAY: Note = Category(&["Headway"]);
+const JAVA_APPLICATION: Note = Category(&["Java Application"]);
+const PROFILING: Note = Category(&["Java Virtual Machine", "Profiling"]);
+const SEQ: Note = Description("Place in the lock's own order of events: 1, 2, 3, ... without a gap; 0 if not numbered");
+const PARK_SEQ: Note = Description("Place in the order of all parks and unparks of the process; 0 if not numbered");
+const WEIGHT: Note = Description("Time that the sample stands for");
+const CPU: Note = Description("Number of the CPU that the thread ran on, -1 if unknown");
+const STACK: Note = Description("Stack Trace starting from the method the event was committed in");
+const COMMITTER: Note = Description("Thread in which event was committed in");
+
+const fn plain(id: TypeId, name: &'static str) -> Type {
+    Type { id, name, role: Role::Plain, fields: &[], notes: &[] }
+}
+
+const fn simple(id: TypeId, name: &'static str, fields: &'static [Field], notes: &'static [Note]) -> Type {
+    Type { id, name, role: Role::Simple, fields, notes }
+}
+
+const fn annotation(id: TypeId, name: &'static str, fields: &'static [Field], notes: &'static [Note]) -> Type {
+    Type { id, name, role: Role::Annotation, fields, notes }
+}
+
+const fn event(id: TypeId, name: &'static str, fields: &'static [Field], notes: &'static [Note]) -> Type {
+    Type { id, name, role: Role::Event, fields, notes }
+}
+
+/// All types, in the order in which the metadata declares them.
+pub(crate) fn types() -> impl Iterator<Item = &'static Type> {
+    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(VALUES)
+}
+
+/// Frame types, by number.
+pub(crate) const FRAME_TYPES: [&str; 4] = ["Interpreted", "JIT compiled", "Inlined", "Native"];
+/// The thread state of samples on the CPU, with the JDK's number for it.
+pub(crate) const RUNNABLE: (u64, &str) = (5, "STATE_RUNNABLE");
+/// The thread state of samples of a thread that waits, with JVMTI's number for
+/// it; the JDK tells kinds of waiting apart.
+pub(crate) const WAITING: (u64, &str) = (129, "STATE_WAITING");
+/// Exit causes, by number.
+pub(crate) const EXIT_CAUSES: [&str; 2] = ["exit", "wait"];
+/// Wait outcomes, by number.
+pub(crate) const WAIT_OUTCOMES: [&str; 3] = ["notified", "timed out", "interrupted"];
+/// Park outcomes, by number.
+pub(crate) const PARK_OUTCOMES: [&str; 5] = ["unknown", "unparked", "timed out", "interrupted", "spurious"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn numbers_and_names_are_unique_and_every_field_has_a_declared_type() {
+        let ids: HashSet<u8> = types().map(|t| t.id).collect();
+        let names: HashSet<&str> = types().map(|t| t.name).collect();
+        assert_eq!(ids.len(), types().count());
+        assert_eq!(names.len(), types().count());
+        for ty in types() {
+            assert!(ty.id < 128, "{} must take one byte", ty.name);
+            for field in ty.fields {
+                assert!(ids.contains(&field.ty), "{}.{}", ty.name, field.name);
+            }
+        }
+    }
+}
