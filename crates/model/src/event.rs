@@ -53,6 +53,8 @@ pub enum Event {
     Park(Park),
     /// A thread was given the permit to go on. Not in foreign recordings.
     Unpark(Unpark),
+    /// Parks of one thread that were too short to be told one by one.
+    ShortParks(ShortParks),
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample),
 
@@ -399,6 +401,26 @@ pub struct Unpark {
     pub target: ThreadId,
 }
 
+/// See [`Event::ShortParks`]: where the recording has a floor (the setting
+/// `park_floor`, in ns), a park that ends sooner has no [`ParkBegin`] and
+/// [`Park`] of its own; it is summed up here, once a second at most for each
+/// blocker and chain. Unparks are told one by one all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ShortParks {
+    /// When the last of them ended.
+    pub time: TimeNs,
+    /// The thread that parked.
+    pub thread: ThreadId,
+    /// The object it parked on, `NONE` if it named none.
+    pub blocker: LockId,
+    /// Its call chain.
+    pub chain: ChainId,
+    /// How many parks.
+    pub count: u64,
+    /// Their durations together.
+    pub total: DurationNs,
+}
+
 /// What a sampled thread was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum SampleState {
@@ -553,6 +575,7 @@ impl Event {
             Event::ParkBegin(e) => e.time,
             Event::Park(e) => e.time,
             Event::Unpark(e) => e.time,
+            Event::ShortParks(e) => e.time,
             Event::Sample(e) => e.time,
             Event::PressureWindow(e) => e.start + e.duration,
             Event::PressurePhase(e) => e.end,
