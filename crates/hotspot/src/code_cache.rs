@@ -143,6 +143,24 @@ impl<'a> CodeCache<'a> {
         (words < MAX_FRAME_WORDS).then_some(u64::from(words) * 8)
     }
 
+    /// How many bytes from where a method's code begins its frame is built;
+    /// `None` for a blob whose frames never are.
+    pub fn frame_complete<M: Memory>(&self, memory: &M, blob: u64) -> Option<u64> {
+        let at = blob + self.code.blob_frame_complete;
+        let distance = match self.code.frame_complete_is_short {
+            true => i32::from(memory.read_u16(at)? as i16),
+            false => memory.read_i32(at)?,
+        };
+        u64::try_from(distance).ok()
+    }
+
+    /// A blob's code and what lies behind it, up to the end of the blob.
+    pub fn code_range<M: Memory>(&self, memory: &M, blob: u64) -> Option<AddressRange> {
+        let start = self.code_begin(memory, blob)?;
+        let size = memory.read_code_u32(blob + self.code.blob_size)?;
+        Some(AddressRange { start, end: blob + u64::from(size) })
+    }
+
     /// Where a blob's code begins.
     #[inline]
     pub fn code_begin<M: Memory>(&self, memory: &M, blob: u64) -> Option<u64> {

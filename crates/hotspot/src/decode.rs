@@ -1,7 +1,7 @@
 //! From physical frames to the methods they stand for.
 
 use crate::debug_info::{DebugInfo, Scope};
-use crate::frame::{FrameRecord, RecordKind};
+use crate::frame::{FrameRecord, Interrupted, RecordKind};
 use crate::held::held_by;
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -98,7 +98,14 @@ fn compiled<M: Memory>(
         frames.push(frame(physical, -1, FrameKind::Native, false));
         return Some(());
     }
+    if record.interrupted == Interrupted::Edge {
+        frames.push(frame(physical, 0, FrameKind::Compiled, false));
+        return Some(());
+    }
     let info = DebugInfo::of(layout, memory, record.code)?;
+    if record.interrupted == Interrupted::Body {
+        return interrupted(&info, physical, record, index, options, frames);
+    }
     let (scopes, exact) = scopes_at(layout, memory, &info, record, options);
     match scopes {
         Some(scopes) if exact => {
@@ -115,6 +122,35 @@ fn compiled<M: Memory>(
             frames.push(frame(physical, bci, FrameKind::Compiled, true));
         }
         _ => frames.push(frame(physical, -1, FrameKind::Compiled, true)),
+    }
+    Some(())
+}
+
+/// A frame that was interrupted: the scopes of the nearest entry not before
+/// its pc. Only with debug information for all instructions are they certain;
+/// else the innermost is marked.
+fn interrupted<M: Memory>(
+    info: &DebugInfo<'_, M>,
+    physical: u64,
+    record: &FrameRecord,
+    index: u32,
+    options: DecodeOptions,
+    frames: &mut Vec<DecodedFrame>,
+) -> Option<()> {
+    let known = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
+    let desc = info.pc_desc(record.pc);
+    let certain = known || desc.is_some_and(|desc| desc.pc == record.pc);
+    let scopes = desc.and_then(|desc| info.scopes(desc));
+    let frame = |method, bci, kind, approximate| DecodedFrame { method, bci, kind, approximate, record: index };
+    // Handlers behind the method's code have no scopes.
+    let Some(scopes) = scopes.filter(|scopes| scopes.last().is_some_and(|root| root.method == physical)) else {
+        frames.push(frame(physical, -1, FrameKind::Compiled, true));
+        return Some(());
+    };
+    let last = scopes.len() - 1;
+    for (i, scope) in scopes.iter().enumerate() {
+        let kind = if i == last { FrameKind::Compiled } else { FrameKind::Inlined };
+        frames.push(frame(scope.method, scope.bci.max(0), kind, i == 0 && !certain));
     }
     Some(())
 }

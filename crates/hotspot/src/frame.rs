@@ -56,6 +56,21 @@ pub struct FrameRecord {
     pub deoptimized: bool,
     /// See [`Registers::leaf_call`].
     pub leaf_call: bool,
+    /// Set where the frame was not left by a call.
+    pub interrupted: Interrupted,
+}
+
+/// Where a frame stood that did not call anybody, or nobody on record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Interrupted {
+    /// It called: its pc is a return address.
+    #[default]
+    No,
+    /// In the method's own code.
+    Body,
+    /// Where the frame is built or taken down: nothing inlined runs there.
+    Edge,
 }
 
 impl FrameRecord {
@@ -74,7 +89,7 @@ impl FrameRecord {
         match self.kind {
             RecordKind::Interpreted => [self.code, self.bcp],
             _ => {
-                let leaf = u64::from(self.leaf_call) << 33;
+                let leaf = u64::from(self.leaf_call) << 33 | (self.interrupted as u64) << 34;
                 [self.pc, u64::from(self.compile_id) | leaf | COMPILED]
             }
         }

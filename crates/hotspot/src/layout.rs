@@ -101,6 +101,11 @@ pub struct CodeLayout {
     pub blob_size: u64,
     /// Offset of its frame size in words (32 bits).
     pub blob_frame_size: u64,
+    /// Offset of the distance, from where its code begins, at which the frame
+    /// of a method is built.
+    pub blob_frame_complete: u64,
+    /// True where that distance has 16 bits (25), false where it has 32.
+    pub frame_complete_is_short: bool,
     /// What tells kinds of blobs apart.
     pub kind: KindField,
     /// Where its code begins.

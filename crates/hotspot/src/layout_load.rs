@@ -119,6 +119,8 @@ impl<'a, M: Memory> Loader<'a, M> {
             blob_name: self.offset("CodeBlob::_name")?,
             blob_size: self.offset("CodeBlob::_size")?,
             blob_frame_size: self.offset("CodeBlob::_frame_size")?,
+            blob_frame_complete: self.offset("CodeBlob::_frame_complete_offset")?,
+            frame_complete_is_short: self.has("CodeBlob::_kind"),
             kind: self.kind_field()?,
             blob_code_begin,
             blob_data_offset: self.offset("CodeBlob::_data_offset")?,

@@ -10,6 +10,7 @@
 //!   gives the words by which a chain is known.
 //! * [`decode`] expands a chain that was not seen before into methods,
 //!   [`method`] names them.
+//! * [`fragment`] decodes copies of stacks taken at any instruction.
 //! * [`held`] tells which frame of a chain holds a lock.
 //! * [`check`] compares a chain with JVMTI's.
 //! * [`monitor`] reads monitors and their owners.
@@ -21,6 +22,7 @@ pub mod code_cache;
 mod continuation;
 pub mod debug_info;
 pub mod decode;
+pub mod fragment;
 pub mod frame;
 pub mod held;
 pub mod layout;
@@ -39,7 +41,7 @@ mod walk;
 
 pub use code_cache::CodeCache;
 pub use decode::{decode, DecodeOptions, DecodedFrame};
-pub use frame::{key_words, FrameRecord, RecordKind, Registers, WalkEnd, WalkResult};
+pub use frame::{key_words, FrameRecord, Interrupted, RecordKind, Registers, WalkEnd, WalkResult};
 pub use held::{holders, monitor_slots, MonitorPlace, MonitorSlot};
 pub use layout::Layout;
 pub use live::{AddressRange, LiveMemory};

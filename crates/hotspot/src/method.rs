@@ -67,6 +67,11 @@ impl<'a, M: Memory> Method<'a, M> {
         (bci < u64::from(self.code_size()?)).then_some(bci as i32)
     }
 
+    /// Address of the bytecode with this index.
+    pub fn bytecode_at(&self, bci: u32) -> Option<u64> {
+        (bci < self.code_size()?).then(|| self.code_begin() + u64::from(bci))
+    }
+
     /// The bytecodes. They are those the VM runs: an instruction may have been
     /// rewritten to a faster form, and constant pool indices of field and
     /// method instructions to the VM's own.

@@ -12,7 +12,7 @@
 
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::continuation;
-use crate::frame::{slot, FrameRecord, RecordKind, Registers, WalkEnd, WalkResult};
+use crate::frame::{slot, FrameRecord, Interrupted, RecordKind, Registers, WalkEnd, WalkResult};
 use crate::layout::Layout;
 use crate::memory::Memory;
 
@@ -115,6 +115,7 @@ fn begin(record: &mut FrameRecord, at: &Registers, kind: RecordKind, code: u64) 
     record.on_heap = false;
     record.deoptimized = false;
     record.leaf_call = false;
+    record.interrupted = Interrupted::No;
 }
 
 #[inline]

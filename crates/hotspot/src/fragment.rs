@@ -1,0 +1,355 @@
+//! Decoding stack fragments: copies of the live part of a thread's stack and
+//! of its registers, taken at any instruction, looked at later.
+//!
+//! A walk in a hook begins at a call that the VM knows. A fragment does not: the
+//! thread may have stood in native code, between the instructions that build a
+//! frame or take it down, or in a stub of the VM. The first part of decoding a
+//! fragment finds the first frame that stands like one that called somebody;
+//! from there on the common walker goes. What only an instruction decoder or
+//! unwind tables can tell is handed in ([`Code`], [`Native`]), so that this
+//! crate needs neither.
+//!
+//! Nothing is guessed. Where a return address is expected, the word found must
+//! be one that the VM's own tables know; if it is not, the stack ends there and
+//! says why ([`FragmentEnd`]).
+
+mod interpreter;
+mod leaf;
+mod memory;
+mod shape;
+
+pub use memory::FragmentMemory;
+pub use shape::{Captured, Place, Reg, Run, Shape};
+
+use crate::code_cache::{BlobKind, CodeCache};
+use crate::debug_info::DebugInfo;
+use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers, WalkEnd};
+use crate::layout::Layout;
+use crate::live::AddressRange;
+use crate::memory::Memory;
+use crate::walk::walk_light;
+
+/// Most native frames above the first Java frame.
+const MAX_NATIVE_FRAMES: usize = 256;
+
+/// What an instruction decoder tells about generated code.
+pub trait Code {
+    /// Runs on from `pc` inside `code`, without taking conditional jumps where
+    /// that can be avoided, to where the function is left. `limit` bounds the
+    /// instructions looked at. The shape is relative to the registers at `pc`.
+    fn run(&mut self, code: AddressRange, pc: u64, limit: usize) -> Run;
+
+    /// The frame as it is at `pc`, if the code from the function's entry at
+    /// `code.start` ran straight to there.
+    fn built(&mut self, code: AddressRange, pc: u64) -> Option<Shape>;
+}
+
+/// How native code was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeStep {
+    /// The registers are the caller's.
+    Caller,
+    /// This was the thread's first function.
+    Root,
+    /// The unwind tables do not say, or lead nowhere.
+    Lost,
+}
+
+/// What unwind tables tell about native code.
+pub trait Native {
+    /// Moves the registers on to the caller of the function they are in.
+    /// `interrupted` is false where the pc is a return address. `read` reads
+    /// the fragment.
+    fn caller(&mut self, at: &mut Captured, interrupted: bool, read: &mut dyn FnMut(u64) -> Option<u64>) -> NativeStep;
+}
+
+/// Why the stack of a fragment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FragmentEnd {
+    /// At the thread's first Java frame.
+    Complete,
+    /// At a virtual thread's first frame; the carrier follows.
+    VirtualThread,
+    /// At the first function of a thread that runs no Java code.
+    NativeRoot,
+    /// The copy ends before the stack does.
+    Short,
+    /// There is no room for more frames.
+    Full,
+    /// The rest of a virtual thread's frames lies in the heap.
+    InHeap,
+    /// The code that a frame returns to is not there any more.
+    CodeGone,
+    /// Native code without usable unwind tables.
+    NativeUnknown,
+    /// The frame that was interrupted could not be made out.
+    LeafUnknown(LeafKind),
+    /// A frame below made no sense.
+    Lost,
+}
+
+impl FragmentEnd {
+    /// True if nothing is missing at the root.
+    pub fn is_complete(self) -> bool {
+        matches!(self, FragmentEnd::Complete | FragmentEnd::VirtualThread | FragmentEnd::NativeRoot)
+    }
+}
+
+/// What kind of code was interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LeafKind {
+    /// The interpreter.
+    Interpreter,
+    /// A compiled method.
+    Compiled,
+    /// The compiled wrapper of a native method.
+    NativeWrapper,
+    /// A stub of the VM.
+    Stub,
+}
+
+/// A fragment: registers, and the stack from the stack pointer on.
+#[derive(Clone, Copy, Debug)]
+pub struct Fragment<'a> {
+    /// The registers.
+    pub registers: Captured,
+    /// The bytes from the stack pointer on.
+    pub stack: &'a [u8],
+    /// The end of the thread's stack, its highest address; 0 if unknown.
+    pub stack_end: u64,
+}
+
+/// A decoded fragment. Kept by the decoder from one to the next.
+#[derive(Debug)]
+pub struct Frames {
+    /// Instructions of native functions above the first Java frame, leaf first.
+    pub native: Vec<u64>,
+    /// The frames of the VM's own code, leaf first.
+    records: Vec<FrameRecord>,
+    count: usize,
+    /// Why the stack ends.
+    pub end: FragmentEnd,
+}
+
+impl Frames {
+    /// Room for this many frames of the VM's own code.
+    pub fn with_room(records: usize) -> Frames {
+        Frames {
+            native: Vec::with_capacity(MAX_NATIVE_FRAMES),
+            records: vec![FrameRecord::default(); records],
+            count: 0,
+            end: FragmentEnd::Lost,
+        }
+    }
+
+    /// The frames of the VM's own code, leaf first.
+    pub fn records(&self) -> &[FrameRecord] {
+        self.records.get(..self.count).unwrap_or_default()
+    }
+
+    fn push(&mut self, record: FrameRecord) -> Option<()> {
+        *self.records.get_mut(self.count)? = record;
+        self.count += 1;
+        Some(())
+    }
+
+    fn walk<M: Memory>(&mut self, layout: &Layout, memory: &FragmentMemory<'_, M>, start: Registers) -> FragmentEnd {
+        let room = self.records.get_mut(self.count..).unwrap_or_default();
+        let walked = walk_light(layout, memory, start, room);
+        self.count += walked.frames;
+        match walked.end {
+            WalkEnd::Complete => FragmentEnd::Complete,
+            WalkEnd::VirtualThread => FragmentEnd::VirtualThread,
+            WalkEnd::Full => FragmentEnd::Full,
+            WalkEnd::ReturnBarrier => FragmentEnd::InHeap,
+            WalkEnd::Lost if memory.went_beyond() => FragmentEnd::Short,
+            WalkEnd::Lost => FragmentEnd::Lost,
+        }
+    }
+}
+
+/// The parts that decoding needs besides the fragment.
+pub struct Decoder<'a, M> {
+    /// The VM.
+    pub layout: &'a Layout,
+    /// The VM's memory as it is now; the fragment's addresses are not read from it.
+    pub memory: &'a M,
+}
+
+impl<M: Memory> Decoder<'_, M> {
+    /// Decodes a fragment into `frames`.
+    pub fn decode(&self, fragment: &Fragment<'_>, helper: &mut (impl Code + Native), frames: &mut Frames) {
+        frames.native.clear();
+        frames.count = 0;
+        let memory = FragmentMemory::new(self.memory, fragment);
+        let mut at = fragment.registers;
+        let code = CodeCache::new(self.layout);
+        while !code.contains(at.pc) {
+            if frames.native.len() == MAX_NATIVE_FRAMES {
+                frames.end = FragmentEnd::NativeUnknown;
+                return;
+            }
+            let interrupted = frames.native.is_empty();
+            frames.native.push(at.pc);
+            match helper.caller(&mut at, interrupted, &mut |address| memory.read_stack(address)) {
+                NativeStep::Caller => {}
+                NativeStep::Root => {
+                    frames.end = FragmentEnd::NativeRoot;
+                    return;
+                }
+                NativeStep::Lost => {
+                    frames.end = match memory.went_beyond() {
+                        true => FragmentEnd::Short,
+                        false => FragmentEnd::NativeUnknown,
+                    };
+                    return;
+                }
+            }
+        }
+        frames.end = match frames.native.is_empty() {
+            true => self.interrupted_in_code(&memory, at, helper, frames),
+            false => self.called_native(&memory, at, helper, frames),
+        };
+        if memory.went_beyond() && !frames.end.is_complete() {
+            frames.end = FragmentEnd::Short;
+        }
+        self.mark_leaf_calls(frames);
+    }
+
+    /// The pc at which the thread was interrupted is the VM's own code.
+    fn interrupted_in_code(
+        &self,
+        memory: &FragmentMemory<'_, M>,
+        at: Captured,
+        helper: &mut impl Code,
+        frames: &mut Frames,
+    ) -> FragmentEnd {
+        let (layout, code) = (self.layout, CodeCache::new(self.layout));
+        if layout.frame.interpreter.holds(at.pc, 1) {
+            return match interpreter::leaf(layout, memory, &at, helper) {
+                Some((record, caller)) => self.push_and_walk(memory, record, caller, frames),
+                None => FragmentEnd::LeafUnknown(LeafKind::Interpreter),
+            };
+        }
+        let Some(blob) = code.find(self.memory, at.pc) else { return FragmentEnd::CodeGone };
+        match leaf::leaf(layout, memory, &at, blob, helper) {
+            Ok((record, caller)) => self.push_and_walk(memory, record, caller, frames),
+            Err(kind) => FragmentEnd::LeafUnknown(kind),
+        }
+    }
+
+    fn push_and_walk(
+        &self,
+        memory: &FragmentMemory<'_, M>,
+        record: Option<FrameRecord>,
+        caller: Registers,
+        frames: &mut Frames,
+    ) -> FragmentEnd {
+        if let Some(record) = record {
+            if frames.push(record).is_none() {
+                return FragmentEnd::Full;
+            }
+        }
+        frames.walk(self.layout, memory, caller)
+    }
+
+    /// The VM's own code called native code.
+    fn called_native(
+        &self,
+        memory: &FragmentMemory<'_, M>,
+        at: Captured,
+        helper: &mut impl Code,
+        frames: &mut Frames,
+    ) -> FragmentEnd {
+        let layout = self.layout;
+        let Some((sp, fp)) = at.sp().zip(at.fp()) else { return FragmentEnd::NativeUnknown };
+        let here = Registers { pc: at.pc, sp, fp, leaf_call: false };
+        if layout.frame.interpreter.holds(at.pc, 1) || at.pc == layout.frame.call_stub_return {
+            return frames.walk(layout, memory, here);
+        }
+        let Some(blob) = CodeCache::new(layout).find(self.memory, at.pc) else { return FragmentEnd::CodeGone };
+        match leaf::called(layout, memory, &at, blob, helper) {
+            Ok((record, caller)) => self.push_and_walk(memory, record, caller, frames),
+            Err(kind) => FragmentEnd::LeafUnknown(kind),
+        }
+    }
+
+    /// A compiled frame that called a stub or native code where the VM has no
+    /// debug information is treated like an interrupted one. Every other
+    /// compiled frame must stand where the VM's tables know a call.
+    fn mark_leaf_calls(&self, frames: &mut Frames) {
+        let mut called_off_the_record = !frames.native.is_empty();
+        let mut sound = frames.count;
+        for (index, record) in frames.records.iter_mut().take(frames.count).enumerate() {
+            match record.kind {
+                RecordKind::Stub => called_off_the_record = true,
+                RecordKind::Compiled if record.interrupted == Interrupted::No && !record.deoptimized => {
+                    if self.is_call(record) {
+                        called_off_the_record = false;
+                    } else if called_off_the_record {
+                        record.interrupted = Interrupted::Body;
+                        record.pc = record.pc.wrapping_sub(1);
+                        called_off_the_record = false;
+                    } else {
+                        sound = index;
+                        break;
+                    }
+                }
+                _ => called_off_the_record = false,
+            }
+        }
+        if sound < frames.count {
+            frames.count = sound;
+            frames.end = FragmentEnd::CodeGone;
+        }
+    }
+
+    fn is_call(&self, record: &FrameRecord) -> bool {
+        is_known_call(self.layout, self.memory, record.code, record.pc)
+    }
+}
+
+/// True if the VM's tables know a call in this compiled method that returns to `pc`.
+fn is_known_call<M: Memory>(layout: &Layout, memory: &M, blob: u64, pc: u64) -> bool {
+    if is_native_wrapper(layout, memory, blob) {
+        return true;
+    }
+    let info = DebugInfo::of(layout, memory, blob);
+    info.and_then(|info| info.pc_desc(pc)).is_some_and(|desc| desc.pc == pc)
+}
+
+fn is_native_wrapper<M: Memory>(layout: &Layout, memory: &M, blob: u64) -> bool {
+    let method = memory.read_u64(blob + layout.nmethod.method);
+    method.and_then(|method| crate::method::Method::at(layout, memory, method)).is_some_and(|m| m.is_native())
+}
+
+/// True if a frame may return to `pc`: the interpreter, the call stub, a stub,
+/// or a call in a compiled method that the VM's tables know.
+pub(crate) fn is_return_address<M: Memory>(layout: &Layout, memory: &M, pc: u64) -> bool {
+    if layout.frame.interpreter.holds(pc, 1) || pc == layout.frame.call_stub_return {
+        return true;
+    }
+    if layout.continuation.as_ref().is_some_and(|c| c.return_barrier == pc) {
+        return true;
+    }
+    let Some(blob) = CodeCache::new(layout).find(memory, pc) else { return false };
+    match blob.kind {
+        BlobKind::Nmethod => {
+            let mut record = FrameRecord::default();
+            let at = Registers { pc, ..Registers::default() };
+            is_known_call(layout, memory, blob.address, pc)
+                || crate::walk::compiled_record(layout, memory, &at, blob.address, &mut record).is_none()
+                || record.deoptimized
+        }
+        BlobKind::UpcallStub | BlobKind::Other => follows_call(memory, pc),
+    }
+}
+
+/// True if the instruction before `pc` can be a call.
+fn follows_call<M: Memory>(memory: &M, pc: u64) -> bool {
+    let byte = |back: u64| pc.checked_sub(back).and_then(|at| memory.read_code_u8(at));
+    // ff /2 with a register, a memory operand without, with 8 and with 32 bits
+    // of displacement; each perhaps with an index.
+    let indirect = |back: u64| byte(back) == Some(0xff) && byte(back - 1).is_some_and(|m| m & 0x38 == 0x10);
+    byte(5) == Some(0xe8) || [2, 3, 4, 6, 7].into_iter().any(indirect)
+}

@@ -1,0 +1,105 @@
+//! Code as the VM generates it, byte by byte.
+
+use super::*;
+use headway_hotspot::Fragments;
+
+const START: u64 = 0x1000;
+
+fn code(bytes: &[u8]) -> (Fragments, AddressRange) {
+    let mut memory = Fragments::new();
+    memory.add(START, bytes.to_vec());
+    (memory, AddressRange { start: START, end: START + bytes.len() as u64 })
+}
+
+fn on_sp(offset: i64) -> Place {
+    Place::Memory(Reg::SP, offset)
+}
+
+/// mov [rsp-0x14000], eax; push rbp; sub rsp, 0x20; nop; add rsp, 0x20; pop rbp;
+/// cmp rsp, [r15+0x378]; ja +2; ret; nop; nop
+const METHOD: [u8; 33] = [
+    0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0x49,
+    0x3b, 0xa7, 0x78, 0x03, 0x00, 0x00, 0x77, 0x02, 0xc3, 0x90, 0x90, 0x90, 0x90, 0x90,
+];
+
+#[test]
+fn a_frame_is_followed_while_it_is_built() {
+    let (memory, range) = code(&METHOD);
+    let mut reader = Reader::new(&memory);
+    let own = Place::Register(Reg::BP, 0);
+    let built = |reader: &mut Reader<'_, _>, at: u64| reader.built(range, START + at);
+    let entry = Shape { pc: on_sp(0), sp: Place::Register(Reg::SP, 8), fp: own };
+    assert_eq!(built(&mut reader, 0), Some(entry));
+    assert_eq!(built(&mut reader, 7), Some(entry));
+    let pushed = Shape { pc: on_sp(8), sp: Place::Register(Reg::SP, 16), fp: own };
+    assert_eq!(built(&mut reader, 8), Some(pushed));
+    let whole = Shape { pc: on_sp(40), sp: Place::Register(Reg::SP, 48), fp: own };
+    assert_eq!(built(&mut reader, 12), Some(whole));
+    assert_eq!(built(&mut reader, 9), None, "inside an instruction");
+}
+
+#[test]
+fn a_method_that_is_not_entrant_any_more_is_followed_behind_the_jump() {
+    let mut bytes = METHOD;
+    bytes[..5].copy_from_slice(&[0xe9, 0x00, 0x10, 0x00, 0x00]);
+    let (memory, range) = code(&bytes);
+    let shape = Reader::new(&memory).built(range, START + 8).unwrap();
+    assert_eq!(shape.pc, on_sp(8));
+}
+
+#[test]
+fn an_epilogue_leads_to_the_caller_from_each_of_its_instructions() {
+    let (memory, range) = code(&METHOD);
+    let mut reader = Reader::new(&memory);
+    for (at, pc, fp) in [
+        (12, 40, on_sp(32)),
+        (13, 40, on_sp(32)),
+        (17, 8, on_sp(0)),
+        (18, 0, Place::Register(Reg::BP, 0)),
+        (27, 0, Place::Register(Reg::BP, 0)),
+    ] {
+        let Run::Return { caller, straight, .. } = reader.run(range, START + at, 12) else { panic!("at {at}") };
+        assert!(straight);
+        assert_eq!((caller.pc, caller.fp), (on_sp(pc), fp), "at {at}");
+    }
+}
+
+#[test]
+fn a_way_that_leads_nowhere_is_given_up_for_another() {
+    // test eax, eax; je +1; hlt; ret
+    let (memory, range) = code(&[0x85, 0xc0, 0x74, 0x01, 0xf4, 0xc3]);
+    let run = Reader::new(&memory).run(range, START, 20);
+    assert!(matches!(run, Run::Return { straight: false, .. }));
+    // A loop without end: jmp to itself.
+    let (memory, range) = code(&[0xeb, 0xfe]);
+    assert_eq!(Reader::new(&memory).run(range, START, 1_000_000), Run::Unknown);
+}
+
+#[test]
+fn the_interpreter_returns_by_a_jump_and_enters_by_pushing_rbp() {
+    // mov rbx, [rbp-8]; leave; pop r13; mov rsp, rbx; jmp r13
+    let (memory, range) = code(&[0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x89, 0xdc, 0x41, 0xff, 0xe5]);
+    let Run::Return { caller, .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    let expected =
+        Shape { pc: Place::Memory(Reg::BP, 8), sp: Place::Memory(Reg::BP, -8), fp: Place::Memory(Reg::BP, 0) };
+    assert_eq!(caller, expected);
+    // pop rax; push 0; push rax; push rbp; mov rbp, rsp
+    let (memory, range) = code(&[0x58, 0x6a, 0x00, 0x50, 0x55, 0x48, 0x89, 0xe5]);
+    let Run::Enter { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    assert_eq!(caller.pc, on_sp(0));
+    let Run::Enter { caller } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
+    assert_eq!(caller.pc, Place::Register(Reg::AX, 0));
+    let Run::Enter { caller } = Reader::new(&memory).run(range, START + 5, 12) else { panic!() };
+    assert_eq!((caller.pc, caller.sp), (on_sp(8), Place::Register(Reg::SP, 16)));
+}
+
+#[test]
+fn an_adapter_leads_to_who_called_it() {
+    // pop rax; mov r13, rsp; sub rsp, 0x10; and rsp, -16; push rax; jmp [rbx+0x40]
+    let (memory, range) = code(&[0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x50, 0xff, 0x63, 0x40]);
+    let Run::Jump { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    assert_eq!(caller.pc, on_sp(0));
+    // jmp [rax+rcx*8]: a dispatch.
+    let (memory, range) = code(&[0xff, 0x24, 0xc8]);
+    assert_eq!(Reader::new(&memory).run(range, START, 12), Run::Dispatch);
+}

@@ -1,0 +1,199 @@
+//! The libraries that are mapped into this process.
+
+use crate::symbols::Symbols;
+use memmap2::Mmap;
+use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
+use std::cell::OnceCell;
+use std::fs::{self, File};
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Largest copy of the kernel's own library.
+const MAX_VDSO: u64 = 1 << 20;
+
+/// The bytes of a library: its file, or a copy.
+#[derive(Clone)]
+pub enum Bytes {
+    /// Mapped.
+    File(Arc<Mmap>),
+    /// Copied.
+    Copy(Arc<[u8]>),
+}
+
+impl Default for Bytes {
+    fn default() -> Bytes {
+        Bytes::Copy(Arc::default())
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::File(map) => map,
+            Bytes::Copy(bytes) => bytes,
+        }
+    }
+}
+
+/// A part of a library's bytes.
+#[derive(Clone, Default)]
+pub struct Section {
+    bytes: Bytes,
+    range: Range<usize>,
+}
+
+impl Deref for Section {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+/// A library in this process.
+pub struct Module {
+    /// Its file's name without directories, `libjvm.so`.
+    pub name: Arc<str>,
+    /// The addresses it covers.
+    pub range: Range<u64>,
+    /// What is added to the addresses its file speaks of.
+    pub bias: u64,
+    /// Its bytes.
+    pub bytes: Bytes,
+    symbols: OnceCell<Symbols>,
+}
+
+impl Module {
+    /// The function at an address, by its name for people.
+    pub fn function(&self, address: u64) -> Option<String> {
+        let symbols = self.symbols.get_or_init(|| Symbols::read(&self.bytes));
+        symbols.function(&self.bytes, address.wrapping_sub(self.bias))
+    }
+
+    /// A section of the file by its name: its bytes and its addresses.
+    pub fn section(&self, name: &str) -> Option<(Section, Range<u64>)> {
+        let file = object::File::parse(&*self.bytes).ok()?;
+        let section = file.section_by_name(name)?;
+        let (start, length) = section.file_range()?;
+        let start = usize::try_from(start).ok()?;
+        let range = start..start.checked_add(usize::try_from(length).ok()?)?;
+        self.bytes.get(range.clone())?;
+        let addresses = section.address()..section.address().checked_add(section.size())?;
+        Some((Section { bytes: self.bytes.clone(), range }, addresses))
+    }
+}
+
+/// One line of the list of mappings.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping<'a> {
+    range: Range<u64>,
+    executable: bool,
+    offset: u64,
+    path: &'a str,
+}
+
+fn mapping(line: &str) -> Option<Mapping<'_>> {
+    let mut words = line.splitn(6, ' ');
+    let (start, end) = words.next()?.split_once('-')?;
+    let flags = words.next()?;
+    let offset = words.next()?;
+    let path = words.nth(2).unwrap_or_default().trim();
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    Some(Mapping {
+        range: number(start)?..number(end)?,
+        executable: flags.as_bytes().get(2) == Some(&b'x'),
+        offset: number(offset)?,
+        path,
+    })
+}
+
+/// All libraries with code, by address. Those of `known` that are still there
+/// are taken over.
+pub fn all(known: Vec<Module>) -> Vec<Module> {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mappings: Vec<Mapping<'_>> = maps.lines().filter_map(mapping).collect();
+    let mut known = known;
+    let mut modules: Vec<Module> = Vec::new();
+    for code in mappings.iter().filter(|m| m.executable && !m.path.is_empty()) {
+        if modules.iter().any(|module| module.range.contains(&code.range.start)) {
+            continue;
+        }
+        let old = known.iter().position(|module| module.range.contains(&code.range.start));
+        let old = old.map(|at| known.swap_remove(at)).filter(|module| code.path.ends_with(&*module.name));
+        modules.extend(old.or_else(|| module(code, &mappings)));
+    }
+    modules.sort_by_key(|module| module.range.start);
+    modules
+}
+
+fn module(code: &Mapping<'_>, mappings: &[Mapping<'_>]) -> Option<Module> {
+    let bytes = match code.path {
+        "[vdso]" => copy(code)?,
+        path if path.starts_with('/') => map(path)?,
+        _ => return None,
+    };
+    let file = object::File::parse(&*bytes).ok()?;
+    // A segment is mapped from the page on in which it begins, which the one
+    // before it may end in.
+    let segment = file.segments().filter(is_code).find(|segment| {
+        let (start, length) = segment.file_range();
+        (start & !0xfff..start.saturating_add(length)).contains(&code.offset)
+    })?;
+    let in_file = segment.file_range().0;
+    let address = segment.address().wrapping_sub(in_file).wrapping_add(code.offset);
+    let bias = code.range.start.wrapping_sub(address);
+    let own = mappings.iter().filter(|m| m.path == code.path && m.executable);
+    let near = own.filter(|m| m.range.start >= code.range.start && m.range.start - code.range.start < 1 << 32);
+    let end = near.map(|m| m.range.end).max().unwrap_or(code.range.end);
+    let name = code.path.rsplit('/').next().unwrap_or(code.path).into();
+    Some(Module { name, range: code.range.start..end, bias, bytes, symbols: OnceCell::new() })
+}
+
+fn is_code<'d>(segment: &impl ObjectSegment<'d>) -> bool {
+    matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & object::elf::PF_X != 0)
+}
+
+fn map(path: &str) -> Option<Bytes> {
+    let file = File::open(path).ok()?;
+    // SAFETY: the file is mapped as code already; whoever cuts it off takes
+    // the ground from under the program itself.
+    let map = unsafe { Mmap::map(&file) }.ok()?;
+    Some(Bytes::File(Arc::new(map)))
+}
+
+/// The kernel's own library has no file.
+fn copy(code: &Mapping<'_>) -> Option<Bytes> {
+    let length = code.range.end.checked_sub(code.range.start).filter(|length| *length <= MAX_VDSO)?;
+    let mut bytes = vec![0; usize::try_from(length).ok()?];
+    crate::task::read_own_memory(code.range.start, &mut bytes).then(|| Bytes::Copy(bytes.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_list_is_read() {
+        let line = "7f00-7f10 r-xp 00001000 fe:00 1234                       /usr/lib/a b.so";
+        let found = mapping(line).unwrap();
+        let expected = Mapping { range: 0x7f00..0x7f10, executable: true, offset: 0x1000, path: "/usr/lib/a b.so" };
+        assert_eq!(found, expected);
+        assert_eq!(mapping("7f00-7f10 rw-p 00000000 00:00 0").unwrap().path, "");
+        assert!(mapping("nonsense").is_none());
+    }
+
+    #[test]
+    fn functions_of_this_process_are_named() {
+        let modules = all(Vec::new());
+        let name = |address: u64| {
+            let module = modules.iter().find(|module| module.range.contains(&address)).unwrap();
+            module.function(address)
+        };
+        let here = functions_of_this_process_are_named as *const () as u64;
+        assert!(name(here).unwrap().contains("functions_of_this_process_are_named"), "{:?}", name(here));
+        let getpid = name(libc::getpid as *const () as u64);
+        assert!(getpid.is_some_and(|name| name.contains("getpid")));
+        let again = all(modules);
+        assert!(again.iter().any(|module| module.range.contains(&here)));
+    }
+}

@@ -1,0 +1,136 @@
+//! Unwinding native code by the unwind tables of its libraries.
+
+use crate::modules::{self, Module, Section};
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
+use headway_hotspot::fragment::{Captured, NativeStep, Reg};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Libraries come while a program runs: how often to look again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub struct Unwinder {
+    tables: UnwinderX86_64<Section>,
+    cache: CacheX86_64,
+    modules: Vec<Module>,
+    looked: Instant,
+}
+
+impl Default for Unwinder {
+    fn default() -> Unwinder {
+        Unwinder::new()
+    }
+}
+
+impl Unwinder {
+    /// Knows the libraries that are mapped now.
+    pub fn new() -> Unwinder {
+        let mut unwinder = Unwinder {
+            tables: UnwinderX86_64::new(),
+            cache: CacheX86_64::new(),
+            modules: Vec::new(),
+            looked: Instant::now(),
+        };
+        unwinder.look();
+        unwinder
+    }
+
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        self.modules = modules::all(std::mem::take(&mut self.modules));
+        self.tables = UnwinderX86_64::new();
+        self.cache = CacheX86_64::new();
+        for module in &self.modules {
+            self.tables.add_module(tables_of(module));
+        }
+    }
+
+    fn module(&self, address: u64) -> Option<&Module> {
+        let after = self.modules.partition_point(|module| module.range.start <= address);
+        let module = self.modules.get(after.checked_sub(1)?)?;
+        module.range.contains(&address).then_some(module)
+    }
+
+    /// The function at an address and its library.
+    pub fn function(&self, address: u64) -> Option<(Option<String>, Arc<str>)> {
+        let module = self.module(address)?;
+        Some((module.function(address), module.name.clone()))
+    }
+
+    /// See [`headway_hotspot::fragment::Native::caller`].
+    pub fn caller(
+        &mut self,
+        at: &mut Captured,
+        interrupted: bool,
+        read: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> NativeStep {
+        if self.module(at.pc).is_none() && self.looked.elapsed() >= LOOK_AGAIN {
+            self.look();
+        }
+        if self.module(at.pc).is_none() {
+            return NativeStep::Lost;
+        }
+        let Some((sp, fp)) = at.sp().zip(at.fp()) else { return NativeStep::Lost };
+        let address = match interrupted {
+            true => Some(FrameAddress::from_instruction_pointer(at.pc)),
+            false => FrameAddress::from_return_address(at.pc),
+        };
+        let Some(address) = address else { return NativeStep::Root };
+        let mut registers = UnwindRegsX86_64::new(at.pc, sp, fp);
+        for (number, theirs) in CALLEE_SAVED {
+            if let Some(value) = at.get(number) {
+                registers.set(theirs, value);
+            }
+        }
+        let mut read = |address| read(address).ok_or(());
+        match self.tables.unwind_frame(address, &mut registers, &mut self.cache, &mut read) {
+            Ok(Some(0)) | Ok(None) | Err(Error::ReturnAddressIsNull) => NativeStep::Root,
+            Ok(Some(pc)) if registers.sp() > sp => {
+                let mut caller = Captured::default();
+                caller.pc = pc;
+                caller.set(Reg::SP, registers.sp());
+                caller.set(Reg::BP, registers.bp());
+                *at = caller;
+                NativeStep::Caller
+            }
+            Ok(Some(_)) | Err(_) => NativeStep::Lost,
+        }
+    }
+}
+
+/// Registers by which a function may find its frame besides rsp and rbp.
+const CALLEE_SAVED: [(Reg, framehop::x86_64::Reg); 6] = [
+    (Reg(0), framehop::x86_64::Reg::RAX),
+    (Reg(3), framehop::x86_64::Reg::RBX),
+    (Reg(10), framehop::x86_64::Reg::R10),
+    (Reg(12), framehop::x86_64::Reg::R12),
+    (Reg(13), framehop::x86_64::Reg::R13),
+    (Reg(14), framehop::x86_64::Reg::R14),
+];
+
+fn tables_of(module: &Module) -> framehop::Module<Section> {
+    let (eh_frame, eh_frame_svma) = module.section(".eh_frame").unzip();
+    let (eh_frame_hdr, eh_frame_hdr_svma) = module.section(".eh_frame_hdr").unzip();
+    let (text, text_svma) = module.section(".text").unzip();
+    let (_, got_svma) = module.section(".got").unzip();
+    let debug_frame = module.section(".debug_frame").map(|(section, _)| section);
+    framehop::Module::new(
+        module.name.to_string(),
+        module.range.clone(),
+        module.bias,
+        ExplicitModuleSectionInfo {
+            base_svma: 0,
+            text_svma,
+            text,
+            got_svma,
+            eh_frame_svma,
+            eh_frame,
+            eh_frame_hdr_svma,
+            eh_frame_hdr,
+            debug_frame,
+            ..Default::default()
+        },
+    )
+}

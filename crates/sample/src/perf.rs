@@ -1,0 +1,317 @@
+//! Samples taken by the kernel: at every tick of a thread's CPU clock it copies
+//! registers and stack into a ring that is mapped here.
+//!
+//! # Protocol of a ring
+//! The kernel writes records and then moves the head; the reader reads the head
+//! (acquire), copies what lies before it, and moves the tail (release), which
+//! gives the room back. Where there is no room the kernel drops the sample and
+//! says how many in the next record.
+
+use headway_hotspot::fragment::Captured;
+use perf_event_open_sys::bindings as sys;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Size of a page; rings are made of them.
+pub const PAGE: usize = 4096;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// CPU time between samples.
+    pub interval_ns: u64,
+    /// Bytes of stack to copy; a multiple of 8.
+    pub stack_bytes: u32,
+    /// Bytes of the ring: a power of two.
+    pub ring_bytes: usize,
+    /// Sample the time spent in the kernel too.
+    pub kernel: bool,
+}
+
+/// A sample as it lies in the ring.
+#[derive(Debug)]
+pub struct Sample<'a> {
+    /// When, on `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// Whose.
+    pub tid: u32,
+    /// The CPU it ran on.
+    pub cpu: u32,
+    /// The registers of its own code.
+    pub registers: Captured,
+    /// The stack from the stack pointer on.
+    pub stack: &'a [u8],
+    /// Ticks that it stands for.
+    pub ticks: u64,
+}
+
+/// What a ring has to say.
+#[derive(Debug)]
+pub enum Record<'a> {
+    /// A sample.
+    Sample(Sample<'a>),
+    /// This many samples found no room.
+    Lost(u64),
+    /// The kernel samples less often than asked for, from now on or not any more.
+    Throttled,
+}
+
+/// A thread's event and its ring.
+pub struct Ring {
+    event: OwnedFd,
+    base: *mut u8,
+    bytes: usize,
+    scratch: Vec<u8>,
+}
+
+// SAFETY: the mapping belongs to the value; the kernel is the only other side.
+unsafe impl Send for Ring {}
+
+/// In the order in which the kernel writes them: ax bx cx dx si di bp sp ip, r8
+/// to r15.
+const REGISTERS: u64 = 0x1ff | 0xff << 16;
+/// Their numbers in instructions, without ip, which is the ninth.
+const ORDER: [u8; 17] = [0, 3, 1, 2, 6, 7, 5, 4, 16, 8, 9, 10, 11, 12, 13, 14, 15];
+
+impl Ring {
+    /// Opens the event of a thread of this process and maps its ring.
+    ///
+    /// # Errors
+    /// What the kernel says: denied, no such thread, no memory to lock.
+    pub fn open(tid: u32, config: &Config) -> io::Result<Ring> {
+        let mut attributes = sys::perf_event_attr {
+            type_: sys::PERF_TYPE_SOFTWARE,
+            size: std::mem::size_of::<sys::perf_event_attr>() as u32,
+            config: u64::from(sys::PERF_COUNT_SW_CPU_CLOCK),
+            sample_type: u64::from(
+                sys::PERF_SAMPLE_TID
+                    | sys::PERF_SAMPLE_TIME
+                    | sys::PERF_SAMPLE_CPU
+                    | sys::PERF_SAMPLE_REGS_USER
+                    | sys::PERF_SAMPLE_STACK_USER,
+            ),
+            sample_regs_user: REGISTERS,
+            sample_stack_user: config.stack_bytes,
+            clockid: libc::CLOCK_MONOTONIC,
+            ..Default::default()
+        };
+        attributes.__bindgen_anon_1.sample_period = config.interval_ns.max(1);
+        attributes.__bindgen_anon_2.wakeup_watermark = (config.ring_bytes / 4) as u32;
+        attributes.set_watermark(1);
+        attributes.set_use_clockid(1);
+        attributes.set_exclude_kernel(u64::from(!config.kernel));
+        attributes.set_exclude_hv(1);
+        let tid = libc::pid_t::try_from(tid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
+        // SAFETY: the attributes are a valid, initialised structure.
+        let event = unsafe { perf_event_open_sys::perf_event_open(&mut attributes, tid, -1, -1, flags) };
+        if event < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor just opened, owned by nobody else.
+        let event = unsafe { OwnedFd::from_raw_fd(event) };
+        let base = map(&event, config.ring_bytes)?;
+        Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new() })
+    }
+
+    /// The event, to wait for.
+    pub fn event(&self) -> &OwnedFd {
+        &self.event
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes + PAGE
+    }
+
+    fn page(&self) -> *mut sys::perf_event_mmap_page {
+        self.base.cast()
+    }
+
+    fn head(&self) -> &AtomicU64 {
+        // SAFETY: the first page is mapped while the value lives; both sides
+        // use the word atomically.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_head) }
+    }
+
+    fn tail(&self) -> &AtomicU64 {
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_tail) }
+    }
+
+    /// Hands over the records that are there, oldest first, at most `limit`.
+    /// False if there are more.
+    pub fn drain(&mut self, limit: usize, sink: &mut dyn FnMut(Record<'_>)) -> bool {
+        let head = self.head().load(Ordering::Acquire);
+        let mut tail = self.tail().load(Ordering::Relaxed);
+        for _ in 0..limit {
+            if tail >= head {
+                return true;
+            }
+            let Some(length) = self.copy_record(tail) else {
+                // Not a record: go on from where the kernel stands.
+                self.tail().store(head, Ordering::Release);
+                return true;
+            };
+            tail += length;
+            self.tail().store(tail, Ordering::Release);
+            if let Some(record) = parse(&self.scratch) {
+                sink(record);
+            }
+        }
+        tail >= head
+    }
+
+    /// Copies the record at `tail`; its length.
+    fn copy_record(&mut self, tail: u64) -> Option<u64> {
+        let mut header = [0; 8];
+        self.copy(tail, &mut header);
+        let length = usize::from(u16::from_le_bytes([header[6], header[7]]));
+        if length < header.len() || length > self.bytes {
+            return None;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.resize(length, 0);
+        self.copy(tail, &mut scratch);
+        self.scratch = scratch;
+        Some(length as u64)
+    }
+
+    fn copy(&self, from: u64, into: &mut [u8]) {
+        let start = (from as usize) & (self.bytes - 1);
+        let first = into.len().min(self.bytes - start);
+        // SAFETY: the data lie behind the first page and are `bytes` long; both
+        // parts stay inside, and the kernel leaves alone what the tail has not
+        // given back.
+        unsafe {
+            let data = self.base.add(PAGE);
+            std::ptr::copy_nonoverlapping(data.add(start), into.as_mut_ptr(), first);
+            std::ptr::copy_nonoverlapping(data, into.as_mut_ptr().add(first), into.len() - first);
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `open` with this length, and nobody keeps addresses.
+        unsafe { libc::munmap(self.base.cast(), self.bytes + PAGE) };
+    }
+}
+
+fn map(event: &OwnedFd, bytes: usize) -> io::Result<*mut u8> {
+    if !bytes.is_power_of_two() || bytes < PAGE {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: a shared mapping of the event at an address of the kernel's choice.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes + PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            event.as_raw_fd(),
+            0,
+        )
+    };
+    match base == libc::MAP_FAILED {
+        true => Err(io::Error::last_os_error()),
+        false => Ok(base.cast()),
+    }
+}
+
+/// Reads words off a record's bytes.
+struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.bytes(4)?.try_into().ok()?))
+    }
+
+    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(length)?;
+        self.0 = tail;
+        Some(head)
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Record<'_>> {
+    let mut words = Words(bytes);
+    let kind = words.u32()?;
+    let _misc_and_size = words.u32()?;
+    match kind {
+        sys::PERF_RECORD_SAMPLE => sample(words).map(Record::Sample),
+        sys::PERF_RECORD_LOST => {
+            let _id = words.u64()?;
+            Some(Record::Lost(words.u64()?))
+        }
+        sys::PERF_RECORD_THROTTLE => Some(Record::Throttled),
+        _ => None,
+    }
+}
+
+fn sample(mut words: Words<'_>) -> Option<Sample<'_>> {
+    let _pid = words.u32()?;
+    let tid = words.u32()?;
+    let time_ns = words.u64()?;
+    let cpu = words.u32()?;
+    let _reserved = words.u32()?;
+    let mut registers = Captured::default();
+    // No registers: a thread of the kernel, or one that is ending.
+    if words.u64()? != 0 {
+        let (mut values, mut pc) = ([0; 16], 0);
+        for number in ORDER {
+            let value = words.u64()?;
+            match values.get_mut(usize::from(number)) {
+                Some(place) => *place = value,
+                None => pc = value,
+            }
+        }
+        registers = Captured::all(pc, values);
+    }
+    let size = usize::try_from(words.u64()?).ok()?;
+    let copied = words.bytes(size)?;
+    let dynamic = if size > 0 { usize::try_from(words.u64()?).ok()? } else { 0 };
+    Some(Sample { time_ns, tid, cpu, registers, stack: copied.get(..dynamic.min(size))?, ticks: 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_hotspot::fragment::Reg;
+
+    #[test]
+    fn records_are_taken_apart() {
+        let mut bytes = Vec::new();
+        bytes.extend(sys::PERF_RECORD_LOST.to_le_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(1u64.to_le_bytes());
+        bytes.extend(77u64.to_le_bytes());
+        assert!(matches!(parse(&bytes), Some(Record::Lost(77))));
+        bytes.truncate(12);
+        assert!(parse(&bytes).is_none());
+
+        let mut bytes = Vec::new();
+        bytes.extend(sys::PERF_RECORD_SAMPLE.to_le_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(2u32.to_le_bytes());
+        bytes.extend(3u64.to_le_bytes());
+        bytes.extend(4u64.to_le_bytes());
+        bytes.extend(2u64.to_le_bytes());
+        for value in 100..117u64 {
+            bytes.extend(value.to_le_bytes());
+        }
+        bytes.extend(16u64.to_le_bytes());
+        bytes.extend([9; 16]);
+        bytes.extend(8u64.to_le_bytes());
+        let Some(Record::Sample(sample)) = parse(&bytes) else { panic!() };
+        assert_eq!((sample.tid, sample.time_ns, sample.cpu, sample.stack), (2, 3, 4, &[9u8; 8][..]));
+        assert_eq!((sample.registers.pc, sample.registers.sp(), sample.registers.fp()), (108, Some(107), Some(106)));
+        assert_eq!((sample.registers.get(Reg::BX), sample.registers.get(Reg(15))), (Some(101), Some(116)));
+    }
+}

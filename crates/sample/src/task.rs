@@ -1,0 +1,106 @@
+//! The kernel's view of this process's threads.
+
+use std::fs;
+use std::io;
+
+/// Kernel id of the current thread.
+pub fn current() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    let id = unsafe { libc::syscall(libc::SYS_gettid) };
+    u32::try_from(id).unwrap_or(0)
+}
+
+/// All threads of this process.
+pub fn all() -> Vec<u32> {
+    let entries = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The kernel's name of a thread; empty if it is gone.
+pub fn name(tid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/self/task/{tid}/comm")).unwrap_or_default();
+    name.trim_end().to_owned()
+}
+
+/// The clock of the CPU time that a thread has used.
+pub fn cpu_clock(tid: u32) -> libc::clockid_t {
+    // As the kernel's headers make it: the complement of the thread's id over
+    // three bits that say "a thread's, in nanoseconds".
+    const PER_THREAD: u32 = 4;
+    const SCHEDULER: u32 = 2;
+    (!tid << 3 | PER_THREAD | SCHEDULER) as libc::clockid_t
+}
+
+/// CPU time that a thread has used; `None` if it is gone.
+pub fn cpu_time_ns(tid: u32) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a place to write to.
+    let failed = unsafe { libc::clock_gettime(cpu_clock(tid), &mut time) };
+    (failed == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Now on the recording's clock.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a place to write to, and this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Copies memory of this process that may vanish meanwhile; false if not all
+/// of it could be read.
+pub fn read_own_memory(address: u64, into: &mut [u8]) -> bool {
+    read_what_there_is(address, into) == into.len()
+}
+
+/// Copies memory of this process as far as it can be read.
+pub fn read_what_there_is(address: u64, into: &mut [u8]) -> usize {
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: into.len() };
+    // SAFETY: the kernel writes at most `into.len()` bytes to `into` and refuses
+    // a remote address that cannot be read.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    usize::try_from(read).unwrap_or(0)
+}
+
+/// The kernel's limits on what may be watched.
+pub fn perf_event_paranoid() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+/// Bytes of memory this process may lock; `None` if there is no limit.
+pub fn memlock_limit() -> io::Result<Option<u64>> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a place to write to.
+    if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_thread_is_one_of_all_and_uses_time() {
+        let me = current();
+        assert!(all().contains(&me));
+        assert!(!name(me).is_empty());
+        let before = cpu_time_ns(me).unwrap();
+        let mut sum = 0u64;
+        while cpu_time_ns(me).unwrap() < before + 1_000_000 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        assert_eq!(cpu_time_ns(u32::MAX >> 4), None);
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_not_read() {
+        let here = [7u8; 16];
+        let mut copy = [0; 16];
+        assert!(read_own_memory(here.as_ptr() as u64, &mut copy));
+        assert_eq!(copy, here);
+        assert!(!read_own_memory(8, &mut copy));
+    }
+}
