@@ -1,0 +1,508 @@
+//! What the page and its data source say to each other.
+//!
+//! The page asks one [`Query`] at a time and gets one [`Answer`]. A served page
+//! asks the running command, which answers with [`crate::Recording`]; a page in
+//! one file asks the columns that are embedded in it. The types here are the
+//! only place where both meet: `web/src/data/contract.ts` is generated from them
+//! by a test of this crate.
+//!
+//! Times are nanoseconds since the recording's start. Ids (threads, locks,
+//! frames, chains, texts) are indices of the recording's names; 0 is "unknown".
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+use ts_rs::TS;
+
+/// What a row of the recording's table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Kind {
+    /// Blocked on a monitor (`synchronized`).
+    Monitor,
+    /// Blocked on a lock of `java.util.concurrent`.
+    Juc,
+    /// Waiting in `Object.wait`.
+    Wait,
+    /// Parked for anything but a lock: work, a latch, a future, a time.
+    Park,
+    /// A sample on the CPU clock.
+    Cpu,
+    /// A sample on the wall clock.
+    Wall,
+    /// An application's platform thread is alive.
+    Alive,
+    /// The whole VM stood still.
+    Paused,
+}
+
+impl Kind {
+    /// Every kind; the place is the number in the table.
+    pub const ALL: [Kind; 8] =
+        [Kind::Monitor, Kind::Juc, Kind::Wait, Kind::Park, Kind::Cpu, Kind::Wall, Kind::Alive, Kind::Paused];
+}
+
+/// How it is known who held the lock, how a wait ended, or what a sample saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum How {
+    /// Nothing to say.
+    #[default]
+    None,
+    /// The holder's own exit was recorded: thread and chain proven.
+    Exit,
+    /// The holder was seen to hold the lock; thread only.
+    Seen,
+    /// The recording names the previous owner only.
+    Previous,
+    /// Nobody: the lock was changing hands.
+    HandOver,
+    /// Not provable from what was recorded.
+    Unproven,
+    /// Notified, or unparked.
+    Notified,
+    /// The time ran out.
+    TimedOut,
+    /// Interrupted.
+    Interrupted,
+    /// Woken for no reason that can be seen.
+    Spurious,
+    /// Had not ended when the recording did.
+    Unfinished,
+    /// Sampled in Java code.
+    Java,
+    /// Sampled in native code.
+    Native,
+    /// Sampled while waiting, sleeping or blocked.
+    Waiting,
+}
+
+impl How {
+    /// Every value; the place is the number in the table.
+    pub const ALL: [How; 14] = [
+        How::None,
+        How::Exit,
+        How::Seen,
+        How::Previous,
+        How::HandOver,
+        How::Unproven,
+        How::Notified,
+        How::TimedOut,
+        How::Interrupted,
+        How::Spurious,
+        How::Unfinished,
+        How::Java,
+        How::Native,
+        How::Waiting,
+    ];
+}
+
+/// What rows are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum Dimension {
+    /// [`Kind`], by its number.
+    Kind,
+    /// Class of the lock or blocker, a text.
+    LockClass,
+    /// The lock or blocker.
+    Lock,
+    /// The thread that was blocked, waited or was sampled.
+    ContenderThread,
+    /// Its group, a text.
+    ContenderGroup,
+    /// The method that wanted the lock, waited or was sampled, a text.
+    ContenderMethod,
+    /// The thread's call chain.
+    ContenderChain,
+    /// The thread that held the lock, or that ended the wait.
+    OwnerThread,
+    /// Its group, a text.
+    OwnerGroup,
+    /// The method that held the lock, a text.
+    OwnerMethod,
+    /// The call chain of the frame that held the lock.
+    OwnerChain,
+    /// Number of the interval when the range is cut into equal ones.
+    Time,
+    /// [`How`], by its number.
+    How,
+    /// What kind of thread: 0 platform, 1 virtual, 2 of the JVM itself.
+    ThreadKind,
+}
+
+/// A condition: the dimension has this value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Pick {
+    /// What.
+    pub by: Dimension,
+    /// Its value.
+    pub value: u32,
+}
+
+/// What counts. Texts are looked for anywhere in a name, whatever their case;
+/// with `=` in front the whole name must be equal. Empty texts let all pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Filter {
+    /// Of the thread that was blocked, waited or was sampled.
+    pub thread: String,
+    /// Of the lock or its class.
+    pub lock: String,
+    /// Of any method on the chain of the thread or of the lock's owner.
+    pub method: String,
+    /// True if the JVM's own threads count in waits and samples too.
+    pub services: bool,
+}
+
+/// The part of a recording that a query is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Scope {
+    /// Which recording, where several are compared.
+    pub recording: usize,
+    /// Begin of the range.
+    pub from: u64,
+    /// End of the range.
+    pub to: u64,
+    /// What counts.
+    pub filter: Filter,
+    /// Kinds of rows that count.
+    pub kinds: Vec<Kind>,
+    /// Further conditions, all of which must hold.
+    pub within: Vec<Pick>,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(tag = "ask", rename_all = "lowercase")]
+pub enum Query {
+    /// Totals along a sequence of dimensions.
+    Group {
+        /// The part looked at.
+        scope: Scope,
+        /// The levels.
+        by: Vec<Dimension>,
+        /// Intervals of the range for `time`.
+        intervals: u32,
+        /// Groups of each parent that are told, largest first.
+        limit: usize,
+    },
+    /// What each thread did, when.
+    Lanes {
+        /// The part looked at.
+        scope: Scope,
+        /// Threads told, from this place in the order on.
+        first: usize,
+        /// How many threads.
+        count: usize,
+        /// Details shorter than the range divided by this are joined.
+        pixels: u32,
+    },
+    /// The longest stretches.
+    Longest {
+        /// The part looked at.
+        scope: Scope,
+        /// How many.
+        limit: usize,
+    },
+    /// Everything about one stretch.
+    Stretch {
+        /// Which recording.
+        recording: usize,
+        /// A row of the stretch.
+        row: u32,
+    },
+}
+
+/// The answer to the query of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(tag = "answer", rename_all = "lowercase")]
+pub enum Answer {
+    /// See [`Groups`].
+    Group(Groups),
+    /// See [`Lanes`].
+    Lanes(Lanes),
+    /// The stretches, longest first.
+    Longest {
+        /// The stretches.
+        stretches: Vec<Stretch>,
+        /// Names of all ids in it.
+        names: Names,
+    },
+    /// The stretch.
+    Stretch {
+        /// The stretch; `None` if there is no such row.
+        stretch: Option<Stretch>,
+        /// Names of all ids in it.
+        names: Names,
+    },
+}
+
+/// Totals of groups, level by level; a group comes after its parent. Columns
+/// have one entry per group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Groups {
+    /// Time of everything in scope.
+    pub total_ns: u64,
+    /// Stretches (or samples) in scope.
+    pub count: u64,
+    /// The group that it is a part of; -1 on the first level.
+    pub parent: Vec<i32>,
+    /// Value of the level's dimension.
+    pub value: Vec<u32>,
+    /// Time.
+    pub total: Vec<u64>,
+    /// Stretches with time in it.
+    pub stretches: Vec<u64>,
+    /// The longest time that one stretch spent in it.
+    pub max: Vec<u64>,
+    /// Part of the time in which the whole VM stood still.
+    pub stopped: Vec<u64>,
+    /// Part of the time whose owner frame is only approximately known.
+    pub approximate: Vec<u64>,
+    /// Groups of the first level beyond the limit.
+    pub left_out: u64,
+    /// Names of all ids in it.
+    pub names: Names,
+}
+
+/// What threads did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Lanes {
+    /// Threads in scope, most blocked first.
+    pub threads: usize,
+    /// Those asked for.
+    pub lanes: Vec<Lane>,
+    /// Names of all ids in it.
+    pub names: Names,
+}
+
+/// What a thread did. Columns have one entry per segment, in time order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Lane {
+    /// The thread.
+    pub thread: u32,
+    /// Time blocked in scope.
+    pub blocked_ns: u64,
+    /// Begin.
+    pub start: Vec<u64>,
+    /// Length.
+    pub span: Vec<u64>,
+    /// [`Kind`], by its number.
+    pub kind: Vec<u8>,
+    /// The longest stretch in it, by a row.
+    pub row: Vec<u32>,
+    /// Stretches joined in it.
+    pub joined: Vec<u32>,
+}
+
+/// A blocked stretch, a wait or a park, as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Stretch {
+    /// Its first row.
+    pub row: u32,
+    /// [`Kind`], by its number.
+    pub kind: u8,
+    /// Begin.
+    pub start: u64,
+    /// Length.
+    pub span: u64,
+    /// The thread.
+    pub thread: u32,
+    /// Its chain.
+    pub chain: u32,
+    /// The lock.
+    pub lock: u32,
+    /// True for a re-acquisition after `Object.wait`.
+    pub after_wait: bool,
+    /// True if it had not ended when the recording did.
+    pub unfinished: bool,
+    /// True if it stands for several short ones that were added up.
+    pub summed: bool,
+    /// Who held the lock meanwhile.
+    pub slices: Vec<Slice>,
+}
+
+/// A part of a stretch during which one thread, or nobody known, held the lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Slice {
+    /// Begin.
+    pub start: u64,
+    /// Length.
+    pub span: u64,
+    /// The holder, or who ended the wait.
+    pub owner: u32,
+    /// Its chain.
+    pub chain: u32,
+    /// How that is known.
+    pub how: How,
+    /// Part of it in which the whole VM stood still.
+    pub stopped: u64,
+    /// True where the owner's frame is only approximately known.
+    pub approximate: bool,
+}
+
+/// What ids stand for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Names {
+    /// Classes, groups and methods.
+    pub texts: BTreeMap<u32, String>,
+    /// Threads.
+    pub threads: BTreeMap<u32, Thread>,
+    /// Locks and blockers.
+    pub locks: BTreeMap<u32, Lock>,
+    /// Frames.
+    pub frames: BTreeMap<u32, Frame>,
+    /// Call chains, frames leaf first.
+    pub chains: BTreeMap<u32, Vec<u32>>,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Thread {
+    /// Its name; never empty.
+    pub name: String,
+    /// Text of its group: the name with counters folded.
+    pub group: u32,
+    /// 0 platform, 1 virtual, 2 of the JVM itself.
+    pub kind: u8,
+}
+
+/// A lock or blocker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Lock {
+    /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
+    pub name: String,
+    /// What a sentence calls it: `Inventory.lock`.
+    pub short: String,
+    /// Text of its class.
+    pub class: u32,
+}
+
+/// A frame of a call chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Frame {
+    /// Text of the method.
+    pub method: u32,
+    /// Source line, 0 if unknown.
+    pub line: u32,
+    /// True for the JDK's own code.
+    pub jdk: bool,
+    /// Source file; empty if unknown.
+    pub file: String,
+    /// The source line's text, where sources were given.
+    pub source: String,
+}
+
+/// What is known of a recording before anything is asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Facts {
+    /// The file's name.
+    pub file: String,
+    /// Its length.
+    pub duration_ns: u64,
+    /// When it began, milliseconds of the Unix epoch; 0 if unknown.
+    pub start_epoch_ms: f64,
+    /// What made it: `headway 0.1.0`, `jfr`, `async-profiler`.
+    pub producer: String,
+    /// True if the maker records no owners' chains.
+    pub foreign: bool,
+    /// JVM name and version.
+    pub jvm: String,
+    /// Process id.
+    pub pid: u32,
+    /// Main class and arguments.
+    pub java_arguments: String,
+    /// Settings in force.
+    pub settings: Vec<(String, String)>,
+    /// Events read.
+    pub events: u64,
+    /// CPU time of Headway's own threads.
+    pub own_cpu_ns: u64,
+    /// How long attaching held up the application.
+    pub attach_pause_ns: u64,
+    /// Application threads that lived in it.
+    pub threads: u64,
+    /// Blocked time of the whole recording.
+    pub blocked_ns: u64,
+    /// Running time of the application's platform threads.
+    pub running_ns: u64,
+    /// Blocked stretches.
+    pub contentions: u64,
+    /// How many pauses of the whole VM, and how long together.
+    pub pauses: (u64, u64),
+    /// What matters, dearest first.
+    pub findings: Vec<Finding>,
+    /// What is missing.
+    pub losses: Vec<Loss>,
+    /// Mechanisms that were not in force: name, why.
+    pub degraded: Vec<(String, String)>,
+    /// What is wrong with the file.
+    pub problems: Vec<String>,
+    /// Stretches of each kind, by its number; 0 where nothing was recorded.
+    pub stretches: Vec<u64>,
+    /// True if samples say how much time they stand for.
+    pub samples_weighted: bool,
+    /// Stretches that were added up per interval because there were too many.
+    pub summed: u64,
+}
+
+/// Something a reader should know.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Finding {
+    /// `hot-lock`, `deadlock`, ...: the names of `headway report --json`.
+    pub kind: String,
+    /// One or two sentences; names of code stand in backticks.
+    pub text: String,
+    /// More, one line each.
+    pub details: Vec<String>,
+    /// Thread time that it costs.
+    pub cost: u64,
+}
+
+/// Something that is missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Loss {
+    /// Its stable name.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// What it means.
+    pub explanation: String,
+}
+
+/// What a page is given to begin with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Opening {
+    /// The recordings: one, or two to compare (before, after).
+    pub recordings: Vec<Facts>,
+    /// Version of Headway.
+    pub version: String,
+}

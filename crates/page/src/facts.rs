@@ -1,0 +1,48 @@
+//! What is known of a recording before anything is asked.
+
+use crate::contract::{Facts, Finding, Loss};
+use crate::names::bounded;
+use headway_analysis::Report;
+
+/// Findings, and lines of each, that a page is given.
+const MOST: usize = 200;
+
+/// Adds what the analysis found.
+pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
+    let recording = &report.recording;
+    let start_ns = recording.start_ns as f64 + recording.epoch_offset_ns as f64;
+    facts.duration_ns = report.duration_ns;
+    facts.start_epoch_ms = (start_ns / 1e6).max(0.0);
+    facts.producer = bounded(&recording.producer);
+    facts.foreign = recording.foreign;
+    facts.jvm = bounded(&recording.jvm);
+    facts.pid = recording.pid;
+    facts.java_arguments = bounded(&recording.java_arguments);
+    facts.settings = recording.settings.iter().take(MOST).map(|(n, v)| (bounded(n), bounded(v))).collect();
+    facts.events = recording.events;
+    facts.own_cpu_ns = recording.own_cpu_ns;
+    facts.attach_pause_ns = recording.attach_pause_ns;
+    facts.threads = report.threads;
+    facts.blocked_ns = report.blocked_ns;
+    facts.running_ns = report.running_ns;
+    facts.contentions = report.contentions;
+    facts.pauses = (report.stop_the_world.count, report.stop_the_world.total_ns);
+    facts.findings = report.findings.iter().take(MOST).map(finding).collect();
+    facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
+    facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
+    facts
+}
+
+fn finding(finding: &headway_analysis::report::Finding) -> Finding {
+    Finding {
+        kind: serde_json::to_value(finding.kind).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default(),
+        text: bounded(&finding.text),
+        details: finding.details.iter().take(MOST).map(|line| bounded(line)).collect(),
+        cost: finding.cost_ns,
+    }
+}
+
+fn loss(name: &str, count: u64) -> Loss {
+    let explanation = headway_model::Loss::from_name(name).map_or("", headway_model::Loss::explanation);
+    Loss { name: name.to_owned(), count, explanation: explanation.to_owned() }
+}

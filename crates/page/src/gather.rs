@@ -1,0 +1,300 @@
+//! From events to a [`Recording`] that answers queries.
+
+use crate::contract::{Facts, How, Kind};
+use crate::facts;
+use crate::names::Names;
+use crate::recording::Recording;
+use crate::table::{Row, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
+use headway_analysis::monitor::{self, Basis, Stretch, StretchSink};
+use headway_analysis::{Analysis, Options};
+use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, Park, ParkOutcome, Sample, SampleState};
+use headway_model::event::{StopTheWorld, WaitOutcome};
+use headway_model::{Event, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+
+/// Takes in a recording's events.
+#[derive(Debug)]
+pub struct Gather {
+    analysis: Analysis,
+    rows: Rows,
+    lives: FxHashMap<ThreadId, Life>,
+    /// Threads that are in `Object.wait`, or whose wait may still be cut.
+    waits: FxHashMap<ThreadId, Wait>,
+    end: TimeNs,
+    weighted: bool,
+}
+
+/// What rows are made of.
+#[derive(Debug)]
+struct Rows {
+    names: Names,
+    table: Table,
+    start: Option<TimeNs>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Life {
+    started: Option<TimeNs>,
+    ended: Option<TimeNs>,
+    /// When it was last seen to do something.
+    active: TimeNs,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    event: MonitorWaited,
+    over: bool,
+}
+
+impl Gather {
+    /// Nothing yet. About `rows` rows are kept; beyond them short stretches are
+    /// added up.
+    pub fn new(rows: usize) -> Gather {
+        Gather {
+            analysis: Analysis::new(Options { by: Vec::new(), ..Options::default() }),
+            rows: Rows { names: Names::default(), table: Table::new(rows), start: None },
+            lives: FxHashMap::default(),
+            waits: FxHashMap::default(),
+            end: TimeNs(0),
+            weighted: false,
+        }
+    }
+
+    /// Takes in an event.
+    pub fn feed(&mut self, event: &Event) {
+        match event {
+            Event::Recording(info) if info.start > TimeNs(0) => {
+                self.rows.start.get_or_insert(info.start);
+                self.end = self.end.max(info.start);
+            }
+            Event::Thread(_) | Event::Method(..) | Event::Chain(_) | Event::Lock(_) => self.rows.names.feed(event),
+            _ => {}
+        }
+        if let Some(time) = event.time() {
+            self.rows.start.get_or_insert(time);
+            self.end = self.end.max(time);
+        }
+        self.analysis.feed_to(event, &mut self.rows);
+        self.take(event);
+        self.rows.table.make_room();
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Thread(def) => {
+                self.lives.entry(def.id).or_default();
+            }
+            Event::ThreadStart(e) => self.lives.entry(e.thread).or_default().started = Some(e.time),
+            Event::ThreadEnd(e) => self.lives.entry(e.thread).or_default().ended = Some(e.time),
+            Event::MonitorEnter(e) => self.acts(e.thread, e.time),
+            Event::MonitorEntered(e) => self.acts(e.thread, e.time),
+            Event::MonitorExit(e) => self.acts(e.thread, e.time),
+            Event::MonitorWait(e) => self.wait(e),
+            Event::MonitorWaited(e) => self.waited(e),
+            Event::MonitorReentered(e) => self.reentered(e),
+            Event::Park(e) => self.park(e),
+            Event::Sample(e) => self.sample(e),
+            Event::StopTheWorld(e) => self.pause(e),
+            _ => {}
+        }
+    }
+
+    fn acts(&mut self, thread: ThreadId, time: TimeNs) {
+        let life = self.lives.entry(thread).or_default();
+        life.active = life.active.max(time);
+    }
+
+    fn wait(&mut self, e: &MonitorWait) {
+        self.acts(e.thread, e.time);
+        let begun =
+            MonitorWaited { start: e.time, thread: e.thread, lock: e.lock, chain: e.chain, ..Default::default() };
+        self.replace(Wait { event: begun, over: false });
+    }
+
+    fn waited(&mut self, e: &MonitorWaited) {
+        let mut event = *e;
+        if let Some(begun) = self.waits.get(&e.thread).filter(|wait| !wait.over && wait.event.lock == e.lock) {
+            event.start = begun.event.start;
+            event.chain = if event.chain.is_some() { event.chain } else { begun.event.chain };
+            self.waits.remove(&e.thread);
+        }
+        if event.start > TimeNs(0) && event.start <= event.time {
+            self.replace(Wait { event, over: true });
+        }
+    }
+
+    /// The waiter's re-acquisition began: no later than then its wait was over.
+    fn reentered(&mut self, e: &MonitorReentered) {
+        self.acts(e.thread, e.time);
+        let Some(mut wait) = self.waits.remove(&e.thread).filter(|wait| wait.over) else { return };
+        if wait.event.lock == e.lock && e.start >= wait.event.start {
+            wait.event.time = wait.event.time.min(e.start);
+        }
+        self.rows.wait(&wait.event, false);
+    }
+
+    fn replace(&mut self, wait: Wait) {
+        if let Some(former) = self.waits.insert(wait.event.thread, wait).filter(|former| former.over) {
+            self.rows.wait(&former.event, false);
+        }
+    }
+
+    fn park(&mut self, e: &Park) {
+        self.acts(e.thread, e.start);
+        let rows = &mut self.rows;
+        let lock = match e.blocker {
+            LockId::NONE => rows.names.lock_of_class(&e.blocker_class),
+            blocker => rows.names.lock(blocker),
+        };
+        let how = match e.outcome {
+            ParkOutcome::Unknown => How::None,
+            ParkOutcome::Unparked => How::Notified,
+            ParkOutcome::TimedOut => How::TimedOut,
+            ParkOutcome::Interrupted => How::Interrupted,
+            ParkOutcome::Spurious => How::Spurious,
+        };
+        let owner = rows.names.thread(e.waker);
+        let chain = rows.names.chain(e.chain, 0);
+        rows.add(Kind::Park, e.thread, e.start, e.time, Row { lock, chain, owner, how: how as u8, ..Row::default() });
+    }
+
+    fn sample(&mut self, e: &Sample) {
+        let (kind, how) = match e.state {
+            SampleState::Java => (Kind::Cpu, How::Java),
+            SampleState::Native => (Kind::Cpu, How::Native),
+            SampleState::Waiting => (Kind::Wall, How::Waiting),
+            _ => (Kind::Wall, How::Java),
+        };
+        self.weighted |= e.weight.0 > 0;
+        let chain = self.rows.names.chain(e.chain, 0);
+        // A sample stands for the time before it; one without weight is a point.
+        let start = TimeNs(e.time.0.saturating_sub(e.weight.0.max(1)));
+        self.rows.add(kind, e.thread, start, e.time, Row { chain, how: how as u8, ..Row::default() });
+    }
+
+    fn pause(&mut self, e: &StopTheWorld) {
+        self.rows.add(Kind::Paused, ThreadId::NONE, e.start, e.start + e.duration, Row::default());
+    }
+
+    /// The recording is over. `facts` already says what is known of the file.
+    pub fn finish(mut self, facts: Facts) -> Recording {
+        let end = self.end;
+        let report = self.analysis.finish_to(&mut self.rows);
+        let mut waits: Vec<Wait> = std::mem::take(&mut self.waits).into_values().collect();
+        waits.sort_by_key(|wait| (wait.event.start, wait.event.thread));
+        for mut wait in waits {
+            let life = self.lives.get(&wait.event.thread).copied().unwrap_or_default();
+            if wait.over {
+                self.rows.wait(&wait.event, false);
+            } else if life.active <= wait.event.start && life.ended.is_none() {
+                wait.event.time = end;
+                self.rows.wait(&wait.event, true);
+            }
+        }
+        self.rows.lives(&self.lives, end);
+        self.rows.table.make_room();
+        self.rows.table.order();
+        let start = self.rows.start.unwrap_or(end);
+        let mut facts = facts::of(facts, &report);
+        facts.duration_ns = facts.duration_ns.max(end.since(start).0);
+        facts.samples_weighted = self.weighted;
+        facts.summed = self.rows.table.summed();
+        facts.stretches = self.rows.table.count_by_kind();
+        Recording::new(facts, self.rows.names, self.rows.table)
+    }
+}
+
+impl Rows {
+    fn add(&mut self, kind: Kind, thread: ThreadId, start: TimeNs, end: TimeNs, rest: Row) {
+        let origin = self.start.unwrap_or(start);
+        let begin = start.max(origin);
+        let row = Row {
+            start: begin.since(origin).0,
+            span: end.since(begin).0,
+            thread: self.names.thread(thread),
+            kind: kind as u8,
+            ..rest
+        };
+        self.table.add(std::iter::once(row));
+    }
+
+    fn wait(&mut self, e: &MonitorWaited, unfinished: bool) {
+        let how = match e.outcome {
+            _ if unfinished => How::Unfinished,
+            WaitOutcome::Notified => How::Notified,
+            WaitOutcome::TimedOut => How::TimedOut,
+            WaitOutcome::Interrupted => How::Interrupted,
+        };
+        let lock = self.names.lock(e.lock);
+        let chain = self.names.chain(e.chain, 0);
+        let owner = self.names.thread(e.notifier);
+        let flags = if unfinished { UNFINISHED } else { 0 };
+        self.add(
+            Kind::Wait,
+            e.thread,
+            e.start,
+            e.time,
+            Row { lock, chain, owner, how: how as u8, flags, ..Row::default() },
+        );
+    }
+
+    /// When the application's platform threads lived: the base of running time.
+    fn lives(&mut self, lives: &FxHashMap<ThreadId, Life>, end: TimeNs) {
+        let origin = self.start.unwrap_or(end);
+        let mut told: Vec<(ThreadId, Life)> = lives.iter().map(|(id, life)| (*id, *life)).collect();
+        told.sort_by_key(|(id, _)| *id);
+        for (id, life) in told {
+            let def = self.names.definition(id);
+            let counts = def.is_none_or(|def| !def.is_service && !def.is_virtual) && id.0 & ThreadId::NATIVE == 0;
+            if counts {
+                let start = life.started.unwrap_or(origin);
+                self.add(Kind::Alive, id, start, life.ended.unwrap_or(end).max(start), Row::default());
+            }
+        }
+    }
+}
+
+impl StretchSink for Rows {
+    fn stretch(&mut self, stretch: &Stretch<'_>) {
+        let kind = match stretch.kind {
+            monitor::Kind::Monitor => Kind::Monitor,
+            monitor::Kind::Juc => Kind::Juc,
+            _ => Kind::Park,
+        };
+        let origin = *self.start.get_or_insert(stretch.start);
+        let base = Row {
+            thread: self.names.thread(stretch.thread),
+            chain: self.names.chain(stretch.chain, 0),
+            lock: self.names.lock(stretch.lock),
+            kind: kind as u8,
+            flags: if stretch.after_wait { AFTER_WAIT } else { 0 } | if stretch.in_flight { UNFINISHED } else { 0 },
+            ..Row::default()
+        };
+        let names = &mut self.names;
+        let slices = stretch.slices.iter().map(|slice| {
+            let holder = stretch.holders.get(slice.holder);
+            let approximate = holder.approximate || names.is_approximate(holder.chain, holder.frame);
+            Row {
+                start: slice.start.since(origin).0,
+                span: slice.duration.0,
+                stopped: slice.stop_the_world.0,
+                owner: names.thread(holder.thread),
+                owner_chain: names.holder_chain(holder.chain, holder.frame),
+                how: how(slice.basis) as u8,
+                flags: base.flags | if approximate { APPROXIMATE } else { 0 },
+                ..base
+            }
+        });
+        self.table.add(slices);
+    }
+}
+
+fn how(basis: Basis) -> How {
+    match basis {
+        Basis::Exit => How::Exit,
+        Basis::Held | Basis::SeenAtEnter => How::Seen,
+        Basis::PreviousOwner => How::Previous,
+        Basis::HandOver | Basis::WakeUp => How::HandOver,
+        _ => How::Unproven,
+    }
+}

@@ -1,0 +1,91 @@
+//! The page itself: one HTML file, built from `web/`, with places for what a
+//! recording adds.
+
+use crate::contract::Opening;
+use crate::embed::embed;
+use crate::recording::Recording;
+use std::fmt;
+use std::io;
+
+/// The built page; empty if it was not built before this crate.
+const TEMPLATE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+
+/// Where the data goes.
+const DATA: &str = "<!--headway:data-->";
+/// What the content security policy of a page in one file says about
+/// connections; a served page may ask its server.
+const NO_CONNECTIONS: &str = "connect-src 'none'";
+const OWN_SERVER: &str = "connect-src 'self'";
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum PageError {
+    /// This binary was built without the page.
+    NotBuilt,
+    /// Packing failed.
+    Pack(io::Error),
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageError::NotBuilt => f.write_str("this headway was built without its page; `./hw build` builds both"),
+            PageError::Pack(error) => write!(f, "cannot pack the recording: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PageError {}
+
+/// The page with recordings in it, complete in one file.
+///
+/// # Errors
+/// There is no page in this binary, or packing failed.
+pub fn in_one_file(recordings: &[Recording]) -> Result<String, PageError> {
+    let mut data = String::new();
+    for recording in recordings {
+        // Base64 has no character that could end the element.
+        let packed = embed(recording).map_err(PageError::Pack)?;
+        data.push_str("<script type=\"application/octet-stream\" class=\"headway-recording\">");
+        data.push_str(&packed);
+        data.push_str("</script>\n");
+    }
+    fill(&data)
+}
+
+/// The page that asks the server it came from.
+///
+/// # Errors
+/// There is no page in this binary.
+pub fn served(opening: &Opening) -> Result<String, PageError> {
+    let json = serde_json::to_string(opening).map_err(|error| PageError::Pack(error.into()))?;
+    let data = format!("<script type=\"application/json\" id=\"headway-opening\">{}</script>", harmless(&json));
+    Ok(fill(&data)?.replacen(NO_CONNECTIONS, OWN_SERVER, 1))
+}
+
+fn fill(data: &str) -> Result<String, PageError> {
+    // The first place is in the head; what scripts or names hold comes later.
+    match TEMPLATE.split_once(DATA) {
+        Some((before, after)) => Ok([before, data, after].concat()),
+        None => Err(PageError::NotBuilt),
+    }
+}
+
+/// JSON that cannot end the element in which it stands, nor begin a comment.
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_cannot_leave_its_element() {
+        let name = "</script><script>alert(1)</script><!-- & ";
+        let json = serde_json::to_string(name).unwrap_or_default();
+        let text = harmless(&json);
+        assert!(!text.contains(['<', '>', '&']), "{text}");
+        assert_eq!(serde_json::from_str::<String>(&text).ok().as_deref(), Some(name));
+    }
+}

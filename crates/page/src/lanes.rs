@@ -1,0 +1,171 @@
+//! What each thread did, when; and single stretches.
+
+use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch};
+use crate::names::Mentioned;
+use crate::recording::Recording;
+use crate::scope::Selection;
+use crate::table::{Row, AFTER_WAIT, APPROXIMATE, SUMMED, UNFINISHED};
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Copy, Default)]
+struct ThreadTotals {
+    blocked: u64,
+    other: u64,
+}
+
+/// The lanes of the threads that `selection` takes anything of.
+pub(crate) fn lanes(
+    recording: &Recording,
+    selection: &Selection<'_>,
+    first: usize,
+    count: usize,
+    pixels: u32,
+) -> Lanes {
+    let order = order(recording, selection);
+    let chosen: Vec<(u32, ThreadTotals)> = order.iter().skip(first).take(count).copied().collect();
+    let mut told = Mentioned::of(recording.names());
+    let mut lanes: Vec<Lane> = Vec::with_capacity(chosen.len());
+    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+    for (thread, totals) in chosen {
+        places.insert(thread, lanes.len());
+        lanes.push(Lane { thread, blocked_ns: totals.blocked, ..Lane::default() });
+        told.thread(thread);
+    }
+    let pixel = ((selection.to - selection.from) / u64::from(pixels.max(1))).max(1);
+    let mut longest: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
+    for (place, rows) in recording.table().stretches() {
+        let Some(place_of_lane) = places.get(&rows[0].thread).copied() else { continue };
+        if !rows.iter().any(|row| selection.takes(row)) {
+            continue;
+        }
+        let start = rows[0].start;
+        let span = rows.iter().map(|row| row.span).sum();
+        let joined = recording.table().sum(place).count as u32;
+        let segment = Segment { start, span, kind: rows[0].kind, row: place as u32, joined };
+        segment.draw(&mut lanes[place_of_lane], &mut longest[place_of_lane], pixel);
+    }
+    Lanes { threads: order.len(), lanes, names: told.told() }
+}
+
+/// Threads in scope: most blocked first, then most of anything else.
+fn order(recording: &Recording, selection: &Selection<'_>) -> Vec<(u32, ThreadTotals)> {
+    let mut totals: FxHashMap<u32, ThreadTotals> = FxHashMap::default();
+    for (place, row) in recording.table().rows().iter().enumerate() {
+        if row.thread == 0 || !selection.takes(row) {
+            continue;
+        }
+        let (time, _) = row.clip(recording.table().sum(place), selection.from, selection.to);
+        let thread = totals.entry(row.thread).or_default();
+        match row.kind <= Kind::Juc as u8 {
+            true => thread.blocked += time,
+            false => thread.other += time,
+        }
+    }
+    let mut order: Vec<(u32, ThreadTotals)> = totals.into_iter().collect();
+    order.sort_by_key(|(id, totals)| (std::cmp::Reverse((totals.blocked, totals.other)), *id));
+    order
+}
+
+struct Segment {
+    start: u64,
+    span: u64,
+    kind: u8,
+    row: u32,
+    joined: u32,
+}
+
+impl Segment {
+    /// Adds the segment; what is not a pixel away from one of its kind joins it.
+    fn draw(&self, lane: &mut Lane, longest: &mut Vec<u64>, pixel: u64) {
+        // Lives and samples lie over other kinds: look for the last of this one.
+        let recent = lane.kind.len().saturating_sub(4)..lane.kind.len();
+        let last = recent.rev().find(|at| lane.kind[*at] == self.kind);
+        if let Some(at) = last {
+            let end = lane.start[at] + lane.span[at];
+            let small = self.span < pixel || longest[at] < pixel;
+            if small && self.start < end.saturating_add(pixel) {
+                lane.span[at] = (self.start + self.span).max(end) - lane.start[at];
+                lane.joined[at] += self.joined;
+                if self.span > longest[at] {
+                    lane.row[at] = self.row;
+                    longest[at] = self.span;
+                }
+                return;
+            }
+        }
+        lane.start.push(self.start);
+        lane.span.push(self.span);
+        lane.kind.push(self.kind);
+        lane.row.push(self.row);
+        lane.joined.push(self.joined);
+        longest.push(self.span);
+    }
+}
+
+/// The longest stretches.
+pub(crate) fn longest(
+    recording: &Recording,
+    selection: &Selection<'_>,
+    limit: usize,
+) -> (Vec<Stretch>, contract::Names) {
+    let mut found: Vec<(u64, usize)> = Vec::new();
+    for (place, rows) in recording.table().stretches() {
+        if rows[0].flags & SUMMED != 0 {
+            continue;
+        }
+        let taken = rows.iter().filter(|row| selection.takes(row));
+        let time: u64 = taken.map(|row| (row.start + row.span).min(selection.to) - row.start.max(selection.from)).sum();
+        if time > 0 {
+            found.push((time, place));
+        }
+    }
+    found.sort_by_key(|(time, place)| (std::cmp::Reverse(*time), *place));
+    found.truncate(limit);
+    let mut told = Mentioned::of(recording.names());
+    let stretches = found.iter().filter_map(|(_, place)| tell(recording, *place, &mut told)).collect();
+    (stretches, told.told())
+}
+
+/// Everything about the stretch of a row.
+pub(crate) fn stretch(recording: &Recording, row: usize) -> (Option<Stretch>, contract::Names) {
+    let mut told = Mentioned::of(recording.names());
+    let stretch = tell(recording, row, &mut told);
+    (stretch, told.told())
+}
+
+fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option<Stretch> {
+    let (first, rows) = recording.table().stretch_of(place)?;
+    let head = rows.first()?;
+    told.thread(head.thread);
+    told.lock(head.lock);
+    told.chain(head.chain);
+    for row in rows {
+        told.thread(row.owner);
+        told.chain(row.owner_chain);
+    }
+    Some(Stretch {
+        row: first as u32,
+        kind: head.kind,
+        start: head.start,
+        span: rows.iter().map(|row| row.span).sum(),
+        thread: head.thread,
+        chain: head.chain,
+        lock: head.lock,
+        after_wait: head.flags & AFTER_WAIT != 0,
+        unfinished: head.flags & UNFINISHED != 0,
+        summed: head.flags & SUMMED != 0,
+        slices: rows.iter().map(slice).collect(),
+    })
+}
+
+fn slice(row: &Row) -> Slice {
+    Slice {
+        start: row.start,
+        span: row.span,
+        owner: row.owner,
+        chain: row.owner_chain,
+        how: row.how(),
+        stopped: row.stopped,
+        approximate: row.flags & APPROXIMATE != 0,
+    }
+}

@@ -1,0 +1,31 @@
+//! What the page asks of a recording, and the answers.
+//!
+//! [`Recording::read`] reads a file once into columns. The same columns are
+//! asked by [`Recording::answer`] for a served page, and written into a page
+//! that is complete in one file by [`html::in_one_file`], where the page asks
+//! them itself. [`contract`] is what both have in common.
+//!
+//! * [`contract`]: queries and answers, the source of the page's types.
+//! * [`table`]: slices, waits, samples and lives as rows.
+//! * [`names`]: what ids of the table stand for.
+//! * [`gather`]: from events to a table.
+//! * [`embed`]: a recording as text in a page.
+//! * [`html`]: the page.
+
+pub mod contract;
+pub mod embed;
+pub mod gather;
+pub mod html;
+pub mod names;
+pub mod table;
+
+mod facts;
+mod group;
+mod lanes;
+mod recording;
+mod scope;
+
+#[cfg(test)]
+mod contract_tests;
+
+pub use recording::Recording;

@@ -1,0 +1,136 @@
+//! A recording that answers queries.
+
+use crate::contract::{Answer, Dimension, Facts, Names as NoNames, Query, Scope};
+use crate::gather::Gather;
+use crate::names::Names;
+use crate::scope::Selection;
+use crate::table::{Row, Table};
+use crate::{group, lanes};
+use headway_jfr::{Problem, Reader};
+use std::path::Path;
+
+/// A recording, read once, that answers queries.
+#[derive(Debug)]
+pub struct Recording {
+    facts: Facts,
+    names: Names,
+    table: Table,
+    /// Text of the method that each chain is about.
+    acting: Vec<u32>,
+}
+
+impl Recording {
+    /// Reads a file, and keeps about so many rows of it.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is no recording. Damage further on is in
+    /// [`Facts::problems`].
+    pub fn read(path: &Path, rows: usize) -> Result<Recording, Problem> {
+        let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let mut gather = Gather::new(rows);
+        let mut problems = Vec::new();
+        for item in Reader::open(path)? {
+            match item {
+                Ok(event) => gather.feed(&event),
+                Err(problem) if problems.len() < 100 => problems.push(problem.to_string()),
+                Err(_) => {}
+            }
+        }
+        Ok(gather.finish(Facts { file, problems, ..Facts::default() }))
+    }
+
+    pub(crate) fn new(facts: Facts, names: Names, table: Table) -> Recording {
+        let acting = names.acting_methods();
+        Recording { facts, names, table, acting }
+    }
+
+    /// What is known before anything is asked.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What ids stand for.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Lets `source` tell the text of source lines, by method, file and line.
+    pub fn add_sources(&mut self, source: impl FnMut(&str, &str, u32) -> Option<String>) {
+        self.names.add_sources(source);
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Text of the method that each chain is about, by chain.
+    pub(crate) fn acting(&self) -> &[u32] {
+        &self.acting
+    }
+
+    pub(crate) fn thread_kind(&self, thread: u32) -> u8 {
+        self.names.threads().get(thread as usize).map_or(0, |thread| thread.kind)
+    }
+
+    /// The value of a dimension (but time) in a row.
+    #[inline]
+    pub(crate) fn value(&self, by: Dimension, row: &Row) -> u32 {
+        let group = |thread: u32| self.names.threads().get(thread as usize).map_or(0, |thread| thread.group);
+        let acting = |chain: u32| self.acting.get(chain as usize).copied().unwrap_or(0);
+        match by {
+            Dimension::Kind => u32::from(row.kind),
+            Dimension::LockClass => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.class),
+            Dimension::Lock => row.lock,
+            Dimension::ContenderThread => row.thread,
+            Dimension::ContenderGroup => group(row.thread),
+            Dimension::ContenderMethod => acting(row.chain),
+            Dimension::ContenderChain => row.chain,
+            Dimension::OwnerThread => row.owner,
+            Dimension::OwnerGroup => group(row.owner),
+            Dimension::OwnerMethod => acting(row.owner_chain),
+            Dimension::OwnerChain => row.owner_chain,
+            Dimension::How => u32::from(row.how),
+            Dimension::ThreadKind => u32::from(self.thread_kind(row.thread)),
+            Dimension::Time => 0,
+        }
+    }
+
+    /// Answers a query about this recording.
+    pub fn answer(&self, query: &Query) -> Answer {
+        let selection = |scope: &Scope| Selection::of(self, scope);
+        match query {
+            Query::Group { scope, by, intervals, limit } => {
+                Answer::Group(group::group(self, &selection(scope), by, (*intervals).min(MOST_INTERVALS), *limit))
+            }
+            Query::Lanes { scope, first, count, pixels } => {
+                Answer::Lanes(lanes::lanes(self, &selection(scope), *first, (*count).min(MOST_LANES), *pixels))
+            }
+            Query::Longest { scope, limit } => {
+                let (stretches, names) = lanes::longest(self, &selection(scope), (*limit).min(MOST_LANES));
+                Answer::Longest { stretches, names }
+            }
+            Query::Stretch { row, .. } => {
+                let (stretch, names) = lanes::stretch(self, *row as usize);
+                Answer::Stretch { stretch, names }
+            }
+        }
+    }
+
+    /// The recording that a query is about.
+    pub fn asked(query: &Query) -> usize {
+        match query {
+            Query::Group { scope, .. } | Query::Lanes { scope, .. } | Query::Longest { scope, .. } => scope.recording,
+            Query::Stretch { recording, .. } => *recording,
+        }
+    }
+
+    /// The answer to a question about a recording that is not there.
+    pub fn no_answer() -> Answer {
+        Answer::Stretch { stretch: None, names: NoNames::default() }
+    }
+}
+
+/// Intervals beyond which a picture has no pixels left.
+const MOST_INTERVALS: u32 = 4000;
+/// Lanes and stretches that one answer tells at most.
+const MOST_LANES: usize = 2000;

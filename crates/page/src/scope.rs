@@ -1,0 +1,87 @@
+//! Which rows count for a query.
+
+use crate::contract::{Dimension, Filter, Kind, Scope};
+use crate::names::Names;
+use crate::recording::Recording;
+use crate::table::Row;
+
+/// A scope, looked up in a recording's names once, so that a row is decided by
+/// its numbers.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    recording: &'a Recording,
+    pub from: u64,
+    pub to: u64,
+    kinds: u32,
+    services: bool,
+    threads: Option<Vec<bool>>,
+    locks: Option<Vec<bool>>,
+    chains: Option<Vec<bool>>,
+    picks: Vec<(Dimension, u32)>,
+}
+
+impl<'a> Selection<'a> {
+    pub fn of(recording: &'a Recording, scope: &Scope) -> Selection<'a> {
+        let names = recording.names();
+        let filter = &scope.filter;
+        Selection {
+            recording,
+            from: scope.from,
+            to: scope.to.max(scope.from),
+            kinds: scope.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u32),
+            services: filter.services,
+            threads: matching(&filter.thread, names.threads().iter().map(|thread| thread.name.as_str())),
+            locks: locks(filter, names),
+            chains: chains(filter, names),
+            picks: scope.within.iter().map(|pick| (pick.by, pick.value)).collect(),
+        }
+    }
+
+    /// True if the row counts (as far as it lies in the range).
+    #[inline]
+    pub fn takes(&self, row: &Row) -> bool {
+        if self.kinds & 1 << row.kind == 0 || row.start >= self.to || row.start + row.span <= self.from {
+            return false;
+        }
+        let has = |set: &Option<Vec<bool>>, id: u32| set.as_ref().is_none_or(|set| set.get(id as usize) == Some(&true));
+        if !has(&self.threads, row.thread) || !has(&self.locks, row.lock) {
+            return false;
+        }
+        if self.chains.is_some() && !has(&self.chains, row.chain) && !has(&self.chains, row.owner_chain) {
+            return false;
+        }
+        if !self.services && row.kind > Kind::Juc as u8 && self.recording.thread_kind(row.thread) == 2 {
+            return false;
+        }
+        self.picks.iter().all(|(by, value)| match by {
+            Dimension::Time => true,
+            _ => self.recording.value(*by, row) == *value,
+        })
+    }
+}
+
+/// Which names match, by id; `None` if all do.
+fn matching<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<Vec<bool>> {
+    if wanted.is_empty() {
+        return None;
+    }
+    if let Some(whole) = wanted.strip_prefix('=') {
+        return Some(names.map(|name| name == whole).collect());
+    }
+    let wanted = wanted.to_lowercase();
+    Some(names.map(|name| name.to_lowercase().contains(&wanted)).collect())
+}
+
+fn locks(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
+    let classes = matching(&filter.lock, names.texts().iter().map(String::as_str))?;
+    let locks = matching(&filter.lock, names.locks().iter().map(|lock| lock.name.as_str()))?;
+    let class = |place: usize| names.locks().get(place).is_some_and(|lock| classes[lock.class as usize]);
+    Some(locks.into_iter().enumerate().map(|(place, named)| named || class(place)).collect())
+}
+
+fn chains(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
+    let texts = matching(&filter.method, names.texts().iter().map(String::as_str))?;
+    let frames: Vec<bool> =
+        names.frames().iter().enumerate().map(|(place, frame)| place > 0 && texts[frame.method as usize]).collect();
+    Some(names.chains().iter().map(|chain| chain.iter().any(|frame| frames[*frame as usize])).collect())
+}

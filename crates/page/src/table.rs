@@ -1,0 +1,345 @@
+//! Everything that has a begin and a length, as columns.
+//!
+//! One row is a slice of a blocked stretch, a wait, a park, a sample, a thread's
+//! life or a pause. The rows of one stretch stand together, in time order; all
+//! but its first carry [`CONTINUES`]. Where a recording has more rows than may
+//! be kept, short stretches are added up per interval, thread, lock and chains:
+//! such a row has [`SUMMED`], its `span` is the interval and [`Sum`] its content.
+
+use crate::contract::{How, Kind};
+use rustc_hash::FxHashMap;
+
+/// The row belongs to the stretch of the row before.
+pub const CONTINUES: u8 = 1;
+/// The owner's frame is only approximately known.
+pub const APPROXIMATE: u8 = 2;
+/// A re-acquisition after `Object.wait`.
+pub const AFTER_WAIT: u8 = 4;
+/// The stretch had not ended when the recording did.
+pub const UNFINISHED: u8 = 8;
+/// The row stands for several stretches.
+pub const SUMMED: u8 = 16;
+
+/// A row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Begin, nanoseconds since the recording's start.
+    pub start: u64,
+    /// Length.
+    pub span: u64,
+    /// Part of it in which the whole VM stood still.
+    pub stopped: u64,
+    /// The thread; 0 for pauses.
+    pub thread: u32,
+    /// Its chain.
+    pub chain: u32,
+    /// The lock or blocker.
+    pub lock: u32,
+    /// The holder, or who ended the wait.
+    pub owner: u32,
+    /// The holder's chain.
+    pub owner_chain: u32,
+    /// [`Kind`], by its number.
+    pub kind: u8,
+    /// [`How`], by its number.
+    pub how: u8,
+    /// What the constants of this module say.
+    pub flags: u8,
+}
+
+/// What a summed row stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Time.
+    pub total: u64,
+    /// Stretches.
+    pub count: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// The rows of a recording.
+#[derive(Debug)]
+pub struct Table {
+    rows: Vec<Row>,
+    sums: FxHashMap<u32, Sum>,
+    bound: usize,
+    /// Length of the intervals in which short stretches are added up; 0 while
+    /// none were.
+    interval: u64,
+    summed: u64,
+}
+
+/// What must be equal for stretches to be added up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Cell {
+    interval: u64,
+    thread: u32,
+    chain: u32,
+    lock: u32,
+    owner: u32,
+    owner_chain: u32,
+    kind: u8,
+    how: u8,
+    flags: u8,
+}
+
+impl Table {
+    /// A table that keeps about `bound` rows.
+    pub fn new(bound: usize) -> Table {
+        Table { rows: Vec::new(), sums: FxHashMap::default(), bound: bound.max(1024), interval: 0, summed: 0 }
+    }
+
+    /// Takes in the rows of one stretch, in time order.
+    pub fn add(&mut self, stretch: impl Iterator<Item = Row>) {
+        for (place, mut row) in stretch.enumerate() {
+            if place > 0 {
+                row.flags |= CONTINUES;
+            }
+            self.rows.push(row);
+        }
+    }
+
+    /// Makes room if there are too many rows. Not to be called within a stretch.
+    pub fn make_room(&mut self) {
+        if self.rows.len() > self.bound {
+            self.sum_up();
+        }
+    }
+
+    /// Adds up the shorter three quarters of all stretches.
+    fn sum_up(&mut self) {
+        self.order();
+        let end = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
+        self.interval = (end / 1024).max(self.interval.saturating_mul(2)).max(1);
+        let mut spans: Vec<u64> = self.stretches().map(|(_, rows)| span_of(rows)).collect();
+        let middle = spans.len() / 4 * 3;
+        let limit = if spans.is_empty() { 0 } else { *spans.select_nth_unstable(middle).1 };
+        let former = std::mem::take(&mut self.rows);
+        let sums = std::mem::take(&mut self.sums);
+        let mut cells: FxHashMap<Cell, (Sum, u64)> = FxHashMap::default();
+        let mut at = 0;
+        while at < former.len() {
+            let rows = stretch_at(&former, at);
+            let keep = span_of(rows) > limit && rows[0].flags & SUMMED == 0 || is_context(&rows[0]);
+            if keep {
+                self.rows.extend_from_slice(rows);
+            } else {
+                self.summed += u64::from(rows[0].flags & SUMMED == 0);
+                for (place, row) in rows.iter().enumerate() {
+                    let sum = sums.get(&((at + place) as u32)).copied();
+                    let sum = sum.unwrap_or(Sum { total: row.span, count: u64::from(place == 0), max: row.span });
+                    let cell = cells.entry(self.cell(row)).or_default();
+                    cell.0.total += sum.total;
+                    cell.0.count += sum.count;
+                    cell.0.max = cell.0.max.max(sum.max);
+                    cell.1 += row.stopped;
+                }
+            }
+            at += rows.len();
+        }
+        for (cell, (sum, stopped)) in cells {
+            self.sums.insert(self.rows.len() as u32, sum);
+            self.rows.push(self.row(&cell, stopped));
+        }
+    }
+
+    fn cell(&self, row: &Row) -> Cell {
+        Cell {
+            interval: row.start / self.interval,
+            thread: row.thread,
+            chain: row.chain,
+            lock: row.lock,
+            owner: row.owner,
+            owner_chain: row.owner_chain,
+            kind: row.kind,
+            how: row.how,
+            flags: row.flags & (APPROXIMATE | AFTER_WAIT),
+        }
+    }
+
+    fn row(&self, cell: &Cell, stopped: u64) -> Row {
+        Row {
+            start: cell.interval * self.interval,
+            span: self.interval,
+            stopped,
+            thread: cell.thread,
+            chain: cell.chain,
+            lock: cell.lock,
+            owner: cell.owner,
+            owner_chain: cell.owner_chain,
+            kind: cell.kind,
+            how: cell.how,
+            flags: cell.flags | SUMMED,
+        }
+    }
+
+    /// Brings stretches into the order of their begins.
+    pub fn order(&mut self) {
+        let mut starts: Vec<(u64, u32, u32)> = Vec::new();
+        let mut at = 0;
+        while at < self.rows.len() {
+            let length = stretch_at(&self.rows, at).len();
+            starts.push((self.rows[at].start, at as u32, length as u32));
+            at += length;
+        }
+        if starts.is_sorted() {
+            return;
+        }
+        starts.sort_unstable();
+        let mut rows = Vec::with_capacity(self.rows.len());
+        let mut sums = FxHashMap::default();
+        for (_, at, length) in starts {
+            if let Some(sum) = self.sums.get(&at) {
+                sums.insert(rows.len() as u32, *sum);
+            }
+            rows.extend_from_slice(&self.rows[at as usize..(at + length) as usize]);
+        }
+        self.rows = rows;
+        self.sums = sums;
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// What a row stands for.
+    pub fn sum(&self, place: usize) -> Sum {
+        let row = &self.rows[place];
+        let single = || Sum { total: row.span, count: 1, max: row.span };
+        match row.flags & SUMMED {
+            0 => single(),
+            _ => self.sums.get(&(place as u32)).copied().unwrap_or_else(single),
+        }
+    }
+
+    /// Each stretch with the place of its first row.
+    pub fn stretches(&self) -> impl Iterator<Item = (usize, &[Row])> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let rows = (at < self.rows.len()).then(|| stretch_at(&self.rows, at))?;
+            at += rows.len();
+            Some((at - rows.len(), rows))
+        })
+    }
+
+    /// The stretch that a row belongs to, with the place of its first row.
+    pub fn stretch_of(&self, place: usize) -> Option<(usize, &[Row])> {
+        let mut at = place;
+        while self.rows.get(at)?.flags & CONTINUES != 0 && at > 0 {
+            at -= 1;
+        }
+        Some((at, stretch_at(&self.rows, at)))
+    }
+
+    /// Stretches that were added up.
+    pub fn summed(&self) -> u64 {
+        self.summed
+    }
+
+    /// Stretches of each kind.
+    pub fn count_by_kind(&self) -> Vec<u64> {
+        let mut counts = vec![0; Kind::ALL.len()];
+        for (place, rows) in self.stretches() {
+            if let Some(count) = counts.get_mut(rows[0].kind as usize) {
+                *count += self.sum(place).count;
+            }
+        }
+        counts
+    }
+}
+
+/// True for rows that say what the others are a part of.
+fn is_context(row: &Row) -> bool {
+    row.kind == Kind::Alive as u8 || row.kind == Kind::Paused as u8
+}
+
+fn span_of(rows: &[Row]) -> u64 {
+    rows.iter().map(|row| row.span).sum()
+}
+
+fn stretch_at(rows: &[Row], at: usize) -> &[Row] {
+    let mut end = at + 1;
+    while rows.get(end).is_some_and(|row| row.flags & CONTINUES != 0) {
+        end += 1;
+    }
+    &rows[at..end]
+}
+
+impl Row {
+    /// The part of the row that lies in a range: time, and stopped time.
+    #[inline]
+    pub fn clip(&self, sum: Sum, from: u64, to: u64) -> (u64, u64) {
+        let (start, end) = (self.start.max(from), (self.start + self.span).min(to));
+        if start >= end {
+            return (0, 0);
+        }
+        let inside = end - start;
+        if inside == self.span {
+            return (sum.total, self.stopped);
+        }
+        (part(sum.total, inside, self.span), part(self.stopped, inside, self.span))
+    }
+
+    /// Its `how`.
+    pub fn how(&self) -> How {
+        How::ALL.get(self.how as usize).copied().unwrap_or_default()
+    }
+}
+
+/// `total * inside / span`, as the page computes it too: in floating point,
+/// rounded down.
+fn part(total: u64, inside: u64, span: u64) -> u64 {
+    if total == span {
+        return inside;
+    }
+    (total as f64 * inside as f64 / span as f64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(start: u64, span: u64, thread: u32) -> Row {
+        Row { start, span, thread, ..Row::default() }
+    }
+
+    #[test]
+    fn stretches_stand_together_in_the_order_of_their_begins() {
+        let mut table = Table::new(1024);
+        table.add([row(50, 10, 1), row(60, 5, 1)].into_iter());
+        table.add([row(10, 60, 2)].into_iter());
+        table.order();
+        let told: Vec<(usize, usize)> = table.stretches().map(|(at, rows)| (at, rows.len())).collect();
+        assert_eq!(told, [(0, 1), (1, 2)]);
+        assert_eq!(table.stretch_of(2).map(|(at, rows)| (at, rows[1].start)), Some((1, 60)));
+        assert_eq!(table.stretch_of(3), None);
+    }
+
+    #[test]
+    fn what_is_too_much_is_added_up_and_nothing_is_lost() {
+        let mut table = Table::new(1024);
+        for n in 0..4000_u64 {
+            table.add([row(n * 1000, if n % 100 == 0 { 900_000 } else { 500 }, (n % 3) as u32 + 1)].into_iter());
+            table.make_room();
+        }
+        table.order();
+        let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
+        let count: u64 = (0..table.rows().len()).map(|place| table.sum(place).count).sum();
+        assert_eq!((total, count), (40 * 900_000 + 3960 * 500, 4000));
+        assert!(table.rows().len() < 3500, "{} rows", table.rows().len());
+        assert!(table.summed() > 1000);
+        let longest = table.rows().iter().filter(|row| row.flags & SUMMED == 0).map(|row| row.span).max();
+        assert_eq!(longest, Some(900_000));
+    }
+
+    #[test]
+    fn a_part_of_a_sum_is_pro_rata() {
+        let cell = row(1000, 1000, 1);
+        let sum = Sum { total: 400, count: 3, max: 200 };
+        assert_eq!(cell.clip(sum, 0, 5000), (400, 0));
+        assert_eq!(cell.clip(sum, 1500, 5000), (200, 0));
+        assert_eq!(cell.clip(sum, 2000, 5000), (0, 0));
+    }
+}

@@ -1,0 +1,576 @@
+// Made from crates/page/src/contract.rs by its tests; edit that instead, then
+// HEADWAY_UPDATE=1 cargo test -p headway-page contract
+
+/**
+ * What a row of the recording's table is about.
+ */
+export type Kind = "monitor" | "juc" | "wait" | "park" | "cpu" | "wall" | "alive" | "paused";
+
+/**
+ * How it is known who held the lock, how a wait ended, or what a sample saw.
+ */
+export type How = "none" | "exit" | "seen" | "previous" | "hand-over" | "unproven" | "notified" | "timed-out" | "interrupted" | "spurious" | "unfinished" | "java" | "native" | "waiting";
+
+/**
+ * What rows are grouped by.
+ */
+export type Dimension = "kind" | "lock-class" | "lock" | "contender-thread" | "contender-group" | "contender-method" | "contender-chain" | "owner-thread" | "owner-group" | "owner-method" | "owner-chain" | "time" | "how" | "thread-kind";
+
+/**
+ * A condition: the dimension has this value.
+ */
+export type Pick = { 
+/**
+ * What.
+ */
+by: Dimension, 
+/**
+ * Its value.
+ */
+value: number, };
+
+/**
+ * What counts. Texts are looked for anywhere in a name, whatever their case;
+ * with `=` in front the whole name must be equal. Empty texts let all pass.
+ */
+export type Filter = { 
+/**
+ * Of the thread that was blocked, waited or was sampled.
+ */
+thread: string, 
+/**
+ * Of the lock or its class.
+ */
+lock: string, 
+/**
+ * Of any method on the chain of the thread or of the lock's owner.
+ */
+method: string, 
+/**
+ * True if the JVM's own threads count in waits and samples too.
+ */
+services: boolean, };
+
+/**
+ * The part of a recording that a query is about.
+ */
+export type Scope = { 
+/**
+ * Which recording, where several are compared.
+ */
+recording: number, 
+/**
+ * Begin of the range.
+ */
+from: number, 
+/**
+ * End of the range.
+ */
+to: number, 
+/**
+ * What counts.
+ */
+filter: Filter, 
+/**
+ * Kinds of rows that count.
+ */
+kinds: Array<Kind>, 
+/**
+ * Further conditions, all of which must hold.
+ */
+within: Array<Pick>, };
+
+/**
+ * A question.
+ */
+export type Query = { "ask": "group", 
+/**
+ * The part looked at.
+ */
+scope: Scope, 
+/**
+ * The levels.
+ */
+by: Array<Dimension>, 
+/**
+ * Intervals of the range for `time`.
+ */
+intervals: number, 
+/**
+ * Groups of each parent that are told, largest first.
+ */
+limit: number, } | { "ask": "lanes", 
+/**
+ * The part looked at.
+ */
+scope: Scope, 
+/**
+ * Threads told, from this place in the order on.
+ */
+first: number, 
+/**
+ * How many threads.
+ */
+count: number, 
+/**
+ * Details shorter than the range divided by this are joined.
+ */
+pixels: number, } | { "ask": "longest", 
+/**
+ * The part looked at.
+ */
+scope: Scope, 
+/**
+ * How many.
+ */
+limit: number, } | { "ask": "stretch", 
+/**
+ * Which recording.
+ */
+recording: number, 
+/**
+ * A row of the stretch.
+ */
+row: number, };
+
+/**
+ * The answer to the query of the same name.
+ */
+export type Answer = { "answer": "group" } & Groups | { "answer": "lanes" } & Lanes | { "answer": "longest", 
+/**
+ * The stretches.
+ */
+stretches: Array<Stretch>, 
+/**
+ * Names of all ids in it.
+ */
+names: Names, } | { "answer": "stretch", 
+/**
+ * The stretch; `None` if there is no such row.
+ */
+stretch: Stretch | null, 
+/**
+ * Names of all ids in it.
+ */
+names: Names, };
+
+/**
+ * Totals of groups, level by level; a group comes after its parent. Columns
+ * have one entry per group.
+ */
+export type Groups = { 
+/**
+ * Time of everything in scope.
+ */
+totalNs: number, 
+/**
+ * Stretches (or samples) in scope.
+ */
+count: number, 
+/**
+ * The group that it is a part of; -1 on the first level.
+ */
+parent: Array<number>, 
+/**
+ * Value of the level's dimension.
+ */
+value: Array<number>, 
+/**
+ * Time.
+ */
+total: Array<number>, 
+/**
+ * Stretches with time in it.
+ */
+stretches: Array<number>, 
+/**
+ * The longest time that one stretch spent in it.
+ */
+max: Array<number>, 
+/**
+ * Part of the time in which the whole VM stood still.
+ */
+stopped: Array<number>, 
+/**
+ * Part of the time whose owner frame is only approximately known.
+ */
+approximate: Array<number>, 
+/**
+ * Groups of the first level beyond the limit.
+ */
+leftOut: number, 
+/**
+ * Names of all ids in it.
+ */
+names: Names, };
+
+/**
+ * What threads did.
+ */
+export type Lanes = { 
+/**
+ * Threads in scope, most blocked first.
+ */
+threads: number, 
+/**
+ * Those asked for.
+ */
+lanes: Array<Lane>, 
+/**
+ * Names of all ids in it.
+ */
+names: Names, };
+
+/**
+ * What a thread did. Columns have one entry per segment, in time order.
+ */
+export type Lane = { 
+/**
+ * The thread.
+ */
+thread: number, 
+/**
+ * Time blocked in scope.
+ */
+blockedNs: number, 
+/**
+ * Begin.
+ */
+start: Array<number>, 
+/**
+ * Length.
+ */
+span: Array<number>, 
+/**
+ * [`Kind`], by its number.
+ */
+kind: Array<number>, 
+/**
+ * The longest stretch in it, by a row.
+ */
+row: Array<number>, 
+/**
+ * Stretches joined in it.
+ */
+joined: Array<number>, };
+
+/**
+ * A blocked stretch, a wait or a park, as a whole.
+ */
+export type Stretch = { 
+/**
+ * Its first row.
+ */
+row: number, 
+/**
+ * [`Kind`], by its number.
+ */
+kind: number, 
+/**
+ * Begin.
+ */
+start: number, 
+/**
+ * Length.
+ */
+span: number, 
+/**
+ * The thread.
+ */
+thread: number, 
+/**
+ * Its chain.
+ */
+chain: number, 
+/**
+ * The lock.
+ */
+lock: number, 
+/**
+ * True for a re-acquisition after `Object.wait`.
+ */
+afterWait: boolean, 
+/**
+ * True if it had not ended when the recording did.
+ */
+unfinished: boolean, 
+/**
+ * True if it stands for several short ones that were added up.
+ */
+summed: boolean, 
+/**
+ * Who held the lock meanwhile.
+ */
+slices: Array<Slice>, };
+
+/**
+ * A part of a stretch during which one thread, or nobody known, held the lock.
+ */
+export type Slice = { 
+/**
+ * Begin.
+ */
+start: number, 
+/**
+ * Length.
+ */
+span: number, 
+/**
+ * The holder, or who ended the wait.
+ */
+owner: number, 
+/**
+ * Its chain.
+ */
+chain: number, 
+/**
+ * How that is known.
+ */
+how: How, 
+/**
+ * Part of it in which the whole VM stood still.
+ */
+stopped: number, 
+/**
+ * True where the owner's frame is only approximately known.
+ */
+approximate: boolean, };
+
+/**
+ * What ids stand for.
+ */
+export type Names = { 
+/**
+ * Classes, groups and methods.
+ */
+texts: { [key in number]: string }, 
+/**
+ * Threads.
+ */
+threads: { [key in number]: Thread }, 
+/**
+ * Locks and blockers.
+ */
+locks: { [key in number]: Lock }, 
+/**
+ * Frames.
+ */
+frames: { [key in number]: Frame }, 
+/**
+ * Call chains, frames leaf first.
+ */
+chains: { [key in number]: Array<number> }, };
+
+/**
+ * A thread.
+ */
+export type Thread = { 
+/**
+ * Its name; never empty.
+ */
+name: string, 
+/**
+ * Text of its group: the name with counters folded.
+ */
+group: number, 
+/**
+ * 0 platform, 1 virtual, 2 of the JVM itself.
+ */
+kind: number, };
+
+/**
+ * A lock or blocker.
+ */
+export type Lock = { 
+/**
+ * `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
+ */
+name: string, 
+/**
+ * What a sentence calls it: `Inventory.lock`.
+ */
+short: string, 
+/**
+ * Text of its class.
+ */
+class: number, };
+
+/**
+ * A frame of a call chain.
+ */
+export type Frame = { 
+/**
+ * Text of the method.
+ */
+method: number, 
+/**
+ * Source line, 0 if unknown.
+ */
+line: number, 
+/**
+ * True for the JDK's own code.
+ */
+jdk: boolean, 
+/**
+ * Source file; empty if unknown.
+ */
+file: string, 
+/**
+ * The source line's text, where sources were given.
+ */
+source: string, };
+
+/**
+ * What is known of a recording before anything is asked.
+ */
+export type Facts = { 
+/**
+ * The file's name.
+ */
+file: string, 
+/**
+ * Its length.
+ */
+durationNs: number, 
+/**
+ * When it began, milliseconds of the Unix epoch; 0 if unknown.
+ */
+startEpochMs: number, 
+/**
+ * What made it: `headway 0.1.0`, `jfr`, `async-profiler`.
+ */
+producer: string, 
+/**
+ * True if the maker records no owners' chains.
+ */
+foreign: boolean, 
+/**
+ * JVM name and version.
+ */
+jvm: string, 
+/**
+ * Process id.
+ */
+pid: number, 
+/**
+ * Main class and arguments.
+ */
+javaArguments: string, 
+/**
+ * Settings in force.
+ */
+settings: Array<[string, string]>, 
+/**
+ * Events read.
+ */
+events: number, 
+/**
+ * CPU time of Headway's own threads.
+ */
+ownCpuNs: number, 
+/**
+ * How long attaching held up the application.
+ */
+attachPauseNs: number, 
+/**
+ * Application threads that lived in it.
+ */
+threads: number, 
+/**
+ * Blocked time of the whole recording.
+ */
+blockedNs: number, 
+/**
+ * Running time of the application's platform threads.
+ */
+runningNs: number, 
+/**
+ * Blocked stretches.
+ */
+contentions: number, 
+/**
+ * How many pauses of the whole VM, and how long together.
+ */
+pauses: [number, number], 
+/**
+ * What matters, dearest first.
+ */
+findings: Array<Finding>, 
+/**
+ * What is missing.
+ */
+losses: Array<Loss>, 
+/**
+ * Mechanisms that were not in force: name, why.
+ */
+degraded: Array<[string, string]>, 
+/**
+ * What is wrong with the file.
+ */
+problems: Array<string>, 
+/**
+ * Stretches of each kind, by its number; 0 where nothing was recorded.
+ */
+stretches: Array<number>, 
+/**
+ * True if samples say how much time they stand for.
+ */
+samplesWeighted: boolean, 
+/**
+ * Stretches that were added up per interval because there were too many.
+ */
+summed: number, };
+
+/**
+ * Something a reader should know.
+ */
+export type Finding = { 
+/**
+ * `hot-lock`, `deadlock`, ...: the names of `headway report --json`.
+ */
+kind: string, 
+/**
+ * One or two sentences; names of code stand in backticks.
+ */
+text: string, 
+/**
+ * More, one line each.
+ */
+details: Array<string>, 
+/**
+ * Thread time that it costs.
+ */
+cost: number, };
+
+/**
+ * Something that is missing.
+ */
+export type Loss = { 
+/**
+ * Its stable name.
+ */
+name: string, 
+/**
+ * How often.
+ */
+count: number, 
+/**
+ * What it means.
+ */
+explanation: string, };
+
+/**
+ * What a page is given to begin with.
+ */
+export type Opening = { 
+/**
+ * The recordings: one, or two to compare (before, after).
+ */
+recordings: Array<Facts>, 
+/**
+ * Version of Headway.
+ */
+version: string, };
+
+export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused"] as const;
+export const HOWS = ["none","exit","seen","previous","hand-over","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;
