@@ -32,11 +32,27 @@ pub enum Loss {
     Undecodable,
     /// A callback of ours panicked and was stopped at the border to the VM.
     Panic,
+    /// A CPU sample found no room, or the decoder fell behind; it was dropped.
+    SampleLost,
+    /// A sampled stack was deeper than what was copied of it; its root is missing.
+    SampleShort,
+    /// Code on a sampled stack was replaced before it was decoded; the stack ends there.
+    SampleCodeGone,
+    /// A sampled stack stood in native code that could not be unwound.
+    SampleNative,
+    /// A sampled stack made no sense at some frame; it ends there.
+    SampleUndecodable,
+    /// The older frames of a sampled virtual thread were in the heap; its root is missing.
+    SampleInHeap,
+    /// Which virtual thread a carrier ran could not be told; the sample counts for the carrier.
+    SampleUnattributed,
+    /// A waiting thread ran while its stack was copied; the sample was discarded.
+    SampleMoved,
 }
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 13] = [
+    pub const ALL: [Loss; 21] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
         Loss::LockTableFull,
@@ -50,6 +66,14 @@ impl Loss {
         Loss::WriteFailed,
         Loss::Undecodable,
         Loss::Panic,
+        Loss::SampleLost,
+        Loss::SampleShort,
+        Loss::SampleCodeGone,
+        Loss::SampleNative,
+        Loss::SampleUndecodable,
+        Loss::SampleInHeap,
+        Loss::SampleUnattributed,
+        Loss::SampleMoved,
     ];
 
     /// The stable name, `buffer_full`.
@@ -68,6 +92,14 @@ impl Loss {
             Loss::WriteFailed => "write_failed",
             Loss::Undecodable => "undecodable",
             Loss::Panic => "panic",
+            Loss::SampleLost => "sample_lost",
+            Loss::SampleShort => "sample_short",
+            Loss::SampleCodeGone => "sample_code_gone",
+            Loss::SampleNative => "sample_native",
+            Loss::SampleUndecodable => "sample_undecodable",
+            Loss::SampleInHeap => "sample_in_heap",
+            Loss::SampleUnattributed => "sample_unattributed",
+            Loss::SampleMoved => "sample_moved",
         }
     }
 
@@ -92,6 +124,14 @@ impl Loss {
             Loss::WriteFailed => "events that could not be written to the recording",
             Loss::Undecodable => "parts of the recording that could not be read",
             Loss::Panic => "internal errors that were contained",
+            Loss::SampleLost => "CPU samples dropped because the decoder did not keep up",
+            Loss::SampleShort => "sampled stacks without their root: deeper than the part that was copied",
+            Loss::SampleCodeGone => "sampled stacks cut off because their code was replaced before they were decoded",
+            Loss::SampleNative => "sampled stacks cut off in native code without unwind tables",
+            Loss::SampleUndecodable => "sampled stacks cut off at a frame that could not be made out",
+            Loss::SampleInHeap => "sampled stacks of virtual threads without their root, which lay in the heap",
+            Loss::SampleUnattributed => "samples of virtual threads that count for their carrier",
+            Loss::SampleMoved => "wall-clock samples discarded because the thread began to run meanwhile",
         }
     }
 }
