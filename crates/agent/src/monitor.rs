@@ -37,6 +37,8 @@ fn current(agent: &'static Agent, jni: Jni, thread: Ref) -> Option<Current> {
     let vm_thread = agent.java.current_vm_thread(jni);
     let slot = match agent.threads.find(vm_thread) {
         Some(slot) => slot,
+        // The VM's own doing: an ending thread wakes those who join it.
+        None if agent.threads.has_left(vm_thread) => return None,
         None => enter_late(agent, jni, vm_thread, thread)?,
     };
     let event = InEvent::begin(slot, agent.threads.epoch());

@@ -7,6 +7,8 @@
 //! VM is called. A slot's key is published last (release) and read first
 //! (acquire), so that who finds a key finds what belongs to it. Slots are
 //! never freed; a slot whose thread ended is used again by another thread.
+//! Until then its place remembers whose it was ([`ENDED`]), because a thread
+//! takes and releases monitors for a while after the VM told of its end.
 //! State lives here and not in native thread-local storage, because a virtual
 //! thread's carrier changes under it and because the first touch of a
 //! thread-local in a loaded library allocates.
@@ -27,6 +29,8 @@ const PROBES: usize = 64;
 
 const EMPTY: u64 = 0;
 const TOMBSTONE: u64 = 1;
+/// Set in the key of a place whose thread ended; thread objects are aligned.
+const ENDED: u64 = 1;
 
 /// What the agent keeps about a VM thread. All fields can be read by other
 /// threads; unless said otherwise only the thread itself writes them.
@@ -208,6 +212,11 @@ pub struct Threads {
     entering: Mutex<()>,
 }
 
+/// True for the key of a place that no thread uses.
+fn is_free(key: u64) -> bool {
+    key == EMPTY || key & ENDED != 0
+}
+
 fn filled<T>(make: impl FnMut() -> T) -> Box<[T]> {
     let mut all = Vec::with_capacity(CAPACITY);
     all.resize_with(CAPACITY, make);
@@ -282,7 +291,11 @@ impl Threads {
             }
             return Some(slot);
         }
-        let free = self.probe(vm_thread).find(|(key, _)| matches!(key.load(Ordering::Relaxed), EMPTY | TOMBSTONE));
+        // Another thread lived at this address.
+        if let Some((ended, _)) = self.place(vm_thread | ENDED, vm_thread) {
+            ended.store(TOMBSTONE, Ordering::Relaxed);
+        }
+        let free = self.probe(vm_thread).find(|(key, _)| is_free(key.load(Ordering::Relaxed)));
         let Some((key, slot)) = free else {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -292,18 +305,30 @@ impl Threads {
         Some(slot)
     }
 
-    /// Takes a VM thread out.
+    /// Takes a VM thread out: it ends.
     pub fn leave(&self, vm_thread: u64) {
         let _entering = self.lock();
-        let place = self.probe(vm_thread).find(|(key, _)| key.load(Ordering::Relaxed) == vm_thread);
-        if let Some((key, _)) = place {
-            key.store(TOMBSTONE, Ordering::Release);
+        if let Some((key, _)) = self.place(vm_thread, vm_thread) {
+            key.store(vm_thread | ENDED, Ordering::Release);
         }
+    }
+
+    /// True if this is a thread that left and lives on for a moment: the VM tells
+    /// of a thread's end before the thread, under its own monitor, wakes those
+    /// who join it. False again once the place is used by another thread.
+    pub fn has_left(&self, vm_thread: u64) -> bool {
+        vm_thread != EMPTY && self.place(vm_thread | ENDED, vm_thread).is_some()
+    }
+
+    /// Where `key` is among the places of a VM thread.
+    fn place(&self, key: u64, vm_thread: u64) -> Option<(&AtomicU64, &Slot)> {
+        let in_use = |(found, _): &(&AtomicU64, &Slot)| found.load(Ordering::Acquire) != EMPTY;
+        self.probe(vm_thread).take_while(in_use).find(|(found, _)| found.load(Ordering::Acquire) == key)
     }
 
     /// All slots in use.
     pub fn iter(&self) -> impl Iterator<Item = &Slot> {
-        let used = |(key, _): &(&AtomicU64, &Slot)| key.load(Ordering::Acquire) > TOMBSTONE;
+        let used = |(key, _): &(&AtomicU64, &Slot)| !is_free(key.load(Ordering::Acquire));
         self.keys.iter().zip(&self.slots).filter(used).map(|(_, slot)| slot)
     }
 
@@ -366,6 +391,18 @@ mod tests {
             assert!(threads.find(key).is_none());
         }
         assert_eq!(threads.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_thread_that_left_is_known_until_another_lives_at_its_address() {
+        let threads = Threads::default();
+        threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
+        assert!(!threads.has_left(0x1000));
+        threads.leave(0x1000);
+        assert!(threads.has_left(0x1000) && !threads.has_left(0x2000) && threads.find(0x1000).is_none());
+        threads.enter(0x1000, ThreadId(2), |_| {}).unwrap();
+        assert!(!threads.has_left(0x1000));
+        assert_eq!(threads.iter().count(), 1);
     }
 
     #[test]

@@ -156,6 +156,11 @@ impl Known {
         self.collections.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// True if the current thread certainly has no Java frames.
+    pub fn has_no_java_frames(&self, vm_thread: u64) -> bool {
+        headway_hotspot::thread::has_no_java_frames(&self.layout, &self.memory, vm_thread)
+    }
+
     /// Memory for a walk of the current thread's stack: what lies between here
     /// and the stack's base is read directly.
     #[inline]

@@ -144,6 +144,23 @@ fn ctrl_c_that_ends_the_command_does_not_end_headway() {
     }
 }
 
+/// The VM takes an ending thread's own monitor when it has told of its end. That
+/// is no Java code's doing: no chain is missing, and no thread comes back.
+#[test]
+fn threads_that_contend_when_they_end_are_no_loss() {
+    let Some(classes) = jdk::classes() else { return };
+    for (version, home) in jdk::homes() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut command = run_in(&directory, &["-q", "-o", "a.jfr", "--"]);
+        let ran = said(command.arg(home.join("bin/java")).arg("-cp").arg(classes).arg("Ending"));
+        assert_eq!(ran.code, Some(0), "JDK {version}: {}", ran.stderr);
+        let report = said(headway_with_agent(["report", "--json"]).arg(directory.path().join("a.jfr")));
+        let report: serde_json::Value = serde_json::from_str(&report.stdout).expect("JSON");
+        assert_eq!(report["losses"], serde_json::json!({}), "JDK {version}");
+        assert_eq!(report["degraded"], serde_json::json!([]), "JDK {version}");
+    }
+}
+
 #[test]
 fn a_jvm_that_outlives_the_command_is_told_of() {
     let Some(home) = jdk::any_home() else { return };

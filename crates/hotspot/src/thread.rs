@@ -24,6 +24,24 @@ pub fn start_from_anchor<M: Memory>(layout: &Layout, memory: &M, java_thread: u6
     }
 }
 
+/// `_thread_in_Java` of the VM's `JavaThreadState`; one more while it changes.
+const IN_JAVA: u32 = 8;
+
+/// True if the thread certainly has no Java frames, so that there is nothing to
+/// walk: a thread that ends tells those who join it under its own object's
+/// monitor, and native code may enter monitors on a thread it attached.
+///
+/// Outside Java code a thread keeps an anchor for as long as there are Java
+/// frames below; the VM itself takes a thread without one for frameless. Only
+/// code in state `in Java` (compiled code and interpreter, also where they call
+/// the VM as a leaf) runs without.
+#[inline]
+pub fn has_no_java_frames<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> bool {
+    let state = memory.read_u32(java_thread + layout.thread.state);
+    let sp = memory.read_u64(java_thread + layout.thread.anchor + layout.frame.anchor_sp);
+    sp == Some(0) && state.is_some_and(|state| state != IN_JAVA && state != IN_JAVA + 1)
+}
+
 /// The start of a walk from a frame pointer inside native code that Java code
 /// called without leaving an anchor (a leaf call): follows the chain of frame
 /// pointers to the first return address inside the code cache. libjvm keeps

@@ -121,7 +121,8 @@ impl Chains {
         agent.hotspot.known().filter(|_| self.walks.load(Ordering::Relaxed))
     }
 
-    /// The chain of the current thread, in a JVMTI callback.
+    /// The chain of the current thread, in a JVMTI callback. `NONE` for native
+    /// threads, which have none.
     pub fn in_callback(&self, place: Place<'_>) -> ChainId {
         let Place { agent, slot, .. } = place;
         match self.walker(agent) {
@@ -195,8 +196,10 @@ impl Chains {
         };
         let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
         let Scratch { walk, key, .. } = &mut *scratch;
-        let walk = Walk::of_current_thread(known, slot.vm_thread(), from, walk);
-        let Some(walk) = walk else { return unwalkable() };
+        let Some(walk) = Walk::of_current_thread(known, slot.vm_thread(), from, walk) else {
+            // A native thread has no chain; nothing was lost.
+            return if known.has_no_java_frames(slot.vm_thread()) { ChainId::NONE } else { unwalkable() };
+        };
         let Some(key) = walk.key(key) else { return unwalkable() };
         self.look_up(agent, slot, key, || {
             let (decoded, missing) = walk.decode(agent.debug_info.decode_options());
@@ -251,6 +254,9 @@ impl Chains {
             return ChainId::NONE;
         };
         let frames = infos.get(..count).unwrap_or_default();
+        if frames.is_empty() {
+            return ChainId::NONE;
+        }
         by_jvmti::key_of(frames, key);
         // A method id may come back as another method's once classes unload.
         key.push(agent.collections.load(Ordering::Relaxed));

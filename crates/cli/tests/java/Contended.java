@@ -56,3 +56,17 @@ public class Contended {
         }
     }
 }
+
+/** Threads that contend for their own monitor when they end, because somebody holds it. */
+class Ending {
+    public static void main(String[] arguments) throws Exception {
+        for (int round = 0; round < 50; round++) {
+            Thread thread = new Thread(() -> { }, "ending-" + round);
+            synchronized (thread) {
+                thread.start();
+                Thread.sleep(10);
+            }
+            thread.join();
+        }
+    }
+}
