@@ -5,6 +5,8 @@ use crate::findings;
 use crate::monitor::{MonitorReplay, OpenStretch, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
+use crate::pressure::report::PressureReport;
+use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
 use crate::sites::{Parks, Samples};
 use crate::summary;
@@ -39,6 +41,8 @@ pub struct Analysis {
     pub(crate) waits: Waits,
     pub(crate) samples: Samples,
     pub(crate) parks: Parks,
+    pub(crate) pressure: Option<Pressure>,
+    pub(crate) recorded_pressure: Recorded,
     pub(crate) losses: BTreeMap<Loss, u64>,
     pub(crate) degraded: Vec<Degraded>,
     pub(crate) recording: Option<Arc<RecordingInfo>>,
@@ -50,6 +54,8 @@ pub struct Analysis {
     pub(crate) replay: MonitorReplay,
     range: Range,
     range_known: bool,
+    /// The recording's start, as far as known.
+    start: TimeNs,
     latest: TimeNs,
     accepted: FxHashMap<ThreadId, bool>,
 }
@@ -65,6 +71,8 @@ impl Analysis {
             waits: Waits::new(bounds.sites),
             samples: Samples::new(bounds.sites),
             parks: Parks::new(bounds.sites),
+            pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
+            recorded_pressure: Recorded::new(bounds.pressure_cells),
             losses: BTreeMap::new(),
             degraded: Vec::new(),
             recording: None,
@@ -75,6 +83,7 @@ impl Analysis {
             replay: MonitorReplay::new(bounds),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
+            start: TimeNs(0),
             latest: TimeNs(0),
             accepted: FxHashMap::default(),
             options,
@@ -95,6 +104,9 @@ impl Analysis {
             if !self.range_known {
                 self.set_range(time);
             }
+        }
+        if let Some(pressure) = &mut self.pressure {
+            pressure.feed(event);
         }
         match event {
             Event::MonitorEnter(e) => {
@@ -159,6 +171,7 @@ impl Analysis {
                 self.degraded.push(degraded.clone());
             }
             Event::SelfCost(cost) => self.own_cost = *cost,
+            Event::PressureWindow(_) | Event::PressurePhase(_) => self.recorded_pressure.feed(event),
             Event::Other(name) => *self.others.entry(name.clone()).or_default() += 1,
             _ => {}
         }
@@ -171,6 +184,7 @@ impl Analysis {
             aggregate: &mut self.aggregate,
             names: &mut self.names,
             range: self.range,
+            pressure: self.pressure.as_mut(),
             also,
         };
         self.replay.feed(event, &mut collector);
@@ -195,10 +209,14 @@ impl Analysis {
 
     fn set_range(&mut self, start: TimeNs) {
         self.range_known = true;
+        self.start = start;
         let from = self.options.from.map_or(start, |bound| bound.resolve(start));
         self.range.from = from.max(start);
         if let Some(to) = self.options.to {
             self.range.to = to.resolve(start).max(self.range.from);
+        }
+        if let Some(pressure) = &mut self.pressure {
+            pressure.set_range(self.range.from, self.range.to);
         }
     }
 
@@ -220,6 +238,7 @@ impl Analysis {
             aggregate: &mut self.aggregate,
             names: &mut self.names,
             range: self.range,
+            pressure: self.pressure.as_mut(),
             also,
         };
         let threads = &self.threads;
@@ -229,18 +248,33 @@ impl Analysis {
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         open.retain(|stretch| self.accepts(stretch.thread));
-        self.report(&open)
+        let pressure = self.pressure_report(end);
+        self.report(&open, pressure)
+    }
+
+    /// From the events of acquisitions, or where the recording has none, from
+    /// the windows that were recorded instead.
+    fn pressure_report(&mut self, end: TimeNs) -> Option<PressureReport> {
+        let asked = self.options.pressure?;
+        let end = end.min(self.range.to).max(self.range.from);
+        let from_events = self.pressure.as_ref().is_some_and(Pressure::saw_acquisitions);
+        let grid = match &mut self.pressure {
+            Some(pressure) if from_events || self.recorded_pressure.is_empty() => pressure.finish(end),
+            _ => self.recorded_pressure.grid(self.range.from, end, asked.interval),
+        };
+        Some(grid.report(self.start, asked.threshold, &mut self.names))
     }
 
     /// What is known so far. What has not ended yet is not in it.
     pub fn snapshot(&mut self) -> Report {
-        self.report(&[])
+        self.report(&[], None)
     }
 
-    fn report(&mut self, open: &[OpenStretch]) -> Report {
+    fn report(&mut self, open: &[OpenStretch], pressure: Option<PressureReport>) -> Report {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         let mut report = summary::summarise(self, range, running, open);
+        report.pressure = pressure;
         report.findings = findings::find(self, &mut report, range, running, open);
         report
     }
@@ -260,6 +294,7 @@ struct Collector<'a> {
     aggregate: &'a mut Aggregate,
     names: &'a mut Names,
     range: Range,
+    pressure: Option<&'a mut Pressure>,
     also: &'a mut dyn StretchSink,
 }
 
@@ -273,6 +308,9 @@ impl StretchSink for Nobody {
 impl StretchSink for Collector<'_> {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
         self.also.stretch(stretch);
+        if let Some(pressure) = &mut self.pressure {
+            pressure.stretch(stretch);
+        }
         if stretch.duration < self.options.min_duration {
             self.aggregate.blocked.below_minimum += 1;
         } else if accepts(self.options, self.accepted, self.names, stretch.thread) {

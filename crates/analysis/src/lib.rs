@@ -18,6 +18,7 @@ pub mod aspect;
 pub mod monitor;
 pub mod names;
 pub mod options;
+pub mod pressure;
 pub mod report;
 
 mod aggregate;

@@ -1,6 +1,7 @@
 //! What an analysis is asked to do, and how much memory it may take.
 
 use crate::aspect::Aspect;
+use crate::pressure::PressureOptions;
 use headway_model::{DurationNs, TimeNs};
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Options {
     /// An acquisition or wait still going on at the end that has lasted this
     /// long becomes a finding.
     pub stuck_after: DurationNs,
+    /// Critical section pressure; not measured if `None`.
+    pub pressure: Option<PressureOptions>,
     /// How much memory may be used.
     pub bounds: Bounds,
 }
@@ -40,6 +43,7 @@ impl Default for Options {
             threads: None,
             time_bucket: DurationNs(1_000_000_000),
             stuck_after: DurationNs(1_000_000_000),
+            pressure: Some(PressureOptions::default()),
             bounds: Bounds::offline(),
         }
     }
@@ -107,6 +111,10 @@ pub struct Bounds {
     pub sites: usize,
     /// Stop-the-world pauses remembered.
     pub pauses: usize,
+    /// Pairs of a lock and an interval with pressure of their own.
+    pub pressure_cells: usize,
+    /// Intervals of pressure; more of them become longer ones.
+    pub pressure_windows: usize,
 }
 
 impl Bounds {
@@ -121,6 +129,8 @@ impl Bounds {
             leaves: 1 << 20,
             sites: 1 << 18,
             pauses: 1 << 20,
+            pressure_cells: 1 << 20,
+            pressure_windows: 1 << 20,
         }
     }
 
@@ -135,6 +145,8 @@ impl Bounds {
             leaves: 1 << 15,
             sites: 1 << 12,
             pauses: 1 << 12,
+            pressure_cells: 1 << 14,
+            pressure_windows: 1 << 12,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! that every report has.
 
 use crate::aspect::Aspect;
+use crate::pressure::report::PressureReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,6 +61,10 @@ pub struct Report {
     /// Parks by blocker class, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parks: Vec<ParkSite>,
+    /// Critical section pressure, if it was asked for: `headway report
+    /// --pressure` shows it, with a JSON document of its own.
+    #[serde(skip)]
+    pub pressure: Option<PressureReport>,
     /// Events of types that Headway does not analyse, by type name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_events: BTreeMap<String, u64>,

@@ -138,7 +138,7 @@ impl Parks {
 
 /// True if parking on such a blocker means waiting for a lock. Conditions,
 /// latches, queues and futures are waiting for something to happen.
-fn is_lock(class: &str) -> bool {
+pub(crate) fn is_lock(class: &str) -> bool {
     let Some(class) = class.strip_prefix("java.util.concurrent.locks.") else { return false };
     ["ReentrantLock$", "ReentrantReadWriteLock$", "StampedLock"].iter().any(|lock| class.starts_with(lock))
 }

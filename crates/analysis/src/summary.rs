@@ -4,6 +4,7 @@ use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::monitor::OpenStretch;
 use crate::names::{Names, TextId};
+use crate::pressure::Pressure;
 use crate::report::{DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, UNKNOWN};
 use crate::threads::Running;
 use crate::waits::{is_idle, Site};
@@ -47,6 +48,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         stop_the_world: analysis.replay.pauses().summary(range.from, range.to),
         samples,
         parks: analysis.parks.report(),
+        pressure: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         recording: recording(analysis),
     }
@@ -59,7 +61,9 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.threads.folded
         + analysis.waits.folded
         + analysis.samples.folded
-        + analysis.parks.folded;
+        + analysis.parks.folded
+        + analysis.recorded_pressure.folded
+        + analysis.pressure.as_ref().map_or(0, Pressure::folded);
     let mut losses = analysis.losses.clone();
     *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers;
     *losses.entry(Loss::UnpairedEntered).or_default() += counts.unpaired;

@@ -6,6 +6,7 @@
 mod arrival;
 mod monitor;
 mod picture;
+mod pressure;
 mod properties;
 mod report;
 mod simulation;

@@ -153,6 +153,8 @@ fn memory_bounds_cost_detail_but_no_time() {
             leaves: 6,
             sites: 2,
             pauses: 2,
+            pressure_cells: 2,
+            pressure_windows: 2,
         };
         let generous = analyse(&played, Options::default());
         let folded = analyse(&played, Options { bounds: stingy, ..Options::default() });

@@ -1,0 +1,352 @@
+//! What each thread is doing, told by its own events and by who notifies it.
+//!
+//! The events of one thread come in its own order; those of different threads
+//! in any. Only a notify is told by another thread: it is kept until the
+//! waiter's own events have caught up.
+
+use headway_model::event::ExitCause;
+use headway_model::event::{
+    MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
+    ParkBegin,
+};
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+
+/// Notifies kept for a waiter whose own events have not arrived.
+const KEPT_NOTIFIES: usize = 256;
+
+/// How a thread counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Role {
+    /// A platform thread of the application: it runs while it lives.
+    #[default]
+    Application,
+    /// A virtual thread: when it was mounted is not recorded.
+    Virtual,
+    /// A carrier: what it does not wait is the time virtual threads are mounted.
+    Carrier,
+    /// A service thread, or one that a filter leaves out.
+    LeftOut,
+}
+
+/// Takes in how threads spent their time, each moment of a thread once.
+pub(super) trait Spent {
+    /// An acquisition had to block.
+    fn fails(&mut self, lock: LockId);
+    /// A thread spent a span acquiring a lock.
+    fn acquired(&mut self, role: Role, lock: LockId, chain: ChainId, span: (TimeNs, TimeNs), in_monitor: bool);
+    /// A thread spent a span waiting for a condition.
+    fn waited(&mut self, role: Role, span: (TimeNs, TimeNs), in_monitor: bool);
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Doing {
+    /// Anything else.
+    #[default]
+    Running,
+    /// Acquiring a lock.
+    Acquiring { lock: LockId, chain: ChainId, since: TimeNs, in_monitor: bool },
+    /// In `Object.wait`.
+    Waiting { lock: LockId, chain: ChainId, since: TimeNs },
+    /// Back from `Object.wait` at `end`; a re-acquisition, which began no later
+    /// than then, may be going on.
+    Waited { lock: LockId, chain: ChainId, since: TimeNs, end: TimeNs },
+    /// Parked, waiting for a condition.
+    Parked { since: TimeNs },
+}
+
+/// One thread.
+#[derive(Clone, Debug, Default)]
+struct Activity {
+    role: Role,
+    started: Option<TimeNs>,
+    ended: Option<TimeNs>,
+    doing: Doing,
+    /// Its latest own event.
+    latest: TimeNs,
+    /// Notifies that chose it.
+    notifies: Vec<(TimeNs, LockId)>,
+}
+
+/// All threads.
+#[derive(Debug)]
+pub(super) struct Activities {
+    threads: FxHashMap<ThreadId, Activity>,
+    bound: usize,
+    pub folded: u64,
+}
+
+/// How many threads are doing what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Census {
+    pub running: u64,
+    pub blocked: u64,
+    pub parked: u64,
+    pub waiting: u64,
+}
+
+impl Activities {
+    pub fn new(bound: usize) -> Activities {
+        Activities { threads: FxHashMap::default(), bound, folded: 0 }
+    }
+
+    fn thread(&mut self, id: ThreadId) -> Option<&mut Activity> {
+        if self.threads.len() >= self.bound && !self.threads.contains_key(&id) {
+            self.folded += 1;
+            return None;
+        }
+        Some(self.threads.entry(id).or_insert_with(|| Activity { role: role_of_unknown(id), ..Activity::default() }))
+    }
+
+    /// The thread exists and counts as `role`.
+    pub fn known(&mut self, id: ThreadId, role: Role) {
+        if let Some(thread) = self.thread(id) {
+            thread.role = role;
+        }
+    }
+
+    pub fn starts(&mut self, id: ThreadId, time: TimeNs) {
+        if let Some(thread) = self.thread(id) {
+            thread.started = Some(time);
+            thread.latest = thread.latest.max(time);
+        }
+    }
+
+    pub fn ends(&mut self, id: ThreadId, time: TimeNs, spent: &mut impl Spent) {
+        self.acts(id, time, spent);
+        if let Some(thread) = self.thread(id) {
+            thread.ended = Some(time);
+        }
+    }
+
+    /// The thread did something that it can do only while it runs.
+    pub fn acts(&mut self, id: ThreadId, time: TimeNs, spent: &mut impl Spent) {
+        if let Some(thread) = self.thread(id) {
+            thread.acts(time, spent);
+        }
+    }
+
+    pub fn enters(&mut self, e: &MonitorEnter, spent: &mut impl Spent) {
+        if let Some(thread) = self.thread(e.thread) {
+            thread.commit(spent);
+            thread.runs(e.time);
+            thread.doing = Doing::Acquiring { lock: e.lock, chain: e.chain, since: e.time, in_monitor: true };
+        }
+    }
+
+    pub fn entered(&mut self, e: &MonitorEntered, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let begun = match thread.doing {
+            Doing::Acquiring { lock, chain, since, .. } if lock == e.lock => Some((since, chain)),
+            _ => None,
+        };
+        let start = if e.start > TimeNs(0) { Some(e.start) } else { begun.map(|(since, _)| since) };
+        let chain = if e.chain.is_some() { e.chain } else { begun.map_or(e.chain, |(_, chain)| chain) };
+        if let Some(start) = start {
+            spent.fails(e.lock);
+            spent.acquired(thread.role, e.lock, chain, (start, e.time), true);
+        }
+        thread.runs(e.time);
+    }
+
+    pub fn exits(&mut self, e: &MonitorExit, spent: &mut impl Spent) {
+        // A wait begins before the exit that it causes.
+        if e.cause == ExitCause::Exit {
+            self.acts(e.thread, e.time, spent);
+        }
+    }
+
+    pub fn waits(&mut self, e: &MonitorWait, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        thread.commit(spent);
+        thread.latest = e.time;
+        thread.notifies.retain(|(time, _)| *time >= e.time);
+        thread.doing = Doing::Waiting { lock: e.lock, chain: e.chain, since: e.time };
+    }
+
+    pub fn notifies(&mut self, e: &MonitorNotify, spent: &mut impl Spent) {
+        self.acts(e.thread, e.time, spent);
+        let Some(waiter) = Some(e.waiter).filter(|waiter| waiter.is_some()) else { return };
+        if let Some(waiter) = self.thread(waiter) {
+            // What it has done since says that it was notified already.
+            let stale = e.time < waiter.latest && !matches!(waiter.doing, Doing::Waited { .. });
+            if !stale && waiter.notifies.len() < KEPT_NOTIFIES {
+                waiter.notifies.push((e.time, e.lock));
+            }
+        }
+    }
+
+    pub fn waited(&mut self, e: &MonitorWaited, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let (since, chain) = match thread.doing {
+            Doing::Waiting { lock, chain, since } if lock == e.lock => (since, chain),
+            _ if e.start > TimeNs(0) => {
+                thread.commit(spent);
+                (e.start, e.chain)
+            }
+            _ => return thread.acts(e.time, spent),
+        };
+        thread.latest = e.time;
+        thread.doing = Doing::Waited { lock: e.lock, chain, since, end: e.time };
+    }
+
+    pub fn reentered(&mut self, e: &MonitorReentered, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let start = if e.start > TimeNs(0) { Some(e.start) } else { thread.notified() };
+        let mut chain = e.chain;
+        match thread.doing {
+            Doing::Waiting { since, chain: of_wait, .. } => {
+                spent.waited(thread.role, (since, start.unwrap_or(e.time)), true);
+                chain = if chain.is_some() { chain } else { of_wait };
+            }
+            Doing::Waited { since, end, chain: of_wait, .. } => {
+                spent.waited(thread.role, (since, start.unwrap_or(end).min(end)), true);
+                chain = if chain.is_some() { chain } else { of_wait };
+            }
+            _ => {}
+        }
+        if let Some(start) = start {
+            spent.fails(e.lock);
+            spent.acquired(thread.role, e.lock, chain, (start, e.time), true);
+        }
+        thread.runs(e.time);
+    }
+
+    pub fn parks(&mut self, e: &ParkBegin, acquires: bool, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        thread.acts(e.time, spent);
+        thread.doing = match acquires {
+            true => Doing::Acquiring { lock: e.blocker, chain: e.chain, since: e.time, in_monitor: false },
+            false => Doing::Parked { since: e.time },
+        };
+    }
+
+    pub fn parked(&mut self, e: &Park, acquires: bool, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let span = (e.start, e.time);
+        if acquires {
+            spent.fails(e.blocker);
+            spent.acquired(thread.role, e.blocker, e.chain, span, false);
+        } else {
+            spent.waited(thread.role, span, false);
+        }
+        thread.runs(e.time);
+    }
+
+    /// Hands over what is in flight, up to `until`. What is handed over later
+    /// of the same spans is cut there by who adds up.
+    pub fn settle(&self, until: TimeNs, spent: &mut impl Spent) {
+        for thread in self.threads.values() {
+            thread.settle(until, spent);
+        }
+    }
+
+    /// Forgets what ended before `until` and virtual threads of which nothing
+    /// is going on: they need no life.
+    pub fn forget_before(&mut self, until: TimeNs) {
+        self.threads.retain(|_, thread| match (thread.ended, thread.role) {
+            (Some(ended), _) => ended > until,
+            (None, Role::Virtual) => {
+                thread.doing != Doing::Running || thread.latest > until || !thread.notifies.is_empty()
+            }
+            (None, _) => true,
+        });
+    }
+
+    /// Lives of the threads that run while they live; one not seen to start was
+    /// there before, one not seen to end lives on.
+    pub fn lives(&self) -> impl Iterator<Item = (TimeNs, TimeNs)> + '_ {
+        let living = self.threads.values().filter(|thread| matches!(thread.role, Role::Application | Role::Carrier));
+        living.map(|thread| (thread.started.unwrap_or(TimeNs(0)), thread.ended.unwrap_or(TimeNs(u64::MAX))))
+    }
+
+    /// What the application's threads were doing at last.
+    pub fn census(&self) -> Census {
+        let mut census = Census::default();
+        for thread in self.threads.values() {
+            let counts = matches!(thread.role, Role::Application | Role::Virtual);
+            if !counts || thread.ended.is_some() {
+                continue;
+            }
+            match thread.doing {
+                // A virtual thread that does nothing known may have ended.
+                Doing::Running if thread.role == Role::Virtual => {}
+                Doing::Running | Doing::Waited { .. } => census.running += 1,
+                Doing::Acquiring { .. } => census.blocked += 1,
+                Doing::Waiting { lock, .. } if thread.notifies.iter().any(|(_, of)| *of == lock) => census.blocked += 1,
+                Doing::Waiting { .. } => census.waiting += 1,
+                Doing::Parked { .. } => census.parked += 1,
+            }
+        }
+        census
+    }
+
+    /// True if the thread is known to do nothing that its events tell.
+    pub fn is_running(&self, id: ThreadId) -> bool {
+        self.threads.get(&id).is_none_or(|thread| matches!(thread.doing, Doing::Running))
+    }
+}
+
+impl Activity {
+    /// The first notify that ends the wait it is in.
+    fn notified(&self) -> Option<TimeNs> {
+        let (lock, since) = match self.doing {
+            Doing::Waiting { lock, since, .. } | Doing::Waited { lock, since, .. } => (lock, since),
+            _ => return None,
+        };
+        let fitting = self.notifies.iter().filter(|(time, of)| *of == lock && *time >= since);
+        fitting.map(|(time, _)| *time).min()
+    }
+
+    /// The wait that is over began no re-acquisition that blocked.
+    fn commit(&mut self, spent: &mut impl Spent) {
+        if let Doing::Waited { since, end, .. } = self.doing {
+            let end = self.notified().unwrap_or(end).min(end);
+            spent.waited(self.role, (since, end), true);
+        }
+        self.doing = Doing::Running;
+    }
+
+    fn acts(&mut self, time: TimeNs, spent: &mut impl Spent) {
+        self.commit(spent);
+        self.runs(time);
+    }
+
+    fn runs(&mut self, time: TimeNs) {
+        self.doing = Doing::Running;
+        self.latest = self.latest.max(time);
+        self.notifies.retain(|(notified, _)| *notified > time);
+    }
+
+    fn settle(&self, until: TimeNs, spent: &mut impl Spent) {
+        let until = self.ended.unwrap_or(until).min(until);
+        match self.doing {
+            Doing::Running => {}
+            Doing::Acquiring { lock, chain, since, in_monitor } => {
+                spent.acquired(self.role, lock, chain, (since, until), in_monitor);
+            }
+            Doing::Parked { since } => spent.waited(self.role, (since, until), false),
+            Doing::Waiting { lock, chain, since } => {
+                let notified = self.notified().unwrap_or(until).min(until);
+                spent.waited(self.role, (since, notified), true);
+                spent.acquired(self.role, lock, chain, (notified, until), true);
+            }
+            Doing::Waited { lock, chain, since, end } => {
+                let notified = self.notified();
+                spent.waited(self.role, (since, notified.unwrap_or(end).min(end).min(until)), true);
+                // A virtual thread may have acquired it unseen.
+                if let Some(notified) = notified.filter(|_| self.role != Role::Virtual) {
+                    spent.acquired(self.role, lock, chain, (notified, until), true);
+                }
+            }
+        }
+    }
+}
+
+fn role_of_unknown(id: ThreadId) -> Role {
+    match id.0 & ThreadId::NATIVE {
+        0 => Role::Application,
+        _ => Role::LeftOut,
+    }
+}

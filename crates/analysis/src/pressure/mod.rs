@@ -1,0 +1,321 @@
+//! `pressure`: critical section pressure (CSP), per lock and interval.
+//!
+//! CSP of a lock in an interval = time that threads spent acquiring it, over
+//! the running time of all threads; running time is a thread's life in the
+//! interval without its condition waits. It is 0 where a lock impedes nobody
+//! and 1 where every thread does nothing but acquire it. (David, Thomas,
+//! Lawall, Muller: Continuously measuring critical section pressure with the
+//! Free-Lunch profiler, OOPSLA 2014.)
+//!
+//! The tempting alternatives mislead, see [`report::OlderMetrics`]: they tell
+//! how busy a lock is, not how much of the program's progress it costs.
+//!
+//! * `activity`: what each thread is doing, told by its own events; out of it
+//!   come spans of acquiring and of waiting.
+//! * `windows`: spans and lives, cut at the intervals' edges and added up.
+//! * [`phases`]: consecutive intervals above a threshold.
+//! * `offline`: all intervals of a recording, at its end.
+//! * [`online`]: intervals closed one after the other as watermarks allow.
+//! * [`live`]: a picture of now, for `headway top`.
+//! * `recorded`: windows and phases that a recording holds ready-made.
+//!
+//! The same [`Pressure`] serves both. Offline nothing is closed before the
+//! end; online an interval is closed when a watermark says that all its events
+//! have arrived, with what is still in flight counted up to its edge.
+
+mod activity;
+pub mod live;
+mod offline;
+pub mod online;
+mod parks;
+pub mod phases;
+mod recorded;
+pub mod report;
+mod tally;
+mod windows;
+
+pub(crate) use recorded::Recorded;
+
+use crate::monitor::{Basis, Stretch};
+use crate::options::{Bounds, ThreadFilter};
+use activity::{Activities, Role, Spent};
+use headway_model::event::{MonitorExit, ThreadDef};
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use windows::Windows;
+
+/// A call chain from one of its frames on.
+pub(crate) type OwnerChain = (ChainId, u16);
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PressureOptions {
+    /// Length of an interval, 10 ms at least.
+    pub interval: DurationNs,
+    /// Pressure from which on an interval belongs to a phase, 0 to 1.
+    pub threshold: f64,
+}
+
+impl PressureOptions {
+    /// The shortest interval: below it, edges weigh more than what is between.
+    pub const SHORTEST: DurationNs = DurationNs(10_000_000);
+}
+
+impl Default for PressureOptions {
+    /// Seconds, and phases from 5 % on.
+    fn default() -> PressureOptions {
+        PressureOptions { interval: DurationNs(1_000_000_000), threshold: 0.05 }
+    }
+}
+
+/// Counts of one lock, over the whole range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockCounts {
+    /// Acquisitions that had to block.
+    pub failed: u64,
+    /// Time under the lock that somebody provably spent while others waited,
+    /// once for each of those others.
+    pub held_ns: u64,
+    /// The slices that `held_ns` consists of.
+    pub held: u64,
+}
+
+/// Takes in events and adds up who acquired and who ran, interval by interval.
+#[derive(Debug)]
+pub struct Pressure {
+    options: PressureOptions,
+    bounds: Bounds,
+    filter: Option<ThreadFilter>,
+    activities: Activities,
+    windows: Windows,
+    counts: FxHashMap<LockId, LockCounts>,
+    /// Blockers whose parks are lock acquisitions.
+    locks: FxHashMap<LockId, bool>,
+    /// True if a virtual thread keeps its carrier while it blocks on a monitor.
+    pinned: bool,
+    /// True if owners' chains come from exits alone (there is no replay).
+    owners_at_exits: bool,
+    folded: u64,
+}
+
+impl Pressure {
+    /// Measures from `start` on; `filter` says which threads count.
+    pub fn new(options: PressureOptions, bounds: Bounds, filter: Option<ThreadFilter>) -> Pressure {
+        let options = PressureOptions { interval: options.interval.max(DurationNs(1)), ..options };
+        Pressure {
+            options,
+            bounds,
+            filter,
+            activities: Activities::new(bounds.threads),
+            windows: Windows::new(options.interval, bounds),
+            counts: FxHashMap::default(),
+            locks: FxHashMap::default(),
+            pinned: false,
+            owners_at_exits: false,
+            folded: 0,
+        }
+    }
+
+    /// The part of time that counts. Intervals begin at `from`.
+    pub fn set_range(&mut self, from: TimeNs, to: TimeNs) {
+        self.windows.set_range(from, to);
+    }
+
+    /// Takes owners' chains from exits: there is no replay that hands over
+    /// stretches.
+    pub(crate) fn take_owners_at_exits(&mut self) {
+        self.owners_at_exits = true;
+    }
+
+    /// True if any acquisition was seen.
+    pub(crate) fn saw_acquisitions(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// Details that a memory bound folded together.
+    pub(crate) fn folded(&self) -> u64 {
+        self.folded + self.windows.folded + self.activities.folded
+    }
+
+    /// Takes in an event; ones that say nothing about threads or locks change
+    /// nothing.
+    pub fn feed(&mut self, event: &Event) {
+        let mut spent = Ledger {
+            windows: &mut self.windows,
+            counts: &mut self.counts,
+            pinned: self.pinned,
+            bound: self.bounds.locks,
+            folded: &mut self.folded,
+        };
+        let activities = &mut self.activities;
+        match event {
+            Event::MonitorEnter(e) => activities.enters(e, &mut spent),
+            Event::MonitorEntered(e) => activities.entered(e, &mut spent),
+            Event::MonitorWait(e) => activities.waits(e, &mut spent),
+            Event::MonitorNotify(e) => activities.notifies(e, &mut spent),
+            Event::MonitorWaited(e) => activities.waited(e, &mut spent),
+            Event::MonitorReentered(e) => activities.reentered(e, &mut spent),
+            Event::MonitorExit(e) => {
+                activities.exits(e, &mut spent);
+                if self.owners_at_exits {
+                    self.owner_at_exit(e);
+                }
+            }
+            Event::ParkBegin(e) => {
+                let acquires = e.owner.is_some() || self.locks.get(&e.blocker).copied().unwrap_or(false);
+                activities.parks(e, acquires, &mut spent);
+            }
+            Event::Park(e) => {
+                let acquires = e.owner.is_some()
+                    || self.locks.get(&e.blocker).copied().unwrap_or(false)
+                    || is_lock(&e.blocker_class);
+                activities.parked(e, acquires, &mut spent);
+            }
+            Event::Unpark(e) => activities.acts(e.thread, e.time, &mut spent),
+            Event::ThreadStart(e) => activities.starts(e.thread, e.time),
+            Event::ThreadEnd(e) => activities.ends(e.thread, e.time, &mut spent),
+            _ => self.feed_definition(event),
+        }
+    }
+
+    fn feed_definition(&mut self, event: &Event) {
+        match event {
+            Event::Recording(info) => self.pinned = java_version(&info.jvm_version).is_some_and(|java| java < 24),
+            Event::Thread(def) => {
+                let role = self.role(def);
+                self.activities.known(def.id, role);
+            }
+            Event::Lock(def) if is_lock(&def.class) => {
+                if self.locks.len() < self.bounds.locks {
+                    self.locks.insert(def.id, true);
+                } else {
+                    self.folded += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn role(&self, def: &ThreadDef) -> Role {
+        if self.filter.as_ref().is_some_and(|filter| !filter.accepts(&def.name)) {
+            return Role::LeftOut;
+        }
+        match (def.is_virtual, def.is_service) {
+            (true, _) => Role::Virtual,
+            (false, true) if &*def.group == "CarrierThreads" => Role::Carrier,
+            (false, true) => Role::LeftOut,
+            (false, false) if def.id.0 & ThreadId::NATIVE != 0 => Role::LeftOut,
+            (false, false) => Role::Application,
+        }
+    }
+
+    /// A lock's object died; nothing refers to it any more.
+    pub(crate) fn forget_lock(&mut self, lock: LockId) {
+        self.locks.remove(&lock);
+        self.counts.remove(&lock);
+    }
+
+    fn owner_at_exit(&mut self, exit: &MonitorExit) {
+        if exit.chain.is_some() {
+            // How long it held the lock is not recorded in this mode.
+            let at = (exit.time, exit.time + DurationNs(1));
+            self.windows.add_owner(exit.lock, (exit.chain, exit.holder_frame), at.0, at.1);
+        }
+    }
+
+    /// Takes in who held the lock during a blocked stretch.
+    pub(crate) fn stretch(&mut self, stretch: &Stretch<'_>) {
+        for slice in stretch.slices {
+            if slice.basis != Basis::Exit {
+                continue;
+            }
+            if let Some(counts) = self.counts.get_mut(&stretch.lock) {
+                counts.held_ns += slice.duration.0;
+                counts.held += 1;
+            }
+            let holder = stretch.holders.get(slice.holder);
+            if holder.chain.is_some() {
+                let owner = (holder.chain, holder.frame);
+                self.windows.add_owner(stretch.lock, owner, slice.start, slice.start + slice.duration);
+            }
+        }
+    }
+
+    /// Counts what is in flight up to `until`.
+    fn settle(&mut self, until: TimeNs) {
+        let mut spent = Ledger {
+            windows: &mut self.windows,
+            counts: &mut self.counts,
+            pinned: self.pinned,
+            bound: self.bounds.locks,
+            folded: &mut self.folded,
+        };
+        self.activities.settle(until, &mut spent);
+        self.windows.settled(until);
+    }
+}
+
+/// Where spans are added up.
+struct Ledger<'a> {
+    windows: &'a mut Windows,
+    counts: &'a mut FxHashMap<LockId, LockCounts>,
+    pinned: bool,
+    bound: usize,
+    folded: &'a mut u64,
+}
+
+impl Spent for Ledger<'_> {
+    fn fails(&mut self, lock: LockId) {
+        if self.counts.len() >= self.bound && !self.counts.contains_key(&lock) {
+            *self.folded += 1;
+            return;
+        }
+        self.counts.entry(lock).or_default().failed += 1;
+    }
+
+    fn acquired(&mut self, role: Role, lock: LockId, chain: ChainId, span: (TimeNs, TimeNs), in_monitor: bool) {
+        // A carrier that a blocked virtual thread keeps is already counted.
+        let adds_running = role == Role::Virtual && !(in_monitor && self.pinned);
+        if matches!(role, Role::Application | Role::Virtual) {
+            self.windows.add_acquiring(lock, chain, span.0, span.1, adds_running);
+        }
+    }
+
+    fn waited(&mut self, role: Role, span: (TimeNs, TimeNs), in_monitor: bool) {
+        let counts = match role {
+            Role::Application | Role::Carrier => true,
+            Role::Virtual => in_monitor && self.pinned,
+            Role::LeftOut => false,
+        };
+        if counts {
+            self.windows.add_waiting(span.0, span.1);
+        }
+    }
+}
+
+/// True if parking on a blocker of this class means acquiring a lock.
+fn is_lock(class: &str) -> bool {
+    crate::sites::is_lock(class)
+}
+
+/// `17` of `17.0.15+6` or `1.8.0_402` (8).
+fn java_version(text: &str) -> Option<u32> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match numbers.next()?.ok()? {
+        1 => numbers.next()?.ok(),
+        version => Some(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_java_are_told_from_their_strings() {
+        assert_eq!(java_version("17.0.15+6-Debian-1deb12u1"), Some(17));
+        assert_eq!(java_version("1.8.0_402-b06"), Some(8));
+        assert_eq!(java_version("25"), Some(25));
+        assert_eq!(java_version(""), None);
+    }
+}

@@ -1,0 +1,169 @@
+//! All intervals of a recording, put into a report at its end.
+
+use super::phases::{fraction, Phase};
+use super::report::{LockPressure, OlderMetrics, PhaseReport, PressureReport};
+use super::windows::{lives, Cell};
+use super::{LockCounts, Pressure};
+use crate::names::Names;
+use headway_model::{DurationNs, LockId, TimeNs};
+use rustc_hash::FxHashMap;
+
+/// Intervals side by side.
+#[derive(Debug, Default)]
+pub(crate) struct Grid {
+    /// Where the first one begins.
+    pub from: TimeNs,
+    /// Where the last one ends, which may be shorter.
+    pub end: TimeNs,
+    /// Length of an interval.
+    pub interval: DurationNs,
+    /// Running and acquiring time of each.
+    pub totals: Vec<(u64, u64)>,
+    /// What happened on each lock, by number of the interval, in order.
+    pub cells: FxHashMap<LockId, Vec<(usize, Cell)>>,
+    /// Counts by lock, where known.
+    pub counts: FxHashMap<LockId, LockCounts>,
+}
+
+impl Pressure {
+    /// The recording is over at `end`: everything in the range.
+    pub(crate) fn finish(&mut self, end: TimeNs) -> Grid {
+        let from = self.windows.from();
+        let end = end.min(self.windows.to()).max(from);
+        self.settle(end);
+        self.windows.extend_to(end);
+        let interval = self.windows.interval();
+        let count = self.windows.iter().count();
+        let lives = lives(self.activities.lives(), from, end, interval, count);
+        let mut grid = Grid { from, end, interval, counts: std::mem::take(&mut self.counts), ..Grid::default() };
+        for (number, lived) in lives.into_iter().enumerate() {
+            let Some(window) = self.windows.take_first() else { break };
+            grid.totals.push((window.running(lived), window.acquiring));
+            for (lock, cell) in window.cells {
+                if cell.acquiring > 0 {
+                    grid.cells.entry(lock).or_default().push((number, cell));
+                }
+            }
+        }
+        grid
+    }
+}
+
+impl Grid {
+    fn start_of(&self, number: usize) -> TimeNs {
+        self.from + DurationNs(self.interval.0.saturating_mul(number as u64))
+    }
+
+    fn end_of(&self, number: usize) -> TimeNs {
+        self.start_of(number + 1).min(self.end)
+    }
+
+    fn running(&self, number: usize) -> u64 {
+        self.totals.get(number).map_or(0, |(running, _)| *running)
+    }
+
+    /// The report; times count from `origin`.
+    pub(crate) fn report(&self, origin: TimeNs, threshold: f64, names: &mut Names) -> PressureReport {
+        let running_ns: u64 = self.totals.iter().map(|(running, _)| running).sum();
+        let acquiring_ns: u64 = self.totals.iter().map(|(_, acquiring)| acquiring).sum();
+        let of_all = |(number, (running, acquiring)): (usize, &(u64, u64))| {
+            (self.start_of(number).since(origin).0, fraction(*acquiring, *running))
+        };
+        let windows: Vec<(u64, f64)> = self.totals.iter().enumerate().map(of_all).collect();
+        let mut locks: Vec<LockPressure> =
+            self.cells.keys().map(|lock| self.lock(*lock, origin, threshold, running_ns, names)).collect();
+        locks.sort_by(|a, b| b.acquiring_ns.cmp(&a.acquiring_ns).then_with(|| a.lock.cmp(&b.lock)));
+        PressureReport {
+            interval_ns: self.interval.0,
+            start_ns: self.from.since(origin).0,
+            duration_ns: self.end.since(self.from).0,
+            threshold,
+            running_ns,
+            acquiring_ns,
+            csp_mean: fraction(acquiring_ns, running_ns),
+            csp_peak: peak(&windows),
+            windows,
+            locks,
+        }
+    }
+
+    fn lock(&self, lock: LockId, origin: TimeNs, threshold: f64, running: u64, names: &mut Names) -> LockPressure {
+        let cells = self.cells.get(&lock).map(Vec::as_slice).unwrap_or_default();
+        let acquiring_ns = cells.iter().map(|(_, cell)| cell.acquiring).sum();
+        let window = |(number, cell): &(usize, Cell)| {
+            (self.start_of(*number).since(origin).0, fraction(cell.acquiring, self.running(*number)))
+        };
+        let windows: Vec<(u64, f64)> = cells.iter().map(window).collect();
+        let phases = self.phases(lock, threshold);
+        LockPressure {
+            lock: names.lock_text(lock),
+            class: names.lock_class_text(lock),
+            name: names.lock_short(lock),
+            csp_mean: fraction(acquiring_ns, running),
+            csp_peak: peak(&windows),
+            acquiring_ns,
+            windows,
+            phases: phases.iter().map(|phase| told(phase, origin, names)).collect(),
+            older: self.older(lock, acquiring_ns),
+        }
+    }
+
+    fn older(&self, lock: LockId, acquiring_ns: u64) -> OlderMetrics {
+        let counts = self.counts.get(&lock);
+        let held = counts.filter(|counts| counts.held > 0);
+        OlderMetrics {
+            failed_acquisitions: counts.map(|counts| counts.failed),
+            acquisitions: None,
+            acquiring_per_elapsed: acquiring_ns as f64 / (self.end.since(self.from).0.max(1)) as f64,
+            critical_section_ns: held.map(|counts| counts.held_ns as f64 / counts.held as f64),
+        }
+    }
+
+    /// Consecutive intervals of the lock above the threshold.
+    fn phases(&self, lock: LockId, threshold: f64) -> Vec<Phase> {
+        let mut phases: Vec<Phase> = Vec::new();
+        let mut last = None;
+        for (number, cell) in self.cells.get(&lock).into_iter().flatten() {
+            let running = self.running(*number);
+            if fraction(cell.acquiring, running) < threshold {
+                continue;
+            }
+            if last != Some(*number) {
+                phases.push(Phase::begin(lock, self.start_of(*number)));
+            }
+            if let Some(phase) = phases.last_mut() {
+                phase.add(cell, running, self.end_of(*number));
+            }
+            last = Some(*number + 1);
+        }
+        phases
+    }
+}
+
+fn peak(windows: &[(u64, f64)]) -> f64 {
+    windows.iter().map(|(_, pressure)| *pressure).fold(0.0, f64::max)
+}
+
+fn told(phase: &Phase, origin: TimeNs, names: &mut Names) -> PhaseReport {
+    let (chain, frame) = phase.owner_chain();
+    let acquiring = names.path(phase.acquiring_chain(), 0);
+    let owner = names.holder_path(chain, frame);
+    let text = |path| {
+        let Some(path) = path else { return (Vec::new(), String::new()) };
+        let method = names.acting_method(path).and_then(|name| names.method_name(name));
+        (names.path_text(path), method.map_or_else(String::new, |name| name.full.clone()))
+    };
+    let (acquiring_chain, acquiring_method) = text(acquiring);
+    let (owner_chain, owner_method) = text(owner);
+    PhaseReport {
+        start_ns: phase.start.since(origin).0,
+        end_ns: phase.end.since(origin).0,
+        csp_mean: phase.mean(),
+        csp_peak: phase.peak,
+        acquiring_ns: phase.acquiring_ns,
+        acquiring_chain,
+        owner_chain,
+        acquiring_method,
+        owner_method,
+    }
+}

@@ -1,0 +1,293 @@
+//! Pressure while the program runs: intervals closed one after the other,
+//! phases told as they begin and end, and a picture of now.
+
+use super::parks::Parks;
+use super::phases::{fraction, Phase};
+use super::windows::{lives, Window};
+use super::{Pressure, PressureOptions};
+use crate::monitor::{Basis, Stretch, StretchSink};
+use crate::options::Bounds;
+use headway_model::event::{PressurePhase, PressureWindow};
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Intervals remembered for the picture of now.
+pub const HISTORY: usize = 120;
+/// Locks followed from interval to interval.
+const MOST_FOLLOWED: usize = 512;
+/// Locks of which a window is recorded, per interval.
+const MOST_RECORDED: usize = 64;
+/// Pressure below which a window of a single lock is not recorded.
+const WORTH_RECORDING: f64 = 0.001;
+/// Pressure from which on it is worth knowing who acquires and who holds.
+pub const LOW_THRESHOLD: f64 = 0.01;
+
+/// A lock that is followed from interval to interval.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    /// Pressure of the last intervals, newest last.
+    pub history: VecDeque<f32>,
+    /// Pressure of the last interval.
+    pub now: f64,
+    /// Highest pressure of an interval so far.
+    pub max: f64,
+    /// Time that threads spent acquiring it.
+    pub acquiring_ns: u64,
+    /// Chains that weighed most when they were last known.
+    pub acquiring_chain: ChainId,
+    pub owner_chain: (ChainId, u16),
+    pub phase: Option<Phase>,
+    last_seen: u64,
+}
+
+/// What became known when an interval was closed.
+#[derive(Debug, Default)]
+pub struct Closed {
+    /// To be recorded: all locks together, then the locks that stand out.
+    pub windows: Vec<PressureWindow>,
+    /// Phases that began with this interval.
+    pub begun: Vec<Phase>,
+    /// Phases that ended with the interval before.
+    pub ended: Vec<Phase>,
+    /// Locks whose call chains are worth taking: first above a low threshold,
+    /// at a new maximum, or in a phase.
+    pub wanted: Vec<LockId>,
+}
+
+/// Pressure while the program runs.
+#[derive(Debug)]
+pub struct OnlinePressure {
+    pressure: Pressure,
+    pub(super) followed: FxHashMap<LockId, Followed>,
+    /// Pressure of all locks together in the last intervals.
+    pub(super) history: VecDeque<f32>,
+    pub(super) now: f64,
+    pub(super) intervals: u64,
+    pub(super) parks: Parks,
+    next: TimeNs,
+    folded: u64,
+}
+
+impl OnlinePressure {
+    /// Measures from `start` on. Without a replay that hands over stretches,
+    /// owners are taken from their exits.
+    pub fn new(options: PressureOptions, bounds: Bounds, start: TimeNs, with_replay: bool) -> OnlinePressure {
+        let mut pressure = Pressure::new(options, bounds, None);
+        pressure.set_range(start, TimeNs(u64::MAX));
+        if !with_replay {
+            pressure.take_owners_at_exits();
+        }
+        OnlinePressure {
+            pressure,
+            followed: FxHashMap::default(),
+            history: VecDeque::new(),
+            now: 0.0,
+            intervals: 0,
+            parks: Parks::default(),
+            next: start,
+            folded: 0,
+        }
+    }
+
+    /// What is measured.
+    pub fn options(&self) -> PressureOptions {
+        self.pressure.options
+    }
+
+    /// Takes in an event.
+    pub fn feed(&mut self, event: &Event) {
+        self.pressure.feed(event);
+        self.parks.feed(event);
+    }
+
+    /// A lock's object died, and all its events were fed.
+    pub fn forget_lock(&mut self, lock: LockId) {
+        self.pressure.forget_lock(lock);
+        self.parks.forget(lock);
+    }
+
+    /// Details that a memory bound folded together.
+    pub fn folded(&self) -> u64 {
+        self.folded + self.parks.folded + self.pressure.folded()
+    }
+
+    /// True if the thread's events say nothing of what it is doing: it runs,
+    /// sleeps, or does I/O.
+    pub fn is_running(&self, thread: ThreadId) -> bool {
+        self.pressure.activities.is_running(thread)
+    }
+
+    pub(super) fn census(&self) -> super::activity::Census {
+        self.pressure.activities.census()
+    }
+
+    /// All events before `watermark` were fed: closes the intervals that ended
+    /// by then.
+    pub fn advance(&mut self, watermark: TimeNs) -> Vec<Closed> {
+        let mut closed = Vec::new();
+        while self.end_of_next() <= watermark {
+            let end = self.end_of_next();
+            closed.push(self.close(end));
+        }
+        closed
+    }
+
+    /// The recording ends at `end`: closes the interval under way too, and ends
+    /// every phase.
+    pub fn finish(&mut self, end: TimeNs) -> Vec<Closed> {
+        let mut closed = self.advance(end);
+        if end > self.next {
+            closed.push(self.close(end));
+        }
+        let mut last = Closed::default();
+        last.ended.extend(self.followed.values_mut().filter_map(|followed| followed.phase.take()));
+        last.ended.sort_by_key(|phase| (phase.start, phase.lock));
+        closed.push(last);
+        closed
+    }
+
+    /// Up to when intervals are closed.
+    pub(super) fn closed_until(&self) -> TimeNs {
+        self.next
+    }
+
+    fn end_of_next(&self) -> TimeNs {
+        self.next + self.pressure.windows.interval()
+    }
+
+    fn close(&mut self, end: TimeNs) -> Closed {
+        let start = self.next;
+        self.pressure.settle(end);
+        self.pressure.windows.extend_to(end);
+        let window = self.pressure.windows.take_first().unwrap_or_default();
+        let duration = end.since(start);
+        let lived = lives(self.pressure.activities.lives(), start, end, duration, 1).into_iter().sum();
+        let running = window.running(lived);
+        self.pressure.activities.forget_before(end);
+        self.next = end;
+        self.intervals += 1;
+        self.now = fraction(window.acquiring, running);
+        remember(&mut self.history, self.now);
+        let mut closed = Closed { windows: windows(&window, start, duration, running), ..Closed::default() };
+        self.follow(window, start, end, running, &mut closed);
+        closed
+    }
+
+    fn follow(&mut self, window: Window, start: TimeNs, end: TimeNs, running: u64, closed: &mut Closed) {
+        let threshold = self.pressure.options.threshold;
+        for (lock, cell) in &window.cells {
+            if !self.followed.contains_key(lock) && !self.make_room() {
+                self.folded += 1;
+                continue;
+            }
+            let pressure = fraction(cell.acquiring, running);
+            let followed = self.followed.entry(*lock).or_default();
+            if pressure >= LOW_THRESHOLD && (pressure > followed.max || pressure >= threshold) {
+                closed.wanted.push(*lock);
+            }
+            followed.last_seen = self.intervals;
+            followed.now = pressure;
+            followed.max = followed.max.max(pressure);
+            followed.acquiring_ns += cell.acquiring;
+            followed.acquiring_chain = cell.acquirers.heaviest().unwrap_or(followed.acquiring_chain);
+            followed.owner_chain = cell.owners.heaviest().unwrap_or(followed.owner_chain);
+            if pressure >= threshold {
+                let begins = followed.phase.is_none();
+                let phase = followed.phase.get_or_insert_with(|| Phase::begin(*lock, start));
+                phase.add(cell, running, end);
+                if begins {
+                    closed.begun.push(phase.clone());
+                }
+            }
+        }
+        let intervals = self.intervals;
+        for followed in self.followed.values_mut() {
+            if followed.last_seen != intervals {
+                followed.now = 0.0;
+            }
+            remember(&mut followed.history, followed.now);
+            if followed.phase.as_ref().is_some_and(|phase| phase.end < end) {
+                closed.ended.extend(followed.phase.take());
+            }
+        }
+        closed.begun.sort_by_key(|phase| phase.lock);
+        closed.ended.sort_by_key(|phase| (phase.start, phase.lock));
+    }
+
+    /// Gives up the lock that has been quiet longest; false if all are busy.
+    fn make_room(&mut self) -> bool {
+        if self.followed.len() < MOST_FOLLOWED {
+            return true;
+        }
+        let quiet = self.followed.iter().filter(|(_, f)| f.phase.is_none() && f.last_seen != self.intervals);
+        let Some(lock) = quiet.min_by_key(|(lock, f)| (f.last_seen, **lock)).map(|(lock, _)| *lock) else {
+            return false;
+        };
+        self.followed.remove(&lock);
+        true
+    }
+}
+
+impl StretchSink for OnlinePressure {
+    /// Who held the lock is known only when a stretch is over; by then its
+    /// first intervals may be closed.
+    fn stretch(&mut self, stretch: &Stretch<'_>) {
+        self.pressure.stretch(stretch);
+        let Some(followed) = self.followed.get_mut(&stretch.lock) else { return };
+        for slice in stretch.slices.iter().filter(|slice| slice.basis == Basis::Exit) {
+            let holder = stretch.holders.get(slice.holder);
+            if holder.chain.is_none() {
+                continue;
+            }
+            let owner = (holder.chain, holder.frame);
+            followed.owner_chain = owner;
+            let closed_part = slice.start + slice.duration.min(self.next.since(slice.start));
+            if let Some(phase) = &mut followed.phase {
+                phase.add_owner(owner, closed_part.since(slice.start.max(phase.start)).0);
+            }
+        }
+    }
+}
+
+fn remember(history: &mut VecDeque<f32>, pressure: f64) {
+    if history.len() == HISTORY {
+        history.pop_front();
+    }
+    history.push_back(pressure as f32);
+}
+
+fn windows(window: &Window, start: TimeNs, duration: DurationNs, running: u64) -> Vec<PressureWindow> {
+    let of = |lock, acquiring| PressureWindow {
+        start,
+        duration,
+        lock,
+        acquiring: DurationNs(acquiring),
+        running: DurationNs(running),
+    };
+    let mut locks: Vec<PressureWindow> = window
+        .cells
+        .iter()
+        .filter(|(_, cell)| fraction(cell.acquiring, running) >= WORTH_RECORDING)
+        .map(|(lock, cell)| of(*lock, cell.acquiring))
+        .collect();
+    locks.sort_by_key(|window| (std::cmp::Reverse(window.acquiring), window.lock));
+    locks.truncate(MOST_RECORDED);
+    locks.insert(0, of(LockId::NONE, window.acquiring));
+    locks
+}
+
+impl Phase {
+    /// The event that records the phase.
+    pub fn event(&self) -> Event {
+        Event::PressurePhase(PressurePhase {
+            start: self.start,
+            end: self.end,
+            lock: self.lock,
+            mean: self.mean() as f32,
+            peak: self.peak as f32,
+            acquiring_chain: self.acquiring_chain(),
+            owner_chain: self.owner_chain().0,
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! Phases: consecutive intervals in which a lock's pressure is above a
+//! threshold.
+
+use super::tally::Tally;
+use super::windows::Cell;
+use super::OwnerChain;
+use headway_model::{ChainId, LockId, TimeNs};
+
+/// A phase under way, or one that is over.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// The lock.
+    pub lock: LockId,
+    /// When its first interval began.
+    pub start: TimeNs,
+    /// When its last interval so far ended.
+    pub end: TimeNs,
+    /// Time that threads spent acquiring the lock, in ns.
+    pub acquiring_ns: u64,
+    /// Running time of all threads, in ns.
+    pub running_ns: u64,
+    /// Highest pressure of one interval.
+    pub peak: f64,
+    acquirers: Tally<ChainId>,
+    owners: Tally<OwnerChain>,
+}
+
+impl Phase {
+    pub(crate) fn begin(lock: LockId, start: TimeNs) -> Phase {
+        Phase {
+            lock,
+            start,
+            end: start,
+            acquiring_ns: 0,
+            running_ns: 0,
+            peak: 0.0,
+            acquirers: Tally::default(),
+            owners: Tally::default(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, cell: &Cell, running_ns: u64, end: TimeNs) {
+        self.end = end;
+        self.acquiring_ns += cell.acquiring;
+        self.running_ns += running_ns;
+        self.peak = self.peak.max(fraction(cell.acquiring, running_ns));
+        self.acquirers.merge(&cell.acquirers);
+        self.owners.merge(&cell.owners);
+    }
+
+    /// An owner held the lock in this phase; told after its interval was closed.
+    pub(crate) fn add_owner(&mut self, owner: OwnerChain, ns: u64) {
+        self.owners.add(owner, ns);
+    }
+
+    /// Acquiring time over running time of the whole phase.
+    pub fn mean(&self) -> f64 {
+        fraction(self.acquiring_ns, self.running_ns)
+    }
+
+    /// The call chain that spent most time acquiring the lock; `NONE` if none
+    /// is known.
+    pub fn acquiring_chain(&self) -> ChainId {
+        self.acquirers.heaviest().unwrap_or(ChainId::NONE)
+    }
+
+    /// The call chain that held the lock for most of that time, and which of
+    /// its frames held it.
+    pub(crate) fn owner_chain(&self) -> OwnerChain {
+        self.owners.heaviest().unwrap_or((ChainId::NONE, 0))
+    }
+}
+
+/// `acquiring / running`, between 0 and 1; 0 where nothing ran.
+pub(crate) fn fraction(acquiring: u64, running: u64) -> f64 {
+    match running {
+        0 => 0.0,
+        running => (acquiring as f64 / running as f64).min(1.0),
+    }
+}

@@ -1,0 +1,106 @@
+//! What `headway report --pressure` shows: plain data, ready for JSON.
+
+use serde::Serialize;
+
+/// Critical section pressure of a recording's range. Pressures are fractions,
+/// 0 to 1; times count from the recording's start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PressureReport {
+    /// Length of an interval. Longer than asked for where that would have been
+    /// too many, or where the recording holds ready-made windows only.
+    pub interval_ns: u64,
+    /// Where the range begins.
+    pub start_ns: u64,
+    /// How long it is.
+    pub duration_ns: u64,
+    /// Pressure from which on an interval belongs to a phase.
+    pub threshold: f64,
+    /// Running time of all threads.
+    pub running_ns: u64,
+    /// Time that threads spent acquiring any lock.
+    pub acquiring_ns: u64,
+    /// Pressure of all locks together, over the range.
+    pub csp_mean: f64,
+    /// The same in the worst interval.
+    pub csp_peak: f64,
+    /// The same in every interval: where it begins, and the pressure.
+    pub windows: Vec<(u64, f64)>,
+    /// Locks that were acquired with blocking, highest mean pressure first.
+    pub locks: Vec<LockPressure>,
+}
+
+/// One lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockPressure {
+    /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
+    pub lock: String,
+    /// Class of the lock object.
+    pub class: String,
+    /// What a developer calls it; class and hash without package where unknown.
+    pub name: String,
+    /// Acquiring time over running time of the whole range.
+    pub csp_mean: f64,
+    /// Pressure of the worst interval.
+    pub csp_peak: f64,
+    /// Time that threads spent acquiring it.
+    pub acquiring_ns: u64,
+    /// Every interval in which threads spent time acquiring it: where it
+    /// begins, and the pressure.
+    pub windows: Vec<(u64, f64)>,
+    /// Consecutive intervals above the threshold.
+    pub phases: Vec<PhaseReport>,
+    /// What other tools would say.
+    pub older: OlderMetrics,
+}
+
+/// A phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// When its first interval begins.
+    pub start_ns: u64,
+    /// When its last interval ends.
+    pub end_ns: u64,
+    /// Acquiring time over running time of the whole phase.
+    pub csp_mean: f64,
+    /// Pressure of its worst interval.
+    pub csp_peak: f64,
+    /// Time that threads spent acquiring the lock in it.
+    pub acquiring_ns: u64,
+    /// The chain that spent most time acquiring the lock, leaf first; empty if
+    /// none is known.
+    pub acquiring_chain: Vec<String>,
+    /// The chain that held the lock for most of that time, from the frame on
+    /// that held it; empty if none is known.
+    pub owner_chain: Vec<String>,
+    /// The method that the acquiring chain is about; empty if unknown.
+    pub acquiring_method: String,
+    /// The method that held the lock; empty if unknown.
+    pub owner_method: String,
+}
+
+/// Metrics of older tools, for comparison. They mislead:
+///
+/// * *failed acquisitions / acquisitions* weighs a wait of a microsecond like
+///   one of a second, and a lock taken rarely, but for long, looks harmless.
+/// * *acquiring time / elapsed time* grows with the number of threads: 100
+///   threads of which two fight give the same figure as two that fight,
+///   although the first program hardly notices.
+/// * *critical section time / acquisitions* says how long the lock is held,
+///   not whether anybody wanted it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OlderMetrics {
+    /// Acquisitions that had to block; absent where the recording holds
+    /// ready-made windows only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_acquisitions: Option<u64>,
+    /// All acquisitions. An uncontended one leaves no event, by design, so this
+    /// is absent unless the recording's maker counted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acquisitions: Option<u64>,
+    /// Acquiring time over elapsed time; may be above 1.
+    pub acquiring_per_elapsed: f64,
+    /// Mean time that an owner held the lock while a thread waited for it, as
+    /// far as proven: what stands for critical section time / acquisitions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical_section_ns: Option<f64>,
+}

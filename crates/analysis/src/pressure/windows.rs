@@ -1,0 +1,337 @@
+//! Spans of time cut at the edges of intervals, and added up.
+
+use super::tally::Tally;
+use super::OwnerChain;
+use crate::options::Bounds;
+use headway_model::{ChainId, DurationNs, LockId, TimeNs};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// What happened on one lock in one interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    /// Time that threads spent acquiring it.
+    pub acquiring: u64,
+    /// Who spent it.
+    pub acquirers: Tally<ChainId>,
+    /// Who held it meanwhile.
+    pub owners: Tally<OwnerChain>,
+}
+
+/// One interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    /// Condition waiting of threads whose lives count.
+    pub waiting: u64,
+    /// Acquiring time of threads whose lives do not count.
+    pub beyond_lives: u64,
+    /// Acquiring time of all locks.
+    pub acquiring: u64,
+    /// Locks on which time was spent.
+    pub cells: FxHashMap<LockId, Cell>,
+}
+
+impl Window {
+    /// Running time, given how long threads lived.
+    pub fn running(&self, lives: u64) -> u64 {
+        (lives + self.beyond_lives).saturating_sub(self.waiting).max(self.acquiring)
+    }
+
+    fn merge(&mut self, other: Window) {
+        self.waiting += other.waiting;
+        self.beyond_lives += other.beyond_lives;
+        self.acquiring += other.acquiring;
+        for (lock, cell) in other.cells {
+            let own = self.cells.entry(lock).or_default();
+            own.acquiring += cell.acquiring;
+            own.acquirers.merge(&cell.acquirers);
+            own.owners.merge(&cell.owners);
+        }
+    }
+}
+
+/// The intervals not closed yet, in order.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    interval: u64,
+    from: TimeNs,
+    to: TimeNs,
+    /// Number of the first interval kept.
+    first: u64,
+    windows: VecDeque<Window>,
+    /// Up to here everything is accounted for.
+    settled: TimeNs,
+    cells: usize,
+    most_cells: usize,
+    most_windows: usize,
+    pub folded: u64,
+}
+
+impl Windows {
+    pub fn new(interval: DurationNs, bounds: Bounds) -> Windows {
+        Windows {
+            interval: interval.0,
+            from: TimeNs(0),
+            to: TimeNs(u64::MAX),
+            first: 0,
+            windows: VecDeque::new(),
+            settled: TimeNs(0),
+            cells: 0,
+            most_cells: bounds.pressure_cells,
+            most_windows: bounds.pressure_windows.max(2),
+            folded: 0,
+        }
+    }
+
+    pub fn set_range(&mut self, from: TimeNs, to: TimeNs) {
+        (self.from, self.to) = (from, to);
+        self.settled = from;
+    }
+
+    /// Length of an interval: what was asked for, or longer where that would
+    /// have been too many.
+    pub fn interval(&self) -> DurationNs {
+        DurationNs(self.interval)
+    }
+
+    pub fn from(&self) -> TimeNs {
+        self.from
+    }
+
+    pub fn to(&self) -> TimeNs {
+        self.to
+    }
+
+    /// The intervals kept.
+    pub fn iter(&self) -> impl Iterator<Item = &Window> {
+        self.windows.iter()
+    }
+
+    /// Everything before `until` is accounted for; what comes of it later was
+    /// counted already.
+    pub fn settled(&mut self, until: TimeNs) {
+        self.settled = self.settled.max(until);
+    }
+
+    pub fn add_waiting(&mut self, from: TimeNs, to: TimeNs) {
+        self.each(from, to, |window, ns, _| window.waiting += ns);
+    }
+
+    pub fn add_acquiring(&mut self, lock: LockId, chain: ChainId, from: TimeNs, to: TimeNs, beyond_lives: bool) {
+        self.each(from, to, |window, ns, budget| {
+            window.acquiring += ns;
+            window.beyond_lives += if beyond_lives { ns } else { 0 };
+            if let Some(cell) = cell(window, lock, budget) {
+                cell.acquiring += ns;
+                if chain.is_some() {
+                    cell.acquirers.add(chain, ns);
+                }
+            }
+        });
+    }
+
+    /// An owner held the lock while others waited.
+    pub fn add_owner(&mut self, lock: LockId, owner: OwnerChain, from: TimeNs, to: TimeNs) {
+        let settled = std::mem::replace(&mut self.settled, self.from);
+        self.each(from, to, |window, ns, budget| {
+            if let Some(cell) = cell(window, lock, budget) {
+                cell.owners.add(owner, ns);
+            }
+        });
+        self.settled = settled;
+    }
+
+    /// Calls `add` for every interval that the span touches, with the part of
+    /// the span that lies in it.
+    fn each(&mut self, from: TimeNs, to: TimeNs, mut add: impl FnMut(&mut Window, u64, &mut Budget)) {
+        let (mut at, to) = (from.max(self.settled).max(self.from), to.min(self.to));
+        if at >= to {
+            return;
+        }
+        self.make_room(to);
+        let mut budget = Budget { left: self.most_cells.saturating_sub(self.cells), folded: 0 };
+        let before = budget.left;
+        while at < to {
+            let number = at.since(self.from).0 / self.interval;
+            let next = (self.from + DurationNs((number + 1).saturating_mul(self.interval))).min(to);
+            let place = number.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
+            if let Some(window) = place.and_then(|place| self.windows.get_mut(place)) {
+                add(window, next.since(at).0, &mut budget);
+            }
+            at = next;
+        }
+        self.cells += before - budget.left;
+        self.folded += budget.folded;
+    }
+
+    /// Sees to it that there is an interval for the moment before `to`.
+    fn make_room(&mut self, to: TimeNs) {
+        loop {
+            let last = (to.since(self.from).0.saturating_sub(1)) / self.interval;
+            let needed = last.saturating_sub(self.first).saturating_add(1);
+            if needed <= self.most_windows as u64 {
+                let needed = needed as usize;
+                if self.windows.len() < needed {
+                    self.windows.resize_with(needed, Window::default);
+                }
+                return;
+            }
+            self.coarsen();
+        }
+    }
+
+    /// Twice as long intervals: too many would be needed. Totals stay.
+    fn coarsen(&mut self) {
+        self.folded += 1;
+        let mut kept = std::mem::take(&mut self.windows).into_iter();
+        let mut coarse = VecDeque::new();
+        if self.first % 2 == 1 {
+            coarse.extend(kept.next());
+        }
+        while let Some(mut window) = kept.next() {
+            if let Some(next) = kept.next() {
+                window.merge(next);
+            }
+            coarse.push_back(window);
+        }
+        self.cells = coarse.iter().map(|window: &Window| window.cells.len()).sum();
+        self.windows = coarse;
+        self.first /= 2;
+        self.interval = self.interval.saturating_mul(2);
+    }
+
+    /// Sees to it that there is an interval for every moment before `end`.
+    pub fn extend_to(&mut self, end: TimeNs) {
+        let end = end.min(self.to);
+        if end > self.from {
+            self.make_room(end);
+        }
+    }
+
+    /// Takes the first interval out.
+    pub fn take_first(&mut self) -> Option<Window> {
+        let window = self.windows.pop_front()?;
+        self.cells -= window.cells.len().min(self.cells);
+        self.first += 1;
+        Some(window)
+    }
+}
+
+/// Cells that may still be made.
+struct Budget {
+    left: usize,
+    folded: u64,
+}
+
+fn cell<'a>(window: &'a mut Window, lock: LockId, budget: &mut Budget) -> Option<&'a mut Cell> {
+    if budget.left == 0 && !window.cells.contains_key(&lock) {
+        budget.folded += 1;
+        return None;
+    }
+    Some(window.cells.entry(lock).or_insert_with(|| {
+        budget.left -= 1;
+        Cell::default()
+    }))
+}
+
+/// How long threads lived in each of `count` intervals from `from` on.
+pub(crate) fn lives(
+    lives: impl Iterator<Item = (TimeNs, TimeNs)>,
+    from: TimeNs,
+    end: TimeNs,
+    interval: DurationNs,
+    count: usize,
+) -> Vec<u64> {
+    let mut partial = vec![0u64; count];
+    // Threads that live through a whole interval, as changes from the one before.
+    let mut change = vec![0i64; count + 1];
+    for (start, stop) in lives {
+        let (start, stop) = (start.max(from).since(from).0, stop.min(end).since(from).0);
+        if start >= stop {
+            continue;
+        }
+        let (first, last) = ((start / interval.0) as usize, ((stop - 1) / interval.0) as usize);
+        let edge = |number: usize| number as u64 * interval.0;
+        for number in [first, last] {
+            if let Some(partial) = partial.get_mut(number) {
+                *partial += stop.min(edge(number + 1)) - start.max(edge(number));
+            }
+            if first == last {
+                break;
+            }
+        }
+        if last > first + 1 {
+            change[first + 1] += 1;
+            change[last.min(count)] -= 1;
+        }
+    }
+    let mut alive = 0i64;
+    let whole = change.into_iter().map(|change| {
+        alive += change;
+        alive.unsigned_abs() * interval.0
+    });
+    partial.into_iter().zip(whole).map(|(partial, whole)| partial + whole).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(interval: u64) -> Windows {
+        let mut windows = Windows::new(DurationNs(interval), Bounds::offline());
+        windows.set_range(TimeNs(1000), TimeNs(u64::MAX));
+        windows
+    }
+
+    #[test]
+    fn spans_are_cut_at_edges() {
+        let mut windows = windows(100);
+        windows.add_acquiring(LockId(1), ChainId(9), TimeNs(1050), TimeNs(1320), false);
+        let acquired: Vec<u64> = windows.iter().map(|window| window.cells[&LockId(1)].acquiring).collect();
+        assert_eq!(acquired, [50, 100, 100, 20]);
+    }
+
+    #[test]
+    fn what_is_settled_is_not_counted_again() {
+        let mut windows = windows(100);
+        windows.settled(TimeNs(1100));
+        windows.add_waiting(TimeNs(900), TimeNs(1150));
+        assert_eq!(windows.iter().map(|window| window.waiting).collect::<Vec<_>>(), [0, 50]);
+        windows.take_first();
+        windows.add_waiting(TimeNs(1150), TimeNs(1160));
+        assert_eq!(windows.iter().map(|window| window.waiting).collect::<Vec<_>>(), [60]);
+    }
+
+    #[test]
+    fn too_many_intervals_become_longer_ones() {
+        let bounds = Bounds { pressure_windows: 4, ..Bounds::offline() };
+        let mut windows = Windows::new(DurationNs(100), bounds);
+        windows.set_range(TimeNs(0), TimeNs(u64::MAX));
+        for at in [10, 110, 210, 310, 410, 910] {
+            windows.add_acquiring(LockId(1), ChainId::NONE, TimeNs(at), TimeNs(at + 10), false);
+        }
+        assert_eq!(windows.interval(), DurationNs(400));
+        assert_eq!(windows.iter().map(|window| window.acquiring).collect::<Vec<_>>(), [40, 10, 10]);
+        assert_eq!((windows.folded, windows.cells), (2, 3));
+    }
+
+    #[test]
+    fn too_many_locks_are_folded_into_the_total() {
+        let bounds = Bounds { pressure_cells: 2, ..Bounds::offline() };
+        let mut windows = Windows::new(DurationNs(100), bounds);
+        for lock in 1..=3 {
+            windows.add_acquiring(LockId(lock), ChainId::NONE, TimeNs(0), TimeNs(10), false);
+        }
+        let window = windows.iter().next().unwrap();
+        assert_eq!((window.cells.len(), window.acquiring, windows.folded), (2, 30, 1));
+    }
+
+    #[test]
+    fn lives_are_pro_rated_at_the_edges() {
+        let spans = [(0, 1000), (150, 160), (90, 310), (100, 200), (300, 300)];
+        let lived =
+            lives(spans.into_iter().map(|(a, b)| (TimeNs(a), TimeNs(b))), TimeNs(50), TimeNs(400), DurationNs(100), 4);
+        // Intervals: 50-150, 150-250, 250-350, 350-400.
+        assert_eq!(lived, [100 + 60 + 50, 100 + 10 + 100 + 50, 100 + 60, 50]);
+    }
+}
