@@ -2,13 +2,14 @@
 
 use crate::aggregate::{Aggregate, Range};
 use crate::findings;
+use crate::method::{Grouping, Owners, Samples};
 use crate::monitor::{MonitorReplay, OpenStretch, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
-use crate::sites::{Parks, Samples};
+use crate::sites::Parks;
 use crate::summary;
 use crate::threads::{Running, Threads};
 use crate::waits::{Context, Waits};
@@ -40,6 +41,7 @@ pub struct Analysis {
     pub(crate) threads: Threads,
     pub(crate) waits: Waits,
     pub(crate) samples: Samples,
+    pub(crate) owners: Owners,
     pub(crate) parks: Parks,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) recorded_pressure: Recorded,
@@ -69,7 +71,8 @@ impl Analysis {
             aggregate: Aggregate::new(&options),
             threads: Threads::new(bounds.threads),
             waits: Waits::new(bounds.sites),
-            samples: Samples::new(bounds.sites),
+            samples: Samples::new(bounds.leaves, Grouping::Together, false),
+            owners: Owners::new(bounds.marks, bounds.leaves),
             parks: Parks::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
@@ -163,8 +166,9 @@ impl Analysis {
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
-                    self.samples.add(sample);
+                    self.samples.add(sample, &mut self.names);
                 }
+                self.owners.sample(sample);
             }
             Event::Lost(cause, count) => *self.losses.entry(*cause).or_default() += count,
             Event::Degraded(degraded) if !self.degraded.contains(degraded) => {
@@ -183,6 +187,7 @@ impl Analysis {
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
             names: &mut self.names,
+            owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
             also,
@@ -237,6 +242,7 @@ impl Analysis {
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
             names: &mut self.names,
+            owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
             also,
@@ -293,6 +299,7 @@ struct Collector<'a> {
     accepted: &'a mut FxHashMap<ThreadId, bool>,
     aggregate: &'a mut Aggregate,
     names: &'a mut Names,
+    owners: &'a mut Owners,
     range: Range,
     pressure: Option<&'a mut Pressure>,
     also: &'a mut dyn StretchSink,
@@ -315,6 +322,7 @@ impl StretchSink for Collector<'_> {
             self.aggregate.blocked.below_minimum += 1;
         } else if accepts(self.options, self.accepted, self.names, stretch.thread) {
             self.aggregate.add(stretch, self.range, self.names);
+            self.owners.stretch(stretch, self.range, self.names);
         }
     }
 }

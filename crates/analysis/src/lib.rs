@@ -9,12 +9,14 @@
 //!
 //! * [`monitor`]: replays each lock's events into blocked stretches, split by
 //!   who held the lock. Usable on its own, with a [`monitor::StretchSink`].
+//! * [`method`]: where time goes, by calling context; usable on its own, too.
 //! * [`names`]: methods, locks and thread groups as a reader knows them.
 //! * [`report`]: the result.
 //!
 //! What each figure means is told in `docs/metrics.md`.
 
 pub mod aspect;
+pub mod method;
 pub mod monitor;
 pub mod names;
 pub mod options;

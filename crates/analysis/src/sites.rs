@@ -1,77 +1,11 @@
-//! Execution samples and parks: what recordings of other makers mostly hold.
+//! Parks: what recordings of other makers mostly hold.
 
-use crate::aggregate::{share, Range};
-use crate::names::{NameId, Names};
-use crate::report::{ParkSite, SampleReport, SampledMethod};
-use headway_model::event::{Park, Sample, SampleState};
-use headway_model::{ChainId, ThreadId};
+use crate::aggregate::Range;
+use crate::report::ParkSite;
+use headway_model::event::Park;
+use headway_model::ThreadId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
-
-/// Counts of samples by chain.
-#[derive(Debug)]
-pub(crate) struct Samples {
-    running: FxHashMap<ChainId, u64>,
-    count: u64,
-    bound: usize,
-    pub folded: u64,
-}
-
-impl Samples {
-    pub fn new(bound: usize) -> Samples {
-        Samples { running: FxHashMap::default(), count: 0, bound, folded: 0 }
-    }
-
-    pub fn add(&mut self, sample: &Sample) {
-        self.count += 1;
-        if sample.state == SampleState::Waiting {
-            return;
-        }
-        let mut chain = sample.chain;
-        if self.running.len() >= self.bound && !self.running.contains_key(&chain) {
-            self.folded += 1;
-            chain = ChainId::NONE;
-        }
-        *self.running.entry(chain).or_default() += 1;
-    }
-
-    /// Methods by self samples; `None` if there was no sample.
-    pub fn report(&self, names: &mut Names) -> Option<SampleReport> {
-        if self.count == 0 {
-            return None;
-        }
-        let mut methods: FxHashMap<NameId, (u64, u64)> = FxHashMap::default();
-        for (chain, count) in &self.running {
-            let Some(path) = names.path(*chain, 0) else { continue };
-            let mut on_stack = FxHashSet::default();
-            for (depth, frame) in names.frames(path).iter().enumerate() {
-                let method = methods.entry(frame.name).or_default();
-                if depth == 0 {
-                    method.0 += count;
-                }
-                if on_stack.insert(frame.name) {
-                    method.1 += count;
-                }
-            }
-        }
-        let running: u64 = self.running.values().sum();
-        let mut methods: Vec<SampledMethod> = methods
-            .into_iter()
-            .map(|(name, (own, total))| SampledMethod {
-                method: names.method_name(name).map_or_else(String::new, |name| name.full.clone()),
-                self_samples: own,
-                total_samples: total,
-                self_share: share(own, running),
-                total_share: share(total, running),
-            })
-            .collect();
-        methods.sort_by(|a, b| {
-            let key = |m: &SampledMethod| std::cmp::Reverse((m.self_samples, m.total_samples));
-            key(a).cmp(&key(b)).then_with(|| a.method.cmp(&b.method))
-        });
-        Some(SampleReport { count: self.count, running, methods })
-    }
-}
 
 /// Parks by blocker class.
 #[derive(Debug)]

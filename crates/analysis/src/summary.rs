@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Everything but the findings.
 pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running, open: &[OpenStretch]) -> Report {
-    let samples = analysis.samples.report(&mut analysis.names);
+    let samples = analysis.samples.report(&analysis.names);
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
     let counts = analysis.replay.counts();
@@ -47,6 +47,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         deadlocks: Vec::new(),
         stop_the_world: analysis.replay.pauses().summary(range.from, range.to),
         samples,
+        owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
         pressure: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
@@ -60,7 +61,8 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.aggregate.folded
         + analysis.threads.folded
         + analysis.waits.folded
-        + analysis.samples.folded
+        + analysis.samples.folded()
+        + analysis.owners.folded()
         + analysis.parks.folded
         + analysis.recorded_pressure.folded
         + analysis.pressure.as_ref().map_or(0, Pressure::folded);

@@ -4,6 +4,7 @@ pub mod method;
 pub mod thread_group;
 
 use headway_model::event::{LockDef, ThreadDef};
+use headway_model::stack::ChainDef;
 use headway_model::{ChainId, Dictionary, Event, LockId, MethodId, ThreadId};
 use method::MethodName;
 use rustc_hash::FxHashMap;
@@ -30,12 +31,23 @@ pub(crate) struct PathFrame {
     pub line: u32,
 }
 
+/// Where a method comes from: what its name does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// `Inventory.java`; empty if unknown.
+    pub file: Arc<str>,
+    /// True for a function that belongs to no class.
+    pub is_native: bool,
+}
+
 /// Names of threads, methods, chains and locks.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     dictionary: Dictionary,
     texts: Interner<String>,
     methods: Interner<MethodName>,
+    /// By `NameId`.
+    sources: Vec<Source>,
     paths: Interner<Arc<[PathFrame]>>,
     by_method: FxHashMap<MethodId, NameId>,
     by_chain: FxHashMap<(ChainId, u16), PathId>,
@@ -130,6 +142,16 @@ impl Names {
         self.methods.get(id.0)
     }
 
+    /// Where the method of this name comes from.
+    pub fn source(&self, id: NameId) -> Source {
+        self.sources.get(id.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// The chain as it was defined.
+    pub fn chain(&self, id: ChainId) -> Option<Arc<ChainDef>> {
+        self.dictionary.chain(id).cloned()
+    }
+
     /// The readable name of a method; methods never defined have one too.
     pub fn method(&mut self, id: MethodId) -> NameId {
         if let Some(name) = self.by_method.get(&id) {
@@ -143,6 +165,13 @@ impl Names {
             }
         };
         let name = NameId(self.methods.intern(name));
+        if name.0 as usize == self.sources.len() {
+            let def = self.dictionary.method(id);
+            self.sources.push(def.map_or_else(Source::default, |def| Source {
+                file: def.source_file.clone(),
+                is_native: def.class.is_empty(),
+            }));
+        }
         self.by_method.insert(id, name);
         name
     }

@@ -1,0 +1,190 @@
+//! The part of a report that tells of samples.
+
+use super::samples::Samples;
+use super::weight::{Measure, Unit, Weight};
+use super::{CallTree, Origin};
+use crate::aggregate::share;
+use crate::names::Names;
+use serde::Serialize;
+
+/// Contexts that a report names at most.
+const MOST_PATHS: usize = 100;
+
+/// Execution samples. Shares are parts of the samples of running threads: of
+/// their time, or where samples do not say what time they stand for, of their
+/// number.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SampleReport {
+    /// How many samples.
+    pub count: u64,
+    /// How many of running threads (in Java or native code).
+    pub running: u64,
+    /// How many of waiting threads.
+    pub waiting: u64,
+    /// What `methods` and `paths` show: CPU time, or where the recording has
+    /// no samples of it, wall-clock time.
+    pub measure: Measure,
+    /// What shares are shares of: time, or the number of samples.
+    pub unit: Unit,
+    /// Time that the samples of running threads stand for.
+    pub running_ns: u64,
+    /// Time that the samples of waiting threads stand for.
+    pub waiting_ns: u64,
+    /// Samples whose stack lacks its root.
+    pub truncated: u64,
+    /// Samples without any stack.
+    pub without_stack: u64,
+    /// Methods, most self time first.
+    pub methods: Vec<SampledMethod>,
+    /// Calling contexts with most time of their own.
+    pub paths: Vec<SampledPath>,
+}
+
+/// A method in samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SampledMethod {
+    /// `pkg.Class.method`.
+    pub method: String,
+    /// Samples in which it was the leaf.
+    pub self_samples: u64,
+    /// Samples in which it was anywhere on the stack.
+    pub total_samples: u64,
+    /// Time that the former stand for.
+    pub self_ns: u64,
+    /// Time that the latter stand for.
+    pub total_ns: u64,
+    /// Its own part of the whole.
+    pub self_share: f64,
+    /// Its part of the whole with all that it called.
+    pub total_share: f64,
+}
+
+/// A calling context in samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SampledPath {
+    /// Its own part of the whole.
+    pub share: f64,
+    /// Time of its own.
+    pub ns: u64,
+    /// Samples of its own.
+    pub samples: u64,
+    /// The chain, leaf first.
+    pub chain: Vec<String>,
+}
+
+impl SampleReport {
+    /// Keeps the `n` first of every list.
+    pub fn keep_top(&mut self, n: usize) {
+        self.methods.truncate(n);
+        self.paths.truncate(n);
+    }
+}
+
+/// What the owner of a contended lock executed while others waited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OwnerActivity {
+    /// The lock.
+    pub lock: String,
+    /// The method that held it; `unknown` where that is not known.
+    pub holder: String,
+    /// Time threads were blocked by it.
+    pub blocked_ns: u64,
+    /// Part of `blocked_ns` that the samples account for: each stands for its
+    /// time once per thread that was blocked. Less where the owner was neither
+    /// running nor sampled while it waited; may exceed `blocked_ns` by chance.
+    pub sampled_ns: u64,
+    /// Part of `sampled_ns` in which the owner itself waited.
+    pub waiting_ns: u64,
+    /// Samples, each once per thread that was blocked.
+    pub samples: u64,
+    /// Lines of code that ran, most time first.
+    pub spots: Vec<OwnerSpot>,
+    /// Ways from the method that held the lock to what ran, most time first.
+    pub paths: Vec<OwnerPath>,
+}
+
+/// A line of code that an owner executed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnerSpot {
+    /// `pkg.Class.method:line`.
+    pub frame: String,
+    /// Part of the sampled time.
+    pub share: f64,
+}
+
+/// A way from the method that held a lock to what it executed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnerPath {
+    /// Part of the sampled time.
+    pub share: f64,
+    /// Leaf first; the last frame is the method that held the lock.
+    pub chain: Vec<String>,
+}
+
+impl OwnerActivity {
+    /// Keeps the `n` first of every list.
+    pub fn keep_top(&mut self, n: usize) {
+        self.spots.truncate(n);
+        self.paths.truncate(n);
+    }
+}
+
+impl Samples {
+    /// What the samples say; `None` if there were none.
+    pub fn report(&self, names: &Names) -> Option<SampleReport> {
+        let counts = self.counts();
+        let count = counts.running + counts.waiting + counts.runnable;
+        if count == 0 {
+            return None;
+        }
+        let measure = if counts.running > 0 { Measure::Cpu } else { Measure::Wall };
+        let (tree, _) = self.to_call_tree(measure, names);
+        let cpu = self.total(Measure::Cpu);
+        Some(SampleReport {
+            count,
+            running: counts.running,
+            waiting: counts.waiting,
+            measure,
+            unit: tree.unit(),
+            running_ns: cpu.ns,
+            waiting_ns: self.waiting().ns,
+            truncated: counts.truncated,
+            without_stack: counts.without_stack,
+            methods: methods(&tree),
+            paths: paths(&tree, MOST_PATHS),
+        })
+    }
+}
+
+/// Flat totals of a tree, without what is not known: that is told apart.
+fn methods(tree: &CallTree) -> Vec<SampledMethod> {
+    let share = |weight| share_of(tree, weight);
+    tree.flat()
+        .into_iter()
+        .filter(|sum| tree.method(sum.method).origin != Origin::Unknown)
+        .map(|sum| SampledMethod {
+            method: tree.method(sum.method).name.to_owned(),
+            self_samples: sum.own.count,
+            total_samples: sum.total.count,
+            self_ns: sum.own.ns,
+            total_ns: sum.total.ns,
+            self_share: share(sum.own),
+            total_share: share(sum.total),
+        })
+        .collect()
+}
+
+/// The contexts of a tree with most weight of their own.
+fn paths(tree: &CallTree, most: usize) -> Vec<SampledPath> {
+    let describe = |context: u32| {
+        let own = tree.context(context).map_or(Weight::default(), |context| context.own);
+        let chain = tree.path(context).into_iter().rev().map(|at| tree.text(at)).collect();
+        SampledPath { share: share_of(tree, own), ns: own.ns, samples: own.count, chain }
+    };
+    tree.hottest(most).into_iter().map(describe).collect()
+}
+
+fn share_of(tree: &CallTree, weight: Weight) -> f64 {
+    let unit = tree.unit();
+    share(weight.in_unit(unit), tree.total().in_unit(unit))
+}
