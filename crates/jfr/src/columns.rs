@@ -182,7 +182,11 @@ fn from_column(guess: Guess, number: u64, guessed: u64) -> u64 {
 /// Shapes of the event types whose fields are all numbers.
 fn shapes() -> &'static [Shape] {
     static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
-    SHAPES.get_or_init(|| schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS).filter_map(shape).collect())
+    SHAPES.get_or_init(|| event_types().filter_map(shape).collect())
+}
+
+fn event_types() -> impl Iterator<Item = &'static Type> {
+    schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS).chain(schema::STEAL_EVENTS)
 }
 
 fn shape(ty: &Type) -> Option<Shape> {
@@ -201,8 +205,7 @@ fn shape(ty: &Type) -> Option<Shape> {
 /// and the two are neighbours in the thread's own order.
 fn guess(ty: &Type, field: &str, place: &dyn Fn(&str) -> Option<u8>) -> Guess {
     let of = |last: TypeId, name: &str| {
-        let mut types = schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS);
-        let fields = types.find(|ty| ty.id == last).map_or(&[][..], |ty| ty.fields);
+        let fields = event_types().find(|ty| ty.id == last).map_or(&[][..], |ty| ty.fields);
         let index = fields.iter().position(|field| field.name == name);
         index.map_or(Guess::Nothing, |index| Guess::Last(last, index as u8))
     };

@@ -12,6 +12,8 @@ use crate::stack::{ChainDef, Method};
 use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;
 
+pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction};
+
 /// Anything that is fed to an analysis or written to a recording.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -64,6 +66,17 @@ pub enum Event {
     PressurePhase(PressurePhase),
     /// What is known of all parks on one blocker so far.
     ParkStatistics(ParkStatistics),
+
+    /// CPU and stolen time of the machine, or of one CPU, in an interval. Those
+    /// of single CPUs come only for intervals in which time was stolen.
+    MachineTime(MachineTime),
+    /// CPU time and run-queue wait of a thread in an interval. Comes only for
+    /// threads that ran.
+    ThreadTime(ThreadTime),
+    /// How the container's CPU quota held threads back in an interval.
+    Throttling(Throttling),
+    /// A unit of work that the application named, complete.
+    Transaction(Transaction),
 
     /// All application threads stood still.
     StopTheWorld(StopTheWorld),
@@ -580,6 +593,10 @@ impl Event {
             Event::PressureWindow(e) => e.start + e.duration,
             Event::PressurePhase(e) => e.end,
             Event::ParkStatistics(e) => e.time,
+            Event::MachineTime(e) => e.start + e.duration,
+            Event::ThreadTime(e) => e.start + e.duration,
+            Event::Throttling(e) => e.start + e.duration,
+            Event::Transaction(e) => e.time,
             Event::StopTheWorld(e) => e.start + e.duration,
             Event::CpuLoad(e) => e.time,
             Event::SelfCost(e) => e.time,

@@ -8,6 +8,7 @@
 //! * [`id`]: every id has its own type; `0` is never a valid id.
 //! * [`time`]: nanoseconds on the recording's clock, durations.
 //! * [`stack`]: methods, frames, call chains.
+//! * [`steal`]: what the environment took, and transactions.
 //! * [`event`]: what happened, in the field's words.
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
 //! * [`loss`]: why something is missing. Loss is data.
@@ -17,6 +18,7 @@ pub mod event;
 pub mod id;
 pub mod loss;
 pub mod stack;
+pub mod steal;
 pub mod time;
 
 pub use dictionary::Dictionary;

@@ -48,11 +48,15 @@ pub enum Loss {
     SampleUnattributed,
     /// A waiting thread ran while its stack was copied; the sample was discarded.
     SampleMoved,
+    /// A transaction that began was never seen to end.
+    TransactionForgotten,
+    /// A transaction was not followed: too many open at once, or nested too deeply.
+    TransactionLost,
 }
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 21] = [
+    pub const ALL: [Loss; 23] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
         Loss::LockTableFull,
@@ -74,6 +78,8 @@ impl Loss {
         Loss::SampleInHeap,
         Loss::SampleUnattributed,
         Loss::SampleMoved,
+        Loss::TransactionForgotten,
+        Loss::TransactionLost,
     ];
 
     /// The stable name, `buffer_full`.
@@ -100,6 +106,8 @@ impl Loss {
             Loss::SampleInHeap => "sample_in_heap",
             Loss::SampleUnattributed => "sample_unattributed",
             Loss::SampleMoved => "sample_moved",
+            Loss::TransactionForgotten => "transaction_forgotten",
+            Loss::TransactionLost => "transaction_lost",
         }
     }
 
@@ -132,6 +140,8 @@ impl Loss {
             Loss::SampleInHeap => "sampled stacks of virtual threads without their root, which lay in the heap",
             Loss::SampleUnattributed => "samples of virtual threads that count for their carrier",
             Loss::SampleMoved => "wall-clock samples discarded because the thread began to run meanwhile",
+            Loss::TransactionForgotten => "transactions that began and were never ended",
+            Loss::TransactionLost => "transactions not followed because too many were open at once",
         }
     }
 }

@@ -15,17 +15,17 @@ const MAX_OPEN_SAFEPOINTS: usize = 16;
 
 impl Chunk {
     #[inline]
-    fn start(&self) -> TimeNs {
+    pub(super) fn start(&self) -> TimeNs {
         TimeNs(self.values.get(Slot::Start))
     }
 
     #[inline]
-    fn end(&self) -> TimeNs {
+    pub(super) fn end(&self) -> TimeNs {
         self.start() + DurationNs(self.values.get(Slot::Duration))
     }
 
     #[inline]
-    fn thread(&self, slot: Slot) -> ThreadId {
+    pub(super) fn thread(&self, slot: Slot) -> ThreadId {
         self.resolver.thread(self.values.get(slot))
     }
 
@@ -152,6 +152,10 @@ impl Chunk {
             }),
             EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
             EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
+            EventKind::MachineTime => Event::MachineTime(self.machine_time()),
+            EventKind::ThreadTime => Event::ThreadTime(self.thread_time()),
+            EventKind::Throttling => Event::Throttling(self.throttling()),
+            EventKind::Transaction => Event::Transaction(self.transaction()),
             EventKind::StopTheWorld => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
             // Collections stop the world inside safepoints, which say it better.
             EventKind::GcPause if self.has_safepoints => return None,

@@ -11,6 +11,7 @@ mod problem;
 mod resolve;
 mod schema;
 mod source;
+mod steal;
 mod summary;
 mod window;
 

@@ -7,10 +7,12 @@
 
 mod headway;
 mod jdk;
+mod steal;
 mod values;
 
 pub(crate) use headway::HEADWAY_EVENTS;
 pub(crate) use jdk::JDK_EVENTS;
+pub(crate) use steal::STEAL_EVENTS;
 pub(crate) use values::VALUES;
 
 /// Version of what `headway.*` events mean; in every `headway.Recording` event.
@@ -88,6 +90,10 @@ pub(crate) mod id {
     pub(crate) const PRESSURE_WINDOW: TypeId = 96;
     pub(crate) const PRESSURE_PHASE: TypeId = 97;
     pub(crate) const PARK_STATISTICS: TypeId = 98;
+    pub(crate) const MACHINE_TIME: TypeId = 110;
+    pub(crate) const THREAD_TIME: TypeId = 111;
+    pub(crate) const THROTTLING: TypeId = 112;
+    pub(crate) const TRANSACTION: TypeId = 113;
 }
 
 /// What a type is, which decides its super type in the metadata.
@@ -185,7 +191,7 @@ const fn event(id: TypeId, name: &'static str, fields: &'static [Field], notes: 
 
 /// All types, in the order in which the metadata declares them.
 pub(crate) fn types() -> impl Iterator<Item = &'static Type> {
-    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(VALUES)
+    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(STEAL_EVENTS).chain(VALUES)
 }
 
 /// Frame types, by number.

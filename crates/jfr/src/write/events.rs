@@ -76,6 +76,10 @@ impl Context<'_> {
             Event::Sample(e) => self.sample(e, out),
             Event::ThreadStart(e) => self.thread_point(id::THREAD_START, e.time, e.thread, out),
             Event::ThreadEnd(e) => self.thread_point(id::THREAD_END, e.time, e.thread, out),
+            Event::MachineTime(e) => self.machine_time(e, out),
+            Event::ThreadTime(e) => self.thread_time(e, out),
+            Event::Throttling(e) => self.throttling(e, out),
+            Event::Transaction(e) => self.transaction(e, out),
             Event::StopTheWorld(e) => self.stop_the_world(e, out),
             Event::Lost(cause, count) => self.lost(*cause, *count, out),
             Event::Degraded(e) => self.degraded(e, out),
@@ -93,13 +97,13 @@ impl Context<'_> {
     }
 
     #[inline]
-    fn head(&self, ty: TypeId, time: TimeNs, out: &mut Encoder) {
+    pub(super) fn head(&self, ty: TypeId, time: TimeNs, out: &mut Encoder) {
         out.byte(ty);
         out.varint(self.clock.ticks(time));
     }
 
     #[inline]
-    fn span(&self, ty: TypeId, start: TimeNs, end: TimeNs, out: &mut Encoder) {
+    pub(super) fn span(&self, ty: TypeId, start: TimeNs, end: TimeNs, out: &mut Encoder) {
         self.head(ty, start, out);
         out.varint(end.since(start).0);
     }

@@ -4,6 +4,7 @@ mod constants;
 mod events;
 mod file;
 mod metadata;
+mod steal;
 
 use crate::encode::Encoder;
 use crate::header::{ChunkHeader, COMPRESSED_INTS, HEADER_SIZE};
