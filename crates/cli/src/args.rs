@@ -3,7 +3,7 @@
 
 use crate::command::{
     completion::Completion, dump::Dump, export::Export, list::List, man::Man, record::Record, report::Report, run::Run,
-    start::Start, status::Status, stop::Stop,
+    start::Start, status::Status, stop::Stop, view::View,
 };
 use crate::error::Failure;
 use crate::suggest;
@@ -59,6 +59,8 @@ pub enum Command {
     Status(Status),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
+    /// Look at recordings in a browser: who blocked whom, when, with both call chains.
+    View(View),
     /// Write a recording as a plain JFR file, unpacked and repaired.
     Export(Export),
     /// Print a completion script for a shell.

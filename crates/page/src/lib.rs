@@ -11,12 +11,14 @@
 //! * [`gather`]: from events to a table.
 //! * [`embed`]: a recording as text in a page.
 //! * [`html`]: the page.
+//! * [`sources`]: source lines behind frames.
 
 pub mod contract;
 pub mod embed;
 pub mod gather;
 pub mod html;
 pub mod names;
+pub mod sources;
 pub mod table;
 
 mod facts;

@@ -10,10 +10,12 @@ pub mod list;
 pub mod man;
 pub mod record;
 pub mod report;
+pub mod report_html;
 pub mod run;
 pub mod start;
 pub mod status;
 pub mod stop;
+pub mod view;
 
 use crate::args::Command;
 use crate::error::Failure;
@@ -32,6 +34,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
         Command::Report(report) => report.execute(),
+        Command::View(view) => view.execute(),
         Command::Export(export) => export.execute(),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),

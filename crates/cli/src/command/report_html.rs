@@ -1,0 +1,81 @@
+//! `headway report -o report.html`: the page, complete in one file.
+
+use crate::error::{Failure, DONE};
+use crate::recording::analysed::unreadable;
+use crate::recording::output;
+use crate::terminal;
+use headway_page::html::{self, PageError};
+use headway_page::sources::Sources;
+use headway_page::Recording;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows that a file can hold and a browser still opens quickly; beyond them
+/// short stretches are added up.
+const ROWS: usize = 600_000;
+
+/// Recordings that are looked at side by side.
+const MOST_RECORDINGS: usize = 2;
+
+/// Writes the page of one recording, or of two to compare.
+///
+/// # Errors
+/// A file that is no recording, an output that cannot be written, and, after
+/// the readable part has been written, a damaged recording.
+pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf]) -> Result<u8, Failure> {
+    if output.extension().is_none_or(|extension| extension != "html") {
+        return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
+    }
+    let recordings = read(files, ROWS, source_path)?;
+    let page = html::in_one_file(&recordings).map_err(no_page)?;
+    let failed = || Failure::doing(format!("cannot write {}", output.display()));
+    let mut content = tempfile(&page).map_err(failed())?;
+    let bytes = output::copy_into(&mut content, output)?;
+    terminal::note(&format!("{} ({bytes} bytes): open it in a browser", output.display()));
+    damage(files, &recordings).map_or(Ok(DONE), Err)
+}
+
+/// Reads the recordings that a page is about.
+///
+/// # Errors
+/// More than two files, or one that is no recording.
+pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
+    if files.len() > MOST_RECORDINGS {
+        return Err(Failure::Usage(format!("a page compares two recordings (before, after), not {}", files.len())));
+    }
+    if let Some(missing) = source_path.iter().find(|path| !path.is_dir()) {
+        return Err(Failure::Usage(format!("--source-path {}: there is no such directory", missing.display())));
+    }
+    let mut sources = Sources::below(source_path);
+    let read = |file: &PathBuf| {
+        let mut recording = Recording::read(file, rows).map_err(|problem| unreadable(file, problem))?;
+        if !source_path.is_empty() {
+            recording.add_sources(|method, file, line| sources.line(method, file, line));
+        }
+        Ok(recording)
+    };
+    files.iter().map(read).collect()
+}
+
+/// The failure that tells of a damaged file whose readable part is shown.
+pub fn damage(files: &[PathBuf], recordings: &[Recording]) -> Option<Failure> {
+    let damaged = files.iter().zip(recordings).find_map(|(path, recording)| {
+        let problem = recording.facts().problems.first()?.clone();
+        Some(Failure::DamagedRecording { path: path.clone(), problem })
+    });
+    damaged
+}
+
+/// The failure of not having a page.
+pub fn no_page(error: PageError) -> Failure {
+    Failure::System { doing: "there is no page".into(), source: std::io::Error::other(error) }
+}
+
+/// A file without a name that holds `content`.
+fn tempfile(content: &str) -> std::io::Result<std::fs::File> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("headway-report", flags)?);
+    file.write_all(content.as_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}

@@ -1,0 +1,89 @@
+//! `headway view`: the page, served to this machine's browser for recordings
+//! of any size.
+
+use crate::command::report_html;
+use crate::error::{Failure, DONE};
+use crate::terminal;
+use clap::Args;
+use headway_page::contract::Opening;
+use headway_page::{html, Recording};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+#[path = "view_server.rs"]
+mod server;
+
+use server::Site;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway view app.jfr                          look at a recording
+  headway view before.jfr after.jfr             compare two
+  headway view --source-path src/main/java app.jfr.zst
+
+The address that it prints holds a secret: only who knows it gets answers, and
+only from this machine. Ctrl-C ends it. `headway report -o report.html` makes a
+file instead that can be mailed.";
+
+/// Rows kept in memory; beyond them short stretches are added up.
+const ROWS: usize = 6_000_000;
+/// Requests that are answered at the same time.
+const WORKERS: usize = 4;
+
+/// Options of `view`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct View {
+    /// Listen on this port of the loopback address; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// Show source lines from below this directory (repeatable)
+    #[arg(long, value_name = "DIR")]
+    source_path: Vec<PathBuf>,
+
+    /// A recording, or two to compare (before, after)
+    #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
+    files: Vec<PathBuf>,
+}
+
+impl View {
+    /// Carries out the command; ends at SIGINT or SIGTERM.
+    ///
+    /// # Errors
+    /// A file that is no recording, a port that is taken.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let recordings = report_html::read(&self.files, ROWS, &self.source_path)?;
+        for failure in report_html::damage(&self.files, &recordings) {
+            terminal::note(&format!("headway: {failure}"));
+        }
+        let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
+        let cannot_listen = || Failure::doing(format!("cannot listen on port {} of this machine", self.port));
+        // Bound before anybody is told the address.
+        let server = tiny_http::Server::http(("127.0.0.1", self.port)).map_err(io::Error::other).map_err(cannot_listen())?;
+        let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
+        let site = Site::new(page, recordings, port).map_err(Failure::doing("cannot make a secret"))?;
+        let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
+        let (server, site) = (Arc::new(server), Arc::new(site));
+        for _ in 0..WORKERS {
+            let (server, site) = (server.clone(), site.clone());
+            thread::spawn(move || server.incoming_requests().for_each(|request| site.answer(request)));
+        }
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::doing("cannot wait for signals"))?;
+        terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
+        terminal::note("open this address in a browser of this machine; Ctrl-C ends");
+        signals.forever().next();
+        Ok(DONE)
+    }
+}
+
+fn opening(recordings: &[Recording]) -> Opening {
+    Opening {
+        recordings: recordings.iter().map(|recording| recording.facts().clone()).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}

@@ -1,0 +1,60 @@
+// Answers from the columns that are embedded in the page.
+import type { Opening, Query } from "./contract";
+import { group, NO_NAMES } from "./group";
+import { lanes, longest, stretch } from "./lanes";
+import { NameBook } from "./names";
+import type { Recording } from "./scope";
+import type { AnswerTo, Source } from "./source";
+import { read, unpack } from "./table";
+
+export class EmbeddedSource implements Source {
+  readonly embedded = true;
+  readonly opening: Opening;
+  readonly #books: NameBook[];
+
+  constructor(
+    private readonly recordings: Recording[],
+    version: string,
+  ) {
+    this.opening = { recordings: recordings.map(({ head }) => head.facts), version };
+    this.#books = recordings.map(({ head }) => bookOf(head));
+  }
+
+  static async unpack(packed: string[], version: string): Promise<EmbeddedSource> {
+    return new EmbeddedSource(await Promise.all(packed.map(async (text) => read(await unpack(text)))), version);
+  }
+
+  names(recording: number): NameBook {
+    return this.#books[recording] ?? new NameBook();
+  }
+
+  ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    return Promise.resolve(this.answer(query) as AnswerTo<Q>);
+  }
+
+  answer(query: Query) {
+    const asked = query.ask === "stretch" ? query.recording : query.scope.recording;
+    const recording = this.recordings[asked];
+    if (!recording) throw new Error(`there is no recording number ${asked}`);
+    switch (query.ask) {
+      case "group":
+        return { answer: "group", ...group(recording, query.scope, query.by, query.intervals, query.limit) };
+      case "lanes":
+        return { answer: "lanes", ...lanes(recording, query.scope, query.first, query.count, query.pixels) };
+      case "longest":
+        return { answer: "longest", stretches: longest(recording, query.scope, query.limit), names: NO_NAMES };
+      case "stretch":
+        return { answer: "stretch", stretch: stretch(recording, query.row), names: NO_NAMES };
+    }
+  }
+}
+
+function bookOf(head: Recording["head"]): NameBook {
+  const book = new NameBook();
+  head.texts.forEach((text, id) => book.texts.set(id, text));
+  head.threads.forEach((thread, id) => book.threads.set(id, thread));
+  head.locks.forEach((lock, id) => book.locks.set(id, lock));
+  head.frames.forEach((frame, id) => book.frames.set(id, frame));
+  head.chains.forEach((chain, id) => book.chains.set(id, chain));
+  return book;
+}

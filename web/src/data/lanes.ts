@@ -1,0 +1,143 @@
+// What threads did, and single stretches: the embedded twin of crates/page/src/lanes.rs.
+import { HOWS, KINDS, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
+import { clip, NO_NAMES } from "./group";
+import { selection, type Recording } from "./scope";
+import { AFTER_WAIT, APPROXIMATE, CONTINUES, SUMMED, UNFINISHED, type Table } from "./table";
+
+const MOST_LANES = 2000;
+const JUC = KINDS.indexOf("juc");
+
+/** Calls with the first row of each stretch and the first row behind it. */
+function eachStretch(table: Table, call: (first: number, end: number) => void): void {
+  for (let first = 0; first < table.length; ) {
+    let end = first + 1;
+    while (end < table.length && table.flags[end]! & CONTINUES) end++;
+    call(first, end);
+    first = end;
+  }
+}
+
+function any(first: number, end: number, takes: (row: number) => boolean): boolean {
+  for (let row = first; row < end; row++) if (takes(row)) return true;
+  return false;
+}
+
+function spanOf(table: Table, first: number, end: number): number {
+  let span = 0;
+  for (let row = first; row < end; row++) span += table.span[row]!;
+  return span;
+}
+
+function order(recording: Recording, scope: Scope, takes: (row: number) => boolean): { thread: number; blocked: number }[] {
+  const { table } = recording;
+  const blocked = new Map<number, number>();
+  const other = new Map<number, number>();
+  for (let row = 0; row < table.length; row++) {
+    const thread = table.thread[row]!;
+    if (thread === 0 || !takes(row)) continue;
+    const time = clip(table, row, scope.from, scope.to)?.total ?? 0;
+    const [mine, its] = table.kind[row]! <= JUC ? [time, 0] : [0, time];
+    blocked.set(thread, (blocked.get(thread) ?? 0) + mine);
+    other.set(thread, (other.get(thread) ?? 0) + its);
+  }
+  const threads = [...blocked].map(([thread, time]) => ({ thread, blocked: time, other: other.get(thread) ?? 0 }));
+  return threads.sort((a, b) => b.blocked - a.blocked || b.other - a.other || a.thread - b.thread);
+}
+
+export function lanes(recording: Recording, scope: Scope, first: number, count: number, pixels: number): Lanes {
+  const { table } = recording;
+  const takes = selection(recording, scope);
+  const threads = order(recording, scope, takes);
+  const lanes: Lane[] = threads
+    .slice(first, first + Math.min(count, MOST_LANES))
+    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], kind: [], row: [], joined: [] }));
+  const places = new Map(lanes.map((lane) => [lane.thread, { lane, longest: [] as number[] }]));
+  const pixel = Math.max(1, Math.floor((scope.to - scope.from) / Math.max(pixels, 1)));
+  eachStretch(table, (first, end) => {
+    const place = places.get(table.thread[first]!);
+    if (!place || !any(first, end, takes)) return;
+    const sum = table.flags[first]! & SUMMED ? table.sums.get(first) : undefined;
+    draw(place.lane, place.longest, pixel, table, first, spanOf(table, first, end), sum?.count ?? 1);
+  });
+  return { threads: threads.length, lanes, names: NO_NAMES };
+}
+
+/** Adds a segment; what is not a pixel away from one of its kind joins it. */
+function draw(lane: Lane, longest: number[], pixel: number, table: Table, row: number, span: number, joined: number): void {
+  const start = table.start[row]!;
+  const kind = table.kind[row]!;
+  let last = -1;
+  for (let at = lane.kind.length - 1; at >= Math.max(0, lane.kind.length - 4) && last < 0; at--) {
+    if (lane.kind[at] === kind) last = at;
+  }
+  if (last >= 0) {
+    const end = lane.start[last]! + lane.span[last]!;
+    const small = span < pixel || longest[last]! < pixel;
+    if (small && start < end + pixel) {
+      lane.span[last] = Math.max(start + span, end) - lane.start[last]!;
+      lane.joined[last] = lane.joined[last]! + joined;
+      if (span > longest[last]!) {
+        lane.row[last] = row;
+        longest[last] = span;
+      }
+      return;
+    }
+  }
+  lane.start.push(start);
+  lane.span.push(span);
+  lane.kind.push(kind);
+  lane.row.push(row);
+  lane.joined.push(joined);
+  longest.push(span);
+}
+
+export function longest(recording: Recording, scope: Scope, limit: number): Stretch[] {
+  const { table } = recording;
+  const takes = selection(recording, scope);
+  const found: { time: number; first: number }[] = [];
+  eachStretch(table, (first, end) => {
+    if (table.flags[first]! & SUMMED) return;
+    let time = 0;
+    for (let row = first; row < end; row++) {
+      if (takes(row)) time += Math.min(table.start[row]! + table.span[row]!, scope.to) - Math.max(table.start[row]!, scope.from);
+    }
+    if (time > 0) found.push({ time, first });
+  });
+  found.sort((a, b) => b.time - a.time || a.first - b.first);
+  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => stretch(recording, first)!);
+}
+
+/** The stretch of a row. */
+export function stretch({ table }: Recording, row: number): Stretch | null {
+  if (row < 0 || row >= table.length) return null;
+  let first = row;
+  while (first > 0 && table.flags[first]! & CONTINUES) first--;
+  let end = first + 1;
+  while (end < table.length && table.flags[end]! & CONTINUES) end++;
+  const flags = table.flags[first]!;
+  return {
+    row: first,
+    kind: table.kind[first]!,
+    start: table.start[first]!,
+    span: spanOf(table, first, end),
+    thread: table.thread[first]!,
+    chain: table.chain[first]!,
+    lock: table.lock[first]!,
+    afterWait: (flags & AFTER_WAIT) !== 0,
+    unfinished: (flags & UNFINISHED) !== 0,
+    summed: (flags & SUMMED) !== 0,
+    slices: Array.from({ length: end - first }, (_, at) => slice(table, first + at)),
+  };
+}
+
+function slice(table: Table, row: number) {
+  return {
+    start: table.start[row]!,
+    span: table.span[row]!,
+    owner: table.owner[row]!,
+    chain: table.ownerChain[row]!,
+    how: HOWS[table.how[row]!] ?? "none",
+    stopped: table.stopped[row]!,
+    approximate: (table.flags[row]! & APPROXIMATE) !== 0,
+  };
+}

@@ -1,0 +1,90 @@
+// Which rows count for a query: the embedded twin of crates/page/src/scope.rs.
+import { KINDS, type Dimension, type Scope } from "./contract";
+import type { Head, Table } from "./table";
+
+/** An embedded recording. */
+export interface Recording {
+  head: Head;
+  table: Table;
+}
+
+const JUC = KINDS.indexOf("juc");
+
+/** The value of a dimension (but time) in a row. */
+export function valueOf(by: Dimension, { head, table }: Recording): (row: number) => number {
+  const threads = head.threads;
+  switch (by) {
+    case "kind":
+      return (row) => table.kind[row]!;
+    case "lock-class":
+      return (row) => head.locks[table.lock[row]!]?.class ?? 0;
+    case "lock":
+      return (row) => table.lock[row]!;
+    case "contender-thread":
+      return (row) => table.thread[row]!;
+    case "contender-group":
+      return (row) => threads[table.thread[row]!]?.group ?? 0;
+    case "contender-method":
+      return (row) => head.acting[table.chain[row]!] ?? 0;
+    case "contender-chain":
+      return (row) => table.chain[row]!;
+    case "owner-thread":
+      return (row) => table.owner[row]!;
+    case "owner-group":
+      return (row) => threads[table.owner[row]!]?.group ?? 0;
+    case "owner-method":
+      return (row) => head.acting[table.ownerChain[row]!] ?? 0;
+    case "owner-chain":
+      return (row) => table.ownerChain[row]!;
+    case "how":
+      return (row) => table.how[row]!;
+    case "thread-kind":
+      return (row) => threads[table.thread[row]!]?.kind ?? 0;
+    case "time":
+      return () => 0;
+  }
+}
+
+/** Decides about rows. */
+export function selection(recording: Recording, scope: Scope): (row: number) => boolean {
+  const { head, table } = recording;
+  const kinds = scope.kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
+  const { filter, from } = scope;
+  const to = Math.max(scope.to, from);
+  const threads = matching(filter.thread, head.threads.map((thread) => thread.name));
+  const locks = matchingLocks(filter.lock, head);
+  const chains = matchingChains(filter.method, head);
+  const picks = scope.within.filter((pick) => pick.by !== "time");
+  const conditions = picks.map((pick) => ({ value: valueOf(pick.by, recording), wanted: pick.value }));
+  return (row) => {
+    const kind = table.kind[row]!;
+    if (!(kinds & (1 << kind)) || table.start[row]! >= to || table.start[row]! + table.span[row]! <= from) return false;
+    if (threads && !threads[table.thread[row]!]) return false;
+    if (locks && !locks[table.lock[row]!]) return false;
+    if (chains && !chains[table.chain[row]!] && !chains[table.ownerChain[row]!]) return false;
+    if (!filter.services && kind > JUC && head.threads[table.thread[row]!]?.kind === 2) return false;
+    for (const condition of conditions) if (condition.value(row) !== condition.wanted) return false;
+    return true;
+  };
+}
+
+function matching(wanted: string, names: string[]): boolean[] | null {
+  if (wanted === "") return null;
+  if (wanted.startsWith("=")) return names.map((name) => name === wanted.slice(1));
+  const lower = wanted.toLowerCase();
+  return names.map((name) => name.toLowerCase().includes(lower));
+}
+
+function matchingLocks(wanted: string, head: Head): boolean[] | null {
+  const classes = matching(wanted, head.texts);
+  const locks = matching(wanted, head.locks.map((lock) => lock.name));
+  if (!classes || !locks) return null;
+  return locks.map((named, place) => named || classes[head.locks[place]!.class]!);
+}
+
+function matchingChains(wanted: string, head: Head): boolean[] | null {
+  const texts = matching(wanted, head.texts);
+  if (!texts) return null;
+  const frames = head.frames.map((frame, place) => place > 0 && texts[frame.method]!);
+  return head.chains.map((chain) => chain.some((frame) => frames[frame]));
+}

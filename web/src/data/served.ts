@@ -1,0 +1,27 @@
+// Answers from the command that serves this page.
+import type { Opening, Query } from "./contract";
+import { NameBook } from "./names";
+import type { AnswerTo, Source } from "./source";
+
+export class ServedSource implements Source {
+  readonly embedded = false;
+  readonly #books: NameBook[];
+
+  constructor(readonly opening: Opening) {
+    this.#books = opening.recordings.map(() => new NameBook());
+  }
+
+  names(recording: number): NameBook {
+    return this.#books[recording] ?? new NameBook();
+  }
+
+  async ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    // The page's own path carries the token.
+    const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" });
+    if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
+    const answer = (await reply.json()) as AnswerTo<Q>;
+    const recording = query.ask === "stretch" ? query.recording : query.scope.recording;
+    this.names(recording).learn(answer.names);
+    return answer;
+  }
+}

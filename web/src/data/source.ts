@@ -1,0 +1,15 @@
+// Where answers come from. The page knows this and nothing else.
+import type { Answer, Opening, Query } from "./contract";
+import type { NameBook } from "./names";
+
+/** The answer that belongs to a query. */
+export type AnswerTo<Q extends Query> = Extract<Answer, { answer: Q["ask"] }>;
+
+export interface Source {
+  readonly opening: Opening;
+  /** True if the page is complete in one file. */
+  readonly embedded: boolean;
+  /** Names of a recording, as far as they are known. */
+  names(recording: number): NameBook;
+  ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>>;
+}

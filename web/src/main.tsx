@@ -1,0 +1,19 @@
+import { render } from "preact";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { open } from "./data/open";
+import { SourceContext } from "./state/asking";
+import { App } from "./view/App";
+
+const place = document.getElementById("page")!;
+
+open(document).then(
+  (source) =>
+    render(
+      <SourceContext.Provider value={source}>
+        <App />
+      </SourceContext.Provider>,
+      place,
+    ),
+  (problem: unknown) => render(<p class="problem">This page cannot be shown: {String(problem)}</p>, place),
+);

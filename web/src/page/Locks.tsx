@@ -1,0 +1,210 @@
+import { useMemo } from "preact/hooks";
+import type { Dimension } from "../data/contract";
+import { DIMENSIONS, pathOf, stepsOf } from "../state/address";
+import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { count, duration, percent } from "../text/units";
+import { ASPECT_WORDS } from "../text/words";
+import { Chain, Copy } from "../view/Chain";
+import { useDuration } from "../view/FilterBar";
+import { Flame } from "../view/Flame";
+import { flame } from "../data/flame";
+import { Longest } from "../view/Longest";
+import { TreeTable, type Column } from "../view/TreeTable";
+import { Bar } from "./Overview";
+import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
+
+const COLUMNS: Column<TreeRow>[] = [
+  { id: "text", title: "what", why: "Value of the aspect of this level", width: "minmax(200px, 1fr)", value: (row) => row.text,
+    cell: (row) => <span class="cut" title={row.full}>{row.text}</span> },
+  { id: "total", title: "total", why: "Time threads were blocked, all threads added up", width: "82px", value: (row) => row.total,
+    cell: (row) => <span class="number">{duration(row.total)}</span> },
+  { id: "share", title: "share", why: "Part of all blocked time in the range and filter", width: "96px", value: (row) => row.share,
+    cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
+  { id: "count", title: "count", why: "Blocked stretches with time in this row", width: "70px", value: (row) => row.count,
+    cell: (row) => <span class="number">{count(row.count)}</span> },
+  { id: "max", title: "max", why: "The longest time that one stretch spent in this row", width: "76px", value: (row) => row.max,
+    cell: (row) => <span class="number">{duration(row.max)}</span> },
+];
+
+const MODES = [
+  ["chains", "Both call chains"],
+  ["waiting", "Waiting stacks"],
+  ["holding", "Holding stacks"],
+  ["longest", "Longest stretches"],
+] as const;
+
+export function Locks() {
+  const { by, open, pick } = view.value;
+  const whole = useDuration();
+  const tree = useTree(scopeOf(view.value, whole), by, open);
+  const [mode, sort] = modes(view.value.mode);
+  if (!tree) return <p aria-busy="true">…</p>;
+  const toggle = (row: TreeRow) => {
+    const others = open.filter((path) => path !== row.id && !path.startsWith(`${row.id}/`));
+    show({ open: open.includes(row.id) ? others : [...open, row.id] });
+  };
+  return (
+    <div class="columns wide">
+      <section class="card">
+        <Aspects by={by} />
+        {tree.rows.length === 0 ? (
+          <p class="empty">No blocked time in this range and filter. Record with -e lock to fill this table.</p>
+        ) : (
+          <>
+            <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={COLUMNS} idOf={(row) => row.id} childrenOf={(row) => row.children}
+              canOpen={(row) => !row.leaf} open={open} onToggle={toggle} selected={pick.length > 0 ? pathOf(pick) : null}
+              onSelect={(row) => show({ pick: row.steps }, false)} sort={sort} onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
+            <Foot tree={tree} />
+          </>
+        )}
+      </section>
+      <section class="card">
+        <Selected />
+        <div class="tabs" role="group" aria-label="What to show of the selected row">
+          {MODES.map(([name, title]) => (
+            <button key={name} type="button" aria-pressed={mode === name} onClick={() => show({ mode: `${name}.${sort}`, zoom: "" })}>
+              {title}
+            </button>
+          ))}
+        </div>
+        {mode === "chains" && <Chains />}
+        {mode === "waiting" && <Stacks by="contender-chain" why="Call chains of blocked threads; width is blocked time." />}
+        {mode === "holding" && <Stacks by="owner-chain" why="Call chains of whoever held the lock, at its release; width is the time that others were blocked meanwhile." />}
+        {mode === "longest" && <Longest within={pick} />}
+      </section>
+    </div>
+  );
+}
+
+/** The page's mode is the panel and the order of the table. */
+function modes(mode: string): [string, string] {
+  const [panel, sort] = mode.split(".", 2);
+  const known = MODES.some(([name]) => name === panel);
+  const sortable = COLUMNS.some((column) => column.id === sort?.replace(/^-/, ""));
+  return [known ? panel! : "chains", sortable ? sort! : "-total"];
+}
+
+function Aspects({ by }: { by: Dimension[] }) {
+  const change = (next: Dimension[]) => show({ by: next, open: keepOpen(view.value.open, next), pick: [] });
+  const move = (at: number, to: number) => {
+    const next = [...by];
+    const [moved] = next.splice(at, 1);
+    if (moved) next.splice(to, 0, moved);
+    change(next);
+  };
+  const rest = DIMENSIONS.filter((one) => !by.includes(one));
+  return (
+    <div class="aspects" role="group" aria-label="Aspects: each level of the table within the one before">
+      <span class="hint">by</span>
+      {by.map((one, at) => {
+        const [name, why] = ASPECT_WORDS[one];
+        return (
+          <span key={one} class="chip" title={why}>
+            <button type="button" disabled={at === 0} aria-label={`move ${name} up`} onClick={() => move(at, at - 1)}>◂</button>
+            {name}
+            <button type="button" disabled={at === by.length - 1} aria-label={`move ${name} down`} onClick={() => move(at, at + 1)}>▸</button>
+            <button type="button" disabled={by.length === 1} aria-label={`remove ${name}`} onClick={() => change(by.filter((other) => other !== one))}>×</button>
+          </span>
+        );
+      })}
+      <select aria-label="Add an aspect" value="" onChange={(event) => change([...by, event.currentTarget.value as Dimension])}>
+        <option value="">+ aspect</option>
+        {rest.map((one) => (
+          <option key={one} value={one}>{ASPECT_WORDS[one][0]}</option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Foot({ tree }: { tree: Tree }) {
+  const table = () => {
+    const lines: (string | number)[][] = [["level", "what", "total_ns", "share", "count", "max_ns"]];
+    const add = (rows: TreeRow[]) => {
+      for (const row of rows) {
+        lines.push([row.steps.length, row.full, row.total, row.share, row.count, row.max]);
+        add(row.children ?? []);
+      }
+    };
+    add(tree.rows);
+    return lines;
+  };
+  return (
+    <p class="foot">
+      {duration(tree.totalNs)} blocked in {count(tree.count)} stretches
+      {tree.leftOut > 0 && `; ${count(tree.leftOut)} smaller rows not shown`}
+      <span class="push">
+        <Copy text={() => table().map((line) => line.join("\t")).join("\n")} />
+        <button type="button" class="small" title="Download the open rows as CSV" onClick={() => save("locks.csv", "text/csv", csv(table()))}>CSV</button>
+      </span>
+    </p>
+  );
+}
+
+function Selected() {
+  const { pick } = view.value;
+  if (pick.length === 0) return <p class="hint">All rows of the table. Select one to see only its part.</p>;
+  return (
+    <p class="hint cut">
+      Selected row: <b>{stepsOf(pathOf(pick)).map((step) => ASPECT_WORDS[step.by][0]).join(" › ")}</b>
+      <button type="button" class="small" onClick={() => show({ pick: [] })}>all rows</button>
+    </p>
+  );
+}
+
+/** The pairs of chains that cost most: who waited, who held. */
+function Chains() {
+  const whole = useDuration();
+  const { pick, search } = view.value;
+  const scope = scopeOf(view.value, whole, undefined, pick);
+  const answers = useAnswers(grouping(scope, ["contender-chain"], 30), grouping(scope, ["contender-chain", "owner-chain"], 30));
+  const pairs = useMemo(() => pairsOf(answers?.[1]), [answers]);
+  if (!answers) return <p aria-busy="true">…</p>;
+  const at = Math.min(Math.max(0, Number(search) || 0), Math.max(0, pairs.length - 1));
+  const pair = pairs[at];
+  if (!pair) return <p class="empty">No blocked time here.</p>;
+  const go = (to: number) => show({ search: to > 0 ? String(to) : "" }, false);
+  return (
+    <>
+      <p class="foot" title="Pairs of call chains, most blocked time first">
+        <button type="button" class="small" disabled={at === 0} aria-label="dearer pair" onClick={() => go(at - 1)}>◂</button>
+        pair {at + 1} of {pairs.length}: {duration(pair.total)} ({percent(pair.total / answers[1].totalNs)} of the selection), {count(pair.count)} stretches
+        <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
+      </p>
+      <div class="pair">
+        <Chain chain={pair.contender} title="Who waited" why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
+        <Chain chain={pair.owner} title="Who held the lock" why="Call chain of the owner when it released the lock, from the frame that held it on"
+          unknown="Not known: the lock was changing hands, or the owner's exit was not recorded." />
+      </div>
+    </>
+  );
+}
+
+interface Pair {
+  contender: number;
+  owner: number;
+  total: number;
+  count: number;
+}
+
+function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; stretches: number[] } | undefined): Pair[] {
+  if (!groups) return [];
+  const pairs = groups.value.flatMap((owner, at) => {
+    const parent = groups.parent[at]!;
+    return parent < 0 ? [] : [{ contender: groups.value[parent]!, owner, total: groups.total[at]!, count: groups.stretches[at]! }];
+  });
+  return pairs.sort((a, b) => b.total - a.total);
+}
+
+function Stacks({ by, why }: { by: Dimension; why: string }) {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const answers = useAnswers(grouping(scopeOf(view.value, whole, undefined, view.value.pick), [by], 5000));
+  const root = useMemo(() => answers && flame(answers[0], names, { fold: true, inverted: false }), [answers]);
+  if (!root) return <p aria-busy="true">…</p>;
+  if (root.total === 0) return <p class="empty">No blocked time here.</p>;
+  const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);
+  return <Flame root={root} why={why} label={why} format={duration} zoom={zoom} onZoom={(path) => show({ zoom: path.join(".") })} search="" />;
+}

@@ -1,0 +1,1 @@
+export function Parks() { return <p>soon</p>; }

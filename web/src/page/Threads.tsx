@@ -1,0 +1,1 @@
+export function Threads() { return <p>soon</p>; }

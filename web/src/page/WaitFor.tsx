@@ -1,0 +1,1 @@
+export function WaitFor() { return <p>soon</p>; }

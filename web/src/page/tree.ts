@@ -1,0 +1,108 @@
+// Rows of the drill-down, asked for level by level as they are opened.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { KINDS, type Dimension, type Groups, type Scope } from "../data/contract";
+import type { NameBook } from "../data/names";
+import { pathOf, stepsOf, type Step } from "../state/address";
+import { ask, grouping, useSource } from "../state/asking";
+
+export interface TreeRow {
+  id: string;
+  steps: Step[];
+  text: string;
+  /** All of a chain's frames. */
+  full: string;
+  total: number;
+  count: number;
+  max: number;
+  share: number;
+  stopped: number;
+  approximate: number;
+  /** Undefined while not asked for; no list at the last level. */
+  children: TreeRow[] | undefined;
+  leaf: boolean;
+}
+
+export interface Tree {
+  rows: TreeRow[];
+  totalNs: number;
+  count: number;
+  leftOut: number;
+}
+
+const MOST_ROWS = 500;
+
+/** What a value of a dimension is called. */
+export function valueText(names: NameBook, by: Dimension, value: number): { text: string; full: string } {
+  const both = (text: string) => ({ text, full: text });
+  switch (by) {
+    case "kind":
+      return both(KINDS[value] === "juc" ? "j.u.c. lock" : (KINDS[value] ?? "unknown"));
+    case "lock":
+      return both(names.lock(value).name);
+    case "contender-thread":
+    case "owner-thread":
+      return both(names.thread(value).name);
+    case "contender-chain":
+    case "owner-chain": {
+      const frames = names.chain(value);
+      const own = frames.find((frame) => !names.frame(frame).jdk) ?? frames[0];
+      const full = frames.map((frame) => names.frameText(frame)).join("\n");
+      return own === undefined ? both("unknown") : { text: `${names.frameText(own)} (chain of ${frames.length})`, full };
+    }
+    default:
+      return both(names.text(value));
+  }
+}
+
+export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | null {
+  const source = useSource();
+  const names = source.names(scope.recording);
+  const [tree, setTree] = useState<Tree | null>(null);
+  const newest = useRef(0);
+  const key = JSON.stringify([scope, by, open]);
+  useEffect(() => {
+    const mine = ++newest.current;
+    void build().then((built) => mine === newest.current && setTree(built));
+    async function build(): Promise<Tree> {
+      const top = await ask(source, grouping(scope, by.slice(0, 1), MOST_ROWS));
+      const opened = new Set(open);
+      const rows = await level(top, []);
+      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut };
+      async function level(groups: Groups, above: Step[]): Promise<TreeRow[]> {
+        const dimension = by[above.length]!;
+        return Promise.all(
+          groups.value.map(async (value, at) => {
+            const steps = [...above, { by: dimension, value }];
+            const id = pathOf(steps);
+            const leaf = steps.length >= by.length;
+            let children: TreeRow[] | undefined;
+            if (!leaf && opened.has(id)) {
+              const next = grouping({ ...scope, within: [...scope.within, ...steps] }, [by[steps.length]!], MOST_ROWS);
+              children = await level(await ask(source, next), steps);
+            }
+            const total = groups.total[at]!;
+            return {
+              id,
+              steps,
+              ...valueText(names, dimension, value),
+              total,
+              count: groups.stretches[at]!,
+              max: groups.max[at]!,
+              share: top.totalNs > 0 ? total / top.totalNs : 0,
+              stopped: groups.stopped[at]!,
+              approximate: groups.approximate[at]!,
+              children,
+              leaf,
+            };
+          }),
+        );
+      }
+    }
+  }, [key]);
+  return tree;
+}
+
+/** Paths that still make sense when the aspects are others. */
+export function keepOpen(open: string[], by: Dimension[]): string[] {
+  return open.filter((path) => stepsOf(path).every((step, depth) => by[depth] === step.by));
+}

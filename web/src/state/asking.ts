@@ -1,0 +1,80 @@
+// Questions of components, answered once and remembered.
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+import type { Dimension, Filter, Kind, Query, Scope } from "../data/contract";
+import type { NameBook } from "../data/names";
+import type { AnswerTo, Source } from "../data/source";
+import { stepsOf, type Step, type View } from "./address";
+
+export const SourceContext = createContext<Source | null>(null);
+
+export function useSource(): Source {
+  const source = useContext(SourceContext);
+  if (!source) throw new Error("no source of data");
+  return source;
+}
+
+export function useNames(recording: number): NameBook {
+  return useSource().names(recording);
+}
+
+const remembered = new Map<string, Promise<unknown>>();
+const MOST_REMEMBERED = 200;
+
+export function ask<Q extends Query>(source: Source, query: Q): Promise<AnswerTo<Q>> {
+  const key = JSON.stringify(query);
+  let answer = remembered.get(key) as Promise<AnswerTo<Q>> | undefined;
+  if (!answer) {
+    answer = source.ask(query);
+    answer.catch(() => remembered.delete(key));
+    remembered.set(key, answer);
+    const oldest = remembered.keys().next().value;
+    if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+  }
+  return answer;
+}
+
+/** The answers to some queries; the last ones while new ones are on their way, null before the first. */
+export function useAnswers<Q extends Query[]>(...queries: Q): { [K in keyof Q]: AnswerTo<Q[K]> } | null {
+  type Told = { [K in keyof Q]: AnswerTo<Q[K]> };
+  const source = useSource();
+  const key = JSON.stringify(queries);
+  const [told, setTold] = useState<{ key: string; answers: Told } | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  useEffect(() => {
+    let wanted = true;
+    Promise.all(queries.map((query) => ask(source, query))).then(
+      (answers) => wanted && setTold({ key, answers: answers as unknown as Told }),
+      (error: unknown) => wanted && setProblem(error),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [key]);
+  if (problem) throw problem;
+  return told?.answers ?? null;
+}
+
+const CONTENTION: Record<View["kind"], Kind[]> = { all: ["monitor", "juc"], monitor: ["monitor"], juc: ["juc"] };
+
+export function filterOf(view: View): Filter {
+  return { thread: view.thread, lock: view.lock, method: view.method, services: view.services };
+}
+
+/** The part of the recording that the view is about, for blocked time unless other kinds are named. */
+export function scopeOf(view: View, duration: number, kinds?: Kind[], within: Step[] = []): Scope {
+  return {
+    recording: view.recording,
+    from: view.range?.from ?? 0,
+    to: view.range?.to ?? duration,
+    filter: filterOf(view),
+    kinds: kinds ?? CONTENTION[view.kind],
+    within,
+  };
+}
+
+export function grouping(scope: Scope, by: Dimension[], limit: number, intervals = 1) {
+  return { ask: "group" as const, scope, by, intervals, limit };
+}
+
+export { stepsOf };

@@ -1,0 +1,23 @@
+// The one view, as a signal that follows the address and is followed by it.
+import { signal } from "@preact/signals";
+import { fromAddress, toAddress, type View } from "./address";
+
+export const view = signal<View>(fromAddress(location.hash));
+
+addEventListener("hashchange", () => {
+  if (location.hash !== toAddress(view.value)) view.value = fromAddress(location.hash);
+});
+
+/** Changes what is shown. A step that one may want to go back from is remembered by the browser. */
+export function show(change: Partial<View>, remember = true): void {
+  view.value = { ...view.value, ...change };
+  const address = toAddress(view.value);
+  if (address === location.hash) return;
+  if (remember) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+}
+
+/** The address of a changed view, for links. */
+export function address(change: Partial<View>): string {
+  return toAddress({ ...view.value, ...change });
+}

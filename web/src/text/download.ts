@@ -1,0 +1,38 @@
+// Copies and downloads.
+
+export function save(name: string, type: string, content: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** A table as CSV. Cells that a spreadsheet would take for a formula are made text. */
+export function csv(rows: (string | number)[][]): string {
+  return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function cell(value: string | number): string {
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A drawing with its colours written into it, as a file of its own. */
+export function svgText(drawing: SVGSVGElement): string {
+  const copy = drawing.cloneNode(true) as SVGSVGElement;
+  const originals = [drawing, ...drawing.querySelectorAll<SVGElement>("*")];
+  [copy, ...copy.querySelectorAll<SVGElement>("*")].forEach((element, place) => {
+    const style = getComputedStyle(originals[place]!);
+    for (const name of ["fill", "stroke", "stroke-width", "font-size", "font-family", "opacity"]) {
+      element.setAttribute(name, style.getPropertyValue(name));
+    }
+    element.removeAttribute("class");
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const { width, height } = drawing.getBoundingClientRect();
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  return new XMLSerializer().serializeToString(copy);
+}

@@ -1,0 +1,51 @@
+// Numbers with their units, as a person would say them.
+
+const UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+];
+
+/** Three significant digits: `812 ns`, `4.21 µs`, `38.0 ms`, `12.4 s`. */
+export function duration(ns: number): string {
+  for (const [size, unit] of UNITS) {
+    if (ns >= size * 0.9995) return `${digits(ns / size)} ${unit}`;
+  }
+  return `${Math.round(ns)} ns`;
+}
+
+function digits(value: number): string {
+  if (value >= 9999.5) return count(Math.round(value));
+  if (value >= 99.95) return value.toFixed(0);
+  return value.toFixed(value >= 9.995 ? 1 : 2);
+}
+
+/** A place on the time axis: `12.345 s`, as exact as the length of the axis asks for. */
+export function moment(ns: number, axis: number): string {
+  const places = axis > 100e9 ? 1 : axis > 10e9 ? 2 : axis > 1e9 ? 3 : axis > 1e6 ? 6 : 9;
+  return `${(ns / 1e9).toFixed(places)} s`;
+}
+
+/** `1,234,567`. */
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+export function times(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+export function percent(part: number): string {
+  if (!Number.isFinite(part)) return "–";
+  const value = part * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return "<0.1 %";
+  return `${Math.abs(value) >= 9.95 ? value.toFixed(0) : value.toFixed(1)} %`;
+}
+
+/** Reads `12.5`, `12.5s`, `300ms`, `40us`, `7ns` (seconds if no unit); null if it is none of these. */
+export function parseMoment(text: string): number | null {
+  const match = /^\s*(\d+(?:\.\d*)?)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
+  if (!match) return null;
+  const factor = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 }[match[2] ?? "s"] ?? 1e9;
+  return Math.round(Number(match[1]) * factor);
+}

@@ -1,0 +1,47 @@
+// What things are called in the page, and one sentence each.
+import type { Dimension, How, Kind } from "../data/contract";
+
+export const KIND_WORDS: Record<Kind, string> = {
+  monitor: "blocked on a monitor",
+  juc: "blocked on a j.u.c. lock",
+  wait: "Object.wait",
+  park: "parked",
+  cpu: "on CPU",
+  wall: "sampled on the wall clock",
+  alive: "running or not recorded",
+  paused: "whole VM stopped",
+};
+
+export const HOW_WORDS: Record<How, string> = {
+  none: "",
+  exit: "thread and call chain proven by its exit",
+  seen: "thread seen to hold the lock; its chain was not recorded",
+  previous: "the recording names only the previous owner",
+  "hand-over": "nobody: the lock was changing hands",
+  unproven: "not provable from what was recorded",
+  notified: "notified",
+  "timed-out": "timed out",
+  interrupted: "interrupted",
+  spurious: "woken for no reason seen",
+  unfinished: "had not ended when the recording did",
+  java: "in Java code",
+  native: "in native code",
+  waiting: "waiting",
+};
+
+export const ASPECT_WORDS: Record<Dimension, [name: string, sentence: string]> = {
+  kind: ["kind of lock", "monitor (synchronized) or lock of java.util.concurrent"],
+  "lock-class": ["lock class", "class of the lock object"],
+  lock: ["lock", "the lock object: what the code calls it, its class and identity hash"],
+  "contender-thread": ["blocked thread", "the thread that had to wait"],
+  "contender-group": ["blocked thread group", "threads that had to wait, numbers in their names folded"],
+  "contender-method": ["blocked method", "the method that wanted the lock"],
+  "contender-chain": ["blocked call chain", "the whole call chain that wanted the lock"],
+  "owner-thread": ["owner thread", "the thread that held the lock meanwhile"],
+  "owner-group": ["owner thread group", "threads that held the lock, numbers in their names folded"],
+  "owner-method": ["owner method", "the method that held the lock meanwhile"],
+  "owner-chain": ["owner call chain", "the whole call chain that held the lock, from its frame on"],
+  time: ["time", "intervals of equal length"],
+  how: ["how known", "how it is known, or how it ended"],
+  "thread-kind": ["kind of thread", "platform, virtual or of the JVM itself"],
+};

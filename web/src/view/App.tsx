@@ -1,0 +1,102 @@
+import { Component, type ComponentChildren } from "preact";
+import { PAGES, type PageName } from "../state/address";
+import { useSource } from "../state/asking";
+import { choose, theme } from "../state/theme";
+import { address, show, view } from "../state/view";
+import { FilterBar } from "./FilterBar";
+import { Timeline } from "./Timeline";
+import { Compare } from "../page/Compare";
+import { Locks } from "../page/Locks";
+import { Overview } from "../page/Overview";
+import { Parks } from "../page/Parks";
+import { Profile } from "../page/Profile";
+import { Threads } from "../page/Threads";
+import { WaitFor } from "../page/WaitFor";
+
+const TITLES: Record<PageName, string> = {
+  overview: "Overview",
+  locks: "Locks",
+  waitfor: "Wait-for",
+  profile: "CPU / wall",
+  threads: "Threads",
+  parks: "Parks",
+  compare: "Compare",
+};
+
+const BODIES: Record<PageName, () => ComponentChildren> = {
+  overview: () => <Overview />,
+  locks: () => <Locks />,
+  waitfor: () => <WaitFor />,
+  profile: () => <Profile />,
+  threads: () => <Threads />,
+  parks: () => <Parks />,
+  compare: () => <Compare />,
+};
+
+export function App() {
+  const { opening } = useSource();
+  const { page, recording } = view.value;
+  const facts = opening.recordings[recording] ?? opening.recordings[0]!;
+  return (
+    <>
+      <header>
+        <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
+          Skip to content
+        </a>
+        <strong class="brand">Headway</strong>
+        <nav aria-label="Pages">
+          {PAGES.map((name) => (
+            <a
+              key={name}
+              href={address({ page: name, stretch: null, zoom: "", mode: "", search: "" })}
+              aria-current={name === page ? "page" : undefined}
+            >
+              {TITLES[name]}
+            </a>
+          ))}
+        </nav>
+        <Recordings />
+        <span class="file" title={facts.file}>
+          {facts.file}
+        </span>
+        <button type="button" onClick={() => choose(theme.value === "dark" ? "light" : "dark")}>
+          {theme.value === "dark" ? "Light" : "Dark"}
+        </button>
+      </header>
+      <FilterBar />
+      <Timeline key={`timeline ${recording}`} />
+      <main id="content" tabIndex={-1}>
+        <h1 class="away">{TITLES[page]}</h1>
+        <Guard key={`${page} ${recording}`}>{BODIES[page]()}</Guard>
+      </main>
+    </>
+  );
+}
+
+function Recordings() {
+  const { opening } = useSource();
+  if (opening.recordings.length < 2 || view.value.page === "compare") return null;
+  return (
+    <select
+      aria-label="Recording"
+      value={view.value.recording}
+      onChange={(event) => show({ recording: Number(event.currentTarget.value), pick: [], open: [], stretch: null })}
+    >
+      <option value={0}>before</option>
+      <option value={1}>after</option>
+    </select>
+  );
+}
+
+/** Keeps a broken part from taking the page with it. */
+class Guard extends Component<{ children: ComponentChildren }, { problem: string | null }> {
+  override state = { problem: null };
+
+  static override getDerivedStateFromError(problem: unknown) {
+    return { problem: String(problem) };
+  }
+
+  override render() {
+    return this.state.problem ? <p class="problem">This part cannot be shown: {this.state.problem}</p> : this.props.children;
+  }
+}

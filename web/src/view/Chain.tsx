@@ -1,0 +1,117 @@
+// A call chain, leaf first; runs of the JDK's own frames are folded.
+import { useState } from "preact/hooks";
+import { useNames } from "../state/asking";
+import { view } from "../state/view";
+import type { NameBook } from "../data/names";
+
+/** Frames that are shown on their own, or a run of folded ones. */
+export interface Part {
+  frames: number[];
+  folded: boolean;
+}
+
+/** Folds runs of two and more frames of the JDK. */
+export function parts(frames: number[], isJdk: (frame: number) => boolean): Part[] {
+  const found: Part[] = [];
+  for (const frame of frames) {
+    const jdk = isJdk(frame);
+    const last = found.at(-1);
+    if (jdk && last?.folded) last.frames.push(frame);
+    else found.push({ frames: [frame], folded: jdk });
+  }
+  return found.map((part) => (part.frames.length < 2 ? { ...part, folded: false } : part));
+}
+
+export function chainText(names: NameBook, chain: number): string {
+  const frames = names.chain(chain);
+  return frames.length === 0 ? "unknown" : frames.map((frame) => names.frameText(frame)).join("\n");
+}
+
+interface Props {
+  chain: number;
+  title: string;
+  /** One sentence that explains the chain. */
+  why: string;
+  unknown: string;
+}
+
+export function Chain({ chain, title, why, unknown }: Props) {
+  const names = useNames(view.value.recording);
+  const frames = names.chain(chain);
+  const shown = parts(frames, (frame) => names.frame(frame).jdk);
+  return (
+    <section class="chain">
+      <h3 title={why}>
+        {title}
+        {frames.length > 0 && <Copy text={() => chainText(names, chain)} />}
+      </h3>
+      {frames.length === 0 && <p class="empty">{unknown}</p>}
+      <ol>
+        {shown.map((part, place) => (part.folded ? <Folded key={place} frames={part.frames} /> : <Frame key={place} frame={part.frames[0]!} />))}
+      </ol>
+    </section>
+  );
+}
+
+function Folded({ frames }: { frames: number[] }) {
+  const [open, setOpen] = useState(false);
+  if (open) return <>{frames.map((frame, place) => <Frame key={place} frame={frame} />)}</>;
+  return (
+    <li>
+      <button type="button" class="fold" title="Show the JDK's own frames" onClick={() => setOpen(true)}>
+        … {frames.length} frames of the JDK
+      </button>
+    </li>
+  );
+}
+
+function Frame({ frame }: { frame: number }) {
+  const names = useNames(view.value.recording);
+  const { method, line, file, jdk, source } = names.frame(frame);
+  const [before, after] = split(names.text(method));
+  return (
+    <li class={jdk ? "jdk" : ""} title={`${names.frameText(frame)}${file ? ` (${file})` : ""}`}>
+      <span class="package">{before}</span>
+      <span class="method">{after}</span>
+      {line > 0 && <span class="lineno">:{line}</span>}
+      {source && <code class="source">{source}</code>}
+    </li>
+  );
+}
+
+/** `com.acme.` and `Inventory.rebuild`. */
+export function split(method: string): [string, string] {
+  const bracket = method.indexOf("(");
+  const plain = bracket < 0 ? method.length : bracket - 1;
+  const last = bracket < 0 ? method.lastIndexOf(".", plain) : plain;
+  const dot = method.lastIndexOf(".", last - 1);
+  return dot < 0 ? ["", method] : [method.slice(0, dot + 1), method.slice(dot + 1)];
+}
+
+export function Copy({ text, label = "copy" }: { text: () => string; label?: string }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    await copyText(text());
+    setDone(true);
+    setTimeout(() => setDone(false), 1200);
+  };
+  return (
+    <button type="button" class="small" title="Copy as text" onClick={copy}>
+      {done ? "copied" : label}
+    </button>
+  );
+}
+
+/** A page from a file has no clipboard of its own in some browsers; then the old way works. */
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

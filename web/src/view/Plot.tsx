@@ -1,0 +1,137 @@
+// A chart over time: stacked areas or lines, with the page's range as a brush.
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import type { View } from "../state/address";
+import { theme } from "../state/theme";
+
+export interface Series {
+  label: string;
+  colour: string;
+  values: number[];
+}
+
+export interface Shade {
+  from: number;
+  to: number;
+  colour: string;
+}
+
+interface Props {
+  label: string;
+  /** Begins of the intervals in nanoseconds, and the end of the last. */
+  times: number[];
+  series: Series[];
+  stacked: boolean;
+  height: number;
+  range: View["range"];
+  onBrush?: (range: View["range"]) => void;
+  format: (value: number) => string;
+  shades?: Shade[];
+  /** Called with the interval under the pointer. */
+  onHover?: (interval: number | null) => void;
+}
+
+const SECOND = 1e9;
+
+export function Plot(props: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setWidth(place.current?.clientWidth ?? 0));
+    observer.observe(place.current!);
+    return () => observer.disconnect();
+  }, []);
+  const key = JSON.stringify([props.times, props.series, props.shades, props.height, width, theme.value]);
+  useEffect(() => {
+    if (width === 0) return;
+    const made = make(place.current!, width, latest);
+    plot.current = made;
+    mark(made, latest.current.range);
+    return () => made.destroy();
+  }, [key]);
+  useEffect(() => {
+    if (plot.current) mark(plot.current, props.range);
+  }, [props.range?.from, props.range?.to]);
+  return <div class="plot" ref={place} role="img" aria-label={props.label} style={{ height: `${props.height}px` }} />;
+}
+
+/** Shows the range as the chart's selection. */
+function mark(plot: uPlot, range: View["range"]): void {
+  if (!range) return plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  const left = plot.valToPos(range.from / SECOND, "x");
+  const width = plot.valToPos(range.to / SECOND, "x") - left;
+  plot.setSelect({ left, top: 0, width: Math.max(width, 2), height: plot.over.clientHeight }, false);
+}
+
+function make(place: HTMLElement, width: number, latest: { current: Props }): uPlot {
+  const { times, series, stacked, height, format, shades } = latest.current;
+  const ink = getComputedStyle(place).getPropertyValue("--dim");
+  const grid = getComputedStyle(place).getPropertyValue("--line");
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui, sans-serif" };
+  const x = times.map((time) => time / SECOND);
+  const closed = (values: number[]) => [...values, values.at(-1) ?? 0];
+  const sums = stacked ? cumulate(series.map((one) => one.values)) : series.map((one) => one.values);
+  // The largest sum is drawn first, the others over it.
+  const drawn = series.map((one, place) => ({ ...one, values: sums[place]! })).reverse();
+  const steps = uPlot.paths.stepped!({ align: 1 });
+  const options: uPlot.Options = {
+    width,
+    height,
+    legend: { show: false },
+    cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
+    scales: { x: { time: false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    axes: [
+      { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
+      { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => splits.map(format) },
+    ],
+    series: [
+      {},
+      ...drawn.map((one) => ({
+        label: one.label,
+        stroke: one.colour,
+        width: stacked ? 0 : 1.75,
+        ...(stacked ? { fill: one.colour } : {}),
+        paths: steps,
+        points: { show: false },
+      })),
+    ],
+    hooks: {
+      drawClear: [(plot) => shade(plot, shades ?? [])],
+      setSelect: [(plot) => brushed(plot, latest.current)],
+      setCursor: [(plot) => latest.current.onHover?.(plot.cursor.idx ?? null)],
+    },
+  };
+  return new uPlot(options, [x, ...drawn.map((one) => closed(one.values))], place);
+}
+
+function cumulate(values: number[][]): number[][] {
+  const sums: number[][] = [];
+  for (const one of values) {
+    const below = sums.at(-1);
+    sums.push(one.map((value, at) => value + (below?.[at] ?? 0)));
+  }
+  return sums;
+}
+
+function shade(plot: uPlot, shades: Shade[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  for (const { from, to, colour } of shades) {
+    const left = plot.valToPos(from / SECOND, "x", true);
+    ctx.fillStyle = colour;
+    ctx.globalAlpha = 0.18;
+    ctx.fillRect(left, bbox.top, plot.valToPos(to / SECOND, "x", true) - left, bbox.height);
+  }
+  ctx.restore();
+}
+
+function brushed(plot: uPlot, props: Props): void {
+  const { left, width } = plot.select;
+  if (!props.onBrush || width < 3) return;
+  const end = props.times.at(-1) ?? 0;
+  const at = (position: number) => Math.min(end, Math.max(0, Math.round(plot.posToVal(position, "x") * SECOND)));
+  props.onBrush({ from: at(left), to: at(left + width) });
+}

@@ -1,0 +1,126 @@
+// A virtualised table whose rows may open: TanStack Table orders and expands,
+// TanStack Virtual draws only what is seen.
+import { createExpandedRowModel, createSortedRowModel, rowExpandingFeature, rowSortingFeature, tableFeatures, useTable, type ColumnDef } from "@tanstack/preact-table";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+
+const features = tableFeatures({
+  rowExpandingFeature,
+  rowSortingFeature,
+  expandedRowModel: createExpandedRowModel(),
+  sortedRowModel: createSortedRowModel(),
+});
+
+export interface Column<Row> {
+  id: string;
+  title: string;
+  /** One sentence that explains the figure. */
+  why: string;
+  width: string;
+  value: (row: Row) => number | string;
+  cell: (row: Row) => ComponentChildren;
+}
+
+interface Props<Row> {
+  label: string;
+  rows: Row[];
+  columns: Column<Row>[];
+  idOf: (row: Row) => string;
+  childrenOf?: (row: Row) => Row[] | undefined;
+  canOpen?: (row: Row) => boolean;
+  open?: string[];
+  onToggle?: (row: Row) => void;
+  selected: string | null;
+  onSelect?: (row: Row) => void;
+  /** Column sorted by, `-` in front for the largest first. */
+  sort: string;
+  onSort: (sort: string) => void;
+  height: number;
+}
+
+const ROW = 26;
+
+export function TreeTable<Row extends object>(props: Props<Row>) {
+  const { rows, columns, idOf, childrenOf, canOpen, open = [], selected, sort } = props;
+  const scroll = useRef<HTMLDivElement>(null);
+  const definitions = useMemo(
+    () => columns.map((column): ColumnDef<typeof features, Row> => ({ id: column.id, accessorFn: column.value, sortDescFirst: true, sortFn: compare })),
+    [columns],
+  );
+  const expanded = Object.fromEntries(open.map((id) => [id, true]));
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    getRowId: (row) => idOf(row),
+    getSubRows: (row) => childrenOf?.(row),
+    getRowCanExpand: (row) => canOpen?.(row.original) ?? false,
+    state: { expanded, sorting: [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }] },
+  });
+  const shown = table.getRowModel().rows;
+  const virtual = useVirtualizer({ count: shown.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 12 });
+  const template = { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
+  const at = shown.findIndex((row) => row.id === selected);
+  const onKey = (event: KeyboardEvent) => {
+    const row = shown[at];
+    const move = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[event.key];
+    if (move !== undefined) {
+      const next = Math.max(0, Math.min(shown.length - 1, at + move));
+      if (shown[next]) props.onSelect?.(shown[next].original);
+      virtual.scrollToIndex(next);
+    } else if (row && (event.key === "ArrowRight" || event.key === "ArrowLeft" || event.key === "Enter")) {
+      const isOpen = open.includes(row.id);
+      if (row.getCanExpand() && isOpen !== (event.key === "ArrowRight") && !(event.key === "ArrowLeft" && !isOpen)) props.onToggle?.(row.original);
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="table" role="treegrid" aria-label={props.label} aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={onKey}>
+      <div class="tablehead" role="row" style={template}>
+        {columns.map((column) => {
+          const sorted = sort.replace(/^-/, "") === column.id;
+          return (
+            <div key={column.id} role="columnheader" aria-sort={sorted ? (sort.startsWith("-") ? "descending" : "ascending") : "none"}>
+              <button type="button" class="plain" title={column.why} onClick={() => props.onSort(sorted && sort.startsWith("-") ? column.id : `-${column.id}`)}>
+                {column.title}
+                {sorted ? (sort.startsWith("-") ? " ▾" : " ▴") : ""}
+              </button>
+            </div>
+          );
+        })}
+      </div>
+      <div class="tablebody" ref={scroll} role="rowgroup" style={{ maxHeight: `${props.height}px` }}>
+        <div role="presentation" style={{ height: `${virtual.getTotalSize()}px`, position: "relative" }}>
+          {virtual.getVirtualItems().map((item) => {
+            const row = shown[item.index]!;
+            const isOpen = open.includes(row.id);
+            const opens = row.getCanExpand();
+            return (
+              <div key={row.id} role="row" class={`tablerow ${row.id === selected ? "selected" : ""}`} aria-rowindex={item.index + 2} aria-level={row.depth + 1}
+                aria-selected={row.id === selected} {...(opens ? { "aria-expanded": isOpen } : {})} style={{ ...template, transform: `translateY(${item.start}px)`, height: `${ROW}px` }}
+                onClick={() => props.onSelect?.(row.original)} onDblClick={() => opens && props.onToggle?.(row.original)}>
+                {columns.map((column, place) => (
+                  <div key={column.id} role="gridcell" style={place === 0 ? { paddingLeft: `${6 + row.depth * 16}px` } : {}}>
+                    {place === 0 && canOpen && (
+                      <button type="button" class="toggle" tabIndex={-1} aria-label={isOpen ? "close" : "open"} style={{ visibility: opens ? "visible" : "hidden" }}
+                        onClick={(event) => (event.stopPropagation(), props.onToggle?.(row.original))}>
+                        {isOpen ? "▾" : "▸"}
+                      </button>
+                    )}
+                    {column.cell(row.original)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function compare(a: { getValue: (id: string) => unknown }, b: { getValue: (id: string) => unknown }, id: string): number {
+  const [left, right] = [a.getValue(id), b.getValue(id)];
+  return typeof left === "number" && typeof right === "number" ? left - right : String(left).localeCompare(String(right));
+}

@@ -1,0 +1,29 @@
+// Okabe and Ito's colours, which people with any kind of colour vision can tell
+// apart; each state has the same one everywhere.
+import { KINDS, type Kind } from "../data/contract";
+
+export const COLOURS: Record<Kind, string> = {
+  monitor: "#d55e00",
+  juc: "#cc79a7",
+  wait: "#56b4e9",
+  park: "#0072b2",
+  cpu: "#009e73",
+  wall: "#8fbfa9",
+  alive: "#b4b8bf",
+  paused: "#f0e442",
+};
+
+/** For things that are told apart, not states. */
+export const PALETTE = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
+
+export function kindOf(number: number): Kind {
+  return KINDS[number] ?? "alive";
+}
+
+/** Where a difference of shares lies between blue (less), grey and orange (more). */
+export function differenceColour(change: number): string {
+  const strength = Math.min(1, Math.abs(change));
+  const [red, green, blue] = change > 0 ? [213, 94, 0] : [0, 114, 178];
+  const mix = (colour: number) => Math.round(190 + (colour! - 190) * strength);
+  return `rgb(${mix(red!)}, ${mix(green!)}, ${mix(blue!)})`;
+}
