@@ -8,6 +8,7 @@
 mod deadlocks;
 mod locks;
 mod other;
+mod phases;
 mod waits;
 mod words;
 
@@ -32,6 +33,7 @@ pub(crate) fn find(
     first.extend(other::unreliable(report));
     let mut ranked = locks::find(analysis, running);
     ranked.extend(waits::find(analysis, range));
+    ranked.extend(phases::find(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     first.extend(ranked);
     first.extend(other::samples(report));

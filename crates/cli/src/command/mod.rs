@@ -8,14 +8,13 @@ pub mod dump;
 pub mod export;
 pub mod list;
 pub mod man;
+pub mod pressure;
 pub mod record;
 pub mod report;
-pub mod report_html;
 pub mod run;
 pub mod start;
 pub mod status;
 pub mod stop;
-pub mod view;
 
 use crate::args::Command;
 use crate::error::Failure;
@@ -34,7 +33,6 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
         Command::Report(report) => report.execute(),
-        Command::View(view) => view.execute(),
         Command::Export(export) => export.execute(),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),

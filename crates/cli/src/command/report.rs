@@ -1,7 +1,8 @@
 //! `headway report`: what recordings contain.
 
 use crate::command::breakdown::Breakdown;
-use crate::command::{capture, report_html};
+use crate::command::capture;
+use crate::command::pressure::{PressureView, View};
 use crate::error::{Failure, DONE};
 use crate::quantity::{self, Moment};
 use crate::recording::analysed::{Analysed, Question};
@@ -9,6 +10,7 @@ use crate::render;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use regex::Regex;
+use serde::Serialize;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -16,7 +18,7 @@ Examples:
   headway report app.jfr
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
-  headway report app.jfr -o report.html          a page to look at, in one file
+  headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
   headway report --json app.jfr | jq '.rows[0]'
 
 Any JFR file will do, also one made by JFR itself or by async-profiler; the
@@ -42,18 +44,12 @@ pub struct Report {
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, help_heading = "What to show")]
     threads: Option<Regex>,
 
+    #[command(flatten)]
+    pressure: PressureView,
+
     /// Print JSON; several files give a list
     #[arg(long)]
     json: bool,
-
-    /// Write a page to look at and drill down in, complete in one file (.html);
-    /// two recordings (before, after) are compared
-    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
-    output: Option<PathBuf>,
-
-    /// In the page, show source lines from below this directory (repeatable)
-    #[arg(long, value_name = "DIR", requires = "output")]
-    source_path: Vec<PathBuf>,
 
     /// Recordings
     #[arg(required = true, value_name = "FILE")]
@@ -67,11 +63,14 @@ impl Report {
     /// A file that is no recording, or that is damaged; the readable part has
     /// been shown then.
     pub fn execute(self) -> Result<u8, Failure> {
-        if let Some(output) = &self.output {
-            return report_html::write(&self.files, output, &self.source_path);
-        }
-        let question = Question { from: self.from, to: self.to, threads: self.threads, ..self.breakdown.question() };
-        show(&self.files, &question, self.json)
+        let question = Question {
+            from: self.from,
+            to: self.to,
+            threads: self.threads,
+            pressure: self.pressure.options(),
+            ..self.breakdown.question()
+        };
+        show_as(&self.files, &question, self.pressure.view(), self.json)
     }
 }
 
@@ -80,6 +79,10 @@ impl Report {
 /// # Errors
 /// The first failure, after all that can be shown has been shown.
 pub fn show(files: &[PathBuf], question: &Question, json: bool) -> Result<u8, Failure> {
+    show_as(files, question, View::Contention, json)
+}
+
+fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Result<u8, Failure> {
     let mut shown = Vec::new();
     let mut first_failure = None;
     for file in files {
@@ -97,20 +100,33 @@ pub fn show(files: &[PathBuf], question: &Question, json: bool) -> Result<u8, Fa
             }
         }
     }
-    let text = if json { as_json(&shown, files.len() == 1)? } else { as_text(&shown) };
+    let text = if json { as_json(&shown, view, files.len() == 1)? } else { as_text(&shown, view) };
     terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
     first_failure.map_or(Ok(DONE), Err)
 }
 
-fn as_text(shown: &[Analysed]) -> String {
+fn as_text(shown: &[Analysed], view: View) -> String {
     let screen = Screen::stdout();
-    shown.iter().map(|analysed| render::report(analysed, &screen)).collect::<Vec<_>>().join("\n")
+    let text = |analysed| match view {
+        View::Contention => render::report(analysed, &screen),
+        View::Pressure => render::pressure(analysed, false, &screen),
+        View::Phases => render::pressure(analysed, true, &screen),
+    };
+    shown.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn as_json(shown: &[Analysed], single: bool) -> Result<String, Failure> {
-    let text = match shown {
-        [only] if single => serde_json::to_string_pretty(&only.report_of_top()),
-        several => serde_json::to_string_pretty(&several.iter().map(Analysed::report_of_top).collect::<Vec<_>>()),
+fn as_json(shown: &[Analysed], view: View, single: bool) -> Result<String, Failure> {
+    match view {
+        View::Contention => documents(shown.iter().map(Analysed::report_of_top).collect(), single),
+        View::Pressure => documents(shown.iter().map(|shown| shown.pressure_of_top(false)).collect(), single),
+        View::Phases => documents(shown.iter().map(|shown| shown.pressure_of_top(true)).collect(), single),
+    }
+}
+
+fn documents<T: Serialize>(documents: Vec<T>, single: bool) -> Result<String, Failure> {
+    let text = match documents.as_slice() {
+        [only] if single => serde_json::to_string_pretty(only),
+        several => serde_json::to_string_pretty(several),
     };
     let text = text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
     Ok(text + "\n")

@@ -2,6 +2,8 @@
 
 use crate::error::Failure;
 use crate::quantity::{Moment, Span};
+use headway_analysis::pressure::report::PressureReport;
+use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Aspect, Bound, Options, Report, ThreadFilter};
 use headway_jfr::{Problem, Reader, Summary};
 use headway_model::DurationNs;
@@ -24,6 +26,8 @@ pub struct Question {
     pub to: Option<Moment>,
     /// Blocked threads that count.
     pub threads: Option<Regex>,
+    /// How pressure is measured.
+    pub pressure: PressureOptions,
 }
 
 impl Default for Question {
@@ -35,6 +39,7 @@ impl Default for Question {
             from: None,
             to: None,
             threads: None,
+            pressure: PressureOptions::default(),
         }
     }
 }
@@ -48,6 +53,7 @@ impl Question {
             from: self.from.map(|moment| bound(moment, path)).transpose()?,
             to: self.to.map(|moment| bound(moment, path)).transpose()?,
             threads: filter,
+            pressure: Some(self.pressure),
             ..Options::default()
         })
     }
@@ -126,6 +132,17 @@ impl Analysed {
     pub fn damage(&self) -> Option<Failure> {
         let problem = self.problems.first()?.clone();
         Some(Failure::DamagedRecording { path: self.path.clone(), problem })
+    }
+
+    /// Critical section pressure without the locks beyond `top`, and, where
+    /// only phases are wanted, without the locks that have none.
+    pub fn pressure_of_top(&self, phases_only: bool) -> PressureReport {
+        let mut pressure = self.report.pressure.clone().unwrap_or_default();
+        if phases_only {
+            pressure.locks.retain(|lock| !lock.phases.is_empty());
+        }
+        pressure.locks.truncate(self.top);
+        pressure
     }
 
     /// The report without the rows beyond `top`.

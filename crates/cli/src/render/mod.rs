@@ -5,6 +5,7 @@ mod details;
 mod findings;
 mod foreign;
 pub mod numbers;
+mod pressure;
 mod prose;
 mod quality;
 mod tree;
@@ -21,6 +22,14 @@ pub fn report(analysed: &Analysed, screen: &Screen) -> String {
     tree::write(report, analysed.top, screen, &mut out);
     details::write(report, analysed.top, screen, &mut out);
     foreign::write(analysed, screen, &mut out);
+    quality::write(analysed, screen, &mut out);
+    out
+}
+
+/// Critical section pressure, of all locks or of those with phases.
+pub fn pressure(analysed: &Analysed, phases_only: bool, screen: &Screen) -> String {
+    let mut out = heading(analysed, screen);
+    pressure::write(&analysed.pressure_of_top(phases_only), phases_only, screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
 }

@@ -63,6 +63,15 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
+/// One column of a line over time: eight heights, the lowest for nothing.
+pub fn level(share: f64) -> char {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    // What is there shows, however little.
+    let level = if share > 0.0 { (share * 7.0).round().max(1.0) as usize } else { 0 };
+    LEVELS.get(level).copied().unwrap_or('█')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,68 @@
+//! Phases in which a lock stopped the program, and which an average hides.
+
+use super::words::{code, percent};
+use crate::pressure::report::{LockPressure, PhaseReport, PressureReport};
+use crate::report::{Finding, FindingKind, Report};
+use headway_model::DurationNs;
+
+/// Intervals below which a recording has no phases, only a beginning.
+const FEWEST_INTERVALS: usize = 5;
+/// A phase is hidden if its pressure is so many times the average.
+const TIMES_AVERAGE: f64 = 2.0;
+/// Part of the recording's running time that a phase must cost.
+const LEAST_SHARE: f64 = 0.001;
+/// Phases told at most.
+const MOST: usize = 3;
+
+/// Phases that cost something and do not show in the totals.
+pub(super) fn find(report: &Report) -> Vec<Finding> {
+    let Some(pressure) = &report.pressure else { return Vec::new() };
+    if pressure.windows.len() < FEWEST_INTERVALS {
+        return Vec::new();
+    }
+    let mut hidden: Vec<(&LockPressure, &PhaseReport)> = pressure
+        .locks
+        .iter()
+        .flat_map(|lock| lock.phases.iter().map(move |phase| (lock, phase)))
+        .filter(|(lock, phase)| is_hidden(lock, phase, pressure))
+        .collect();
+    hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((phase.acquiring_ns, phase.start_ns)));
+    hidden.truncate(MOST);
+    hidden.into_iter().map(|(lock, phase)| finding(lock, phase, pressure)).collect()
+}
+
+fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> bool {
+    let short = 2 * (phase.end_ns - phase.start_ns) <= pressure.duration_ns;
+    let costs = phase.acquiring_ns as f64 >= pressure.running_ns as f64 * LEAST_SHARE;
+    short && costs && phase.csp_mean >= TIMES_AVERAGE * lock.csp_mean
+}
+
+fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
+    let mut text = format!(
+        "From {} to {} acquiring {} took {} of all threads' time, {} on the average of {}",
+        DurationNs(phase.start_ns),
+        DurationNs(phase.end_ns),
+        code(&lock.name),
+        percent(phase.csp_mean),
+        percent(lock.csp_mean),
+        DurationNs(pressure.duration_ns),
+    );
+    match (phase.acquiring_method.as_str(), phase.owner_method.as_str()) {
+        ("", "") => {}
+        (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
+        ("", owner) => text.push_str(&format!("; mostly {} held it", code(owner))),
+        (acquirer, owner) => {
+            text.push_str(&format!("; mostly {} waited for {}", code(acquirer), code(owner)));
+        }
+    }
+    text.push('.');
+    let detail = |what: &str, chain: &[String]| (!chain.is_empty()).then(|| format!("{what}: {}", chain.join(" < ")));
+    let details = [detail("waiting", &phase.acquiring_chain), detail("holding", &phase.owner_chain)];
+    Finding {
+        kind: FindingKind::Phase,
+        text,
+        details: details.into_iter().flatten().collect(),
+        cost_ns: phase.acquiring_ns,
+        share: Some(phase.csp_mean),
+    }
+}

@@ -1,0 +1,194 @@
+//! Critical section pressure on a terminal: per lock a line over time, the
+//! phases, and what other metrics would have said.
+
+use super::{numbers, prose, title};
+use crate::terminal::Screen;
+use headway_analysis::pressure::report::{LockPressure, PhaseReport, PressureReport};
+use std::fmt::Write;
+
+/// Lines of one chain at most.
+const CHAIN_LINES: usize = 3;
+/// Columns before a lock's name.
+const FIGURES: usize = 20;
+/// Widest line over time.
+const WIDEST: usize = 100;
+
+/// Writes everything, or phases only.
+pub fn write(pressure: &PressureReport, phases_only: bool, screen: &Screen, out: &mut String) {
+    let what = if phases_only { "PHASES" } else { "PRESSURE" };
+    let note = format!(
+        "time acquiring a lock / running time of all threads, in intervals of {}",
+        numbers::time(pressure.interval_ns)
+    );
+    title(what, &note, screen, out);
+    if pressure.locks.is_empty() {
+        let none = match phases_only {
+            true => format!("  no lock reached {} in any interval", numbers::percent(pressure.threshold)),
+            false => "  no thread was blocked acquiring a lock".to_owned(),
+        };
+        let _ = writeln!(out, "{none}");
+        return;
+    }
+    let _ = writeln!(out, "{}", screen.faint(&figures("mean", "peak", "lock")));
+    if !phases_only {
+        let all = figures(&numbers::percent(pressure.csp_mean), &numbers::percent(pressure.csp_peak), "(all locks)");
+        let _ = writeln!(out, "{all}");
+        over_time(&pressure.windows, pressure, screen, out);
+    }
+    for lock in &pressure.locks {
+        write_lock(lock, pressure, phases_only, screen, out);
+    }
+}
+
+fn figures(mean: &str, peak: &str, what: &str) -> String {
+    format!("{mean:>9} {peak:>9}  {what}")
+}
+
+fn write_lock(lock: &LockPressure, pressure: &PressureReport, phases_only: bool, screen: &Screen, out: &mut String) {
+    let name = prose::fitted(&lock.lock, screen.width.saturating_sub(FIGURES).max(20), screen);
+    let line = figures(&numbers::percent(lock.csp_mean), &numbers::percent(lock.csp_peak), &screen.strong(&name));
+    let _ = writeln!(out, "\n{line}");
+    if !phases_only {
+        over_time(&lock.windows, pressure, screen, out);
+    }
+    for phase in &lock.phases {
+        write_phase(phase, screen, out);
+    }
+    if !phases_only {
+        older(lock, screen, out);
+    }
+}
+
+fn over_time(windows: &[(u64, f64)], pressure: &PressureReport, screen: &Screen, out: &mut String) {
+    let begin = numbers::time(pressure.start_ns);
+    let end = numbers::time(pressure.start_ns + pressure.duration_ns);
+    let room = screen.width.saturating_sub(FIGURES + begin.len() + end.len() + 3).clamp(10, WIDEST);
+    let line = sparkline(windows, pressure, room);
+    let _ = writeln!(out, "{:FIGURES$}{} {line} {}", "", screen.faint(&begin), screen.faint(&end));
+}
+
+/// Pressure over time in at most `room` columns, scaled to its peak; of
+/// several intervals in a column the highest shows.
+fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> String {
+    let intervals = pressure.windows.len().max(1);
+    let columns = room.min(intervals);
+    let mut highest = vec![0f64; columns];
+    for (start_ns, value) in windows {
+        let number = (start_ns.saturating_sub(pressure.start_ns) / pressure.interval_ns.max(1)) as usize;
+        if let Some(column) = highest.get_mut(number * columns / intervals) {
+            *column = column.max(*value);
+        }
+    }
+    let peak = highest.iter().copied().fold(0.0, f64::max);
+    highest.into_iter().map(|value| numbers::level(if peak > 0.0 { value / peak } else { 0.0 })).collect()
+}
+
+fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
+    let text = format!(
+        "from {} to {} it took {} of all threads' time (peak {}), {} in all",
+        numbers::time(phase.start_ns),
+        numbers::time(phase.end_ns),
+        numbers::percent(phase.csp_mean),
+        numbers::percent(phase.csp_peak),
+        numbers::time(phase.acquiring_ns)
+    );
+    for line in prose::wrapped(&text, screen.width, FIGURES) {
+        let _ = writeln!(out, "{line}");
+    }
+    chain("waiting", &phase.acquiring_chain, screen, out);
+    chain("holding", &phase.owner_chain, screen, out);
+}
+
+fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
+    if frames.is_empty() {
+        return;
+    }
+    let text = format!("{what}: {}", frames.join(" < "));
+    for line in prose::wrapped_at_most(CHAIN_LINES, &text, FIGURES + 2, screen) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
+    let older = &lock.older;
+    let mut parts = Vec::new();
+    if let Some(failed) = older.failed_acquisitions {
+        parts.push(numbers::counted(failed, "failed acquisition", "failed acquisitions"));
+    }
+    parts.push(format!("acquiring / elapsed time {}", numbers::percent(older.acquiring_per_elapsed)));
+    if let Some(held) = older.critical_section_ns {
+        parts.push(format!("{} under the lock while one waited", numbers::time(held as u64)));
+    }
+    for line in prose::wrapped(&format!("for comparison: {}", parts.join(", ")), screen.width, FIGURES) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCREEN: Screen = Screen { width: 80, colour: false, cut: true };
+
+    fn pressure() -> PressureReport {
+        let second = 1_000_000_000;
+        let phase = PhaseReport {
+            start_ns: 4 * second,
+            end_ns: 6 * second,
+            csp_mean: 0.48,
+            csp_peak: 0.5,
+            acquiring_ns: 1_920_000_000,
+            acquiring_chain: vec!["com.acme.Shop.sell:12".into(), "com.acme.Server.run:7".into()],
+            owner_chain: vec!["com.acme.Shop.restock:88".into()],
+            ..PhaseReport::default()
+        };
+        let windows = vec![(4 * second, 0.46), (5 * second, 0.5), (8 * second, 0.01)];
+        let lock = LockPressure {
+            lock: "Shop.lock (com.acme.Shop@1a2b)".into(),
+            csp_mean: 0.097,
+            csp_peak: 0.5,
+            windows,
+            phases: vec![phase],
+            ..LockPressure::default()
+        };
+        PressureReport {
+            interval_ns: second,
+            duration_ns: 10 * second,
+            threshold: 0.05,
+            csp_mean: 0.097,
+            csp_peak: 0.5,
+            windows: (0..10).map(|n| (n * second, if n == 5 { 0.5 } else { 0.0 })).collect(),
+            locks: vec![lock],
+            ..PressureReport::default()
+        }
+    }
+
+    #[test]
+    fn a_lock_shows_its_time_its_phases_and_both_chains() {
+        let mut out = String::new();
+        write(&pressure(), false, &SCREEN, &mut out);
+        let expected = "
+PRESSURE  time acquiring a lock / running time of all threads, in intervals of 1.00 s
+     mean      peak  lock
+    9.7 %    50.0 %  (all locks)
+                    0 ns ▁▁▁▁▁█▁▁▁▁ 10.0 s
+
+    9.7 %    50.0 %  Shop.lock (com.acme.Shop@1a2b)
+                    0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
+                    from 4.00 s to 6.00 s it took 48.0 % of all threads' time
+                    (peak 50.0 %), 1.92 s in all
+                      waiting: com.acme.Shop.sell:12 < com.acme.Server.run:7
+                      holding: com.acme.Shop.restock:88
+                    for comparison: acquiring / elapsed time 0 %
+";
+        assert_eq!(out, expected, "{out}");
+    }
+
+    #[test]
+    fn where_there_is_nothing_it_says_so() {
+        let none = PressureReport { locks: Vec::new(), ..pressure() };
+        let mut out = String::new();
+        write(&none, true, &SCREEN, &mut out);
+        assert!(out.ends_with("no lock reached 5.0 % in any interval\n"), "{out}");
+    }
+}
