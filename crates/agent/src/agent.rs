@@ -9,6 +9,7 @@ use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::raw::Record;
+use crate::sample::Samples;
 use crate::session::Session;
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
@@ -43,6 +44,8 @@ pub struct Agent {
     pool_bytes: u64,
     /// Definitions on their way to the draining thread.
     pub definitions: Definitions,
+    /// Samples on their way to the draining thread.
+    pub samples: Samples,
     /// Losses by cause.
     pub losses: Losses,
     /// Patched code.
@@ -104,6 +107,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         pool: parts.pool,
         pool_bytes: parts.pool_bytes,
         definitions: Definitions::default(),
+        samples: Samples::default(),
         losses: Losses::default(),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),

@@ -11,7 +11,7 @@ use crate::process::CpuTimes;
 use crate::raw;
 use crate::thread_events::current_os_id;
 use headway_jfr::{RecordingWriter, WriterConfig};
-use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
+use headway_model::event::{RecordingInfo, SampleState, SelfCost, ThreadDef};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -262,7 +262,7 @@ impl Drain {
 
     fn drain_all(&mut self) -> TimeNs {
         let agent = self.agent;
-        let watermark = agent.threads.settle().min(agent.recording_ended());
+        let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
         let mut batch = std::mem::take(&mut self.batch);
         let mut sink = |_: u64, words: &[u64]| batch.extend(raw::decode(words));
         if let Some(mut collector) = agent.pool.collector() {
@@ -281,6 +281,7 @@ impl Drain {
     /// Definitions first: they were queued before the events that use them
     /// were appended, so taking them after the events misses none.
     fn take_batch(&mut self, mut batch: Vec<Event>) {
+        batch.extend(self.agent.samples.take());
         for definition in self.agent.definitions.take() {
             match definition {
                 Definition::Event(event) => self.take_event(&event),
@@ -466,10 +467,11 @@ pub fn spawn(drain: Drain) -> io::Result<DrainHandle> {
 
 /// Signals blocked in the current thread until dropped, so that a thread
 /// started meanwhile has them blocked for ever: the VM's signals are not ours.
-struct MaskedSignals(libc::sigset_t);
+pub struct MaskedSignals(libc::sigset_t);
 
 impl MaskedSignals {
-    fn all_but_faults() -> MaskedSignals {
+    /// Blocks all but the signals of the thread's own faults.
+    pub fn all_but_faults() -> MaskedSignals {
         let faults = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
         // SAFETY: signal sets are plain data; the calls only touch the sets
         // given and this thread's mask.
@@ -511,6 +513,10 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::ThreadStart(_) => "thread_start",
         Event::ThreadEnd(_) => "thread_end",
         Event::StopTheWorld(_) => "stop_the_world",
+        Event::Sample(sample) => match sample.state {
+            SampleState::Java | SampleState::Native => "cpu_sample",
+            SampleState::Waiting | SampleState::Runnable => "wall_sample",
+        },
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 //! * [`lifecycle`]: what the VM calls to load the agent, and the commands.
 //! * [`agent`]: the one value that everything hangs on, built and checked once.
 //! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
+//! * [`sample`]: copies of running stacks, and their decoding.
 //! * [`monitor`], [`thread_events`]: features, as application threads run them.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
@@ -32,6 +33,7 @@ pub mod options;
 pub mod process;
 pub mod raw;
 pub mod reply;
+pub mod sample;
 pub mod session;
 pub mod thread_events;
 pub mod threads;

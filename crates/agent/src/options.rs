@@ -56,17 +56,20 @@ pub enum Mechanism {
     Usdt,
     /// The fallback for that: the VM's imports of condition variables.
     Condvar,
+    /// Sampling by the kernel.
+    Perf,
     /// Everything that reads the VM's structures.
     VmStructs,
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 6] = [
+    const ALL: [(&'static str, Mechanism); 7] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("walker", Mechanism::Walker),
         ("usdt", Mechanism::Usdt),
         ("condvar", Mechanism::Condvar),
+        ("perf", Mechanism::Perf),
         ("vmstructs", Mechanism::VmStructs),
     ];
 }
@@ -82,6 +85,8 @@ pub struct Options {
     pub file: Option<String>,
     /// Features, by their word; empty means the default set.
     pub events: Vec<String>,
+    /// CPU time between samples in ns.
+    pub interval_ns: Option<u64>,
     /// How stacks are taken.
     pub engine: Engine,
     /// Bound on the recording's size in bytes.
@@ -146,7 +151,10 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: [&str; 1] = ["monitor"];
+pub const FEATURES: [&str; 3] = ["monitor", "cpu", "wall"];
+
+/// Those that are recorded where none is named.
+pub const DEFAULT_FEATURES: [&str; 1] = ["monitor"];
 
 impl Options {
     /// Reads an option string.
@@ -177,6 +185,7 @@ impl Options {
             "file" => self.file = Some(value),
             "events" => self.events = features(&value)?,
             "engine" => self.engine = engine(value)?,
+            "interval" => self.interval_ns = Some(interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
             "chunk_size" => self.chunk_size = Some(number("chunk_size", value)?),
@@ -190,6 +199,15 @@ impl Options {
             other => return Err(OptionError::UnknownKey(other.to_owned())),
         }
         Ok(())
+    }
+
+    /// True if the feature was asked for, or nothing was and it is cheap enough
+    /// to be left on.
+    pub fn wants(&self, feature: &str) -> bool {
+        match self.events.is_empty() {
+            true => DEFAULT_FEATURES.contains(&feature),
+            false => self.events.iter().any(|word| word == feature),
+        }
     }
 
     /// True if the mechanism may be used.
@@ -214,7 +232,7 @@ fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor)",
+                expected: "a feature of this agent (known: monitor, cpu, wall)",
             }),
         })
         .collect()
@@ -228,10 +246,16 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, walker, usdt, condvar or vmstructs",
+                expected: "exit-detour, reenter-detour, walker, usdt, condvar, perf or vmstructs",
             })
         })
         .collect()
+}
+
+fn interval(value: String) -> Result<u64, OptionError> {
+    let expected = "a number of nanoseconds from 100000 (0.1 ms) to 1000000000 (1 s)";
+    let number = value.parse().ok().filter(|ns| crate::sample::plan::INTERVALS.contains(ns));
+    number.ok_or(OptionError::BadValue { key: "interval", value, expected })
 }
 
 fn number(key: &'static str, value: String) -> Result<u64, OptionError> {
@@ -286,7 +310,7 @@ mod tests {
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }

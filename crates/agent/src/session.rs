@@ -4,8 +4,10 @@ use crate::agent::Agent;
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
-use crate::options::{Command, Options};
+use crate::options::{Command, Options, DEFAULT_FEATURES};
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
+use crate::sample::plan::{self, Plan};
+use crate::sample::{self, SamplerHandle};
 use crate::{clock, lifecycle, process, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
@@ -17,6 +19,7 @@ use std::time::Duration;
 
 /// The recording under way.
 pub struct Session {
+    sampler: Option<SamplerHandle>,
     drain: DrainHandle,
     path: PathBuf,
     started: TimeNs,
@@ -75,6 +78,14 @@ impl StartError {
     }
 }
 
+/// Those of them that only monitors need.
+const MONITOR_EVENTS: [EventKind; 4] = [
+    EventKind::MonitorContendedEnter,
+    EventKind::MonitorContendedEntered,
+    EventKind::MonitorWait,
+    EventKind::MonitorWaited,
+];
+
 /// Events that a recording listens to.
 const EVENTS: [EventKind; 6] = [
     EventKind::MonitorContendedEnter,
@@ -112,7 +123,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     let path = PathBuf::from(process::expand_file_name(pattern));
 
     agent.set_filters(options.redact, filter);
-    let mechanisms = prepare(agent, options)?;
+    let (plan, mechanisms) = prepare(agent, options)?;
     let info = recording_info(agent, options);
     let started = info.start;
     let drain =
@@ -128,27 +139,38 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
         unprepare(agent);
     })?;
     agent.set_recording(true);
-    *session = Some(Session { drain, path, started, attach_pause: agent.hooks.pause(), mechanisms });
+    let sampler = plan.and_then(|plan| {
+        let sampler = sample::spawn(agent, plan);
+        let failed =
+            |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
+        sampler.inspect_err(failed).ok()
+    });
+    *session = Some(Session { sampler, drain, path, started, attach_pause: agent.hooks.pause(), mechanisms });
     Ok(())
 }
 
 /// Puts the mechanisms in force; with `strict`, degraded ones are an error.
-fn prepare(agent: &'static Agent, options: &Options) -> Result<Vec<MechanismState>, StartError> {
+fn prepare(agent: &'static Agent, options: &Options) -> Result<(Option<Plan>, Vec<MechanismState>), StartError> {
     let libjvm = vm::libjvm();
     let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
-    mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
+    if options.wants("monitor") {
+        mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
+    }
+    let (plan, sampling) = plan::choose(agent, options);
+    mechanisms.extend(sampling);
     let degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
     if options.strict && !degraded.is_empty() {
         unprepare(agent);
         return Err(StartError::Degraded(degraded));
     }
-    for event in EVENTS.into_iter().chain(UPKEEP) {
+    let wanted = |event: &EventKind| options.wants("monitor") || !MONITOR_EVENTS.contains(event);
+    for event in EVENTS.into_iter().filter(wanted).chain(UPKEEP) {
         if let Err(error) = agent.jvmti.enable_event(event, true) {
             unprepare(agent);
             return Err(StartError::Jvmti(error));
         }
     }
-    Ok(mechanisms)
+    Ok((plan, mechanisms))
 }
 
 fn unprepare(agent: &'static Agent) {
@@ -176,7 +198,7 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
     let property = |name| agent.jvmti.system_property(name).unwrap_or_default();
     let visible = |text: String| if options.redact { String::new() } else { text };
     let events = match options.events.is_empty() {
-        true => "monitor".to_owned(),
+        true => DEFAULT_FEATURES.join(","),
         false => options.events.join(","),
     };
     let settings = vec![
@@ -214,6 +236,12 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     let mut session = current(agent).take()?;
+    // Its last samples are decoded while the VM is as it was for the others.
+    let sampler = session.sampler.as_mut();
+    let sampler_cpu = sampler.map_or(DurationNs::ZERO, |sampler| {
+        sampler.finish();
+        sampler.cpu()
+    });
     agent.set_recording(false);
     unprepare(agent);
     if !agent.threads.quiesce(QUIESCE) {
@@ -221,7 +249,8 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
         // collected one last time; what comes later is dropped.
         agent.losses.add(Loss::BufferFull, 1);
     }
-    let recorded = session.drain.finish();
+    let mut recorded = session.drain.finish();
+    recorded.own_cpu += sampler_cpu;
     agent.definitions.set_wanted(false);
     Some((session, recorded))
 }
@@ -309,6 +338,8 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.mechanisms = mechanisms;
     reply.will_change = agent.hooks.will_change();
     reply.attach_pause_ns = Some(session.attach_pause.0);
-    reply.own_cpu_ns = Some(recorded.own_cpu.0);
-    reply.memory_bytes = Some(recorded.memory_bytes);
+    // Of a recording that goes on; at its end it is in `recorded`.
+    let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());
+    reply.own_cpu_ns = Some(recorded.own_cpu.0 + sampler.map_or(0, |sampler| sampler.cpu().0));
+    reply.memory_bytes = Some(recorded.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
 }

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::raw::Record;
+use crate::sample::Started;
 use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};
 use headway_model::{Loss, ThreadId};
@@ -16,6 +17,8 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     if !agent.is_recording() {
         return;
     }
+    let os_id = slot.os_id.load(Ordering::Relaxed);
+    agent.samples.thread_started(Started { os_id, vm_thread: slot.vm_thread(), thread: slot.thread() });
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
     agent.append(slot, &Record::thread_start(&point));

@@ -29,7 +29,7 @@ use headway_signal::chain_set::{ChainSet, Lookup};
 use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Memory for the set of chains, half of which is in use at a time.
@@ -37,6 +37,9 @@ const CHAIN_SET_BYTES: usize = 16 << 20;
 
 /// The word of a chain in the set once its definition is on its way.
 const DEFINED: u64 = 1;
+
+/// Which of the readers' places the sampler uses.
+const SAMPLER_LANE: usize = 0;
 
 /// The word for the walker in `status` and `degraded`.
 const WALKER: &str = "walker";
@@ -61,6 +64,8 @@ impl Holder {
 /// The chains seen so far, and how they are taken.
 pub struct Chains {
     set: ChainSet,
+    /// How often it was cleared.
+    generation: AtomicU64,
     /// True if chains are walked by the agent itself.
     walks: AtomicBool,
     check: SelfCheck,
@@ -89,6 +94,7 @@ impl Chains {
         let region = mapping::zeroed(CHAIN_SET_BYTES)?;
         Ok(Chains {
             set: ChainSet::new(region),
+            generation: AtomicU64::new(0),
             walks: AtomicBool::new(false),
             check: SelfCheck::default(),
             site_names: Mutex::default(),
@@ -291,6 +297,30 @@ impl Chains {
         }
     }
 
+    /// The id of a sampled chain with this key; `resolve` is asked what it means
+    /// if it is new. `NONE`, counted, if the table is full.
+    pub fn of_sample(&self, agent: &Agent, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
+        let reader = self.set.enter(SAMPLER_LANE);
+        match reader.lookup_or_insert(key) {
+            Lookup::Found(entry) if entry.user.load(Ordering::Acquire) == DEFINED => ChainId(entry.id),
+            Lookup::Found(entry) | Lookup::New(entry) => {
+                let id = ChainId(entry.id);
+                agent.definitions.chain(ChainDef { id, chain: resolve() });
+                entry.user.store(DEFINED, Ordering::Release);
+                id
+            }
+            Lookup::Full => {
+                agent.losses.add(Loss::ChainTableFull, 1);
+                ChainId::NONE
+            }
+        }
+    }
+
+    /// Grows when all chains were forgotten, and with them the ids of methods.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
     /// Names a lock seen for the first time after the field, class or receiver
     /// that the chain's leaf loaded it from.
     #[cold]
@@ -323,6 +353,7 @@ impl Chains {
         let (used, size) = self.set.fill();
         let cleared = used * 8 > size * 7 && self.set.clear();
         if cleared {
+            self.generation.fetch_add(1, Ordering::AcqRel);
             // Freed without the locks, which exits that are waited for take.
             let old = (std::mem::take(&mut *self.site_names()), std::mem::take(&mut *self.monitor_places()));
             drop(old);

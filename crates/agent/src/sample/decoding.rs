@@ -1,0 +1,201 @@
+//! From a copy of a stack to a sample.
+
+use super::naming::Names;
+use super::subjects::Subject;
+use crate::agent::Agent;
+use crate::chain::by_walk::MAX_RECORDS;
+use crate::vm::Known;
+use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames};
+use headway_hotspot::{decode, key_words, thread, FrameRecord, LiveMemory, Memory, RecordKind, WalkEnd};
+use headway_model::event::{Sample, SampleState};
+use headway_model::{CallChain, ChainId, DurationNs, Loss, ThreadId, TimeNs};
+use headway_sample::generated::Reader;
+use headway_sample::native::Unwinder;
+use headway_sample::Helper;
+
+/// Code may be replaced at an address: what was read of it is forgotten after
+/// this many samples.
+const FORGET_CODE_AFTER: u64 = 4_096;
+/// Set in the first word of a native frame's key; no address has it.
+const NATIVE: u64 = 1 << 62;
+
+/// A copy of a running thread's stack.
+#[derive(Clone, Copy)]
+pub struct Copied<'a> {
+    /// When.
+    pub time: TimeNs,
+    /// On which CPU.
+    pub cpu: u32,
+    /// The registers.
+    pub registers: Captured,
+    /// The stack from the stack pointer on.
+    pub stack: &'a [u8],
+    /// Time that it stands for.
+    pub weight: DurationNs,
+}
+
+/// See the module.
+pub struct Decoding {
+    agent: &'static Agent,
+    known: &'static Known,
+    helper: Helper<'static, LiveMemory>,
+    frames: Frames,
+    names: Names,
+    key: Vec<u64>,
+    unloaded: u64,
+    generation: u64,
+    decoded: u64,
+}
+
+impl Decoding {
+    /// Knows the libraries that are mapped now. `None` if the VM's structures
+    /// are not known.
+    pub fn new(agent: &'static Agent) -> Option<Decoding> {
+        let known = agent.hotspot.known()?;
+        Some(Decoding {
+            agent,
+            known,
+            helper: Helper { code: Reader::new(&known.memory), native: Unwinder::new() },
+            frames: Frames::with_room(MAX_RECORDS),
+            names: Names::default(),
+            key: Vec::new(),
+            unloaded: known.classes_unloaded(),
+            generation: agent.chains.generation(),
+            decoded: 0,
+        })
+    }
+
+    /// Decodes a copy. Failures are counted; the sample stays, with the frames
+    /// that could be made out.
+    pub fn running(&mut self, subject: &Subject, copied: &Copied<'_>) -> Sample {
+        self.forget_what_changed();
+        let fragment = Fragment { registers: copied.registers, stack: copied.stack, stack_end: subject.stack_end };
+        let decoder = Decoder { layout: &self.known.layout, memory: &self.known.memory };
+        decoder.decode(&fragment, &mut self.helper, &mut self.frames);
+        if let Some(loss) = loss(self.frames.end) {
+            self.agent.losses.add(loss, 1);
+        }
+        let state = match self.frames.native.is_empty() {
+            true => SampleState::Java,
+            false => SampleState::Native,
+        };
+        Sample {
+            time: copied.time,
+            thread: self.thread(subject, &fragment),
+            chain: self.chain(),
+            state,
+            weight: copied.weight,
+            cpu: u16::try_from(copied.cpu).ok(),
+        }
+    }
+
+    fn forget_what_changed(&mut self) {
+        self.decoded += 1;
+        if self.decoded % FORGET_CODE_AFTER == 0 {
+            self.helper.code.forget();
+        }
+        let unloaded = self.known.classes_unloaded();
+        if unloaded != self.unloaded {
+            self.unloaded = unloaded;
+            self.names.forget_methods();
+        }
+        let generation = self.agent.chains.generation();
+        if generation != self.generation {
+            self.generation = generation;
+            self.names.forget();
+        }
+    }
+
+    /// Who runs: for a carrier the virtual thread that is mounted, if the copy's
+    /// oldest frames of it are still where they were.
+    fn thread(&self, subject: &Subject, fragment: &Fragment<'_>) -> ThreadId {
+        let mounted = matches!(self.frames.end, FragmentEnd::VirtualThread | FragmentEnd::InHeap);
+        let Some(oldest) = self.frames.records().iter().rev().find(|record| !record.on_heap) else {
+            return subject.thread;
+        };
+        if !subject.is_carrier || !mounted {
+            return subject.thread;
+        }
+        let id = || thread::current_thread_id(&self.known.layout, &self.known.memory, subject.vm_thread);
+        let before = id();
+        let id = before.filter(|before| self.stands(oldest, fragment) && id() == Some(*before));
+        match id {
+            Some(id) => ThreadId(id),
+            None => {
+                self.agent.losses.add(Loss::SampleUnattributed, 1);
+                subject.thread
+            }
+        }
+    }
+
+    /// True if the stack around a frame is as it was when it was copied.
+    fn stands(&self, frame: &FrameRecord, fragment: &Fragment<'_>) -> bool {
+        let start = fragment.registers.sp().unwrap_or(0);
+        let Some(at) = frame.sp.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else { return false };
+        let Some(copy) = fragment.stack.get(at..).and_then(|rest| rest.get(..64.min(rest.len()))) else {
+            return false;
+        };
+        let mut now = [0; 64];
+        let Some(now) = now.get_mut(..copy.len()) else { return false };
+        self.known.memory.read_into(frame.sp, now) && now == copy
+    }
+
+    fn chain(&mut self) -> ChainId {
+        let Decoding { agent, known, helper, frames, names, key, unloaded, .. } = self;
+        let records = frames.records();
+        if records.is_empty() && frames.native.is_empty() {
+            return ChainId::NONE;
+        }
+        if write_key(key, frames, *unloaded).is_none() {
+            return ChainId::NONE;
+        }
+        agent.chains.of_sample(agent, key, || {
+            let native = frames.native.iter().enumerate();
+            let mut chain: Vec<_> =
+                native.map(|(depth, pc)| names.native(&helper.native, &agent.definitions, *pc, depth == 0)).collect();
+            let options = agent.debug_info.decode_options();
+            let (decoded, missing) = decode(&known.layout, &known.memory, records, options);
+            let mut unnamed = missing;
+            for frame in &decoded {
+                match names.java(known, &agent.definitions, frame) {
+                    Some(frame) => chain.push(frame),
+                    None => unnamed += 1,
+                }
+            }
+            if unnamed > 0 {
+                agent.losses.add(Loss::MethodUnresolved, unnamed as u64);
+            }
+            CallChain { frames: chain, truncated: !frames.end.is_complete() || unnamed > 0 }
+        })
+    }
+}
+
+fn write_key(key: &mut Vec<u64>, frames: &Frames, unloaded: u64) -> Option<()> {
+    let records = frames.records();
+    key.clear();
+    for pc in &frames.native {
+        key.extend([*pc | NATIVE, 0]);
+    }
+    let native = key.len();
+    key.resize(native + records.len() * 2 + 2, 0);
+    let end = if frames.end.is_complete() { WalkEnd::Complete } else { WalkEnd::Lost };
+    let words = key_words(records, end, key.get_mut(native..)?)?.len();
+    // A method's address may come back as another's once classes unload.
+    let interpreted = records.iter().any(|record| record.kind == RecordKind::Interpreted);
+    *key.get_mut(native + words)? = if interpreted { unloaded } else { 0 };
+    key.truncate(native + words + 1);
+    Some(())
+}
+
+/// What is missing from a stack that ends like this.
+fn loss(end: FragmentEnd) -> Option<Loss> {
+    match end {
+        FragmentEnd::Complete | FragmentEnd::VirtualThread | FragmentEnd::NativeRoot => None,
+        FragmentEnd::Short => Some(Loss::SampleShort),
+        FragmentEnd::Full => Some(Loss::ChainTruncated),
+        FragmentEnd::InHeap => Some(Loss::SampleInHeap),
+        FragmentEnd::CodeGone => Some(Loss::SampleCodeGone),
+        FragmentEnd::NativeUnknown => Some(Loss::SampleNative),
+        FragmentEnd::LeafUnknown(_) | FragmentEnd::Lost => Some(Loss::SampleUndecodable),
+    }
+}

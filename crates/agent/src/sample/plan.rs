@@ -1,0 +1,117 @@
+//! How a recording samples: what was asked for, what this machine allows.
+
+use crate::agent::Agent;
+use crate::options::{Mechanism, Options};
+use crate::reply::{MechanismState, State};
+use headway_sample::perf::{Config, Ring, PAGE};
+use headway_sample::task;
+use std::io;
+
+/// CPU time between samples unless told otherwise: 10 ms cost 0.2 to 0.5 % of a
+/// thread's time.
+pub const DEFAULT_INTERVAL_NS: u64 = 10_000_000;
+/// Shortest and longest interval.
+pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
+/// Bytes of stack copied from Java threads. The interrupt costs more than the
+/// copy, and deep programs need it.
+pub const STACK_BYTES: u32 = 32 << 10;
+/// Bytes of stack copied from the VM's own threads.
+pub const NATIVE_STACK_BYTES: u32 = 8 << 10;
+/// Ring of a Java thread: what it copies in 15 ticks.
+pub const RING_BYTES: usize = 512 << 10;
+/// Smallest ring of a Java thread.
+pub const SMALL_RING_BYTES: usize = 128 << 10;
+/// Ring of one of the VM's own threads.
+pub const NATIVE_RING_BYTES: usize = 64 << 10;
+/// Memory for all rings.
+pub const ALL_RINGS_BYTES: usize = 48 << 20;
+
+/// How running threads are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// By the kernel; `kernel` says whether also inside the kernel.
+    Perf {
+        /// Samples of the time spent in the kernel are allowed.
+        kernel: bool,
+    },
+    /// By signals of CPU timers.
+    Timer,
+}
+
+/// What a recording samples, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where copies come from.
+    pub source: Source,
+    /// CPU time between two.
+    pub interval_ns: u64,
+    /// Sample waiting threads too.
+    pub wall: bool,
+}
+
+/// Decides, and says so. `None` if nothing is to be sampled, or cannot be.
+pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
+    if !options.wants("cpu") && !options.wants("wall") {
+        return (None, Vec::new());
+    }
+    let state = |state, detail: String| MechanismState { name: "cpu".to_owned(), state, detail };
+    if options.safe {
+        let loss = "no samples: stacks are copied and decoded with the VM's own structures, which --safe leaves alone";
+        return (None, vec![state(State::Degraded, loss.to_owned())]);
+    }
+    if let Some(reason) = agent.hotspot.failure() {
+        return (None, vec![state(State::Degraded, format!("no samples: {reason}"))]);
+    }
+    let interval_ns = options.interval_ns.unwrap_or(DEFAULT_INTERVAL_NS);
+    let wall = options.wants("wall");
+    let perf = match options.allows(Mechanism::Perf) {
+        true => try_perf(interval_ns),
+        false => Err("switched off by an option".to_owned()),
+    };
+    let (source, said) = match perf {
+        Ok(true) => (
+            Source::Perf { kernel: true },
+            state(
+                State::On,
+                "perf_event cpu-clock, the kernel copies stacks; time in the kernel is included".to_owned(),
+            ),
+        ),
+        Ok(false) => (
+            Source::Perf { kernel: false },
+            state(
+                State::On,
+                "perf_event cpu-clock, the kernel copies stacks; time in the kernel is not seen \
+                 (kernel.perf_event_paranoid)"
+                    .to_owned(),
+            ),
+        ),
+        Err(reason) => (Source::Timer, state(State::Degraded, without_perf(&reason))),
+    };
+    (Some(Plan { source, interval_ns, wall }), vec![said])
+}
+
+fn without_perf(reason: &str) -> String {
+    format!(
+        "threads are sampled by signals of CPU timers, which fire no finer than the kernel's tick and are weighted by \
+         what they missed; the VM's own threads are left out: perf_event {reason}"
+    )
+}
+
+/// Whether the kernel samples this process, and inside the kernel too.
+fn try_perf(interval_ns: u64) -> Result<bool, String> {
+    let config = |kernel| Config { interval_ns, stack_bytes: NATIVE_STACK_BYTES, ring_bytes: 4 * PAGE, kernel };
+    let open = |kernel| Ring::open(task::current(), &config(kernel));
+    match open(true) {
+        Ok(_) => return Ok(true),
+        Err(error) if !denied(&error) => return Err(format!("fails: {error}")),
+        Err(_) => {}
+    }
+    match open(false) {
+        Ok(_) => Ok(false),
+        Err(error) => Err(format!("is denied ({error})")),
+    }
+}
+
+fn denied(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}

@@ -1,0 +1,219 @@
+//! The sampling thread: opens what samples each thread, decodes copies as they
+//! come, and hands samples to the draining thread. It belongs to no Java thread
+//! and calls nothing of the VM.
+
+use super::decoding::{Copied, Decoding};
+use super::plan::Plan;
+use super::sources::Rings;
+use super::subjects::Subject;
+use crate::agent::Agent;
+use crate::clock;
+use crate::drain::MaskedSignals;
+use headway_model::event::ThreadDef;
+use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
+use headway_sample::perf::Record;
+use headway_sample::task;
+use std::collections::HashSet;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often threads that are not Java's are looked for.
+const LOOK_FOR_THREADS: Duration = Duration::from_secs(1);
+/// A sample is in its ring at most this long after its time.
+const WRITTEN_WITHIN_NS: u64 = 20_000_000;
+/// Shortest and longest pause between two rounds.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(20));
+
+/// The session's end of the sampling thread.
+pub struct SamplerHandle {
+    agent: &'static Agent,
+    stop: Arc<AtomicBool>,
+    cost: Arc<Cost>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What sampling costs so far.
+#[derive(Default)]
+pub struct Cost {
+    cpu_ns: AtomicU64,
+    memory_bytes: AtomicU64,
+}
+
+impl SamplerHandle {
+    /// CPU time of the sampling thread so far.
+    pub fn cpu(&self) -> DurationNs {
+        DurationNs(self.cost.cpu_ns.load(Ordering::Relaxed))
+    }
+
+    /// Memory of its rings.
+    pub fn memory_bytes(&self) -> u64 {
+        self.cost.memory_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Stops sampling and closes everything; the last samples are handed over.
+    pub fn finish(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            if thread.join().is_err() {
+                self.agent.losses.add(Loss::Panic, 1);
+            }
+        }
+        self.agent.samples.end();
+    }
+}
+
+impl Drop for SamplerHandle {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Starts the sampling thread.
+pub fn spawn(agent: &'static Agent, plan: Plan) -> io::Result<SamplerHandle> {
+    agent.samples.begin(clock::now());
+    let stop = Arc::new(AtomicBool::new(false));
+    let cost = Arc::new(Cost::default());
+    let (stopped, shared) = (stop.clone(), cost.clone());
+    let _masked = MaskedSignals::all_but_faults();
+    let thread = std::thread::Builder::new().name("headway-sample".to_owned()).spawn(move || {
+        if let Some(sampler) = Sampler::new(agent, plan) {
+            sampler.run(&stopped, &shared);
+        }
+    });
+    let thread = thread.inspect_err(|_| agent.samples.end())?;
+    Ok(SamplerHandle { agent, stop, cost, thread: Some(thread) })
+}
+
+struct Sampler {
+    agent: &'static Agent,
+    plan: Plan,
+    rings: Rings,
+    decoding: Decoding,
+    batch: Vec<Event>,
+    refused: HashSet<u32>,
+}
+
+impl Sampler {
+    fn new(agent: &'static Agent, plan: Plan) -> Option<Sampler> {
+        Some(Sampler {
+            agent,
+            plan,
+            rings: Rings::new(plan),
+            decoding: Decoding::new(agent)?,
+            batch: Vec::new(),
+            refused: HashSet::new(),
+        })
+    }
+
+    fn run(mut self, stop: &AtomicBool, cost: &Cost) {
+        self.introduce_myself();
+        for slot in self.agent.threads.iter() {
+            if let Some(subject) = Subject::of_slot(self.agent, slot) {
+                self.add(subject);
+            }
+        }
+        let mut look = Instant::now();
+        while !stop.load(Ordering::SeqCst) {
+            self.add_started();
+            if Instant::now() >= look {
+                self.add_native();
+                look = Instant::now() + LOOK_FOR_THREADS;
+            }
+            self.round();
+            cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
+            cost.memory_bytes.store(self.rings.memory_bytes() as u64, Ordering::Relaxed);
+            self.rings.wait(self.pause());
+        }
+        self.round();
+        cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
+    }
+
+    fn introduce_myself(&self) {
+        let os_id = task::current();
+        self.agent.definitions.thread(ThreadDef {
+            id: ThreadId::native(os_id),
+            os_id,
+            name: "headway-sample".into(),
+            group: "".into(),
+            is_virtual: false,
+            is_service: true,
+        });
+    }
+
+    /// Rings hold at least three samples.
+    fn pause(&self) -> Duration {
+        Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
+    }
+
+    fn add_started(&mut self) {
+        for started in self.agent.samples.take_started() {
+            if let Some(subject) = Subject::of_new(self.agent, started) {
+                self.add(subject);
+            }
+        }
+    }
+
+    fn add_native(&mut self) {
+        let all = task::all();
+        self.refused.retain(|os_id| all.contains(os_id));
+        for os_id in all {
+            if self.rings.has_os_id(os_id) || self.refused.contains(&os_id) {
+                continue;
+            }
+            let java = self.agent.threads.iter().any(|slot| slot.os_id.load(Ordering::Relaxed) == os_id);
+            match (java, Subject::of_native(self.agent, os_id)) {
+                (false, Some(subject)) => self.add(subject),
+                _ => {
+                    self.refused.insert(os_id);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, subject: Subject) {
+        if self.rings.has(&subject) {
+            return;
+        }
+        match self.rings.add(subject) {
+            Ok(()) => {}
+            // It ended meanwhile.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Err(_) => {
+                self.refused.insert(subject.os_id);
+                self.agent.losses.add(Loss::ThreadTableFull, 1);
+            }
+        }
+    }
+
+    /// Takes what has been copied, and says up to when nothing is missing.
+    fn round(&mut self) {
+        let begun = clock::now();
+        let Sampler { rings, decoding, batch, agent, plan, .. } = self;
+        let interval = plan.interval_ns;
+        let all = rings.drain(&mut |subject, record| match record {
+            Record::Sample(sample) => {
+                let copied = Copied {
+                    time: TimeNs(sample.time_ns),
+                    cpu: sample.cpu,
+                    registers: sample.registers,
+                    stack: sample.stack,
+                    weight: DurationNs(interval.saturating_mul(sample.ticks)),
+                };
+                batch.push(Event::Sample(decoding.running(subject, &copied)));
+            }
+            Record::Lost(count) => agent.losses.add(Loss::SampleLost, count),
+            Record::Throttled => {}
+        });
+        let refused = agent.samples.push(batch);
+        if refused > 0 {
+            agent.losses.add(Loss::SampleLost, refused);
+        }
+        if all {
+            agent.samples.set_settled(TimeNs(begun.0.saturating_sub(WRITTEN_WITHIN_NS)));
+        }
+    }
+}
