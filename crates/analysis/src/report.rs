@@ -6,6 +6,7 @@
 //! that every report has.
 
 use crate::aspect::Aspect;
+pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
 use crate::pressure::report::PressureReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,6 +59,10 @@ pub struct Report {
     /// Execution samples, if the recording has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<SampleReport>,
+    /// What owners of contended locks executed while others waited, if the
+    /// recording has samples of them, most blocked time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owner_activity: Vec<OwnerActivity>,
     /// Parks by blocker class, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parks: Vec<ParkSite>,
@@ -310,32 +315,6 @@ pub struct Pauses {
     pub max_ns: u64,
 }
 
-/// Execution samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SampleReport {
-    /// How many samples.
-    pub count: u64,
-    /// How many of running threads (in Java or native code).
-    pub running: u64,
-    /// Methods of running threads, most self samples first.
-    pub methods: Vec<SampledMethod>,
-}
-
-/// A method in samples of running threads.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SampledMethod {
-    /// `pkg.Class.method`.
-    pub method: String,
-    /// Samples in which it was the leaf.
-    pub self_samples: u64,
-    /// Samples in which it was anywhere on the stack.
-    pub total_samples: u64,
-    /// `self_samples` as part of all running samples.
-    pub self_share: f64,
-    /// `total_samples` as part of all running samples.
-    pub total_share: f64,
-}
-
 /// Parks on one class of blocker.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ParkSite {
@@ -393,8 +372,10 @@ impl Report {
         self.waits.truncate(n);
         self.parks.truncate(n);
         if let Some(samples) = &mut self.samples {
-            samples.methods.truncate(n);
+            samples.keep_top(n);
         }
+        self.owner_activity.truncate(n);
+        self.owner_activity.iter_mut().for_each(|activity| activity.keep_top(n));
     }
 }
 

@@ -11,10 +11,12 @@ pub mod man;
 pub mod pressure;
 pub mod record;
 pub mod report;
+pub mod report_html;
 pub mod run;
 pub mod start;
 pub mod status;
 pub mod stop;
+pub mod view;
 
 use crate::args::Command;
 use crate::error::Failure;
@@ -33,6 +35,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
         Command::Report(report) => report.execute(),
+        Command::View(view) => view.execute(),
         Command::Export(export) => export.execute(),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),
