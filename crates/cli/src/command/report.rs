@@ -1,7 +1,7 @@
 //! `headway report`: what recordings contain.
 
 use crate::command::breakdown::Breakdown;
-use crate::command::capture;
+use crate::command::{capture, report_html};
 use crate::command::pressure::{PressureView, View};
 use crate::error::{Failure, DONE};
 use crate::quantity::{self, Moment};
@@ -19,6 +19,7 @@ Examples:
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
+  headway report app.jfr -o report.html          a page to look at, in one file
   headway report --json app.jfr | jq '.rows[0]'
 
 Any JFR file will do, also one made by JFR itself or by async-profiler; the
@@ -51,6 +52,15 @@ pub struct Report {
     #[arg(long)]
     json: bool,
 
+    /// Write a page to look at and drill down in, complete in one file (.html);
+    /// two recordings (before, after) are compared
+    #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
+    output: Option<PathBuf>,
+
+    /// In the page, show source lines from below this directory (repeatable)
+    #[arg(long, value_name = "DIR", requires = "output")]
+    source_path: Vec<PathBuf>,
+
     /// Recordings
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -63,6 +73,9 @@ impl Report {
     /// A file that is no recording, or that is damaged; the readable part has
     /// been shown then.
     pub fn execute(self) -> Result<u8, Failure> {
+        if let Some(output) = &self.output {
+            return report_html::write(&self.files, output, &self.source_path);
+        }
         let question = Question {
             from: self.from,
             to: self.to,
