@@ -1,11 +1,13 @@
 //! All analyses of a recording, fed together.
 
 use crate::aggregate::{Aggregate, Range};
+use crate::aspect::Aspect;
 use crate::findings;
 use crate::method::{Grouping, Owners, Samples};
-use crate::monitor::{MonitorReplay, OpenStretch, Stretch, StretchSink};
+use crate::monitor::{Kind, MonitorReplay, OpenStretch, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
+use crate::park::ParkReplay;
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
@@ -38,6 +40,8 @@ pub struct Analysis {
     pub(crate) options: Options,
     pub(crate) names: Names,
     pub(crate) aggregate: Aggregate,
+    /// Conditional waiting, if the breakdown tells kinds apart.
+    pub(crate) waited: Option<Aggregate>,
     pub(crate) threads: Threads,
     pub(crate) waits: Waits,
     pub(crate) samples: Samples,
@@ -54,6 +58,7 @@ pub struct Analysis {
     /// True once an event said where it stands in its lock's order.
     pub(crate) numbered: bool,
     pub(crate) replay: MonitorReplay,
+    pub(crate) park: ParkReplay,
     range: Range,
     range_known: bool,
     /// The recording's start, as far as known.
@@ -69,6 +74,7 @@ impl Analysis {
         Analysis {
             names: Names::default(),
             aggregate: Aggregate::new(&options),
+            waited: options.by.contains(&Aspect::Kind).then(|| Aggregate::new(&options)),
             threads: Threads::new(bounds.threads),
             waits: Waits::new(bounds.sites),
             samples: Samples::new(bounds.leaves, Grouping::Together, false),
@@ -84,6 +90,7 @@ impl Analysis {
             events: 0,
             numbered: false,
             replay: MonitorReplay::new(bounds),
+            park: ParkReplay::new(bounds),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
             start: TimeNs(0),
@@ -162,7 +169,7 @@ impl Analysis {
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
             Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
-            Event::Park(park) => self.feed_park(park),
+            Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
@@ -182,10 +189,12 @@ impl Analysis {
     }
 
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
+        let prepared = self.park.prepare(event, &self.names);
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
+            waited: self.waited.as_mut(),
             names: &mut self.names,
             owners: &mut self.owners,
             range: self.range,
@@ -193,6 +202,8 @@ impl Analysis {
             also,
         };
         self.replay.feed(event, &mut collector);
+        self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
+        self.take_park_waits();
     }
 
     fn feed_recording(&mut self, info: &Arc<RecordingInfo>) {
@@ -204,11 +215,48 @@ impl Analysis {
         self.recording.get_or_insert_with(|| info.clone());
     }
 
-    fn feed_park(&mut self, park: &Park) {
-        self.threads.acts(park.thread, park.start);
-        if self.accepts(park.thread) {
-            let waited = self.parks.add(park, self.range);
-            self.threads.waited(park.thread, waited);
+    fn feed_park(&mut self, event: &Event, also: &mut dyn StretchSink) {
+        match event {
+            Event::ParkBegin(e) => {
+                self.numbered |= e.seq.is_some();
+                self.threads.acts(e.thread, e.time);
+            }
+            Event::Unpark(e) => self.threads.acts(e.thread, e.time),
+            Event::Park(park) => {
+                self.numbered |= park.seq.is_some();
+                self.threads.acts(park.thread, park.time);
+                self.add_park(park);
+            }
+            _ => {}
+        }
+        self.feed_replay(event, also);
+    }
+
+    fn add_park(&mut self, park: &Park) {
+        if !self.accepts(park.thread) {
+            return;
+        }
+        let acquires = self.park.classify(park, &self.names).is_lock();
+        let class = match self.names.lock(park.blocker) {
+            Some(def) if !def.class.is_empty() => def.class.clone(),
+            _ => park.blocker_class.clone(),
+        };
+        self.parks.add(park, &class, acquires, self.range);
+    }
+
+    /// Conditional waits that parked. The JDK's and the VM's own threads have
+    /// nothing else to do.
+    fn take_park_waits(&mut self) {
+        for lock in self.park.take_own_synchronizers() {
+            self.names.synchronizer(lock);
+        }
+        for wait in self.park.take_waits() {
+            let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
+            if is_service || !wait.synchronizer.is_conditional() || !self.accepts(wait.thread) {
+                continue;
+            }
+            let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
+            self.waits.park(&wait, &mut context);
         }
     }
 
@@ -241,6 +289,7 @@ impl Analysis {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
+            waited: self.waited.as_mut(),
             names: &mut self.names,
             owners: &mut self.owners,
             range: self.range,
@@ -249,6 +298,10 @@ impl Analysis {
         };
         let threads = &self.threads;
         let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
+        let holders = self.replay.holders_mut();
+        open.extend(self.park.finish(end, |thread| threads.active(thread), holders, &mut collector));
+        open.sort_by_key(|stretch| (stretch.start, stretch.thread));
+        self.take_park_waits();
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
@@ -298,6 +351,8 @@ struct Collector<'a> {
     options: &'a Options,
     accepted: &'a mut FxHashMap<ThreadId, bool>,
     aggregate: &'a mut Aggregate,
+    /// Conditional waiting, if the breakdown tells kinds apart.
+    waited: Option<&'a mut Aggregate>,
     names: &'a mut Names,
     owners: &'a mut Owners,
     range: Range,
@@ -312,8 +367,22 @@ impl StretchSink for Nobody {
     fn stretch(&mut self, _: &Stretch<'_>) {}
 }
 
+impl Collector<'_> {
+    /// Waiting is added up apart, and only where it was asked for.
+    fn conditional(&mut self, stretch: &Stretch<'_>) {
+        let Some(waited) = &mut self.waited else { return };
+        let counts = stretch.duration >= self.options.min_duration;
+        if counts && accepts(self.options, self.accepted, self.names, stretch.thread) {
+            waited.add(stretch, self.range, self.names);
+        }
+    }
+}
+
 impl StretchSink for Collector<'_> {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
+        if stretch.kind == Kind::Conditional {
+            return self.conditional(stretch);
+        }
         self.also.stretch(stretch);
         if let Some(pressure) = &mut self.pressure {
             pressure.stretch(stretch);

@@ -20,6 +20,7 @@ pub mod method;
 pub mod monitor;
 pub mod names;
 pub mod options;
+pub mod park;
 pub mod pressure;
 pub mod report;
 

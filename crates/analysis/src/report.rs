@@ -7,6 +7,7 @@
 
 use crate::aspect::Aspect;
 pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
+use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,7 +25,8 @@ pub struct Report {
     pub duration_ns: u64,
     /// Application threads that lived in the range.
     pub threads: u64,
-    /// Time threads were blocked acquiring monitors, all threads together.
+    /// Time threads were blocked acquiring monitors and locks of
+    /// `java.util.concurrent`, all threads together.
     pub blocked_ns: u64,
     /// Blocked stretches.
     pub contentions: u64,
@@ -46,7 +48,8 @@ pub struct Report {
     pub blocked: BlockedTime,
     /// Every lock with blocked time, dearest first.
     pub locks: Vec<LockSummary>,
-    /// Conditional waiting (`Object.wait`), longest first. Not blocked time.
+    /// Conditional waiting (`Object.wait` and parks that acquire no lock),
+    /// longest first. Not blocked time.
     pub waits: Vec<WaitSite>,
     /// Acquisitions still going on at the end of the range, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -193,6 +196,11 @@ pub struct BlockedTime {
     pub stop_the_world_ns: u64,
     /// Of all these, re-acquisitions after `Object.wait`.
     pub after_wait_ns: u64,
+    /// Of all these, locks of `java.util.concurrent`.
+    pub juc_ns: u64,
+    /// Of `owner_chain_ns`, time in which readers held a lock together,
+    /// charged to the one that left last.
+    pub last_reader_ns: u64,
     /// Of all these, stretches that had not ended.
     pub in_flight_ns: u64,
     /// Of all these, stretches whose end is only bounded.
@@ -238,14 +246,17 @@ pub struct LockSummary {
     pub owners: u64,
 }
 
-/// Waiting in `Object.wait` on one class of lock with one call chain.
+/// Conditional waiting on one class of object with one call chain:
+/// `Object.wait`, or a park that is no lock acquisition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaitSite {
+    /// What is waited for.
+    pub synchronizer: Synchronizer,
     /// The lock, if all waits were on one; otherwise its class.
     pub lock: String,
     /// Class of the lock object.
     pub class: String,
-    /// The method that called `Object.wait`.
+    /// The first method outside the machinery of waiting.
     pub method: String,
     /// The waiters' chain, leaf first.
     pub chain: Vec<String>,
@@ -255,7 +266,7 @@ pub struct WaitSite {
     pub count: u64,
     /// The longest.
     pub max_ns: u64,
-    /// How many were notified (or woken spuriously).
+    /// How many were notified or unparked (or woken spuriously).
     pub notified: u64,
     /// How many timed out.
     pub timed_out: u64,
@@ -269,8 +280,27 @@ pub struct WaitSite {
     pub groups: Vec<Named>,
     /// Groups of the threads that notified them, most often first.
     pub notifiers: Vec<Named>,
+    /// Who unparked them, by thread group and method, most waited time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wakers: Vec<WakerSummary>,
     /// True for waiting that looks like waiting for work.
     pub idle: bool,
+}
+
+/// Who ended waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WakerSummary {
+    /// The thread group.
+    pub group: String,
+    /// The method, the first one outside the machinery; `unknown` if not recorded.
+    pub method: String,
+    /// The chain that ended most of the waited time, leaf first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<String>,
+    /// Waits that it ended.
+    pub count: u64,
+    /// How long these had lasted.
+    pub total_ns: u64,
 }
 
 /// A name and how often.

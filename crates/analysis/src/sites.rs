@@ -20,6 +20,7 @@ struct ParkTotals {
     total_ns: u64,
     count: u64,
     max_ns: u64,
+    is_lock: bool,
     threads: FxHashSet<ThreadId>,
 }
 
@@ -28,16 +29,15 @@ impl Parks {
         Parks { classes: FxHashMap::default(), bound, folded: 0 }
     }
 
-    /// Adds a park; returns how long it was conditional waiting in the range.
-    pub fn add(&mut self, park: &Park, range: Range) -> u64 {
-        let Some((from, to)) = range.clip(park.start, park.time) else { return 0 };
+    /// Adds a park on a blocker of this class.
+    pub fn add(&mut self, park: &Park, class: &Arc<str>, acquires: bool, range: Range) {
+        let Some((from, to)) = range.clip(park.start, park.time) else { return };
         let ns = to.since(from).0;
-        let mut class = park.blocker_class.clone();
+        let mut class = class.clone();
         if self.classes.len() >= self.bound && !self.classes.contains_key(&class) {
             self.folded += 1;
             class = Arc::from("(other)");
         }
-        let is_lock = is_lock(&class);
         let totals = self.classes.entry(class).or_default();
         totals.total_ns += ns;
         totals.count += 1;
@@ -45,11 +45,7 @@ impl Parks {
         if totals.threads.len() < self.bound {
             totals.threads.insert(park.thread);
         }
-        if is_lock {
-            0
-        } else {
-            ns
-        }
+        totals.is_lock |= acquires;
     }
 
     pub fn report(&self) -> Vec<ParkSite> {
@@ -58,7 +54,7 @@ impl Parks {
             .iter()
             .map(|(class, totals)| ParkSite {
                 blocker_class: if class.is_empty() { "(none)".to_owned() } else { class.to_string() },
-                is_lock: is_lock(class),
+                is_lock: totals.is_lock,
                 total_ns: totals.total_ns,
                 count: totals.count,
                 max_ns: totals.max_ns,

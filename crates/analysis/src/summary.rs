@@ -3,9 +3,11 @@
 use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::monitor::OpenStretch;
-use crate::names::{Names, TextId};
+use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
-use crate::report::{DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, UNKNOWN};
+use crate::report::{
+    DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, WakerSummary, UNKNOWN,
+};
 use crate::threads::Running;
 use crate::waits::{is_idle, Site};
 use headway_model::{LockId, Loss, ThreadId};
@@ -18,16 +20,21 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
     let counts = analysis.replay.counts();
+    let parks = analysis.park.counts();
     let mut blocked = aggregate.accounted();
-    blocked.slices_checked = counts.slices_checked;
-    blocked.slices_wrong = counts.slices_wrong;
-    blocked.ends_lost = counts.ends_lost;
+    blocked.slices_checked = counts.slices_checked + parks.slices_checked;
+    blocked.slices_wrong = counts.slices_wrong + parks.slices_wrong;
+    blocked.ends_lost = counts.ends_lost + parks.ends_lost;
+    let mut rows = aggregate.rows(&analysis.names);
+    if let Some(waited) = &analysis.waited {
+        rows.extend(waited.rows(&analysis.names));
+    }
     Report {
         duration_ns: range.to.since(range.from).0,
         threads: running.threads,
         blocked_ns: aggregate.blocked_ns,
         contentions: aggregate.stretches(),
-        rows: aggregate.rows(&analysis.names),
+        rows,
         losses: losses(analysis),
         degraded: analysis
             .degraded
@@ -57,7 +64,10 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
 
 fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
     let counts = analysis.replay.counts();
+    let parks = analysis.park.counts();
     let folded = counts.folded
+        + parks.folded
+        + analysis.waited.as_ref().map_or(0, |waited| waited.folded)
         + analysis.aggregate.folded
         + analysis.threads.folded
         + analysis.waits.folded
@@ -67,8 +77,8 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.recorded_pressure.folded
         + analysis.pressure.as_ref().map_or(0, Pressure::folded);
     let mut losses = analysis.losses.clone();
-    *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers;
-    *losses.entry(Loss::UnpairedEntered).or_default() += counts.unpaired;
+    *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers + parks.lost_numbers;
+    *losses.entry(Loss::UnpairedEntered).or_default() += counts.unpaired + parks.unpaired;
     *losses.entry(Loss::AnalysisFull).or_default() += folded;
     losses.into_iter().filter(|(_, count)| *count > 0).map(|(loss, count)| (loss.name().to_owned(), count)).collect()
 }
@@ -119,6 +129,7 @@ fn waits(analysis: &Analysis) -> Vec<WaitSite> {
 fn wait_site(site: &Site, names: &Names) -> WaitSite {
     let class = names.text(site.class).to_owned();
     WaitSite {
+        synchronizer: site.synchronizer,
         lock: if site.many_locks { class.clone() } else { names.lock_text(site.lock) },
         class,
         method: site
@@ -136,8 +147,37 @@ fn wait_site(site: &Site, names: &Names) -> WaitSite {
         threads: site.threads.len() as u64,
         groups: groups(site.threads.keys().map(|thread| (names.group_text(*thread), 1))),
         notifiers: notifiers(&site.notifiers, names),
+        wakers: wakers(site, names),
         idle: is_idle(site, names),
     }
+}
+
+/// Who ended the waits of a site, by group and method.
+pub(crate) fn wakers(site: &Site, names: &Names) -> Vec<WakerSummary> {
+    let mut methods: BTreeMap<(TextId, Option<NameId>), (WakerSummary, u64)> = BTreeMap::new();
+    for ((group, path), (count, total_ns)) in &site.wakers {
+        let method = path.and_then(|path| names.acting_method(path));
+        let name = method.and_then(|method| names.method_name(method));
+        let (waker, longest) = methods.entry((*group, method)).or_insert_with(|| {
+            let waker = WakerSummary {
+                group: names.text(*group).to_owned(),
+                method: name.map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone()),
+                chain: Vec::new(),
+                count: 0,
+                total_ns: 0,
+            };
+            (waker, 0)
+        });
+        waker.count += count;
+        waker.total_ns += total_ns;
+        if *total_ns > *longest || waker.chain.is_empty() {
+            *longest = *total_ns;
+            waker.chain = path.map(|path| names.path_text(path)).unwrap_or_default();
+        }
+    }
+    let mut wakers: Vec<WakerSummary> = methods.into_values().map(|(waker, _)| waker).collect();
+    wakers.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| (&a.group, &a.method).cmp(&(&b.group, &b.method))));
+    wakers
 }
 
 pub(crate) fn notifiers(counts: &FxHashMap<TextId, u64>, names: &Names) -> Vec<Named> {

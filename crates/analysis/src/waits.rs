@@ -1,4 +1,5 @@
-//! Conditional waiting: `Object.wait`, kept apart from blocked time.
+//! Conditional waiting: `Object.wait` and parks that acquire no lock, kept
+//! apart from blocked time.
 //!
 //! A wait ends when the waiter is chosen by a notify, times out or is
 //! interrupted. What follows, acquiring the monitor again, is blocked time;
@@ -6,8 +7,9 @@
 
 use crate::aggregate::Range;
 use crate::names::{NameId, Names, PathId, TextId};
+use crate::park::{ParkWait, Synchronizer};
 use crate::threads::Threads;
-use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, WaitOutcome};
+use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, WaitOutcome};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
@@ -16,6 +18,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Site {
     pub class: TextId,
     pub path: Option<PathId>,
+    pub synchronizer: Synchronizer,
     /// The method that called `Object.wait`.
     pub method: Option<NameId>,
     /// A lock waited on, and whether there were others.
@@ -30,6 +33,9 @@ pub(crate) struct Site {
     pub in_flight: u64,
     pub threads: FxHashMap<ThreadId, u64>,
     pub notifiers: FxHashMap<TextId, u64>,
+    /// Waits ended, and how long they had lasted, by group and chain of who
+    /// unparked the waiter.
+    pub wakers: FxHashMap<(TextId, Option<PathId>), (u64, u64)>,
 }
 
 /// A wait that began, or one that is over but whose end may still move.
@@ -162,27 +168,50 @@ impl Waits {
             Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
             _ => None,
         };
-        let site = self.site(wait.lock, wait.chain, context.names);
+        let site = self.site(wait.lock, wait.chain, Synchronizer::Monitor, context.names);
         let site = &mut self.sites[site as usize];
-        site.many_locks |= site.lock != wait.lock;
-        site.total_ns += ns;
-        site.count += 1;
-        site.max_ns = site.max_ns.max(ns);
+        site.count_wait(thread, wait.lock, ns, self.bound);
         match outcome {
             Some((WaitOutcome::Notified, _)) => site.notified += 1,
             Some((WaitOutcome::TimedOut, _)) => site.timed_out += 1,
             Some((WaitOutcome::Interrupted, _)) => site.interrupted += 1,
             None => site.in_flight += 1,
         }
-        if site.threads.len() < self.bound || site.threads.contains_key(&thread) {
-            *site.threads.entry(thread).or_default() += ns;
-        }
         if let Some(notifier) = notifier {
             *site.notifiers.entry(notifier).or_default() += 1;
         }
     }
 
-    fn site(&mut self, lock: LockId, chain: ChainId, names: &mut Names) -> u32 {
+    /// Adds a park that was no lock acquisition.
+    pub fn park(&mut self, wait: &ParkWait, context: &mut Context<'_>) {
+        let Some((from, to)) = context.range.clip(wait.start, wait.end) else { return };
+        let ns = to.since(from).0;
+        context.threads.waited(wait.thread, ns);
+        let waker = wait.waker.thread.is_some().then(|| {
+            let path = context.names.path(wait.waker.chain, 0);
+            (context.names.group(wait.waker.thread), path)
+        });
+        let site = self.site(wait.blocker, wait.chain, wait.synchronizer, context.names);
+        let site = &mut self.sites[site as usize];
+        site.count_wait(wait.thread, wait.blocker, ns, self.bound);
+        match wait.outcome {
+            Some(ParkOutcome::TimedOut) => site.timed_out += 1,
+            Some(ParkOutcome::Interrupted) => site.interrupted += 1,
+            Some(ParkOutcome::Unparked | ParkOutcome::Spurious) => site.notified += 1,
+            Some(ParkOutcome::Unknown) => {}
+            None => site.in_flight += 1,
+        }
+        if let Some(waker) = waker {
+            *site.notifiers.entry(waker.0).or_default() += 1;
+            if site.wakers.len() < self.bound || site.wakers.contains_key(&waker) {
+                let ended = site.wakers.entry(waker).or_default();
+                ended.0 += 1;
+                ended.1 += ns;
+            }
+        }
+    }
+
+    fn site(&mut self, lock: LockId, chain: ChainId, synchronizer: Synchronizer, names: &mut Names) -> u32 {
         if let Some(site) = self.by_lock.get(&(lock, chain)) {
             return *site;
         }
@@ -199,7 +228,7 @@ impl Waits {
         let sites = &mut self.sites;
         let site = *self.site_ids.entry((class, path)).or_insert_with(|| {
             let method = path.and_then(|path| names.acting_method(path));
-            sites.push(new_site(class, path, method, lock));
+            sites.push(new_site(class, path, synchronizer, method, lock));
             sites.len() as u32 - 1
         });
         self.by_lock.insert((lock, chain), site);
@@ -207,10 +236,29 @@ impl Waits {
     }
 }
 
-fn new_site(class: TextId, path: Option<PathId>, method: Option<NameId>, lock: LockId) -> Site {
+impl Site {
+    fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
+        self.many_locks |= self.lock != lock;
+        self.total_ns += ns;
+        self.count += 1;
+        self.max_ns = self.max_ns.max(ns);
+        if self.threads.len() < bound || self.threads.contains_key(&thread) {
+            *self.threads.entry(thread).or_default() += ns;
+        }
+    }
+}
+
+fn new_site(
+    class: TextId,
+    path: Option<PathId>,
+    synchronizer: Synchronizer,
+    method: Option<NameId>,
+    lock: LockId,
+) -> Site {
     Site {
         class,
         path,
+        synchronizer,
         method,
         lock,
         many_locks: false,
@@ -223,12 +271,27 @@ fn new_site(class: TextId, path: Option<PathId>, method: Option<NameId>, lock: L
         in_flight: 0,
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
+        wakers: FxHashMap::default(),
     }
 }
 
 /// True for waiting that looks like waiting for work: a known idle loop of
-/// the JDK, or a wait hardly deeper than the thread's own `run`.
+/// the JDK, or a wait hardly deeper than the thread's own `run`. Waiting for
+/// other threads to arrive or to finish is never idle.
 pub(crate) fn is_idle(site: &Site, names: &Names) -> bool {
+    const POOLS: [&str; 4] = [
+        "java.util.concurrent.ThreadPoolExecutor.getTask",
+        "java.util.concurrent.ForkJoinPool.awaitWork",
+        "java.util.concurrent.ForkJoinPool.runWorker",
+        "java.util.concurrent.Executors$DelegatedExecutorService",
+    ];
+    const MACHINERY: [&str; 5] = [
+        "java.lang.Object.",
+        "java.lang.Thread.run",
+        "java.lang.VirtualThread.",
+        "java.util.concurrent.",
+        "jdk.internal.",
+    ];
     const IDLE: [&str; 7] = [
         "java.util.TimerThread.",
         "java.lang.Thread.join",
@@ -246,11 +309,17 @@ pub(crate) fn is_idle(site: &Site, names: &Names) -> bool {
         .filter_map(|frame| names.method_name(frame.name))
         .map(|name| name.full.clone())
         .collect();
-    let own: Vec<&String> = texts
-        .iter()
-        .filter(|text| !text.starts_with("java.lang.Object.") && !text.starts_with("java.lang.Thread.run"))
-        .collect();
-    let known = own.first().is_some_and(|caller| IDLE.iter().any(|idle| caller.starts_with(idle)));
+    let begins = |text: &String, list: &[&str]| list.iter().any(|prefix| text.starts_with(prefix));
+    let parks = site.synchronizer != Synchronizer::Monitor;
+    let machinery = if parks { &MACHINERY[..] } else { &MACHINERY[..2] };
+    let own: Vec<&String> = texts.iter().filter(|text| !begins(text, machinery)).collect();
+    if parks && texts.iter().take_while(|text| begins(text, machinery)).any(|text| begins(text, &POOLS)) {
+        return true;
+    }
     let reaches_root = texts.last().is_some_and(|text| text.starts_with("java.lang.Thread.run"));
-    known || (reaches_root && own.len() <= SHALLOW)
+    let shallow = reaches_root && own.len() <= SHALLOW;
+    match parks {
+        true => shallow && site.synchronizer.may_be_idle(),
+        false => shallow || own.first().is_some_and(|caller| begins(caller, &IDLE)),
+    }
 }

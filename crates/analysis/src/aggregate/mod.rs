@@ -61,6 +61,8 @@ pub(crate) struct LockTotals {
     pub unknown: u64,
     pub after_wait: u64,
     pub in_virtual: u64,
+    /// True for a lock of `java.util.concurrent`.
+    pub is_juc: bool,
 }
 
 /// The part of time that counts.
@@ -223,10 +225,11 @@ impl Aggregate {
         let ns = part.duration;
         let blocked = &mut self.blocked;
         blocked.stop_the_world_ns += part.paused;
+        blocked.last_reader_ns += if slice.basis == Basis::LastReader { ns } else { 0 };
         let lock = &mut self.locks[self.sides[side as usize].lock as usize];
         match slice.basis {
             // Told apart by the holder's chain, in `accounted`.
-            Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
+            Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
                 let at = slice.holder.index();
                 if self.holders.len() <= at {
                     self.holders.resize(at + 1, HolderCell::NEW);
@@ -256,12 +259,14 @@ impl Aggregate {
         lock.max = lock.max.max(total);
         lock.after_wait += when(stretch.after_wait);
         lock.in_virtual += when(is_virtual);
+        lock.is_juc |= stretch.kind == Kind::Juc;
         let blocked = &mut self.blocked;
         self.blocked_ns += total;
         blocked.after_wait_ns += when(stretch.after_wait);
         blocked.in_flight_ns += when(stretch.in_flight);
         blocked.bounded_ns += when(stretch.bound);
         blocked.virtual_ns += when(is_virtual);
+        blocked.juc_ns += when(stretch.kind == Kind::Juc);
         blocked.max_ns = blocked.max_ns.max(total);
     }
 

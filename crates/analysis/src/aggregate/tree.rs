@@ -63,7 +63,7 @@ pub(crate) fn owner_value(aspect: Aspect, id: HolderId, holder: &Holder, names: 
             .holder_path(holder.chain, holder.frame)
             .and_then(|path| names.acting_method(path))
             .map_or(NodeValue::Unknown, NodeValue::Method),
-        _ => names.holder_path(holder.chain, holder.frame).map_or(NodeValue::Unknown, NodeValue::Path),
+        _ => names.holder_chain(holder.chain, holder.frame).map_or(NodeValue::Unknown, NodeValue::Path),
     }
 }
 

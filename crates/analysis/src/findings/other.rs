@@ -100,6 +100,10 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
 
 /// Parking that means waiting for a lock.
 pub(super) fn parks(report: &Report) -> Option<Finding> {
+    if report.blocked.juc_ns > 0 {
+        // Told with the lock.
+        return None;
+    }
     let park = report.parks.iter().find(|park| park.is_lock)?;
     let part = share(park.total_ns, report.running_ns);
     (part >= LOST).then(|| Finding {

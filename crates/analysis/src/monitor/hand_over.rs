@@ -10,7 +10,7 @@ use headway_model::{DurationNs, LockId};
 
 /// What is needed to hand a stretch over.
 #[derive(Debug)]
-pub(super) struct HandOver {
+pub(crate) struct HandOver {
     pub pauses: Pauses,
     /// Kept for its memory.
     slices: Vec<Slice>,
@@ -22,7 +22,8 @@ pub(super) struct HandOver {
 
 /// A stretch told by a single event, without an order.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(crate) struct Told {
+    pub kind: Kind,
     pub event: MonitorEntered,
     pub holder: HolderId,
     pub basis: Basis,
@@ -54,7 +55,7 @@ impl HandOver {
         let mut slices = std::mem::take(&mut self.slices);
         slices.clear();
         let stretch = Stretch {
-            kind: Kind::Monitor,
+            kind: replay.kind,
             start: blocked.start,
             duration: blocked.end.since(blocked.start),
             thread: blocked.thread,
@@ -83,7 +84,7 @@ impl HandOver {
             basis: told.basis,
         };
         let stretch = Stretch {
-            kind: Kind::Monitor,
+            kind: told.kind,
             start: event.start,
             duration,
             thread: event.thread,
@@ -99,7 +100,8 @@ impl HandOver {
         self.finish(stretch, slices, sink);
     }
 
-    fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
+    /// Hands over a stretch with these slices.
+    pub fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
         if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
             for slice in &mut *slices {
                 let end = slice.start + slice.duration;

@@ -4,7 +4,7 @@
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::slicing::{Former, Mark, MarkKind, Slicer};
-use super::stretch::Slice;
+use super::stretch::{Kind, Slice};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -72,7 +72,8 @@ pub(crate) struct Counts {
 #[derive(Debug, Default)]
 pub(crate) struct LockReplay {
     id: LockId,
-    pub order: Order,
+    pub kind: Kind,
+    pub order: Order<LockEvent>,
     marks: VecDeque<Mark>,
     blocked: FxHashMap<ThreadId, Blocked>,
     /// Stretches that ended and wait until all pauses before their end are known.
@@ -89,8 +90,8 @@ pub(crate) struct LockReplay {
 
 impl LockReplay {
     /// A lock of which nothing is known.
-    pub fn new(id: LockId) -> LockReplay {
-        LockReplay { id, ..LockReplay::default() }
+    pub fn new(id: LockId, kind: Kind) -> LockReplay {
+        LockReplay { id, kind, ..LockReplay::default() }
     }
 
     /// True if nothing would be lost by forgetting this lock.
@@ -120,6 +121,77 @@ impl LockReplay {
             LockEventKind::Waited => self.waited(event, Origin::Waited),
             LockEventKind::ReenterBegin => self.waited(event, Origin::Notified),
         }
+    }
+
+    /// A park on this lock is over: its stretch ends. `acquired` if the thread
+    /// may have the lock now.
+    pub fn unparked(&mut self, event: &LockEvent, acquired: Option<MarkKind>, holders: &mut Holders) {
+        let blocked = match self.blocked.remove(&event.thread) {
+            Some(blocked) => Some(blocked),
+            None if event.start > TimeNs(0) && event.start <= event.time => Some(self.begin_told_late(event)),
+            None => None,
+        };
+        if let Some(blocked) = blocked {
+            self.end(event, blocked);
+        }
+        if let Some(kind) = acquired {
+            self.taken(event, kind, holders);
+        }
+    }
+
+    /// The thread was woken for this lock, and has it as far as `kind` says.
+    pub fn taken(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
+        let holder = holders.intern(Holder::thread(self.id, event.thread));
+        self.mark(event, event.thread, holder, kind);
+        if kind == MarkKind::Acquired {
+            self.now_holds(event.thread, event.time);
+        }
+    }
+
+    /// The thread did not get the lock that it was woken for at `seq`.
+    pub fn missed(&mut self, thread: ThreadId, seq: u64) {
+        let at = self.marks.partition_point(|mark| mark.seq < seq);
+        if let Some(mark) = self.marks.get_mut(at).filter(|mark| mark.seq == seq) {
+            mark.kind = MarkKind::Woken;
+        }
+        if self.current == thread {
+            self.current = ThreadId::NONE;
+        }
+    }
+
+    /// A release of which it became known only now that it was of this lock.
+    pub fn exited_before(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
+        let holder = self.exit_holder(event, holders);
+        let at = self.marks.partition_point(|mark| mark.seq < event.seq);
+        let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind };
+        self.marks.insert(at, mark);
+        if at + 1 == self.marks.len() {
+            self.now_left(event);
+        }
+    }
+
+    /// Somebody released the lock.
+    pub fn exited(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
+        let holder = self.exit_holder(event, holders);
+        self.mark(event, event.thread, holder, kind);
+        self.now_left(event);
+    }
+
+    /// The stretch that has just begun is a re-acquisition after a wait, or not.
+    pub fn after_wait(&mut self, thread: ThreadId, after_wait: bool) {
+        if let Some(blocked) = self.blocked.get_mut(&thread).filter(|_| after_wait) {
+            blocked.origin = Origin::Notified;
+        }
+    }
+
+    /// The thread's stretch is told in another way.
+    pub fn forget(&mut self, thread: ThreadId) {
+        self.blocked.remove(&thread);
+    }
+
+    /// True if the thread is blocked on this lock.
+    pub fn is_blocked(&self, thread: ThreadId) -> bool {
+        self.blocked.contains_key(&thread)
     }
 
     /// Numbers up to `last` are lost.
@@ -188,14 +260,20 @@ impl LockReplay {
 
     fn exit(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        let holder = holders.intern(Holder {
+        self.exited(event, MarkKind::Exit, holders);
+    }
+
+    fn exit_holder(&self, event: &LockEvent, holders: &mut Holders) -> HolderId {
+        holders.intern(Holder {
             lock: self.id,
             thread: event.thread,
             chain: event.chain,
             frame: event.holder_frame,
             approximate: event.flag,
-        });
-        self.mark(event, event.thread, holder, MarkKind::Exit);
+        })
+    }
+
+    fn now_left(&mut self, event: &LockEvent) {
         self.current = ThreadId::NONE;
         self.former = Former { thread: event.thread, until: event.time };
     }
@@ -206,8 +284,7 @@ impl LockReplay {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder::thread(self.id, event.thread));
         self.mark(event, event.thread, holder, MarkKind::Waiting);
-        self.current = ThreadId::NONE;
-        self.former = Former { thread: event.thread, until: event.time };
+        self.now_left(event);
     }
 
     fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {

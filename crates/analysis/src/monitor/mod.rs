@@ -6,11 +6,11 @@
 //! [`StretchSink`] once all that happened before the stretch's end has arrived.
 //! The rules of who gets which part are in `slicing.rs`.
 
-mod hand_over;
+pub(crate) mod hand_over;
 mod holders;
-mod lock;
-mod order;
-mod slicing;
+pub(crate) mod lock;
+pub(crate) mod order;
+pub(crate) mod slicing;
 mod stretch;
 
 pub use holders::{Holder, HolderId, Holders};
@@ -109,6 +109,11 @@ impl MonitorReplay {
         &self.holders
     }
 
+    /// The same, for the replay of parks: all holders have one numbering.
+    pub(crate) fn holders_mut(&mut self) -> &mut Holders {
+        &mut self.holders
+    }
+
     /// The pauses taken in so far.
     pub(crate) fn pauses(&self) -> &Pauses {
         &self.hand_over.pauses
@@ -200,7 +205,7 @@ impl MonitorReplay {
             return None;
         }
         let index = self.locks.len() as u32;
-        self.locks.push((id, LockReplay::new(id)));
+        self.locks.push((id, LockReplay::new(id, Kind::Monitor)));
         self.ids.insert(id, index);
         Some(index)
     }
@@ -270,6 +275,7 @@ impl MonitorReplay {
         let ends = matches!(event.kind, LockEventKind::Entered | LockEventKind::Reentered);
         if found && ends && event.start > TimeNs(0) && event.start <= event.time {
             self.told.push(Told {
+                kind: Kind::Monitor,
                 event: MonitorEntered {
                     time: event.time,
                     start: event.start,
@@ -368,7 +374,7 @@ impl MonitorReplay {
             (false, false) => (ThreadId::NONE, Basis::NoMark),
         };
         let holder = self.holders.intern(Holder::thread(event.lock, owner));
-        self.told.push(Told { event, holder, basis, after_wait: false, bound: false });
+        self.told.push(Told { kind: Kind::Monitor, event, holder, basis, after_wait: false, bound: false });
         self.bound_told(sink);
     }
 
@@ -397,6 +403,7 @@ impl MonitorReplay {
             previous_owner: ThreadId::NONE,
         };
         self.told.push(Told {
+            kind: Kind::Monitor,
             event,
             holder: HolderId::UNKNOWN,
             basis: Basis::NoMark,

@@ -1,4 +1,4 @@
-//! Brings the events of one lock into their own order.
+//! Brings the events of one lock, or all parks, into their own order.
 //!
 //! Events of different threads arrive in any order. Numbers without gaps say
 //! when the next event is there; a number that is still missing after the
@@ -61,28 +61,46 @@ impl LockEvent {
     }
 }
 
-/// What comes next in a lock's order.
+/// Something that has a place in an order without gaps.
+pub(crate) trait Numbered: Copy {
+    /// Its place: 1, 2, 3, ...
+    fn seq(&self) -> u64;
+    /// When it happened.
+    fn time(&self) -> TimeNs;
+}
+
+impl Numbered for LockEvent {
+    fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    fn time(&self) -> TimeNs {
+        self.time
+    }
+}
+
+/// What comes next in an order.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum Next<E> {
     /// This event.
-    Event(LockEvent),
+    Event(E),
     /// So many lost events, the last of which has this number.
     Gap { count: u64, last: u64 },
 }
 
-/// The events of one lock that wait for an earlier one.
-#[derive(Debug, Default)]
-pub(crate) struct Order {
+/// The events of one order that wait for an earlier one.
+#[derive(Debug)]
+pub(crate) struct Order<E> {
     /// Number that comes next; 0 before the first is known.
     next: u64,
     /// Slot `i` is for number `next + i`.
-    window: VecDeque<Option<LockEvent>>,
+    window: VecDeque<Option<E>>,
     /// Events that came before the first number was known.
-    early: Vec<LockEvent>,
+    early: Vec<E>,
     /// Full slots of the window.
     held: usize,
     /// Numbers known to be the begins of re-entries.
-    begins: BTreeMap<u64, LockEvent>,
+    begins: BTreeMap<u64, E>,
     /// Numbers given up as lost, oldest first, for late comers.
     lost: VecDeque<(u64, u64)>,
 }
@@ -98,7 +116,20 @@ pub(crate) enum Arrival {
     TooFar,
 }
 
-impl Order {
+impl<E> Default for Order<E> {
+    fn default() -> Order<E> {
+        Order {
+            next: 0,
+            window: VecDeque::new(),
+            early: Vec::new(),
+            held: 0,
+            begins: BTreeMap::new(),
+            lost: VecDeque::new(),
+        }
+    }
+}
+
+impl<E: Numbered> Order<E> {
     /// Events that wait for an earlier one.
     pub fn waiting(&self) -> usize {
         self.held + self.early.len()
@@ -110,9 +141,9 @@ impl Order {
     }
 
     /// Takes in an event, as far as `bound` slots ahead.
-    pub fn insert(&mut self, event: LockEvent, bound: usize) -> Arrival {
+    pub fn insert(&mut self, event: E, bound: usize) -> Arrival {
         if self.not_begun() {
-            if event.seq != 1 {
+            if event.seq() != 1 {
                 self.early.push(event);
                 return if self.early.len() > bound { Arrival::TooFar } else { Arrival::Placed };
             }
@@ -121,8 +152,8 @@ impl Order {
         self.place(event, bound)
     }
 
-    fn place(&mut self, event: LockEvent, bound: usize) -> Arrival {
-        let Some(ahead) = event.seq.checked_sub(self.next) else {
+    fn place(&mut self, event: E, bound: usize) -> Arrival {
+        let Some(ahead) = event.seq().checked_sub(self.next) else {
             return Arrival::Late;
         };
         if ahead >= bound as u64 {
@@ -144,16 +175,16 @@ impl Order {
 
     /// Notes that a number belongs to the begin of a re-entry, for the case
     /// that it has no event of its own. True if it had been given up as lost.
-    pub fn note_begin(&mut self, begin: LockEvent) -> bool {
+    pub fn note_begin(&mut self, begin: E) -> bool {
         const REMEMBERED: usize = 1024;
-        if begin.seq == 0 {
+        if begin.seq() == 0 {
             return false;
         }
-        if begin.seq < self.next {
-            return self.unlose(begin.seq);
+        if begin.seq() < self.next {
+            return self.unlose(begin.seq());
         }
         if self.begins.len() < REMEMBERED {
-            self.begins.insert(begin.seq, begin);
+            self.begins.insert(begin.seq(), begin);
         }
         false
     }
@@ -177,7 +208,7 @@ impl Order {
     }
 
     /// The next event if it is there.
-    pub fn next_ready(&mut self) -> Option<LockEvent> {
+    pub fn next_ready(&mut self) -> Option<E> {
         self.window.front()?.as_ref()?;
         let event = self.window.pop_front()??;
         self.held -= 1;
@@ -188,13 +219,13 @@ impl Order {
 
     /// What comes next, a gap if need be, given that all that happened before
     /// `watermark` has arrived. Looks far: not for every event.
-    pub fn next(&mut self, watermark: TimeNs, bound: usize) -> Option<Next> {
+    pub fn next(&mut self, watermark: TimeNs, bound: usize) -> Option<Next<E>> {
         if self.not_begun() {
-            let first = self.early.iter().min_by_key(|event| event.seq)?;
-            if first.time + GAP_PATIENCE > watermark {
+            let first = self.early.iter().min_by_key(|event| event.seq())?;
+            if first.time() + GAP_PATIENCE > watermark {
                 return None;
             }
-            let seq = first.seq;
+            let seq = first.seq();
             self.begin_at(seq, bound);
         }
         match self.next_ready() {
@@ -203,17 +234,17 @@ impl Order {
         }
     }
 
-    fn skip_gap(&mut self, watermark: TimeNs) -> Option<Next> {
+    fn skip_gap(&mut self, watermark: TimeNs) -> Option<Next<E>> {
         let missing = self.window.iter().position(Option::is_some)?;
         let after = self.window[missing].as_ref()?;
-        if after.time + GAP_PATIENCE > watermark {
+        if after.time() + GAP_PATIENCE > watermark {
             return None;
         }
         Some(self.pass_over(missing))
     }
 
     /// What stands for the next `missing` numbers, which have not arrived.
-    fn pass_over(&mut self, missing: usize) -> Next {
+    fn pass_over(&mut self, missing: usize) -> Next<E> {
         if let Some(begin) = self.begins.remove(&self.next) {
             self.window.pop_front();
             self.next += 1;
@@ -237,7 +268,7 @@ impl Order {
 
     /// Gives up everything between the last event held and `seq`, which
     /// becomes the next number. Call when nothing is left to take.
-    pub fn jump_to(&mut self, seq: u64) -> Option<Next> {
+    pub fn jump_to(&mut self, seq: u64) -> Option<Next<E>> {
         if self.not_begun() || seq <= self.next {
             return None;
         }
@@ -247,7 +278,7 @@ impl Order {
         Some(self.give_up(count))
     }
 
-    fn give_up(&mut self, count: u64) -> Next {
+    fn give_up(&mut self, count: u64) -> Next<E> {
         const REMEMBERED: usize = 64;
         let last = self.next + count - 1;
         if self.lost.len() == REMEMBERED {
@@ -262,7 +293,7 @@ impl Order {
     fn begin_at(&mut self, seq: u64, bound: usize) {
         self.next = seq;
         let mut early = std::mem::take(&mut self.early);
-        early.sort_by_key(|event| event.seq);
+        early.sort_by_key(|event| event.seq());
         for event in early {
             self.place(event, bound);
         }

@@ -13,6 +13,7 @@
 //! | P seen holding | acquisition by O | unknown, likewise |
 //! | last exit | end of the stretch | unknown: wake-up |
 //! | missing events | anything | unknown |
+//! | exit | somebody woken | unknown: what happened until then was not recorded |
 //!
 //! "Seen holding" are an acquisition, a notify, the beginning of a wait, and
 //! the owner that some contender read when it began to block. The last is the
@@ -51,6 +52,11 @@ impl Former {
 pub(crate) enum MarkKind {
     /// The thread holds the lock and releases it right after.
     Exit,
+    /// Readers hold the lock, and the thread is the last of them to leave.
+    LastReader,
+    /// A thread woken for the lock came back: until here, after an exit,
+    /// nothing is recorded about it.
+    Woken,
     /// The thread has just acquired the lock.
     Acquired,
     /// The thread holds the lock.
@@ -142,7 +148,9 @@ impl Slicer {
         }
         let time = mark.time.clamp(self.cursor, end.max(self.cursor));
         match mark.kind {
-            MarkKind::Exit => self.exit(mark, time, out),
+            MarkKind::Exit => self.exit(mark, time, Basis::Exit, out),
+            MarkKind::LastReader => self.exit(mark, time, Basis::LastReader, out),
+            MarkKind::Woken => self.woken(time, out),
             MarkKind::Acquired => self.acquired(mark, time, out),
             MarkKind::Held => self.seen(mark, time, out),
             MarkKind::Waiting => self.seen(mark, time, out),
@@ -192,13 +200,19 @@ impl Slicer {
         !leaving.may_be_seen_leaving(mark.thread, mark.time)
     }
 
-    fn exit(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {
+    fn exit(&mut self, mark: &Mark, time: TimeNs, basis: Basis, out: &mut Vec<Slice>) {
         if self.begin_span(mark.thread, time, out) {
-            self.emit(time, mark.holder, Basis::Exit, out);
+            self.emit(time, mark.holder, basis, out);
         }
         self.claim = None;
         self.former = Former { thread: mark.thread, until: time };
         self.released = true;
+    }
+
+    fn woken(&mut self, time: TimeNs, out: &mut Vec<Slice>) {
+        if self.claim.is_none() && self.released && !self.broken {
+            self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out);
+        }
     }
 
     fn seen(&mut self, mark: &Mark, time: TimeNs, out: &mut Vec<Slice>) {

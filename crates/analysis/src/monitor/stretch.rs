@@ -5,11 +5,12 @@ use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use serde::Serialize;
 
 /// What a thread was blocked by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
     /// A monitor (`synchronized`).
+    #[default]
     Monitor,
     /// Mutual exclusion of `java.util.concurrent`, whose waiters park.
     Juc,
@@ -33,6 +34,9 @@ impl Kind {
 pub enum Basis {
     /// The holder's own exit ended it: thread and chain proven.
     Exit,
+    /// Readers held the lock together, and this one left last: its own exit is
+    /// proven, but for how long of the slice it was among them is not.
+    LastReader,
     /// The holder was seen to hold the lock at both ends. Thread only.
     Held,
     /// The lock's owner was read when the stretch began, and nothing recorded
@@ -56,7 +60,7 @@ pub enum Basis {
 impl Basis {
     /// True if the slice's owner thread is known.
     pub const fn is_known(self) -> bool {
-        matches!(self, Basis::Exit | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner)
+        matches!(self, Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner)
     }
 
     /// True if the lock was changing hands.

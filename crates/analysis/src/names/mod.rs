@@ -51,6 +51,8 @@ pub(crate) struct Names {
     paths: Interner<Arc<[PathFrame]>>,
     by_method: FxHashMap<MethodId, NameId>,
     by_chain: FxHashMap<(ChainId, u16), PathId>,
+    /// Classes of synchronizers that are not the JDK's.
+    synchronizers: Vec<String>,
 }
 
 impl Names {
@@ -211,6 +213,26 @@ impl Names {
         }
     }
 
+    /// Class and method of each frame of a chain as they are defined, leaf first.
+    pub fn raw_frames(&self, chain: ChainId) -> impl Iterator<Item = (&str, &str)> {
+        let def = self.dictionary.chain(chain);
+        def.into_iter().flat_map(|def| &def.chain.frames).map(|frame| {
+            let method = self.dictionary.method(frame.method);
+            method.map_or(("", ""), |method| (&*method.class, &*method.name))
+        })
+    }
+
+    /// The same, with all frames where they are those of a lock's own methods.
+    pub fn holder_chain(&mut self, chain: ChainId, from: u16) -> Option<PathId> {
+        let path = self.path(chain, from)?;
+        let first = self.frames(path).first().copied();
+        let name = first.and_then(|frame| self.method_name(frame.name));
+        match name.is_some_and(|name| name.full.starts_with("java.lang.Object.")) {
+            true => self.holder_path(chain, from),
+            false => Some(path),
+        }
+    }
+
     /// True if debug information could not prove which callee frame `at` is.
     pub fn is_approximate(&self, chain: ChainId, at: u16) -> bool {
         self.dictionary
@@ -235,8 +257,21 @@ impl Names {
     pub fn skip_machinery(&self, frames: &[PathFrame]) -> usize {
         frames
             .iter()
-            .position(|frame| self.method_name(frame.name).is_some_and(|name| !is_machinery(&name.full)))
+            .position(|frame| self.method_name(frame.name).is_some_and(|name| !self.is_machinery(&name.full)))
             .unwrap_or(0)
+    }
+
+    fn is_machinery(&self, full: &str) -> bool {
+        is_machinery(full) || self.synchronizers.iter().any(|synchronizer| passes_on(full, synchronizer))
+    }
+
+    /// The class is a developer's own synchronizer: its methods are machinery.
+    pub fn synchronizer(&mut self, lock: LockId) {
+        const MOST: usize = 64;
+        let class = self.lock_class_text(lock);
+        if self.synchronizers.len() < MOST && !self.synchronizers.contains(&class) {
+            self.synchronizers.push(class);
+        }
     }
 
     /// `pkg.Class.method:line`; without the line where it is not known.
@@ -256,15 +291,55 @@ impl Names {
 
 /// Methods through which every wait or lock goes, whoever calls it.
 pub fn is_machinery(full: &str) -> bool {
-    const PREFIXES: [&str; 5] = [
+    const PREFIXES: [&str; 8] = [
         "java.lang.Object.wait",
         "java.lang.Object.notify",
-        "java.util.concurrent.locks.",
+        "java.lang.VirtualThread.park",
+        "java.lang.VirtualThread.yieldContinuation",
+        "java.lang.System$2.park",
         "jdk.internal.misc.Unsafe.",
+        "jdk.internal.vm.Continuation.",
         "sun.misc.Unsafe.",
     ];
+    if let Some(rest) = full.strip_prefix("java.util.concurrent.") {
+        return is_synchronizer(rest);
+    }
     // Native code on top has no class and so no dot.
     !full.contains('.') || PREFIXES.iter().any(|prefix| full.starts_with(prefix))
+}
+
+/// True for a method of a class through which threads wait for each other, its
+/// name without `java.util.concurrent.`.
+fn is_synchronizer(rest: &str) -> bool {
+    const CLASSES: [&str; 9] = [
+        "CountDownLatch",
+        "CyclicBarrier",
+        "Semaphore",
+        "Phaser",
+        "Exchanger",
+        "FutureTask",
+        "CompletableFuture",
+        "ForkJoinTask",
+        "TimeUnit",
+    ];
+    if rest.starts_with("locks.") || rest.starts_with("ForkJoinPool.managedBlock") {
+        return true;
+    }
+    if rest.starts_with("ForkJoinPool.unmanagedBlock") || rest.starts_with("ForkJoinPool.compensatedBlock") {
+        return true;
+    }
+    let outer = rest.split(['.', '$']).next().unwrap_or(rest);
+    outer.ends_with("Queue") || outer.ends_with("Deque") || CLASSES.contains(&outer)
+}
+
+/// True for a method of a developer's own synchronizer of this class: any of
+/// the class itself, and those of the class around it that only pass on to it.
+fn passes_on(full: &str, synchronizer: &str) -> bool {
+    const VERBS: [&str; 9] =
+        ["lock", "unlock", "tryLock", "acquire", "tryAcquire", "release", "await", "signal", "enter"];
+    let Some((class, method)) = full.rsplit_once('.') else { return false };
+    let outer = synchronizer.split('$').next().unwrap_or(synchronizer);
+    class == synchronizer || (class == outer && VERBS.iter().any(|verb| method.starts_with(verb)))
 }
 
 /// Gives equal values the same small number.

@@ -5,9 +5,11 @@
 
 mod arrival;
 mod monitor;
+mod park;
 mod picture;
 mod pressure;
 mod properties;
+mod queued;
 mod report;
 mod simulation;
 mod story;

@@ -442,6 +442,7 @@ impl StretchSink for Scribe<'_> {
             let holder = stretch.holders.get(slice.holder);
             let chain = holder.chain.0;
             let who = match slice.basis {
+                Basis::LastReader => format!("{} last reader@{chain}", self.thread(holder.thread)),
                 Basis::Exit => format!("{} exit@{chain}", self.thread(holder.thread)),
                 Basis::Held => format!("{} held", self.thread(holder.thread)),
                 Basis::SeenAtEnter => format!("{} seen", self.thread(holder.thread)),

@@ -12,7 +12,9 @@ pub fn of(event: &Event) -> Option<ThreadId> {
         Event::MonitorNotify(e) => e.thread,
         Event::MonitorWaited(e) => e.thread,
         Event::MonitorReentered(e) => e.thread,
+        Event::ParkBegin(e) => e.thread,
         Event::Park(e) => e.thread,
+        Event::Unpark(e) => e.thread,
         Event::ThreadStart(e) | Event::ThreadEnd(e) => e.thread,
         _ => return None,
     })

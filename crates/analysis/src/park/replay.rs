@@ -1,0 +1,588 @@
+//! The replay of all parks, in their order.
+
+use super::event::{Classifier, ParkEvent, ParkEventKind};
+use super::synchronizer::{Classified, Release};
+use super::wait::{ParkWait, Waker};
+use super::Synchronizer;
+use crate::monitor::hand_over::{HandOver, Told};
+use crate::monitor::lock::{Counts, LockReplay};
+use crate::monitor::order::{Arrival, LockEvent, LockEventKind, Next, Order};
+use crate::monitor::slicing::MarkKind;
+use crate::monitor::{Basis, Holders, Kind, StretchSink};
+use crate::names::Names;
+use crate::options::Bounds;
+use headway_model::event::{Park, ParkOutcome};
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+
+/// What a replay counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ParkCounts {
+    /// Parks whose beginning is not known.
+    pub unpaired: u64,
+    /// Numbers missing in the order of parks and unparks.
+    pub lost_numbers: u64,
+    /// Times that a memory bound folded details.
+    pub folded: u64,
+    /// Parks whose end was lost.
+    pub ends_lost: u64,
+    /// Slices of which it was checked that they add up to their stretch.
+    pub slices_checked: u64,
+    /// Stretches whose slices did not.
+    pub slices_wrong: u64,
+}
+
+/// What an event says about parks.
+#[derive(Debug)]
+pub(crate) enum Prepared {
+    /// It has a place in the order.
+    Placed(ParkEvent),
+    /// A park of a recording without an order.
+    Told(ParkEvent),
+    /// The world stood still.
+    Pause(TimeNs, DurationNs),
+    /// Nothing earlier follows.
+    Watermark(TimeNs),
+    /// Nothing.
+    Nothing,
+}
+
+/// A thread as the replay knows it.
+#[derive(Debug, Default)]
+pub(super) struct Parker {
+    pub parked: Option<Parked>,
+    /// An unpark that came before the park that it ends.
+    permit: Option<Given>,
+    /// A lock that it was woken for, and the number of the mark that says so.
+    woken_for: Option<(LockId, u64)>,
+    /// The condition it waited on last.
+    condition: LockId,
+    /// The lock that it released last to wait on one of its conditions.
+    released: LockId,
+    /// What ended its last conditional wait, and on what.
+    last_wait: Option<(LockId, TimeNs, Waker)>,
+}
+
+/// A park that is going on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parked {
+    pub blocker: LockId,
+    pub owner: ThreadId,
+    pub what: Classified,
+    pub chain: ChainId,
+    pub start: TimeNs,
+    pub start_seq: u64,
+    given: Option<Given>,
+}
+
+impl Parked {
+    /// The conditional wait that it was.
+    pub fn wait(&self, thread: ThreadId, end: TimeNs, outcome: Option<ParkOutcome>, waker: Waker) -> ParkWait {
+        ParkWait {
+            thread,
+            chain: self.chain,
+            blocker: self.blocker,
+            synchronizer: self.what.synchronizer,
+            start: self.start,
+            end: end.max(self.start),
+            outcome,
+            waker,
+            root: waker,
+        }
+    }
+}
+
+/// An unpark and the root of the wake-up that it passes on.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    waker: Waker,
+    root: Waker,
+    release: Release,
+}
+
+/// Replays parks into blocked stretches and conditional waits.
+#[derive(Debug)]
+pub struct ParkReplay {
+    order: Order<ParkEvent>,
+    pub(super) classifier: Classifier,
+    pub(super) parkers: FxHashMap<ThreadId, Parker>,
+    ids: FxHashMap<LockId, u32>,
+    pub(super) locks: Vec<(LockId, LockReplay)>,
+    /// The lock of each condition, as far as learned.
+    lock_of: FxHashMap<LockId, LockId>,
+    pub(super) listed: Vec<u32>,
+    pub(super) told: Vec<Told>,
+    pub(super) waits: Vec<ParkWait>,
+    watermark: TimeNs,
+    pub(super) hand_over: HandOver,
+    pub(super) counts: Counts,
+    pub(super) last_lost: u64,
+    pub(super) bounds: Bounds,
+}
+
+impl ParkReplay {
+    /// A replay that keeps to `bounds`.
+    pub fn new(bounds: Bounds) -> ParkReplay {
+        ParkReplay {
+            order: Order::default(),
+            classifier: Classifier::new(bounds.sites),
+            parkers: FxHashMap::default(),
+            ids: FxHashMap::default(),
+            locks: Vec::new(),
+            lock_of: FxHashMap::default(),
+            listed: Vec::new(),
+            told: Vec::new(),
+            waits: Vec::new(),
+            watermark: TimeNs(0),
+            hand_over: HandOver::new(bounds.pauses),
+            counts: Counts::default(),
+            last_lost: 0,
+            bounds,
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> ParkCounts {
+        ParkCounts {
+            unpaired: self.counts.unpaired,
+            lost_numbers: self.counts.lost_numbers,
+            folded: self.counts.folded,
+            ends_lost: self.counts.ends_lost,
+            slices_checked: self.hand_over.checked,
+            slices_wrong: self.hand_over.wrong,
+        }
+    }
+
+    /// What an event says about parks. Apart from [`ParkReplay::take`], because
+    /// who takes the stretches in may need the names, too.
+    pub(crate) fn prepare(&mut self, event: &Event, names: &Names) -> Prepared {
+        match event {
+            Event::ParkBegin(e) if e.seq.is_some() => Prepared::Placed(self.classifier.begin(e, names)),
+            Event::Park(e) if e.seq.is_some() => Prepared::Placed(self.classifier.end(e, names)),
+            Event::Park(e) => Prepared::Told(self.classifier.end(e, names)),
+            Event::Unpark(e) if e.seq.is_some() => Prepared::Placed(self.classifier.unpark(e, names)),
+            Event::StopTheWorld(e) => Prepared::Pause(e.start, e.duration),
+            Event::Watermark(time) => Prepared::Watermark(*time),
+            _ => Prepared::Nothing,
+        }
+    }
+
+    /// Takes in what an event says.
+    pub(crate) fn take(&mut self, prepared: &Prepared, holders: &mut Holders, sink: &mut impl StretchSink) {
+        match prepared {
+            Prepared::Placed(event) => self.place(*event, holders, sink),
+            Prepared::Told(event) => self.told_at_end(event, holders, sink),
+            Prepared::Pause(start, duration) => self.hand_over.pauses.add(*start, *duration),
+            Prepared::Watermark(time) => self.advance(*time, holders, sink),
+            Prepared::Nothing => {}
+        }
+    }
+
+    fn place(&mut self, event: ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+        if let Some(begin) = begin_of(&event) {
+            // Mostly there already; a recording may leave it out.
+            if self.order.insert(begin, self.bounds.pending_events) == Arrival::Late {
+                let found = self.order.unlose(begin.seq);
+                self.found(found);
+            }
+        }
+        match self.order.insert(event, self.bounds.pending_events) {
+            Arrival::Placed => {}
+            Arrival::Late => return self.late(&event, holders, sink),
+            Arrival::TooFar => self.make_room(event, holders, sink),
+        }
+        while let Some(event) = self.order.next_ready() {
+            self.replay(&event, holders, sink);
+        }
+    }
+
+    /// The conditional waits that are over since this was called last.
+    pub(crate) fn take_waits(&mut self) -> Vec<ParkWait> {
+        std::mem::take(&mut self.waits)
+    }
+
+    /// Blockers found to be developers' own synchronizers since this was called last.
+    pub(crate) fn take_own_synchronizers(&mut self) -> Vec<LockId> {
+        std::mem::take(&mut self.classifier.own)
+    }
+
+    /// What a thread parks for.
+    pub(crate) fn classify(&mut self, park: &Park, names: &Names) -> Synchronizer {
+        self.classifier.park(park.chain, park.blocker, &park.blocker_class, names).synchronizer
+    }
+
+    fn found(&mut self, found: bool) {
+        self.counts.lost_numbers = self.counts.lost_numbers.saturating_sub(u64::from(found));
+    }
+
+    pub(super) fn advance(&mut self, watermark: TimeNs, holders: &mut Holders, sink: &mut impl StretchSink) {
+        self.watermark = self.watermark.max(watermark);
+        while let Some(next) = self.order.next(self.watermark, self.bounds.pending_events) {
+            match next {
+                Next::Event(event) => self.replay(&event, holders, sink),
+                Next::Gap { count, last } => self.lose(count, last),
+            }
+        }
+        for index in std::mem::take(&mut self.listed) {
+            let Some((lock, replay)) = self.locks.get_mut(index as usize) else { continue };
+            for blocked in replay.take_done(self.watermark) {
+                self.hand_over.give(*lock, replay, blocked, false, holders, sink);
+            }
+            replay.drop_marks();
+            replay.listed = replay.is_waiting();
+            if replay.listed {
+                self.listed.push(index);
+            }
+        }
+        self.give_told(self.watermark, holders, sink);
+        self.counts.folded += holders.take_folded();
+    }
+
+    /// The event is further ahead than there is room: gives up what is missing
+    /// in between.
+    fn make_room(&mut self, event: ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+        self.counts.folded += 1;
+        while let Some(next) = self.order.next(TimeNs(u64::MAX), self.bounds.pending_events) {
+            match next {
+                Next::Event(event) => self.replay(&event, holders, sink),
+                Next::Gap { count, last } => self.lose(count, last),
+            }
+        }
+        if let Some(Next::Gap { count, last }) = self.order.jump_to(event.seq) {
+            self.lose(count, last);
+        }
+        self.order.insert(event, self.bounds.pending_events);
+    }
+
+    fn lose(&mut self, count: u64, last: u64) {
+        self.counts.lost_numbers += count;
+        self.last_lost = last;
+        for (_, replay) in &mut self.locks {
+            if !replay.is_idle() {
+                replay.lose(last);
+            }
+        }
+    }
+
+    /// An event whose number was given up. The time that it tells is counted.
+    fn late(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+        let found = self.order.unlose(event.seq);
+        self.found(found);
+        let (true, Some((parked, outcome))) = (found, parked_of(event)) else { return };
+        if parked.start == TimeNs(0) || parked.start > event.time {
+            return;
+        }
+        self.forget_park(event);
+        if parked.what.synchronizer.is_lock() {
+            self.tell(event, &Parked { owner: ThreadId::NONE, ..parked }, Basis::Gap, holders, sink);
+        } else {
+            let wait = parked.wait(event.thread, event.time, Some(outcome), Waker::default());
+            self.wait(wait, holders, sink);
+        }
+    }
+
+    /// The end of a park came too late: nothing may count it a second time.
+    fn forget_park(&mut self, event: &ParkEvent) {
+        let ParkEventKind::End { start_seq, .. } = event.kind else { return };
+        let Some(parker) = self.parkers.get_mut(&event.thread) else { return };
+        if parker.parked.is_none_or(|parked| parked.start_seq != start_seq) {
+            return;
+        }
+        let parked = parker.parked.take();
+        let index = parked.and_then(|parked| self.ids.get(&parked.blocker));
+        if let Some((_, replay)) = index.and_then(|index| self.locks.get_mut(*index as usize)) {
+            replay.forget(event.thread);
+        }
+    }
+
+    fn replay(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+        match event.kind {
+            ParkEventKind::Begin { blocker, owner, what } => self.begin(event, blocker, owner, what, holders),
+            ParkEventKind::Unpark { target, release } => self.unpark(event, target, release, holders),
+            ParkEventKind::End { .. } => self.end(event, holders, sink),
+        }
+    }
+
+    fn begin(&mut self, event: &ParkEvent, blocker: LockId, owner: ThreadId, what: Classified, holders: &mut Holders) {
+        self.bound_parkers();
+        let parker = self.parkers.entry(event.thread).or_default();
+        // Its end was lost, or it would not park again. Locks count that themselves.
+        let former = parker.parked.take();
+        self.counts.ends_lost += u64::from(former.is_some_and(|former| !former.what.synchronizer.is_lock()));
+        let woken_for = parker.woken_for.take();
+        let given = parker.permit.take();
+        let condition = parker.condition;
+        let released = std::mem::take(&mut parker.released);
+        let mut parked =
+            Parked { blocker, owner, what, chain: event.chain, start: event.time, start_seq: event.seq, given: None };
+        if let Some(given) = given {
+            self.exit(&given, &parked, true, holders);
+            parked.given = Some(given);
+        }
+        if let Some(parker) = self.parkers.get_mut(&event.thread) {
+            parker.parked = Some(parked);
+            if what.synchronizer.is_conditional() {
+                parker.condition = blocker;
+            }
+        }
+        if !what.synchronizer.is_lock() || blocker.is_none() {
+            self.belongs(blocker, released);
+            return;
+        }
+        if what.after_wait {
+            self.belongs(condition, blocker);
+        }
+        if let Some((lock, seq)) = woken_for.filter(|(lock, _)| *lock == blocker) {
+            if let Some(index) = self.ids.get(&lock) {
+                self.locks[*index as usize].1.missed(event.thread, seq);
+            }
+        }
+        if let Some(index) = self.lock(blocker) {
+            let replay = &mut self.locks[index as usize].1;
+            replay.replay(&shape(event, LockEventKind::Enter, owner), holders, &mut self.counts);
+            replay.after_wait(event.thread, what.after_wait);
+        }
+    }
+
+    /// Learns the lock of a condition.
+    fn belongs(&mut self, condition: LockId, lock: LockId) {
+        if condition.is_some() && lock.is_some() && condition != lock && self.lock_of.len() < self.bounds.locks {
+            self.lock_of.insert(condition, lock);
+        }
+    }
+
+    /// What the unpark says about the lock of a condition: the thread that
+    /// releases it may just have got it, or be about to wait on the condition.
+    fn learn(&mut self, event: &ParkEvent, release: Release, parked: Option<&Parked>) {
+        let Some(parker) = self.parkers.get_mut(&event.thread) else { return };
+        // A thread that did not get its lock does nothing but park again.
+        let held = parker.woken_for.take();
+        let Some(parked) = parked else { return };
+        match (parked.what.synchronizer.is_lock(), release) {
+            (true, Release::Awaiting) => parker.released = parked.blocker,
+            (false, Release::Exclusive) => {
+                if let Some((lock, _)) = held.filter(|_| !self.lock_of.contains_key(&parked.blocker)) {
+                    self.belongs(parked.blocker, lock);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn unpark(&mut self, event: &ParkEvent, target: ThreadId, release: Release, holders: &mut Holders) {
+        let waker = Waker { thread: event.thread, chain: event.chain, time: event.time, seq: event.seq };
+        let parked = self.parkers.get(&target).and_then(|parker| parker.parked);
+        let root = self.root(waker, parked.as_ref());
+        self.learn(event, release, parked.as_ref());
+        let given = Given { waker, root, release };
+        let Some(parked) = parked else {
+            self.bound_parkers();
+            self.parkers.entry(target).or_default().permit = Some(given);
+            return;
+        };
+        if parked.given.is_some() {
+            // It is on its way already.
+            return;
+        }
+        self.exit(&given, &parked, false, holders);
+        if let Some(parked) = self.parkers.get_mut(&target).and_then(|parker| parker.parked.as_mut()) {
+            parked.given = Some(given);
+        }
+    }
+
+    /// Who began the wake-up: a thread that was itself woken from the same
+    /// blocker while the target waited only passes it on.
+    fn root(&self, waker: Waker, parked: Option<&Parked>) -> Waker {
+        let passed = || {
+            let parked = parked.filter(|parked| parked.blocker.is_some() && !parked.what.synchronizer.is_lock())?;
+            let (blocker, woken, root) = self.parkers.get(&waker.thread)?.last_wait?;
+            (blocker == parked.blocker && woken > parked.start && root.seq != 0).then_some(root)
+        };
+        passed().unwrap_or(waker)
+    }
+
+    /// An unpark of a thread that waits for a lock, or for a condition of a
+    /// lock, is somebody's exit from that lock.
+    fn exit(&mut self, given: &Given, parked: &Parked, before: bool, holders: &mut Holders) {
+        let lock = match parked.what.synchronizer.is_lock() {
+            true => parked.blocker,
+            false => self.lock_of.get(&parked.blocker).copied().unwrap_or(LockId::NONE),
+        };
+        let kind = match given.release {
+            Release::Exclusive | Release::Awaiting | Release::Unknown => MarkKind::Exit,
+            Release::Shared => MarkKind::LastReader,
+            Release::No => return,
+        };
+        if lock.is_none() || (given.release == Release::Unknown && !parked.what.synchronizer.is_lock()) {
+            return;
+        }
+        let Some(index) = self.lock(lock) else { return };
+        let replay = &mut self.locks[index as usize].1;
+        if replay.is_blocked(given.waker.thread) {
+            return;
+        }
+        let event = LockEvent {
+            seq: given.waker.seq,
+            time: given.waker.time,
+            chain: given.waker.chain,
+            ..blank(given.waker.thread, LockEventKind::Exit)
+        };
+        match before {
+            true => replay.exited_before(&event, kind, holders),
+            false => replay.exited(&event, kind, holders),
+        }
+    }
+
+    fn end(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
+        let ParkEventKind::End { unpark, waker, .. } = event.kind else { return };
+        let Some((told, outcome)) = parked_of(event) else { return };
+        self.bound_parkers();
+        let begun = self.parkers.entry(event.thread).or_default().parked.take();
+        if begun.is_none() && (told.start == TimeNs(0) || told.start > event.time) {
+            self.counts.unpaired += 1;
+            return;
+        }
+        let parked = begun.unwrap_or(told);
+        let given = parked.given.filter(|given| unpark == 0 || given.waker.seq == unpark);
+        let given = given.filter(|_| matches!(outcome, ParkOutcome::Unparked | ParkOutcome::Unknown));
+        if !parked.what.synchronizer.is_lock() {
+            let named = Waker { thread: waker, chain: ChainId::NONE, time: event.time, seq: unpark };
+            let (waker, root) = given.map_or((named, named), |given| (given.waker, given.root));
+            let wait = parked.wait(event.thread, event.time, Some(outcome), waker);
+            self.wait(ParkWait { root, ..wait }, holders, sink);
+            if let Some(parker) = self.parkers.get_mut(&event.thread) {
+                parker.last_wait = Some((parked.blocker, event.time, root));
+            }
+        }
+        self.came_back(event, &parked, given, outcome, holders, sink);
+    }
+
+    /// What a thread's coming back says about the lock it waited for.
+    fn came_back(
+        &mut self,
+        event: &ParkEvent,
+        parked: &Parked,
+        given: Option<Given>,
+        outcome: ParkOutcome,
+        holders: &mut Holders,
+        sink: &mut impl StretchSink,
+    ) {
+        let is_lock = parked.what.synchronizer.is_lock();
+        let lock = match is_lock {
+            true => parked.blocker,
+            false => self.lock_of.get(&parked.blocker).copied().unwrap_or(LockId::NONE),
+        };
+        if lock.is_none() {
+            if is_lock {
+                self.tell(event, parked, Basis::SeenAtEnter, holders, sink);
+            }
+            return;
+        }
+        let woken = outcome == ParkOutcome::Unparked && given.is_some_and(|given| given.release != Release::No);
+        let kind = match parked.what.synchronizer {
+            Synchronizer::ReadLock | Synchronizer::StampedRead => MarkKind::Woken,
+            _ if woken => MarkKind::Acquired,
+            _ => MarkKind::Woken,
+        };
+        let Some(index) = self.lock(lock) else { return };
+        let replay = &mut self.locks[index as usize].1;
+        let shape = LockEvent { start: parked.start, ..shape(event, LockEventKind::Entered, ThreadId::NONE) };
+        let mark = (outcome == ParkOutcome::Unparked).then_some(kind);
+        match is_lock {
+            true => replay.unparked(&shape, mark, holders),
+            false if woken => replay.taken(&shape, kind, holders),
+            false => return,
+        }
+        if !replay.listed {
+            replay.listed = true;
+            self.listed.push(index);
+        }
+        if replay.marks() > self.bounds.marks {
+            self.settle(index, holders, sink);
+        }
+        if mark == Some(MarkKind::Acquired) {
+            if let Some(parker) = self.parkers.get_mut(&event.thread) {
+                parker.woken_for = Some((lock, event.seq));
+            }
+        }
+    }
+
+    fn settle(&mut self, index: u32, holders: &Holders, sink: &mut impl StretchSink) {
+        let Some((lock, replay)) = self.locks.get_mut(index as usize) else { return };
+        for blocked in replay.take_done(TimeNs(u64::MAX)) {
+            self.hand_over.give(*lock, replay, blocked, false, holders, sink);
+        }
+        if replay.settle(self.bounds.slices_per_stretch) {
+            self.counts.folded += 1;
+        }
+        replay.drop_marks();
+    }
+
+    fn lock(&mut self, id: LockId) -> Option<u32> {
+        if let Some(index) = self.ids.get(&id) {
+            return Some(*index);
+        }
+        if self.locks.len() >= self.bounds.locks && !self.forget_idle() {
+            self.counts.folded += 1;
+            return None;
+        }
+        let index = self.locks.len() as u32;
+        self.locks.push((id, LockReplay::new(id, Kind::Juc)));
+        self.ids.insert(id, index);
+        Some(index)
+    }
+
+    fn forget_idle(&mut self) -> bool {
+        let before = self.locks.len();
+        self.locks.retain(|(_, replay)| !replay.is_idle());
+        self.ids = (0..).zip(&self.locks).map(|(index, (id, _))| (*id, index)).collect();
+        self.listed = (0..).zip(&self.locks).map(|(index, _)| index).collect();
+        for (_, replay) in &mut self.locks {
+            replay.listed = true;
+        }
+        self.locks.len() < before
+    }
+
+    /// Forgets threads that are not parked once there are too many.
+    fn bound_parkers(&mut self) {
+        if self.parkers.len() < self.bounds.threads {
+            return;
+        }
+        self.parkers.retain(|_, parker| parker.parked.is_some());
+        if self.parkers.len() >= self.bounds.threads {
+            self.counts.folded += 1;
+            self.parkers.clear();
+        }
+    }
+}
+
+/// A park and how it ended, as its end tells it.
+pub(super) fn parked_of(end: &ParkEvent) -> Option<(Parked, ParkOutcome)> {
+    let ParkEventKind::End { blocker, owner, what, start, start_seq, outcome, .. } = end.kind else { return None };
+    Some((Parked { blocker, owner, what, chain: end.chain, start, start_seq, given: None }, outcome))
+}
+
+/// The begin of a park, as its end tells it.
+fn begin_of(end: &ParkEvent) -> Option<ParkEvent> {
+    let ParkEventKind::End { blocker, owner, what, start, start_seq, .. } = end.kind else { return None };
+    let kind = ParkEventKind::Begin { blocker, owner, what };
+    (start_seq != 0).then_some(ParkEvent { seq: start_seq, time: start, kind, ..*end })
+}
+
+fn blank(thread: ThreadId, kind: LockEventKind) -> LockEvent {
+    LockEvent {
+        seq: 0,
+        time: TimeNs(0),
+        start: TimeNs(0),
+        thread,
+        other: ThreadId::NONE,
+        chain: ChainId::NONE,
+        holder_frame: 0,
+        flag: false,
+        kind,
+    }
+}
+
+fn shape(event: &ParkEvent, kind: LockEventKind, other: ThreadId) -> LockEvent {
+    LockEvent { seq: event.seq, time: event.time, chain: event.chain, other, ..blank(event.thread, kind) }
+}

@@ -1,0 +1,43 @@
+//! Conditional waiting by parking, and who ended it.
+
+use super::Synchronizer;
+use headway_model::event::ParkOutcome;
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+
+/// A park that was no lock acquisition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParkWait {
+    /// The thread that waited.
+    pub thread: ThreadId,
+    /// Its chain.
+    pub chain: ChainId,
+    /// What it parked on; `NONE` if it named nothing.
+    pub blocker: LockId,
+    /// What it waited for.
+    pub synchronizer: Synchronizer,
+    /// When it began.
+    pub start: TimeNs,
+    /// When the thread came back; the end of the recording if it did not.
+    pub end: TimeNs,
+    /// How it ended; `None` if it did not.
+    pub outcome: Option<ParkOutcome>,
+    /// Who ended it; all `NONE` if nobody did or it is not known.
+    pub waker: Waker,
+    /// The first of those who passed the wake-up on to each other: the last
+    /// one to arrive at a barrier, where `waker` may be a thread that was
+    /// itself woken by it.
+    pub root: Waker,
+}
+
+/// A thread that ended another's wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waker {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its chain.
+    pub chain: ChainId,
+    /// When it unparked the waiter.
+    pub time: TimeNs,
+    /// Place of that unpark in the order of all parks and unparks; 0 if unknown.
+    pub seq: u64,
+}
