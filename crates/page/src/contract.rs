@@ -111,6 +111,8 @@ pub enum Dimension {
     Kind,
     /// Class of the lock or blocker, a text.
     LockClass,
+    /// What the code calls it, objects of one name together, a text.
+    LockName,
     /// The lock or blocker.
     Lock,
     /// The thread that was blocked, waited or was sampled.
@@ -398,6 +400,8 @@ pub struct Lock {
     pub short: String,
     /// Text of its class.
     pub class: u32,
+    /// Text of what the code calls it; of its class if nothing better is known.
+    pub title: u32,
 }
 
 /// A frame of a call chain.

@@ -201,6 +201,7 @@ fn mention(by: Dimension, value: u32, told: &mut Mentioned<'_>) {
         Dimension::ContenderThread | Dimension::OwnerThread => told.thread(value),
         Dimension::ContenderChain | Dimension::OwnerChain => told.chain(value),
         Dimension::LockClass
+        | Dimension::LockName
         | Dimension::ContenderGroup
         | Dimension::ContenderMethod
         | Dimension::OwnerGroup

@@ -58,7 +58,7 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
 
 impl Default for Names {
     fn default() -> Names {
-        let unknown_lock = Lock { name: UNKNOWN.into(), short: UNKNOWN.into(), class: 0 };
+        let unknown_lock = Lock { name: UNKNOWN.into(), short: UNKNOWN.into(), class: 0, title: 0 };
         Names {
             dictionary: Dictionary::default(),
             texts: Interned::new(UNKNOWN.to_owned()),
@@ -173,7 +173,8 @@ impl Names {
         }
         let name = self.texts.values[text as usize].clone();
         let short = method::without_package(&name).to_owned();
-        self.locks.push(Lock { name, short, class: text });
+        let title = self.text(&short);
+        self.locks.push(Lock { name, short, class: text, title });
         let place = self.locks.len() as u32 - 1;
         self.class_locks.insert(text, place);
         place
@@ -194,7 +195,12 @@ impl Names {
             true => (object.clone(), method::without_package(&object).to_owned()),
             false => (format!("{} ({object})", bounded(&def.name)), bounded(&def.name)),
         };
-        Lock { name, short, class: self.text(&class) }
+        let title = match def.name.is_empty() {
+            true => self.text(method::without_package(&class)),
+            // `Transaction (this)` is what any method calls its own object.
+            false => self.text(def.name.strip_suffix(" (this)").unwrap_or(&def.name)),
+        };
+        Lock { name, short, class: self.text(&class), title }
     }
 
     /// The id of a chain from the frame with index `from` on.
@@ -333,7 +339,10 @@ impl<'a> Mentioned<'a> {
 
     pub fn lock(&mut self, id: u32) {
         insert(&mut self.told.locks, self.names.locks(), id);
-        self.text(self.names.locks().get(id as usize).map_or(0, |lock| lock.class));
+        if let Some(lock) = self.names.locks().get(id as usize) {
+            self.text(lock.class);
+            self.text(lock.title);
+        }
     }
 
     pub fn chain(&mut self, id: u32) {

@@ -80,6 +80,7 @@ impl Recording {
         match by {
             Dimension::Kind => u32::from(row.kind),
             Dimension::LockClass => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.class),
+            Dimension::LockName => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.title),
             Dimension::Lock => row.lock,
             Dimension::ContenderThread => row.thread,
             Dimension::ContenderGroup => group(row.thread),

@@ -14,7 +14,7 @@ export type How = "none" | "exit" | "seen" | "previous" | "hand-over" | "unprove
 /**
  * What rows are grouped by.
  */
-export type Dimension = "kind" | "lock-class" | "lock" | "contender-thread" | "contender-group" | "contender-method" | "contender-chain" | "owner-thread" | "owner-group" | "owner-method" | "owner-chain" | "time" | "how" | "thread-kind";
+export type Dimension = "kind" | "lock-class" | "lock-name" | "lock" | "contender-thread" | "contender-group" | "contender-method" | "contender-chain" | "owner-thread" | "owner-group" | "owner-method" | "owner-chain" | "time" | "how" | "thread-kind";
 
 /**
  * A condition: the dimension has this value.
@@ -393,7 +393,11 @@ short: string,
 /**
  * Text of its class.
  */
-class: number, };
+class: number, 
+/**
+ * Text of what the code calls it; of its class if nothing better is known.
+ */
+title: number, };
 
 /**
  * A frame of a call chain.

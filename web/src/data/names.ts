@@ -5,7 +5,7 @@ import type { Frame, Lock, Names, Thread } from "./contract";
 const UNKNOWN = "unknown";
 const NO_FRAME: Frame = { method: 0, line: 0, jdk: false, file: "", source: "" };
 const NO_THREAD: Thread = { name: UNKNOWN, group: 0, kind: 0 };
-const NO_LOCK: Lock = { name: UNKNOWN, short: UNKNOWN, class: 0 };
+const NO_LOCK: Lock = { name: UNKNOWN, short: UNKNOWN, class: 0, title: 0 };
 
 export class NameBook {
   readonly texts = new Map<number, string>();

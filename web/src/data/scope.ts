@@ -18,6 +18,8 @@ export function valueOf(by: Dimension, { head, table }: Recording): (row: number
       return (row) => table.kind[row]!;
     case "lock-class":
       return (row) => head.locks[table.lock[row]!]?.class ?? 0;
+    case "lock-name":
+      return (row) => head.locks[table.lock[row]!]?.title ?? 0;
     case "lock":
       return (row) => table.lock[row]!;
     case "contender-thread":

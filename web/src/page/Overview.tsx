@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Facts, Finding, Groups, Scope } from "../data/contract";
+import { HOWS, type Facts, type Finding, type Groups, type Scope } from "../data/contract";
 import { addUp, phases, type Phase } from "../data/states";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { address, show, view } from "../state/view";
@@ -47,7 +47,7 @@ function usePressure(intervals: number): Line[] | null {
   const whole = useDuration();
   const told = useStates(intervals);
   const scope: Scope = { ...scopeOf(view.value, whole), from: 0, to: whole };
-  const answers = useAnswers(grouping(scope, ["lock", "time"], WORST, intervals));
+  const answers = useAnswers(grouping(scope, ["lock-name", "time"], WORST, intervals));
   if (!told || !answers) return null;
   const lines = new Map<number, number[]>();
   addUp(answers[0], 1, ([lock = 0], interval, total) => {
@@ -66,9 +66,9 @@ function Answers() {
   const intervals = intervalsFor(whole);
   const pressure = usePressure(intervals);
   const answers = useAnswers(
-    grouping(scope, ["lock", "owner-method"], WORST),
-    grouping(scope, ["lock", "contender-method"], WORST),
-    grouping(scope, ["lock", "contender-group"], WORST),
+    grouping(scope, ["lock-name", "owner-method", "how"], WORST),
+    grouping(scope, ["lock-name", "contender-method"], WORST),
+    grouping(scope, ["lock-name", "contender-group"], WORST),
   );
   if (!answers) return <section class="card" aria-busy="true" />;
   const [owners, methods, groups] = answers;
@@ -96,15 +96,14 @@ function Answers() {
           {tops(owners).map(({ value, total }) => {
             const line = pressure?.find((one) => one.lock === value);
             const method = (id: number | undefined) => (id === undefined ? "unknown" : id === 0 ? "unknown" : split(names.text(id))[1]);
-            const owner = below(owners, value)[0];
             const blocked = below(methods, value)[0];
             const group = below(groups, value)[0];
             return (
               <tr key={value}>
                 <td>
-                  <a href={address({ page: "locks", pick: [{ by: "lock", value }], open: [`lock:${value}`], by: ["lock", "owner-method", "contender-method"] })}
-                    title={`Drill down into ${names.lock(value).name}`}>
-                    <code>{names.lock(value).short}</code>
+                  <a href={address({ page: "locks", pick: [{ by: "lock-name", value }], open: [`lock-name:${value}`], by: ["lock-name", "owner-method", "contender-method"] })}
+                    title={`Drill down into ${names.text(value)}`}>
+                    <code>{names.text(value)}</code>
                   </a>
                 </td>
                 <td class="number">
@@ -115,9 +114,8 @@ function Answers() {
                   <code>{method(blocked?.value)}</code>
                   <small>{group ? names.text(group.value) : ""}</small>
                 </td>
-                <td title={names.text(owner?.value ?? 0)}>
-                  <code>{method(owner?.value)}</code>
-                  <small>{owner ? `holds it for ${percent(owner.total / total)} of that` : ""}</small>
+                <td>
+                  <Cause owners={owners} lock={value} total={total} />
                 </td>
                 <td>{line ? <When line={line} times={times} whole={whole} /> : null}</td>
               </tr>
@@ -143,6 +141,35 @@ function NothingBlocked() {
       </p>
     </section>
   );
+}
+
+/** The method that held the lock longest, or that nobody did. */
+function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: number }) {
+  const names = useNames(view.value.recording);
+  const [first, second] = below(owners, lock);
+  if (!first) return <>unknown</>;
+  const known = first.value > 0 ? first : second;
+  const free = first.value === 0 ? handedOver(owners, lock) : 0;
+  return (
+    <>
+      {known && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
+      {known && <small>held it for {percent(known.total / total)} of that</small>}
+      {free > 0 && (
+        <small title="Released, and whoever was woken for it did not run yet: a shortage of processors, or a convoy">
+          {percent(free / total)} nobody held it: changing hands
+        </small>
+      )}
+      {!known && free === 0 && <>not provable</>}
+    </>
+  );
+}
+
+/** Time in which the lock was changing hands. */
+function handedOver(owners: Groups, lock: number): number {
+  const top = owners.value.findIndex((one, at) => one === lock && owners.parent[at]! < 0);
+  const unknown = owners.value.findIndex((one, at) => one === 0 && owners.parent[at] === top);
+  const how = HOWS.indexOf("hand-over");
+  return owners.value.reduce((sum, one, at) => sum + (owners.parent[at] === unknown && one === how ? owners.total[at]! : 0), 0);
 }
 
 /** Groups of the first level. */
@@ -204,8 +231,8 @@ function Pressure() {
       </h2>
       <div class="legend">
         {lines.map((line, place) => (
-          <span key={line.lock} title={names.lock(line.lock).name}>
-            <i class="swatch" style={{ background: PALETTE[place] }} /> {names.lock(line.lock).short}
+          <span key={line.lock} title={names.text(line.lock)}>
+            <i class="swatch" style={{ background: PALETTE[place] }} /> {names.text(line.lock)}
             {at !== null && <b> {percent(line.pressure[at]!)}</b>}
           </span>
         ))}
@@ -213,7 +240,7 @@ function Pressure() {
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
         times={edges}
-        series={lines.map((line, place) => ({ label: names.lock(line.lock).short, colour: PALETTE[place]!, values: line.pressure }))}
+        series={lines.map((line, place) => ({ label: names.text(line.lock), colour: PALETTE[place]!, values: line.pressure }))}
         stacked={false}
         height={170}
         range={view.value.range}
@@ -222,7 +249,7 @@ function Pressure() {
         format={(value) => `${Math.round(value * 100)} %`}
         shades={shades}
       />
-      <p class="hint">Shaded: {percent(THRESHOLD)} and more of all running time went into acquiring {names.lock(lines[0]!.lock).short}.</p>
+      <p class="hint">Shaded: {percent(THRESHOLD)} and more of all running time went into acquiring {names.text(lines[0]!.lock)}.</p>
     </section>
   );
 }

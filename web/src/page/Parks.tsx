@@ -1,1 +1,140 @@
-export function Parks() { return <p>soon</p>; }
+import { useMemo } from "preact/hooks";
+import { HOWS, type Groups, type Kind } from "../data/contract";
+import { addUp } from "../data/states";
+import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { address, show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { count, duration, times } from "../text/units";
+import { Chain } from "../view/Chain";
+import { COLOURS } from "../view/colours";
+import { useDuration } from "../view/FilterBar";
+import { TreeTable, type Column } from "../view/TreeTable";
+
+const INTERVALS = 60;
+const MOST = 1000;
+
+const MODES: Record<string, [title: string, kinds: Kind[], empty: string]> = {
+  park: ["parks", ["park", "juc"], "No thread parked in this range and filter. Record with -e park (or -e lock) to fill this table."],
+  wait: ["Object.wait", ["wait"], "No thread was in Object.wait in this range and filter. Record with -e monitor (or -e lock) to fill this table."],
+};
+
+interface Blocker {
+  lock: number;
+  name: string;
+  total: number;
+  count: number;
+  max: number;
+  threads: number;
+  ended: string;
+  line: number[];
+}
+
+export function Parks() {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const [mode = "", order = ""] = view.value.mode.split(".");
+  const chosen = MODES[mode] ? mode : "park";
+  const [, kinds, empty] = MODES[chosen]!;
+  const scope = scopeOf(view.value, whole, kinds);
+  const answers = useAnswers(
+    grouping(scope, ["lock", "how"], MOST),
+    grouping(scope, ["lock", "contender-thread"], MOST),
+    grouping(scope, ["lock", "time"], MOST, INTERVALS),
+  );
+  const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], (lock) => names.lock(lock).name), [answers]);
+  const sort = /^-?(name|total|count|average|max|threads)$/.test(order) ? order : "-total";
+  const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].value : null;
+  const colour = COLOURS[kinds[0]!];
+  const columns: Column<Blocker>[] = [
+    { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={row.name} /> },
+    { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
+    { id: "total", title: "thread time", why: "Time waited, all threads added up", width: "100px", value: (row) => row.total, cell: (row) => <span class="number">{duration(row.total)}</span> },
+    { id: "average", title: "average", why: "Thread time divided by times", width: "90px", value: (row) => row.total / row.count, cell: (row) => <span class="number">{duration(row.total / row.count)}</span> },
+    { id: "max", title: "longest", why: "The longest single wait", width: "90px", value: (row) => row.max, cell: (row) => <span class="number">{duration(row.max)}</span> },
+    { id: "threads", title: "threads", why: "Different threads that waited on it", width: "70px", value: (row) => row.threads, cell: (row) => <span class="number">{count(row.threads)}</span> },
+    { id: "ended", title: "how it ended", why: "How the waits came to their end", width: "190px", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
+  ];
+  return (
+    <>
+      <section class="card">
+        <div class="tabs" role="group" aria-label="What waits are shown">
+          {Object.entries(MODES).map(([name, [title]]) => (
+            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: `${name}.${sort}`, pick: [] }, false)}>{title}</button>
+          ))}
+        </div>
+        {!rows && <p aria-busy="true">…</p>}
+        {rows?.length === 0 && <p class="empty">{empty}</p>}
+        {rows && rows.length > 0 && (
+          <>
+            <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(picked)}
+              onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ mode: `${chosen}.${next}` }, false)} height={360} />
+            <p class="foot">
+              {times(rows.length, "blocker")}
+              <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>
+            </p>
+          </>
+        )}
+      </section>
+      {picked !== null && <Waiters lock={picked} kinds={kinds} />}
+    </>
+  );
+}
+
+/** Who waits on one blocker, and from where. */
+function Waiters({ lock, kinds }: { lock: number; kinds: Kind[] }) {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const scope = scopeOf(view.value, whole, kinds, [{ by: "lock", value: lock }]);
+  const answers = useAnswers(grouping(scope, ["contender-chain"], 1), grouping(scope, ["contender-group"], 5), grouping(scope, ["owner-group"], 5));
+  if (!answers || answers[0].totalNs === 0) return null;
+  const list = (groups: Groups) => groups.value.map((group) => names.text(group)).join(", ");
+  return (
+    <section class="card">
+      <h2><code>{names.lock(lock).name}</code></h2>
+      <p class="hint">
+        waiting: {list(answers[1])}; ended by: {list(answers[2])}{" "}
+        <a href={address({ page: "threads", lock: `=${names.lock(lock).name}`, mode: "" })}>show among the threads</a>
+      </p>
+      <Chain chain={answers[0].value[0] ?? 0} title={`Where most of the time is waited (${duration(answers[0].total[0] ?? 0)})`} why="The call chain that waits longest on this blocker" unknown="The call chain was not recorded." />
+    </section>
+  );
+}
+
+function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, name: (lock: number) => string): Blocker[] {
+  const found = new Map<number, Blocker>();
+  const ends = new Map<number, string[]>();
+  const order: number[] = [];
+  byHow.value.forEach((value, at) => {
+    const parent = byHow.parent[at]!;
+    if (parent < 0) {
+      order.push(value);
+      found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.stretches[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(INTERVALS).fill(0) });
+    } else {
+      const lock = byHow.value[parent]!;
+      const how = HOWS[value] ?? "none";
+      if (how !== "none") ends.set(lock, [...(ends.get(lock) ?? []), `${count(byHow.stretches[at]!)} ${how}`]);
+    }
+  });
+  byThread.parent.forEach((parent) => {
+    const blocker = parent < 0 ? undefined : found.get(byThread.value[parent]!);
+    if (blocker) blocker.threads++;
+  });
+  addUp(byTime, 1, ([lock = 0], interval, total) => {
+    const blocker = found.get(lock);
+    if (blocker) blocker.line[interval] = total;
+  });
+  for (const [lock, told] of ends) found.get(lock)!.ended = told.join(", ");
+  return order.map((lock) => found.get(lock)!);
+}
+
+function Sparkline({ values, colour, label }: { values: number[]; colour: string; label: string }) {
+  const most = Math.max(1, ...values);
+  const points = values.map((value, at) => `${(at / (values.length - 1)) * 116},${20 - (value / most) * 18}`).join(" ");
+  return (
+    <svg width="118" height="22" role="img" aria-label={`Waits on ${label} over time`}>
+      <polygon points={`0,20 ${points} 116,20`} style={{ fill: colour, opacity: "0.55" }} />
+    </svg>
+  );
+}
+

@@ -1,1 +1,158 @@
-export function Profile() { return <p>soon</p>; }
+import { useMemo } from "preact/hooks";
+import type { Kind } from "../data/contract";
+import { flame, flat, type FlameNode, type MethodTotal } from "../data/flame";
+import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { duration, percent, times } from "../text/units";
+import { split } from "../view/Chain";
+import { Typed, useDuration } from "../view/FilterBar";
+import { Flame } from "../view/Flame";
+import { TreeTable, type Column } from "../view/TreeTable";
+import { Bar } from "./Overview";
+
+interface Weight {
+  title: string;
+  kinds: Kind[];
+  why: string;
+  empty: string;
+}
+
+const WEIGHTS: Record<string, Weight> = {
+  cpu: { title: "on CPU", kinds: ["cpu"], why: "CPU time, by call chain.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
+  wall: { title: "wall clock", kinds: ["wall", "cpu"], why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], why: "Time blocked on locks, by the call chain that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], why: "Time in Object.wait or parked, by call chain.", empty: "No waits here. Record with -e lock to fill this page." },
+};
+
+const SHAPES = [
+  ["flame", "Flame graph"],
+  ["tree", "Calling context tree"],
+  ["flat", "Methods"],
+  ["callers", "Callers"],
+] as const;
+
+export function Profile() {
+  const whole = useDuration();
+  const { opening } = useSource();
+  const { recording, zoom, search } = view.value;
+  const facts = opening.recordings[recording]!;
+  const names = useNames(recording);
+  const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
+  const chosen = WEIGHTS[weight] ? weight : firstFilled(facts.stretches);
+  const { kinds, why, empty } = WEIGHTS[chosen]!;
+  const form = SHAPES.some(([name]) => name === shape) ? shape : "flame";
+  const fold = folding !== "all";
+  const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds), ["contender-chain"], 5000));
+  const root = useMemo(() => answers && flame(answers[0], names, { fold, inverted: form === "callers" }), [answers, fold, form]);
+  const methods = useMemo(() => (answers && form === "flat" ? flat(answers[0], names) : []), [answers, form]);
+  // Samples that do not say how much time they stand for are counted.
+  const counted = (chosen === "cpu" || chosen === "wall") && !facts.samplesWeighted;
+  const format = counted ? (value: number) => times(value, "sample") : duration;
+  const mode = (next: Partial<{ weight: string; shape: string; folding: string }>) =>
+    show({ mode: [next.weight ?? chosen, next.shape ?? form, next.folding ?? folding].join("."), zoom: "" });
+  return (
+    <section class="card">
+      <div class="tabs">
+        <span class="hint">time</span>
+        {Object.entries(WEIGHTS).map(([name, { title, why }]) => (
+          <button key={name} type="button" title={why} aria-pressed={name === chosen} onClick={() => mode({ weight: name })}>
+            {title}
+          </button>
+        ))}
+        <span class="hint">as</span>
+        {SHAPES.map(([name, title]) => (
+          <button key={name} type="button" aria-pressed={name === form} onClick={() => mode({ shape: name })}>
+            {title}
+          </button>
+        ))}
+        <label title="Join runs of the JDK's own frames into one">
+          <input type="checkbox" checked={fold} onChange={(event) => mode({ folding: event.currentTarget.checked ? "" : "all" })} /> fold JDK
+        </label>
+        <Typed label="search" title="Marks methods whose name contains this and says how much time they are in" size={16} value={search} empty="method" onTyped={(text) => show({ search: text }, false)} />
+      </div>
+      {!root && <p aria-busy="true">…</p>}
+      {root && root.total === 0 && <p class="empty">{empty}</p>}
+      {root && root.total > 0 && form !== "flat" && form !== "tree" && (
+        <Flame root={root} why={form === "callers" ? `${why} Callers stand below what they call.` : `${why} Callees stand below their callers.`} label={`${chosen} flame graph`} format={format}
+          zoom={zoom.split(".").filter(Boolean).map(Number)} onZoom={(path) => show({ zoom: path.join(".") })} search={search} />
+      )}
+      {root && root.total > 0 && form === "tree" && <ContextTree root={root} format={format} search={search} />}
+      {root && root.total > 0 && form === "flat" && <Flat methods={methods} total={root.total} format={format} search={search} />}
+    </section>
+  );
+}
+
+/** The first weight that the recording has anything of; CPU if none. */
+function firstFilled(stretches: number[]): string {
+  if ((stretches[4] ?? 0) > 0) return "cpu";
+  if ((stretches[5] ?? 0) > 0) return "wall";
+  if ((stretches[0] ?? 0) + (stretches[1] ?? 0) > 0) return "blocked";
+  return "cpu";
+}
+
+interface ContextRow {
+  id: string;
+  node: FlameNode;
+  children: ContextRow[];
+}
+
+function contextRows(node: FlameNode, above: string): ContextRow[] {
+  return node.children.map((child) => {
+    const id = above === "" ? String(child.key) : `${above}.${child.key}`;
+    return { id, node: child, get children() { return contextRows(child, id); } };
+  });
+}
+
+function ContextTree({ root, format, search }: { root: FlameNode; format: (value: number) => string; search: string }) {
+  const rows = useMemo(() => contextRows(root, ""), [root]);
+  // Open rows are told by the address as one path: where one is, those above are open too.
+  const open = view.value.zoom.split("~").filter(Boolean);
+  const columns: Column<ContextRow>[] = [
+    { id: "text", title: "method", why: "Each method below the one that called it", width: "minmax(260px, 1fr)", value: (row) => row.node.name,
+      cell: (row) => <span class={`cut ${search && row.node.name.toLowerCase().includes(search.toLowerCase()) ? "hit" : ""}`} title={row.node.name}>{row.node.name}</span> },
+    { id: "total", title: "total", why: "Time in the method and in what it called", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{format(row.node.total)}</span> },
+    { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} /></span> },
+    { id: "self", title: "self", why: "Time in the method itself", width: "110px", value: (row) => row.node.self, cell: (row) => <span class="number">{format(row.node.self)}</span> },
+  ];
+  const toggle = (row: ContextRow) => {
+    const next = open.includes(row.id) ? open.filter((id) => id !== row.id && !id.startsWith(`${row.id}.`)) : [...open, ...hotPath(row)];
+    show({ zoom: [...new Set(next)].join("~") }, false);
+  };
+  return (
+    <TreeTable label="Calling context tree" rows={rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children} canOpen={(row) => row.node.children.length > 0}
+      open={open} onToggle={toggle} selected={null} sort="-total" onSort={() => undefined} height={520} />
+  );
+}
+
+/** The row and, below it, whatever is dearest as long as there is no choice. */
+function hotPath(row: ContextRow): string[] {
+  const path = [row.id];
+  let at = row;
+  while (at.children.length === 1 && path.length < 50) {
+    at = at.children[0]!;
+    path.push(at.id);
+  }
+  return path;
+}
+
+function Flat({ methods, total, format, search }: { methods: MethodTotal[]; total: number; format: (value: number) => string; search: string }) {
+  const shown = search ? methods.filter((method) => method.name.toLowerCase().includes(search.toLowerCase())) : methods;
+  const sort = view.value.zoom.startsWith("by ") ? view.value.zoom.slice(3) : "-self";
+  const columns: Column<MethodTotal>[] = [
+    { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "self", title: "self", why: "Time in the method itself", width: "150px", value: (row) => row.self, cell: (row) => <span class="number">{format(row.self)} <small class="inline">{percent(row.self / total)}</small></span> },
+    { id: "total", title: "total", why: "Time in which the method was anywhere on the call chain", width: "150px", value: (row) => row.total, cell: (row) => <span class="number">{format(row.total)} <small class="inline">{percent(row.total / total)}</small></span> },
+  ];
+  return (
+    <>
+      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ zoom: `by ${next}` }, false)} height={520}
+        onSelect={(row) => show({ mode: view.value.mode.replace(/\.flat/, ".callers") || "..callers", search: split(row.name)[1], zoom: "" })} />
+      <p class="foot">
+        {times(shown.length, "method")}; select one to see its callers
+        <button type="button" class="small push" onClick={() => save("methods.csv", "text/csv", csv([["method", "self", "total"], ...shown.map((row) => [row.name, row.self, row.total])]))}>CSV</button>
+      </p>
+    </>
+  );
+}
+

@@ -1,1 +1,337 @@
-export function Threads() { return <p>soon</p>; }
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
+import type { NameBook } from "../data/names";
+import { scopeOf, useAnswers, useNames } from "../state/asking";
+import { theme } from "../state/theme";
+import { show, view } from "../state/view";
+import { duration, moment, times } from "../text/units";
+import { HOW_WORDS, KIND_WORDS } from "../text/words";
+import { Chain } from "../view/Chain";
+import { COLOURS, kindOf } from "../view/colours";
+import { useDuration } from "../view/FilterBar";
+
+const ROW = 24;
+const NAME_WIDTH = 190;
+const MOST = 300;
+const PIXELS = 1000;
+const KINDS_SHOWN: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive"];
+/** Heights within a lane: what blocks stands out. */
+const HEIGHTS: Record<Kind, number> = { monitor: 18, juc: 18, wait: 9, park: 9, cpu: 13, wall: 5, alive: 2, paused: 18 };
+
+export function Threads() {
+  const whole = useDuration();
+  const { range, recording, stretch: row, kind } = view.value;
+  const names = useNames(recording);
+  const blocked = scopeOf(view.value, whole).kinds;
+  const kinds = kind === "all" ? KINDS_SHOWN : [...blocked, ...KINDS_SHOWN.slice(2)];
+  const scope = scopeOf(view.value, whole, kinds);
+  const answers = useAnswers({ ask: "lanes" as const, scope, first: 0, count: MOST, pixels: PIXELS });
+  const picked = useAnswers({ ask: "stretch" as const, recording, row: row ?? 0 });
+  const stretch = row === null ? null : (picked?.[0].stretch ?? null);
+  const extra = useExtraLanes(scope, stretch, answers?.[0].lanes ?? [], names);
+  if (!answers) return <p aria-busy="true">…</p>;
+  const { lanes, threads } = answers[0];
+  const all = [...lanes, ...extra];
+  if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
+  const from = range?.from ?? 0;
+  const to = range?.to ?? whole;
+  return (
+    <>
+      <section class="card">
+        <div class="legend">
+          {kinds.filter((one) => all.some((lane) => lane.kind.some((number) => kindOf(number) === one))).map((one) => (
+            <span key={one}>
+              <i class="swatch" style={{ background: COLOURS[one] }} /> {KIND_WORDS[one]}
+            </span>
+          ))}
+          <span class="hint push">
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a stretch; ←/→ step through them.
+          </span>
+        </div>
+        <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
+      </section>
+      {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
+      {!stretch && <Hint />}
+    </>
+  );
+}
+
+/** Holders of the selected stretch that the filter or the bound left out. */
+function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], names: NameBook): Lane[] {
+  const owner = stretch ? mainHolder(stretch)?.owner : undefined;
+  const wanted = [stretch?.thread, owner].find((thread) => thread && !lanes.some((lane) => lane.thread === thread)) ?? 0;
+  const filter = { thread: `=${names.thread(wanted).name}`, lock: "", method: "", services: true };
+  const query = { ask: "lanes" as const, scope: { ...scope, filter, kinds: KINDS_SHOWN }, first: 0, count: wanted ? 3 : 0, pixels: PIXELS };
+  const answers = useAnswers(query);
+  return (answers?.[0].lanes ?? []).filter((lane) => lane.thread === wanted && wanted > 0);
+}
+
+/** The slice in which one thread held the lock longest. */
+export function mainHolder(stretch: Stretch): Slice | undefined {
+  return [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
+}
+
+function Hint() {
+  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the holder.</p>;
+}
+
+interface LanesProps {
+  lanes: Lane[];
+  from: number;
+  to: number;
+  stretch: Stretch | null;
+  names: NameBook;
+}
+
+function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
+  const scroll = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setWidth((scroll.current?.clientWidth ?? 0) - NAME_WIDTH - 4));
+    observer.observe(scroll.current!);
+    return () => observer.disconnect();
+  }, []);
+  const virtual = useVirtualizer({ count: lanes.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 6 });
+  const laneOf = (thread: number) => lanes.findIndex((lane) => lane.thread === thread);
+  useEffect(() => {
+    if (stretch && laneOf(stretch.thread) >= 0) virtual.scrollToIndex(laneOf(stretch.thread), { align: "auto" });
+  }, [stretch?.row]);
+  const x = (time: number) => ((time - from) / (to - from)) * width;
+  const height = virtual.getTotalSize();
+  return (
+    <>
+      <Axis from={from} to={to} width={width} />
+    <div class="lanes" ref={scroll} style={{ height: `${Math.min(430, height + 2)}px` }} role="list" aria-label="Threads">
+      <div style={{ height: `${height}px`, position: "relative" }}>
+        {virtual.getVirtualItems().map((item) => {
+          const lane = lanes[item.index]!;
+          return (
+            <div key={lane.thread} role="listitem" class="lane" style={{ transform: `translateY(${item.start}px)`, height: `${ROW}px` }}>
+              <span class="cut lanename" style={{ width: `${NAME_WIDTH}px` }} title={`${names.thread(lane.thread).name}: blocked ${duration(lane.blockedNs)}`}>
+                {names.thread(lane.thread).name}
+              </span>
+              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.thread(lane.thread).name} />}
+            </div>
+          );
+        })}
+        {stretch && width > 0 && <Arrow stretch={stretch} laneOf={laneOf} x={(time) => NAME_WIDTH + Math.max(0, Math.min(width, x(time)))} height={height} />}
+      </div>
+    </div>
+    </>
+  );
+}
+
+/** Moments above the lanes. */
+function Axis({ from, to, width }: { from: number; to: number; width: number }) {
+  const ticks = [0, 0.25, 0.5, 0.75, 1];
+  return (
+    <div class="axis" style={{ marginLeft: `${NAME_WIDTH}px`, width: `${Math.max(0, width)}px` }} aria-hidden="true">
+      {ticks.map((at) => (
+        <span key={at} style={{ left: `${at * 100}%` }}>{moment(from + (to - from) * at, to - from)}</span>
+      ))}
+    </div>
+  );
+}
+
+interface CanvasProps {
+  lane: Lane;
+  from: number;
+  to: number;
+  width: number;
+  selected: Stretch | null;
+  name: string;
+}
+
+function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [title, setTitle] = useState("");
+  const scale = width / (to - from);
+  useEffect(() => {
+    const density = devicePixelRatio || 1;
+    const element = canvas.current!;
+    element.width = width * density;
+    element.height = ROW * density;
+    const draw = element.getContext("2d")!;
+    draw.scale(density, density);
+    // Lives first, then the others over them, blocking last.
+    const order = lane.kind.map((_, at) => at).sort((a, b) => HEIGHTS[kindOf(lane.kind[a]!)] - HEIGHTS[kindOf(lane.kind[b]!)]);
+    for (const at of order) {
+      const kind = kindOf(lane.kind[at]!);
+      const left = Math.max(0, (lane.start[at]! - from) * scale);
+      const right = Math.min(width, (lane.start[at]! + lane.span[at]! - from) * scale);
+      draw.fillStyle = COLOURS[kind];
+      draw.fillRect(left, (ROW - HEIGHTS[kind]) / 2, Math.max(1, right - left), HEIGHTS[kind]);
+    }
+    if (selected?.thread === lane.thread) {
+      draw.strokeStyle = getComputedStyle(element).color;
+      draw.lineWidth = 2;
+      draw.strokeRect((selected.start - from) * scale, 1, Math.max(3, selected.span * scale), ROW - 2);
+    }
+  }, [lane, from, to, width, selected?.row, theme.value]);
+  const at = (event: MouseEvent) => segmentAt(lane, from + event.offsetX / scale, 3 / scale);
+  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && show({ stretch: lane.row[segment]! });
+  const step = (event: KeyboardEvent) => {
+    const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (way === undefined) return;
+    event.preventDefault();
+    const blocked = lane.kind.map((_, place) => place).filter((place) => kindOf(lane.kind[place]!) === "monitor" || kindOf(lane.kind[place]!) === "juc");
+    const now = blocked.findIndex((place) => lane.row[place] === selected?.row);
+    pick(blocked[now < 0 ? (way > 0 ? 0 : blocked.length - 1) : now + way] ?? null);
+  };
+  const tell = (event: MouseEvent) => {
+    const segment = at(event);
+    setTitle(segment === null ? "" : describe(lane, segment));
+  };
+  return (
+    <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its stretches`}`} title={title}
+      style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={tell} onClick={(event) => pick(at(event))} onKeyDown={step} />
+  );
+}
+
+function describe(lane: Lane, at: number): string {
+  const kind = KIND_WORDS[kindOf(lane.kind[at]!)];
+  const joined = lane.joined[at]! > 1 ? ` (${times(lane.joined[at]!, "stretch", "stretches")} close together)` : "";
+  return `${kind} for ${duration(lane.span[at]!)}${joined}`;
+}
+
+/** The segment at a time: of those that lie over each other the one drawn last. */
+export function segmentAt(lane: Lane, time: number, slack: number): number | null {
+  let found: number | null = null;
+  lane.kind.forEach((kind, at) => {
+    const start = lane.start[at]! - slack;
+    if (time < start || time > lane.start[at]! + lane.span[at]! + slack) return;
+    if (found === null || HEIGHTS[kindOf(kind)] >= HEIGHTS[kindOf(lane.kind[found]!)]) found = at;
+  });
+  return found;
+}
+
+interface ArrowProps {
+  stretch: Stretch;
+  laneOf: (thread: number) => number;
+  x: (time: number) => number;
+  height: number;
+}
+
+/** From the blocked stretch to whoever held the lock, slice by slice. */
+function Arrow({ stretch, laneOf, x, height }: ArrowProps) {
+  const from = laneOf(stretch.thread);
+  const slices = [...stretch.slices].filter((slice) => slice.owner > 0 && laneOf(slice.owner) >= 0).sort((a, b) => b.span - a.span).slice(0, 5);
+  if (from < 0) return null;
+  return (
+    <svg class="arrows" width="100%" height={height} aria-hidden="true">
+      <defs>
+        <marker id="head" viewBox="0 0 10 10" refX="8" refY="5" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M0 0L10 5L0 10z" />
+        </marker>
+      </defs>
+      {slices.map((slice) => {
+        const to = laneOf(slice.owner);
+        const down = to > from;
+        const middle = x(slice.start + slice.span / 2);
+        const y0 = from * ROW + (down ? ROW - 3 : 3);
+        const y1 = to * ROW + (down ? 4 : ROW - 4);
+        return (
+          <g key={slice.start}>
+            <rect x={x(slice.start)} y={to * ROW + 2} width={Math.max(2, x(slice.start + slice.span) - x(slice.start))} height={ROW - 4} class="held" />
+            <line x1={middle} y1={y0} x2={middle} y2={y1} marker-end="url(#head)" />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; lanes: Lane[] }) {
+  const whole = useDuration();
+  const kind = kindOf(stretch.kind);
+  const blocked = kind === "monitor" || kind === "juc";
+  const holder = mainHolder(stretch);
+  const next = holder && blockedAt(lanes, holder);
+  return (
+    <section class="card" aria-label="Selected stretch">
+      <h2>
+        <code>{names.thread(stretch.thread).name}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
+        {stretch.lock > 0 && <> : <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
+      </h2>
+      <p class="hint">
+        from {moment(stretch.start, whole)} to {moment(stretch.start + stretch.span, whole)}
+        {stretch.afterWait && "; acquiring the monitor again after Object.wait"}
+        {stretch.unfinished && "; it had not ended when the recording did"}
+        {stretch.summed && "; several short stretches added up"}
+        <button type="button" class="small" title="Make this the time range of every page" onClick={() => show({ range: around(stretch, whole) })}>zoom to it</button>
+        <button type="button" class="small" onClick={() => show({ stretch: null })}>close</button>
+      </p>
+      {blocked && <Slices stretch={stretch} names={names} />}
+      {holder && blocked && (
+        <p>
+          {next ? (
+            <button type="button" onClick={() => show({ stretch: next })} title="The holder was itself blocked at that time">
+              Follow: <code>{names.thread(holder.owner).name}</code> was itself blocked meanwhile →
+            </button>
+          ) : (
+            <>
+              <code>{names.thread(holder.owner).name}</code> held it longest and was not blocked itself: it is the root of this wait.
+            </>
+          )}
+        </p>
+      )}
+      <div class="pair">
+        <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call chain"} why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
+        {blocked && (
+          <Chain chain={holder?.chain ?? 0} title={holder ? `Who held the lock: ${names.thread(holder.owner).name}` : "Who held the lock"}
+            why="Call chain of the owner when it released the lock" unknown="Not known: the lock was changing hands, or the owner's exit was not recorded." />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** A blocked segment of the holder during the slice, by its row. */
+function blockedAt(lanes: Lane[], slice: Slice): number | undefined {
+  const lane = lanes.find((one) => one.thread === slice.owner);
+  if (!lane) return undefined;
+  const at = lane.kind.findIndex((kind, place) => {
+    const blocked = kindOf(kind) === "monitor" || kindOf(kind) === "juc";
+    const overlap = Math.min(lane.start[place]! + lane.span[place]!, slice.start + slice.span) - Math.max(lane.start[place]!, slice.start);
+    return blocked && overlap > slice.span / 4;
+  });
+  return at < 0 ? undefined : lane.row[at];
+}
+
+function around(stretch: Stretch, whole: number): { from: number; to: number } {
+  const margin = Math.max(stretch.span, 1000);
+  return { from: Math.max(0, Math.floor(stretch.start - margin)), to: Math.min(whole, Math.ceil(stretch.start + stretch.span + margin)) };
+}
+
+function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
+  const whole = useDuration();
+  return (
+    <div class="scroll slices" tabIndex={0} role="region" aria-label="Who held the lock meanwhile">
+      <table class="plain">
+        <thead>
+          <tr>
+            <th>at</th>
+            <th class="number">for</th>
+            <th>held by</th>
+            <th>how that is known</th>
+          </tr>
+        </thead>
+        <tbody>
+          {stretch.slices.slice(0, 200).map((slice) => (
+            <tr key={slice.start}>
+              <td>{moment(slice.start, whole)}</td>
+              <td class="number">{duration(slice.span)}</td>
+              <td>{slice.owner > 0 ? <code>{names.thread(slice.owner).name}</code> : "nobody known"}</td>
+              <td>
+                {HOW_WORDS[slice.how]}
+                {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}
+                {slice.approximate && "; its innermost method is approximate"}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,1 +1,216 @@
-export function WaitFor() { return <p>soon</p>; }
+import dagre from "@dagrejs/dagre";
+import { useMemo, useRef } from "preact/hooks";
+import type { Dimension, Groups } from "../data/contract";
+import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { show, view } from "../state/view";
+import { save, svgText } from "../text/download";
+import { duration, percent, times } from "../text/units";
+import { split } from "../view/Chain";
+import { useDuration } from "../view/FilterBar";
+import { valueText } from "./tree";
+
+const MOST_EDGES = 40;
+
+const MODES: Record<string, [title: string, contender: Dimension, owner: Dimension]> = {
+  groups: ["thread groups", "contender-group", "owner-group"],
+  threads: ["threads", "contender-thread", "owner-thread"],
+  methods: ["methods", "contender-method", "owner-method"],
+};
+
+export interface Edge {
+  from: number;
+  to: number;
+  total: number;
+}
+
+/** Who blocks whom; what nobody is blamed for is left out and told apart. */
+export function edgesOf(groups: Groups): { edges: Edge[]; unblamed: number } {
+  const edges: Edge[] = [];
+  let unblamed = 0;
+  groups.value.forEach((owner, at) => {
+    const parent = groups.parent[at]!;
+    if (parent < 0) return;
+    if (owner === 0) unblamed += groups.total[at]!;
+    else edges.push({ from: groups.value[parent]!, to: owner, total: groups.total[at]! });
+  });
+  return { edges: edges.sort((a, b) => b.total - a.total), unblamed };
+}
+
+export interface Root {
+  node: number;
+  total: number;
+  /** The dearest chain of blocked ones that ends at it, the root last. */
+  chain: number[];
+}
+
+/** Those who block others and are (nearly) not blocked themselves. */
+export function rootsOf(edges: Edge[]): Root[] {
+  const caused = new Map<number, number>();
+  const suffered = new Map<number, number>();
+  for (const { from, to, total } of edges) {
+    if (from === to) continue;
+    caused.set(to, (caused.get(to) ?? 0) + total);
+    suffered.set(from, (suffered.get(from) ?? 0) + total);
+  }
+  const roots = [...caused].filter(([node, total]) => (suffered.get(node) ?? 0) < total / 4);
+  return roots.map(([node, total]) => ({ node, total, chain: chainTo(node, edges) })).sort((a, b) => b.total - a.total);
+}
+
+function chainTo(root: number, edges: Edge[]): number[] {
+  const chain = [root];
+  for (;;) {
+    const next = edges.find((edge) => edge.to === chain[0] && !chain.includes(edge.from));
+    if (!next || chain.length > 6) return chain;
+    chain.unshift(next.from);
+  }
+}
+
+export function WaitFor() {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const mode = MODES[view.value.mode] ? view.value.mode : "groups";
+  const [, contender, owner] = MODES[mode]!;
+  const answers = useAnswers(grouping(scopeOf(view.value, whole), [contender, owner], 200));
+  const told = useMemo(() => answers && edgesOf(answers[0]), [answers]);
+  const label = (node: number) => {
+    const { text } = valueText(names, contender, node);
+    return mode === "methods" ? split(text)[1] : text;
+  };
+  const tabs = (
+    <div class="tabs" role="group" aria-label="What the graph is about">
+      {Object.entries(MODES).map(([name, [title]]) => (
+        <button key={name} type="button" aria-pressed={mode === name} onClick={() => show({ mode: name }, false)}>
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+  if (!told || !answers) return <p aria-busy="true">…</p>;
+  if (answers[0].totalNs === 0) return <p class="empty card">No blocked time in this range and filter. Record with -e lock to fill this graph.</p>;
+  return (
+    <div class="columns wide graphs">
+      <section class="card">
+        {tabs}
+        {told.edges.length > 0 ? (
+          <Graph edges={told.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(contender, owner, edge)} />
+        ) : (
+          <p class="empty">No owner is known: the locks were changing hands, or the recording does not name owners.</p>
+        )}
+        <p class="foot">
+          An arrow leads from who waited to who held the lock; its width is the blocked time.
+          {told.edges.length > MOST_EDGES && ` The ${MOST_EDGES} dearest of ${told.edges.length} are drawn.`}
+          {told.unblamed > 0 && ` ${duration(told.unblamed)} (${percent(told.unblamed / answers[0].totalNs)}) is nobody's: locks changing hands, or owners not recorded.`}
+        </p>
+      </section>
+      <section class="card">
+        <h2 title="They block others and are not blocked themselves: the place to begin">Root holders</h2>
+        <ol class="findings">
+          {rootsOf(told.edges).slice(0, 12).map((root) => (
+            <li key={root.node}>
+              <code>{label(root.node)}</code> blocks others for <b>{duration(root.total)}</b>
+              {root.chain.length > 1 && <small>{root.chain.map(label).join(" → ")}</small>}
+            </li>
+          ))}
+        </ol>
+        <h3>Who blocks whom</h3>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Who blocks whom">
+          <table class="plain">
+            <thead>
+              <tr>
+                <th>blocked</th>
+                <th>by</th>
+                <th class="number">time</th>
+              </tr>
+            </thead>
+            <tbody>
+              {told.edges.slice(0, 100).map((edge) => (
+                <tr key={`${edge.from} ${edge.to}`}>
+                  <td>{label(edge.from)}</td>
+                  <td>{label(edge.to)}</td>
+                  <td class="number">
+                    <button type="button" class="small" title="Drill down into this pair" onClick={() => drill(contender, owner, edge)}>
+                      {duration(edge.total)}
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+    </div>
+  );
+}
+
+function drill(contender: Dimension, owner: Dimension, edge: Edge): void {
+  const pick = [
+    { by: contender, value: edge.from },
+    { by: owner, value: edge.to },
+  ];
+  const first = `${contender}:${edge.from}`;
+  show({ page: "locks", by: [contender, owner, "lock"], pick, open: [first, `${first}/${owner}:${edge.to}`], mode: "" });
+}
+
+const NODE_HEIGHT = 36;
+
+function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) => string; onEdge: (edge: Edge) => void }) {
+  const drawing = useRef<SVGSVGElement>(null);
+  const graph = useMemo(() => layout(edges, label), [edges]);
+  // A group that blocks itself says so in its own box.
+  const within = new Map(edges.filter((edge) => edge.from === edge.to).map((edge) => [edge.from, edge]));
+  const between = edges.filter((edge) => edge.from !== edge.to);
+  const most = Math.max(1, ...between.map((edge) => edge.total));
+  const { width = 0, height = 0 } = graph.graph();
+  return (
+    <div class="graph" tabIndex={0} role="group" aria-label="Wait-for graph">
+      <button type="button" class="small" title="Download as SVG" onClick={() => drawing.current && save("wait-for.svg", "image/svg+xml", svgText(drawing.current))}>
+        SVG
+      </button>
+      <svg ref={drawing} viewBox={`-6 -6 ${width + 12} ${height + 12}`} style={{ maxWidth: `${(width + 12) * 1.15}px` }} role="group" aria-label={`${times(graph.nodeCount(), "node")}, ${times(edges.length, "arrow")}`}>
+        <defs>
+          <marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto">
+            <path d="M0 0L10 5L0 10z" />
+          </marker>
+        </defs>
+        {between.map((edge) => {
+          const { points } = graph.edge(String(edge.from), String(edge.to)) as { points: { x: number; y: number }[] };
+          const text = `${label(edge.from)} was blocked ${duration(edge.total)} by ${label(edge.to)}`;
+          const middle = points[Math.floor(points.length / 2)]!;
+          const pick = (event: KeyboardEvent) => event.key === "Enter" && onEdge(edge);
+          return (
+            <g key={`${edge.from} ${edge.to}`} class="edge" tabIndex={0} role="button" aria-label={text} onClick={() => onEdge(edge)} onKeyDown={pick}>
+              <path d={`M${points.map((point) => `${point.x} ${point.y}`).join("L")}`} style={{ strokeWidth: String(1 + (7 * edge.total) / most) }} marker-end="url(#tip)" />
+              <text x={middle.x + 6} y={middle.y + 4}>{duration(edge.total)}</text>
+              <title>{text}</title>
+            </g>
+          );
+        })}
+        {graph.nodes().map((id) => {
+          const node = graph.node(id) as { x: number; y: number; width: number };
+          const text = label(Number(id));
+          const own = within.get(Number(id));
+          return (
+            <g key={id} class="node">
+              <rect x={node.x - node.width / 2} y={node.y - NODE_HEIGHT / 2} width={node.width} height={NODE_HEIGHT} rx={5} />
+              <text x={node.x} y={node.y - 2} text-anchor="middle">{text.length > 40 ? `${text.slice(0, 39)}…` : text}</text>
+              <text x={node.x} y={node.y + 12} text-anchor="middle" class="hint">{own ? `among themselves ${duration(own.total)}` : ""}</text>
+              <title>{text}</title>
+            </g>
+          );
+        })}
+      </svg>
+    </div>
+  );
+}
+
+function layout(edges: Edge[], label: (node: number) => string) {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 54, edgesep: 26 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const node of new Set(edges.flatMap((edge) => [edge.from, edge.to]))) {
+    graph.setNode(String(node), { width: Math.max(150, Math.min(300, 22 + label(node).length * 6.6)), height: NODE_HEIGHT });
+  }
+  for (const edge of edges.filter((one) => one.from !== one.to)) graph.setEdge(String(edge.from), String(edge.to), { width: 56, height: 14, labelpos: "c" });
+  dagre.layout(graph);
+  return graph;
+}

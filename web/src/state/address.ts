@@ -47,7 +47,7 @@ export const DEFAULT: View = {
   method: "",
   kind: "all",
   services: false,
-  by: ["lock", "owner-method", "contender-method"],
+  by: ["lock-name", "owner-method", "contender-method"],
   open: [],
   pick: [],
   stretch: null,
@@ -60,6 +60,7 @@ export const DEFAULT: View = {
 export const DIMENSIONS: readonly Dimension[] = [
   "kind",
   "lock-class",
+  "lock-name",
   "lock",
   "contender-thread",
   "contender-group",

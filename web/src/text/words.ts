@@ -32,6 +32,7 @@ export const HOW_WORDS: Record<How, string> = {
 export const ASPECT_WORDS: Record<Dimension, [name: string, sentence: string]> = {
   kind: ["kind of lock", "monitor (synchronized) or lock of java.util.concurrent"],
   "lock-class": ["lock class", "class of the lock object"],
+  "lock-name": ["lock name", "what the code calls the lock; objects of one name together"],
   lock: ["lock", "the lock object: what the code calls it, its class and identity hash"],
   "contender-thread": ["blocked thread", "the thread that had to wait"],
   "contender-group": ["blocked thread group", "threads that had to wait, numbers in their names folded"],

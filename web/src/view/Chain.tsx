@@ -72,6 +72,7 @@ function Frame({ frame }: { frame: number }) {
   return (
     <li class={jdk ? "jdk" : ""} title={`${names.frameText(frame)}${file ? ` (${file})` : ""}`}>
       <span class="package">{before}</span>
+      <wbr />
       <span class="method">{after}</span>
       {line > 0 && <span class="lineno">:{line}</span>}
       {source && <code class="source">{source}</code>}

@@ -19,18 +19,18 @@ export function FilterBar() {
   const filtered = range || thread || lock || method || kind !== "all" || services;
   return (
     <form class="filters" aria-label="Time range and filter" onSubmit={(event) => event.preventDefault()}>
-      <Typed label="from" title="Begin of the time range: 12.5s, 300ms" size={9} value={range ? moment(from, whole) : ""} empty="start"
+      <Typed label="from" title="Begin of the time range: 12.5s, 300ms" size={7} value={range ? moment(from, whole) : ""} empty="start"
         onTyped={(text) => (text === "" ? change(0, to) : settle(parseMoment(text), (at) => change(at, to)))} />
-      <Typed label="to" title="End of the time range: 12.5s, 300ms" size={9} value={range ? moment(to, whole) : ""} empty="end"
+      <Typed label="to" title="End of the time range: 12.5s, 300ms" size={7} value={range ? moment(to, whole) : ""} empty="end"
         onTyped={(text) => (text === "" ? change(from, whole) : settle(parseMoment(text), (at) => change(from, Math.min(at, whole))))} />
       <span class="hint" title="Length of the time range that everything below is about">
         {duration(to - from)}
       </span>
-      <Typed label="thread" title="Only threads whose name contains this (=name: exactly this)" size={14} value={thread} empty="any"
+      <Typed label="thread" title="Only threads whose name contains this (=name: exactly this)" size={11} value={thread} empty="any"
         onTyped={(text) => show({ thread: text })} />
-      <Typed label="lock" title="Only locks whose name or class contains this (=name: exactly this)" size={14} value={lock} empty="any"
+      <Typed label="lock" title="Only locks whose name or class contains this (=name: exactly this)" size={11} value={lock} empty="any"
         onTyped={(text) => show({ lock: text })} />
-      <Typed label="method" title="Only where a method on either call chain contains this" size={14} value={method} empty="any"
+      <Typed label="method" title="Only where a method on either call chain contains this" size={11} value={method} empty="any"
         onTyped={(text) => show({ method: text })} />
       <label title="Which locks count as contention">
         kind{" "}
@@ -41,7 +41,7 @@ export function FilterBar() {
         </select>
       </label>
       <label title="Count the JVM's own threads in waits and samples too">
-        <input type="checkbox" checked={services} onChange={(event) => show({ services: event.currentTarget.checked })} /> JVM threads
+        <input type="checkbox" checked={services} onChange={(event) => show({ services: event.currentTarget.checked })} /> JVM
       </label>
       <button type="button" disabled={!filtered}
         onClick={() => show({ range: null, thread: "", lock: "", method: "", kind: "all", services: false })}>
