@@ -1,6 +1,7 @@
 package io.headway.workloads;
 
 import io.headway.workloads.demo.Demo;
+import io.headway.workloads.parks.Parks;
 import io.headway.workloads.predict.Predict;
 import io.headway.workloads.stress.Stress;
 import io.headway.workloads.toggle.Toggle;
@@ -11,6 +12,7 @@ import java.util.TreeMap;
 public final class Main {
     private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of(
             "demo", new Demo(),
+            "parks", new Parks(),
             "predict", new Predict(),
             "stress", new Stress(),
             "toggle", new Toggle()));

@@ -41,9 +41,11 @@ public final class Stress implements Workload {
                 new BoundedBuffer(),
                 new ClassStorm(),
                 new ThreadChurn("churn", ThreadKind.PLATFORM),
+                new ParkTraffic("parks", ThreadKind.PLATFORM),
                 new HeapPressure()));
         if (ThreadKind.virtualAvailable()) {
             stressors.add(new ThreadChurn("virtual", ThreadKind.virtual()));
+            stressors.add(new ParkTraffic("virtualparks", ThreadKind.virtual()));
         }
         return stressors;
     }

@@ -1,0 +1,72 @@
+package java.util.concurrent.locks;
+
+import jdk.internal.access.JavaLangAccess;
+import jdk.internal.vm.annotation.Hidden;
+
+/**
+ * What the agent defines in the boot loader while it records parks.
+ *
+ * <p>The JDK parks a virtual thread by calling {@code JavaLangAccess.parkVirtualThread}; the agent lets
+ * these calls lead here instead. Each method does what the call did, with the agent told before and,
+ * for parks, after. The natives return before the thread parks, so they never pin it. An agent that records
+ * nothing answers 0, and is then not called a second time.
+ *
+ * <p>Nothing here allocates, and nothing is kept: a park that was begun is known by a number on the
+ * parked thread's own stack.
+ */
+public final class HeadwayParking {
+    private HeadwayParking() {}
+
+    /** Parks the current virtual thread. */
+    @Hidden
+    public static void park(JavaLangAccess access) {
+        long park = begin(0, false);
+        try {
+            access.parkVirtualThread();
+        } finally {
+            if (park != 0) {
+                end(park);
+            }
+        }
+    }
+
+    /** Parks the current virtual thread for a time. */
+    @Hidden
+    public static void park(JavaLangAccess access, long nanos) {
+        long park = begin(nanos, true);
+        try {
+            access.parkVirtualThread(nanos);
+        } finally {
+            if (park != 0) {
+                end(park);
+            }
+        }
+    }
+
+    /** Gives a virtual thread its permit. */
+    @Hidden
+    public static void unpark(JavaLangAccess access, Thread thread) {
+        unparking(thread);
+        access.unparkVirtualThread(thread);
+    }
+
+    /**
+     * Has the agent put its functions behind {@code Unsafe.park} and {@code unpark}, or the VM's back.
+     * Called here, and not from the agent itself, because the VM prints a warning when somebody from
+     * outside the boot loader binds the platform's natives.
+     *
+     * @return 0, or JNI's error
+     */
+    @Hidden
+    static int bind(boolean ours) {
+        return bindNatives(ours);
+    }
+
+    private static native long begin(long nanos, boolean timed);
+
+    private static native void end(long park);
+
+    private static native void unparking(Thread thread);
+
+    private static native int bindNatives(boolean ours);
+}
