@@ -2,8 +2,8 @@
 //! `command/`; this file joins them and turns mistakes into sentences.
 
 use crate::command::{
-    completion::Completion, dump::Dump, export::Export, list::List, man::Man, record::Record, report::Report, run::Run,
-    start::Start, status::Status, stop::Stop, view::View,
+    completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man, record::Record,
+    report::Report, run::Run, start::Start, status::Status, stop::Stop, view::View,
 };
 use crate::error::Failure;
 use crate::suggest;
@@ -61,7 +61,11 @@ pub enum Command {
     Report(Report),
     /// Look at recordings in a browser: who blocked whom, when, with both call chains.
     View(View),
-    /// Write a recording as a plain JFR file, unpacked and repaired.
+    /// Write where time goes as a flame graph.
+    Flame(Flame),
+    /// Compare two recordings, method by method.
+    Diff(Diff),
+    /// Write a recording for other tools: plain JFR, pprof, Firefox Profiler, ...
     Export(Export),
     /// Print a completion script for a shell.
     Completion(Completion),

@@ -220,6 +220,14 @@ pub enum Failure {
         /// What is wrong with it.
         problem: String,
     },
+    /// The recording is sound, but has nothing of what is asked for.
+    #[error("{} {problem}", .path.display())]
+    NothingToShow {
+        /// The file.
+        path: PathBuf,
+        /// What is missing, and what to do.
+        problem: String,
+    },
     /// The readable part was shown already, together with the problem.
     #[error("{} is damaged: {problem}; what is shown above is its readable part", .path.display())]
     DamagedRecording {
@@ -277,6 +285,7 @@ impl Failure {
             | Failure::AgentMissing { .. }
             | Failure::Unwritable { .. }
             | Failure::Unreadable { .. }
+            | Failure::NothingToShow { .. }
             | Failure::System { .. } => FAILURE,
         }
     }

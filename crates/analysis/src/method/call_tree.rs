@@ -208,6 +208,22 @@ impl CallTree {
         hot
     }
 
+    /// The part of the tree below a context, as a tree of its own. What belongs
+    /// to the context itself is left out.
+    pub fn below(&self, context: u32) -> CallTree {
+        let mut builder = TreeBuilder::default();
+        let mut places: FxHashMap<u32, u32> = FxHashMap::default();
+        places.insert(context, Self::ROOT);
+        for (index, context) in self.contexts() {
+            if let Some(parent) = places.get(&context.parent).copied() {
+                let place = builder.below(parent, self.method(context.method), context.line, context.kind);
+                builder.weigh(place, context.own);
+                places.insert(index, place);
+            }
+        }
+        builder.finish()
+    }
+
     /// Who calls the methods that `accepts` lets through, upside down: below
     /// the root the methods, below each the methods that called it, and so on
     /// to the first caller. What lies within another accepted method counts

@@ -24,6 +24,7 @@ pub use call_tree::{CallTree, Context, Method, MethodTotal, Origin, TreeBuilder,
 pub use compare::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
 pub(crate) use owners::Owners;
 pub use profiler::{Moment, Profile, ProfileOptions, ProfileThread, Profiler};
+pub use report::{flat, hot_paths};
 pub use samples::SampleCounts;
 pub(crate) use samples::Samples;
 pub use weight::{Grouping, Measure, Unit, Weight};

@@ -150,14 +150,14 @@ impl Samples {
             waiting_ns: self.waiting().ns,
             truncated: counts.truncated,
             without_stack: counts.without_stack,
-            methods: methods(&tree),
-            paths: paths(&tree, MOST_PATHS),
+            methods: flat(&tree),
+            paths: hot_paths(&tree, MOST_PATHS),
         })
     }
 }
 
-/// Flat totals of a tree, without what is not known: that is told apart.
-fn methods(tree: &CallTree) -> Vec<SampledMethod> {
+/// Methods of a tree, most of their own first, without what is not known: that is told apart.
+pub fn flat(tree: &CallTree) -> Vec<SampledMethod> {
     let share = |weight| share_of(tree, weight);
     tree.flat()
         .into_iter()
@@ -175,7 +175,7 @@ fn methods(tree: &CallTree) -> Vec<SampledMethod> {
 }
 
 /// The contexts of a tree with most weight of their own.
-fn paths(tree: &CallTree, most: usize) -> Vec<SampledPath> {
+pub fn hot_paths(tree: &CallTree, most: usize) -> Vec<SampledPath> {
     let describe = |context: u32| {
         let own = tree.context(context).map_or(Weight::default(), |context| context.own);
         let chain = tree.path(context).into_iter().rev().map(|at| tree.text(at)).collect();

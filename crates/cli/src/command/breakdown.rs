@@ -5,6 +5,7 @@ use crate::quantity::{self, Span};
 use crate::recording::analysed::Question;
 use crate::suggest;
 use clap::Args;
+use headway_analysis::method::Grouping;
 use headway_analysis::Aspect;
 
 /// How blocked time is broken down.
@@ -14,7 +15,7 @@ pub struct Breakdown {
     /// Break blocked time down by these aspects, each within the one before:
     /// kind, lock-class, lock, contender-thread, contender-group,
     /// contender-method, contender-chain, owner-thread, owner-group,
-    /// owner-method, owner-chain, time
+    /// owner-method, owner-chain, time; with --method: thread or group
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock,owner-method,contender-method")]
     pub by: Aspects,
 
@@ -31,14 +32,26 @@ pub struct Breakdown {
     pub per_thread: bool,
 }
 
-/// A sequence of aspects, each once.
+/// A sequence of aspects, each once; or how a report of methods groups threads,
+/// with the usual aspects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aspects(pub Vec<Aspect>);
+pub struct Aspects(pub Vec<Aspect>, Option<Grouping>);
 
 impl Breakdown {
     /// What is asked of a recording by these options.
     pub fn question(&self) -> Question {
         Question { by: self.aspects(), top: self.top as usize, min_duration: self.min_duration, ..Question::default() }
+    }
+
+    /// What a report of methods tells apart.
+    pub fn grouping(&self) -> Grouping {
+        let per_thread = if self.per_thread { Grouping::Thread } else { Grouping::Together };
+        self.by.1.unwrap_or(per_thread)
+    }
+
+    /// True if `--by` asked for what only a report of methods can tell apart.
+    pub fn groups_methods(&self) -> bool {
+        self.by.1.is_some()
     }
 
     /// The aspects of the levels of the tree.
@@ -53,6 +66,12 @@ impl Breakdown {
 
 fn aspects(list: &str) -> Result<Aspects, String> {
     let names = || Aspect::ALL.map(Aspect::name);
+    let usual = || Question::default().by;
+    match list.trim() {
+        "thread" => return Ok(Aspects(usual(), Some(Grouping::Thread))),
+        "group" => return Ok(Aspects(usual(), Some(Grouping::Group))),
+        _ => {}
+    }
     let mut aspects = Vec::new();
     for word in list.split(',').map(str::trim) {
         let aspect = word.parse::<Aspect>().map_err(|_| {
@@ -64,7 +83,7 @@ fn aspects(list: &str) -> Result<Aspects, String> {
         }
         aspects.push(aspect);
     }
-    Ok(Aspects(aspects))
+    Ok(Aspects(aspects, None))
 }
 
 #[cfg(test)]
@@ -73,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_list_of_aspects() {
-        assert_eq!(aspects("lock, owner-method"), Ok(Aspects(vec![Aspect::Lock, Aspect::OwnerMethod])));
+        assert_eq!(aspects("lock, owner-method"), Ok(Aspects(vec![Aspect::Lock, Aspect::OwnerMethod], None)));
         assert_eq!(aspects("lock,lock"), Err("the aspect lock is listed twice".into()));
         let sentence = aspects("lock,owner-metod").expect_err("a typo");
         assert!(sentence.contains("unknown aspect \"owner-metod\"; did you mean \"owner-method\"?"), "{sentence}");

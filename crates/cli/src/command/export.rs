@@ -1,27 +1,41 @@
-//! `headway export`: a recording as a plain JFR file, unpacked and repaired.
+//! `headway export`: a recording for other tools: as a plain JFR file, unpacked
+//! and repaired, or its profile in another tool's format.
 
+use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
 use crate::recording::analysed::unreadable;
 use crate::recording::file_name::EXTENSIONS;
 use crate::recording::output;
+use crate::recording::profiled::Profiled;
 use crate::render::numbers;
 use crate::terminal::{self, Screen};
 use clap::Args;
+use headway_export::{Format, Style};
 use headway_jfr::RepairError;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  headway export app.jfr.zst -o app.jfr       unpack for JDK Mission Control
-  headway export torn.jfr -o whole.jfr        repair what a crash cut off";
+  headway export app.jfr.zst -o app.jfr          unpack for JDK Mission Control
+  headway export torn.jfr -o whole.jfr           repair what a crash cut off
+  headway export app.jfr -o app.collapsed        CPU time, for flame graph tools
+  headway export app.jfr -o app.pb.gz            for pprof
+  headway export app.jfr -o app.json             for profiler.firefox.com
+  headway export app.jfr --of contender -o app.speedscope.json
+
+The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
+.pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html.";
 
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The new file; .jfr is plain, .jfr.zst and .jfr.lz4 are packed
+    /// The new file; its name picks the format
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    weighing: Weighing,
 
     /// The recording
     #[arg(value_name = "FILE")]
@@ -34,7 +48,13 @@ impl Export {
     /// # Errors
     /// Nothing can be saved, or the new file cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
-        check_format(&self.output)?;
+        match target(&self.output)? {
+            Target::Recording => self.repair(),
+            Target::Profile(format) => self.profile(format),
+        }
+    }
+
+    fn repair(self) -> Result<u8, Failure> {
         output::check_recording(&self.output)?;
         let repaired =
             headway_jfr::repair(&self.recording, &self.output).map_err(|error| explain(&self.recording, error))?;
@@ -46,17 +66,62 @@ impl Export {
         terminal::note(&format!("Wrote {} ({chunks}, {}).", self.output.display(), numbers::bytes(repaired.bytes)));
         Ok(DONE)
     }
+
+    fn profile(self, format: Format) -> Result<u8, Failure> {
+        output::check_new(&self.output, &self.recording)?;
+        let mut question = self.weighing.question();
+        question.moments = format.needs_moments();
+        let profiled = Profiled::read(&self.recording, &question)?;
+        let title = self.recording.display().to_string();
+        let style = Style { title, count_samples: self.weighing.samples };
+        write_profile(&profiled, format, &style, &self.output)?;
+        profiled.damage().map_or(Ok(DONE), Err)
+    }
 }
 
-fn check_format(output: &Path) -> Result<(), Failure> {
+/// Writes a profile and says what became of it.
+///
+/// # Errors
+/// [`Failure::Unwritable`].
+pub fn write_profile(profiled: &Profiled, format: Format, style: &Style, path: &Path) -> Result<(), Failure> {
+    let profile = &profiled.profile;
+    let name = path.to_string_lossy();
+    let bytes = output::write_new(path, &mut |out| format.write(profile, style, &name, out))?;
+    let total = profile.tree.total();
+    let what = if profile.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    let mut facts = vec![profile.measure.title().to_owned()];
+    if total.ns > 0 {
+        facts.push(numbers::time(total.ns));
+    }
+    facts.push(numbers::counted(total.count, what.0, what.1));
+    if profile.folded > 0 {
+        facts.push(format!("{} folded to save memory", numbers::counted(profile.folded, "detail", "details")));
+    }
+    facts.push(numbers::bytes(bytes));
+    terminal::note(&format!("Wrote {} ({}).", path.display(), facts.join(", ")));
+    Ok(())
+}
+
+/// What a file's name asks for.
+enum Target {
+    Recording,
+    Profile(Format),
+}
+
+fn target(output: &Path) -> Result<Target, Failure> {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
-        return Ok(());
+        return Ok(Target::Recording);
     }
-    Err(Failure::Usage(format!(
-        "-o {}: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)",
-        output.display()
-    )))
+    Format::of_name(name).map(Target::Profile).ok_or_else(|| {
+        let formats = Format::ALL.iter().filter_map(|format| format.extensions().first().copied());
+        let known: Vec<&str> = formats.collect();
+        Failure::Usage(format!(
+            "-o {}: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to {}",
+            output.display(),
+            known.join(", ")
+        ))
+    })
 }
 
 fn explain(recording: &Path, error: RepairError) -> Failure {
@@ -75,9 +140,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_of_later_versions_are_refused_by_naming_what_works() {
-        let sentence = check_format(Path::new("a.pprof")).expect_err("not yet").to_string();
-        assert_eq!(sentence, "-o a.pprof: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)");
-        assert!(check_format(Path::new("a.jfr.lz4")).is_ok());
+    fn unknown_formats_are_refused_by_naming_what_works() {
+        let sentence = target(Path::new("a.svg")).err().map(|failure| failure.to_string());
+        assert_eq!(
+            sentence.as_deref(),
+            Some("-o a.svg: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to .collapsed, .pb.gz, .json, .speedscope.json, .html")
+        );
+        assert!(matches!(target(Path::new("a.jfr.lz4")), Ok(Target::Recording)));
+        assert!(matches!(target(Path::new("a.pb.gz")), Ok(Target::Profile(Format::Pprof))));
     }
 }

@@ -4,10 +4,13 @@
 pub mod breakdown;
 pub mod capture;
 pub mod completion;
+pub mod diff;
 pub mod dump;
 pub mod export;
+pub mod flame;
 pub mod list;
 pub mod man;
+pub mod method;
 pub mod pressure;
 pub mod record;
 pub mod report;
@@ -17,6 +20,7 @@ pub mod start;
 pub mod status;
 pub mod stop;
 pub mod view;
+pub mod weighing;
 
 use crate::args::Command;
 use crate::error::Failure;
@@ -36,6 +40,8 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Status(status) => status.execute(),
         Command::Report(report) => report.execute(),
         Command::View(view) => view.execute(),
+        Command::Flame(flame) => flame.execute(),
+        Command::Diff(diff) => diff.execute(),
         Command::Export(export) => export.execute(),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),

@@ -1,8 +1,9 @@
 //! `headway report`: what recordings contain.
 
 use crate::command::breakdown::Breakdown;
-use crate::command::{capture, report_html};
+use crate::command::method::MethodView;
 use crate::command::pressure::{PressureView, View};
+use crate::command::{capture, report_html};
 use crate::error::{Failure, DONE};
 use crate::quantity::{self, Moment};
 use crate::recording::analysed::{Analysed, Question};
@@ -19,6 +20,7 @@ Examples:
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
+  headway report --method app.jfr                where CPU time goes, by method
   headway report app.jfr -o report.html          a page to look at, in one file
   headway report --json app.jfr | jq '.rows[0]'
 
@@ -47,6 +49,9 @@ pub struct Report {
 
     #[command(flatten)]
     pressure: PressureView,
+
+    #[command(flatten)]
+    method: MethodView,
 
     /// Print JSON; several files give a list
     #[arg(long)]
@@ -83,6 +88,16 @@ impl Report {
             pressure: self.pressure.options(),
             ..self.breakdown.question()
         };
+        let grouping = self.breakdown.grouping();
+        if self.method.method {
+            return match self.files.as_slice() {
+                [file] => self.method.show(file, &question, grouping, self.json),
+                _ => Err(Failure::Usage("--method shows one recording; `headway diff` compares two".into())),
+            };
+        }
+        if self.breakdown.groups_methods() {
+            return Err(Failure::Usage("--by thread and --by group belong to --method".into()));
+        }
         show_as(&self.files, &question, self.pressure.view(), self.json)
     }
 }

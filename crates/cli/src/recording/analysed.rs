@@ -60,7 +60,10 @@ impl Question {
 }
 
 /// Where a moment is; one that counts from the end takes a look at the file.
-fn bound(moment: Moment, path: &Path) -> Result<Bound, Failure> {
+///
+/// # Errors
+/// The file cannot be read.
+pub fn bound(moment: Moment, path: &Path) -> Result<Bound, Failure> {
     Ok(match moment {
         Moment::AfterStart(span) => Bound::SinceStart(DurationNs(span.ns)),
         Moment::BeforeEnd(span) => {

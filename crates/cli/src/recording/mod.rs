@@ -4,3 +4,4 @@
 pub mod analysed;
 pub mod file_name;
 pub mod output;
+pub mod profiled;

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use headway_jfr::Reader;
 use headway_model::Event;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -65,6 +65,68 @@ pub fn copy_into(source: &mut File, path: &Path) -> Result<u64, Failure> {
             _ => unwritable(path, &error),
         }
     })
+}
+
+/// Makes sure that a new file can be made at `path` from `source`. A file that
+/// is there is replaced, unless it is the source.
+///
+/// # Errors
+/// [`Failure::Unwritable`] with the reason.
+pub fn check_new(path: &Path, source: &Path) -> Result<(), Failure> {
+    let same = path.canonicalize().is_ok_and(|path| source.canonicalize().is_ok_and(|source| path == source));
+    if same {
+        let problem = "it is the recording itself; choose another place with -o";
+        return Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
+    }
+    check_writable(path)
+}
+
+/// Writes a new file, for its owner only, and gives its length. The file
+/// appears when it is complete; a link at its place is replaced, not followed.
+/// What is no file (a pipe, standard output) is written to as it is.
+///
+/// # Errors
+/// [`Failure::Unwritable`] with the reason.
+pub fn write_new(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, Failure> {
+    let is_special = fs::metadata(path).is_ok_and(|there| !there.is_file());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+    let opened = match is_special {
+        true => OpenOptions::new().write(true).open(path),
+        false => OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial),
+    };
+    let written = opened.and_then(|file| {
+        let mut out = Counted { out: BufWriter::new(file), bytes: 0 };
+        write(&mut out)?;
+        out.flush()?;
+        Ok(out.bytes)
+    });
+    let placed = written.and_then(|bytes| match is_special {
+        true => Ok(bytes),
+        false => fs::rename(&partial, path).map(|()| bytes),
+    });
+    placed.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        unwritable(path, &error)
+    })
+}
+
+/// Counts what goes through it.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The failure to write `path`, with what to do.

@@ -2,13 +2,18 @@
 //! blocked time, then what was waited for, then what is missing.
 
 mod details;
+mod difference;
 mod findings;
 mod foreign;
+mod method;
 pub mod numbers;
 mod pressure;
 mod prose;
 mod quality;
 mod tree;
+
+pub use difference::difference;
+pub use method::methods;
 
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;

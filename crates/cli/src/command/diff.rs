@@ -1,0 +1,181 @@
+//! `headway diff`: two recordings side by side, method by method.
+
+use crate::command::weighing::Weighing;
+use crate::error::{Failure, DONE};
+use crate::recording::output;
+use crate::recording::profiled::Profiled;
+use crate::render::{self, numbers};
+use crate::terminal::{self, Screen};
+use clap::Args;
+use headway_analysis::method::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
+use headway_export::{collapsed, flame, Format};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  headway diff before.jfr after.jfr
+  headway diff before.jfr after.jfr -o diff.html          the second as a flame graph, red where it grew
+  headway diff before.jfr after.jfr -o diff.collapsed     both weights of every stack
+  headway diff --of owner before.jfr after.jfr            blocked time, by who held the lock
+
+Shares are parts of each recording's whole, so that recordings of different
+length compare.";
+
+/// Options of `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Diff {
+    #[command(flatten)]
+    weighing: Weighing,
+
+    /// Count an edge of the call tree as hot from this part of the hottest
+    /// edge's weight on
+    #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
+    threshold: f64,
+
+    /// Show this many methods that grew, and as many that shrank
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+
+    /// Write the difference into a file instead: .collapsed or .html
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// The recording before
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+
+    /// The recording after
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    measure: headway_analysis::method::Measure,
+    unit: headway_analysis::method::Unit,
+    before: Side,
+    after: Side,
+    agreement: Agreement,
+    /// Most own share gained first.
+    methods: Vec<MethodChange>,
+}
+
+#[derive(Serialize)]
+struct Side {
+    file: String,
+    total_ns: u64,
+    samples: u64,
+    duration_ns: u64,
+}
+
+impl Diff {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// A file that is no recording or has nothing to show, an output that
+    /// cannot be written, and, after everything has been shown, a damaged
+    /// recording.
+    pub fn execute(self) -> Result<u8, Failure> {
+        if let Some(output) = &self.output {
+            check_format(output)?;
+            output::check_new(output, &self.before)?;
+            output::check_new(output, &self.after)?;
+        }
+        let mut question = self.weighing.question();
+        let before = Profiled::read(&self.before, &question)?;
+        question.measure = Some(before.profile.measure);
+        let after = Profiled::read(&self.after, &question)?;
+        let comparison = Comparison::new(&before.profile.tree, &after.profile.tree);
+        match &self.output {
+            Some(output) => write(output, &comparison, &before, &after)?,
+            None => self.print(&comparison, &before, &after)?,
+        }
+        before.damage().or_else(|| after.damage()).map_or(Ok(DONE), Err)
+    }
+
+    fn print(&self, comparison: &Comparison<'_>, before: &Profiled, after: &Profiled) -> Result<(), Failure> {
+        let agreement = comparison.agreement(self.threshold);
+        let methods = comparison.methods();
+        let text = match self.json {
+            true => as_json(Document {
+                measure: after.profile.measure,
+                unit: comparison.unit(),
+                before: side(before),
+                after: side(after),
+                agreement,
+                methods,
+            })?,
+            false => render::difference(before, after, &agreement, &methods, self.top as usize, &Screen::stdout()),
+        };
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+    }
+}
+
+fn write(output: &Path, comparison: &Comparison<'_>, before: &Profiled, after: &Profiled) -> Result<(), Failure> {
+    let title = format!("{} against {}", after.path.display(), before.path.display());
+    let bytes = output::write_new(output, &mut |out| match Format::of_name(&output.to_string_lossy()) {
+        Some(Format::Flame) => {
+            flame::write_difference(comparison, (&before.profile.tree, &after.profile.tree), &title, out)
+        }
+        _ => collapsed::write_difference(comparison, out),
+    })?;
+    terminal::note(&format!("Wrote {} ({}).", output.display(), numbers::bytes(bytes)));
+    Ok(())
+}
+
+fn check_format(output: &Path) -> Result<(), Failure> {
+    match Format::of_name(&output.to_string_lossy()) {
+        Some(Format::Flame | Format::Collapsed) => Ok(()),
+        _ => Err(Failure::Usage(format!("-o {}: a difference is written as .collapsed or .html", output.display()))),
+    }
+}
+
+fn side(profiled: &Profiled) -> Side {
+    let total = profiled.profile.tree.total();
+    Side {
+        file: profiled.path.display().to_string(),
+        total_ns: total.ns,
+        samples: total.count,
+        duration_ns: profiled.profile.duration.0,
+    }
+}
+
+fn as_json(document: Document) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(&document);
+    let text = text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+    Ok(text + "\n")
+}
+
+/// A number above 0 and at most 1, or a percentage.
+fn fraction(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(percent) => (percent.trim(), 100.0),
+        None => (text, 1.0),
+    };
+    let value = number.parse::<f64>().map_err(|_| format!("\"{text}\" is no number"))? / scale;
+    match value > 0.0 && value <= 1.0 {
+        true => Ok(value),
+        false => Err(format!("{text} is not above 0 and at most 1 (100%)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_fractions_or_percentages() {
+        assert_eq!(fraction("0.1"), Ok(0.1));
+        assert_eq!(fraction("10%"), Ok(0.1));
+        for wrong in ["0", "1.5", "110%", "-0.1", "ten", "NaN"] {
+            assert!(fraction(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `headway flame`: where time goes, as a picture.
+
+use crate::command::export::write_profile;
+use crate::command::weighing::Weighing;
+use crate::error::{Failure, DONE};
+use crate::recording::output;
+use crate::recording::profiled::Profiled;
+use clap::Args;
+use headway_export::{Format, Style};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway flame app.jfr -o app.html                    CPU time
+  headway flame app.jfr --of owner -o locks.html       what held locks that others waited for
+  headway flame app.jfr --of wall --threads http -o wall.html
+
+The page is complete in one file. To compare two recordings, say
+`headway diff before.jfr after.jfr -o diff.html`.";
+
+/// Options of `flame`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Flame {
+    /// The page (.html)
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+
+    /// What it is called; without this the recording's name
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+
+    #[command(flatten)]
+    weighing: Weighing,
+
+    /// The recording
+    #[arg(value_name = "FILE")]
+    recording: PathBuf,
+}
+
+impl Flame {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// A file that is no recording or has nothing to show, a page that cannot
+    /// be written, and, after it has been written, a damaged recording.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let name = self.output.to_string_lossy();
+        if Format::of_name(&name) != Some(Format::Flame) {
+            return Err(Failure::Usage(format!("-o {name}: a flame graph is written as .html")));
+        }
+        output::check_new(&self.output, &self.recording)?;
+        let profiled = Profiled::read(&self.recording, &self.weighing.question())?;
+        let title = self.title.unwrap_or_else(|| self.recording.display().to_string());
+        let style = Style { title, count_samples: self.weighing.samples };
+        write_profile(&profiled, Format::Flame, &style, &self.output)?;
+        profiled.damage().map_or(Ok(DONE), Err)
+    }
+}

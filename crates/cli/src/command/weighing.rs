@@ -1,0 +1,96 @@
+//! What a profile shows: the options that `flame`, `export` and `diff` have in
+//! common.
+
+use crate::command::capture;
+use crate::quantity::{self, Moment};
+use crate::recording::profiled::ProfileQuestion;
+use clap::Args;
+use headway_analysis::method::{Grouping, Measure};
+use regex::Regex;
+
+/// What is weighed, and what is told apart.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "What to show")]
+pub struct Weighing {
+    /// What to weigh: cpu (CPU time), wall (running and waiting), contender
+    /// (time blocked on locks, by who was blocked), owner (the same, by who
+    /// held the lock); without this the first that the recording has
+    #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
+    measure: Option<Measure>,
+
+    /// Tell threads apart
+    #[arg(short = 't', long)]
+    per_thread: bool,
+
+    /// Tell thread groups apart: pool names with their numbers folded
+    #[arg(long, conflicts_with = "per_thread")]
+    per_group: bool,
+
+    /// Tell calls from different source lines apart
+    #[arg(long)]
+    lines: bool,
+
+    /// Begin this long after the recording's start, or before its end (-10s)
+    #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
+    from: Option<Moment>,
+
+    /// End this long after the recording's start, or before its end (-10s)
+    #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
+    to: Option<Moment>,
+
+    /// Count only threads whose name matches: sampled ones, or blocked ones
+    #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
+    threads: Option<Regex>,
+
+    /// Weigh by the number of samples, even where their time is known
+    #[arg(long)]
+    pub samples: bool,
+}
+
+impl Weighing {
+    /// What is asked of a recording by these options.
+    pub fn question(&self) -> ProfileQuestion {
+        ProfileQuestion {
+            measure: self.measure,
+            grouping: match (self.per_thread, self.per_group) {
+                (true, _) => Grouping::Thread,
+                (false, true) => Grouping::Group,
+                (false, false) => Grouping::Together,
+            },
+            lines: self.lines,
+            from: self.from,
+            to: self.to,
+            threads: self.threads.clone(),
+            moments: false,
+        }
+    }
+}
+
+/// A measure by its name.
+///
+/// # Errors
+/// A sentence that names what there is.
+pub fn measure(word: &str) -> Result<Measure, String> {
+    let names = Measure::ALL.map(Measure::name);
+    Measure::ALL.into_iter().find(|measure| measure.name() == word).ok_or_else(|| {
+        let hint = crate::suggest::did_you_mean(word, names.into_iter());
+        format!("unknown measure \"{word}\"{hint} (measures: {})", names.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_known_by_name() {
+        for name in Measure::ALL {
+            assert_eq!(measure(name.name()), Ok(name));
+        }
+        let sentence = measure("walk").expect_err("a typo");
+        assert_eq!(
+            sentence,
+            "unknown measure \"walk\"; did you mean \"wall\"? (measures: cpu, wall, contender, owner)"
+        );
+    }
+}

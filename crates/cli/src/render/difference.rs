@@ -1,0 +1,107 @@
+//! Two profiles side by side on a terminal.
+
+use super::{numbers, prose, title};
+use crate::recording::profiled::Profiled;
+use crate::terminal::Screen;
+use headway_analysis::method::{Agreement, MethodChange};
+use std::fmt::Write;
+
+/// The whole comparison.
+pub fn difference(
+    before: &Profiled,
+    after: &Profiled,
+    agreement: &Agreement,
+    methods: &[MethodChange],
+    top: usize,
+    screen: &Screen,
+) -> String {
+    let mut out =
+        format!("{}\n", screen.strong(&format!("{} against {}", after.path.display(), before.path.display())));
+    for (word, side) in [("before", before), ("after", after)] {
+        let _ = writeln!(out, "{}", screen.faint(&format!("  {word:>6}: {}", facts(side))));
+    }
+    out.push('\n');
+    for line in prose::wrapped(&agreement_in_words(agreement), screen.width, 2) {
+        let _ = writeln!(out, "{line}");
+    }
+    let (changed, same): (Vec<&MethodChange>, Vec<&MethodChange>) =
+        methods.iter().partition(|change| change.significant && change.self_growth() != 0.0);
+    let worse: Vec<&MethodChange> = changed.iter().copied().filter(|change| change.self_growth() > 0.0).collect();
+    let better: Vec<&MethodChange> =
+        changed.iter().rev().copied().filter(|change| change.self_growth() < 0.0).collect();
+    table("GREW", &worse, top, screen, &mut out);
+    table("SHRANK", &better, top, screen, &mut out);
+    let rest = numbers::counted(same.len() as u64, "method", "methods");
+    let note = match changed.is_empty() {
+        true => format!("No method changed by more than the chance of sampling explains ({rest})."),
+        false => format!("{rest} more changed by no more than the chance of sampling explains in 19 of 20 cases."),
+    };
+    out.push('\n');
+    for line in prose::wrapped(&note, screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+    out
+}
+
+fn facts(side: &Profiled) -> String {
+    let profile = &side.profile;
+    let total = profile.tree.total();
+    let what = if profile.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
+    let count = numbers::counted(total.count, what.0, what.1);
+    format!("{}{time}, {count}, in {}", profile.measure.title(), numbers::time(profile.duration.0))
+}
+
+/// `Degree of overlap 87.2 %. Of the 24 hottest call edges ...`
+fn agreement_in_words(agreement: &Agreement) -> String {
+    format!(
+        "Degree of overlap {}. Hot call edges (from {} of the hottest on): {} of the {} after were hot before, {} of the {} before are hot after.",
+        numbers::percent(agreement.overlap),
+        numbers::percent(agreement.threshold),
+        numbers::percent(agreement.hot_edge_coverage),
+        numbers::grouped(agreement.hot_edges_after),
+        numbers::percent(agreement.hot_edge_coverage_back),
+        numbers::grouped(agreement.hot_edges_before),
+    )
+}
+
+fn table(name: &str, changes: &[&MethodChange], top: usize, screen: &Screen, out: &mut String) {
+    if changes.is_empty() {
+        return;
+    }
+    title(name, "share of the whole: in the method itself, and with all that it called", screen, out);
+    let header = format!("  {:>8}  {:>8} {:>8}  {:>8}  ", "change", "before", "after", "total");
+    let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
+    let room = screen.width.saturating_sub(header.len()).max(20);
+    for change in changes.iter().take(top) {
+        let _ = writeln!(
+            out,
+            "  {:>8}  {:>8} {:>8}  {:>8}  {}",
+            points(change.self_growth()),
+            numbers::percent(change.self_share_before),
+            numbers::percent(change.self_share_after),
+            points(change.total_growth()),
+            prose::fitted(&change.method, room, screen)
+        );
+    }
+    super::details::more(changes.len(), top, screen, out);
+}
+
+/// A change of a share in points: `+3.2`.
+fn points(change: f64) -> String {
+    let points = change * 100.0;
+    match points {
+        p if p.abs() < 0.05 => "0.0".to_owned(),
+        p => format!("{p:+.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::points;
+
+    #[test]
+    fn changes_are_points_with_a_sign() {
+        assert_eq!([points(0.0321), points(-0.5), points(-0.0001)], ["+3.2", "-50.0", "0.0"]);
+    }
+}

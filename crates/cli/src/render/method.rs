@@ -1,0 +1,142 @@
+//! Methods on a terminal: flat totals, hot call chains, callers, and what lock
+//! owners executed.
+
+use super::{numbers, prose, quality, title};
+use crate::command::method::{Caller, MethodDocument, Section};
+use crate::recording::analysed::Analysed;
+use crate::terminal::Screen;
+use headway_analysis::method::Unit;
+use headway_analysis::report::{OwnerActivity, SampledMethod};
+use std::fmt::Write;
+
+/// Frames of a hot chain that are shown.
+const FRAMES: usize = 8;
+/// Hot chains that are shown of each section.
+const CHAINS: usize = 5;
+/// Owners' lines that are shown.
+const SPOTS: usize = 5;
+
+/// The whole report.
+pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, screen: &Screen) -> String {
+    let mut out = super::heading(analysed, screen);
+    let mut note = vec![document.measure.title().to_owned()];
+    if document.total_ns > 0 {
+        note.push(numbers::time(document.total_ns));
+    }
+    let what = if document.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    note.push(numbers::counted(document.samples, what.0, what.1));
+    for (count, words) in [(document.without_stack, "without a stack"), (document.truncated, "with the root missing")] {
+        if count > 0 {
+            note.push(format!("{} {words}", numbers::grouped(count)));
+        }
+    }
+    let note = note.join(", ");
+    for section in &document.sections {
+        write_section(section, document.unit, &note, screen, &mut out);
+    }
+    if !document.callers.is_empty() {
+        callers(&document.callers, &note, screen, &mut out);
+    }
+    for activity in document.owner_activity.iter().take(top) {
+        owner(activity, screen, &mut out);
+    }
+    quality::write(analysed, screen, &mut out);
+    out
+}
+
+fn write_section(section: &Section, unit: Unit, note: &str, screen: &Screen, out: &mut String) {
+    match section.threads.as_str() {
+        "" => title("METHODS", note, screen, out),
+        threads => title(threads, &format!("{} of all", numbers::percent(section.share)), screen, out),
+    }
+    let header =
+        format!("  {:>7} {:>7} {:>9}", "self", "total", if unit == Unit::Samples { "samples" } else { "time" });
+    let _ = writeln!(out, "{}", screen.faint(&header));
+    let room = screen.width.saturating_sub(header.len() + 2).max(20);
+    for method in &section.methods {
+        let _ = writeln!(
+            out,
+            "  {:>7} {:>7} {:>9}  {}",
+            numbers::percent(method.self_share),
+            numbers::percent(method.total_share),
+            amount(method, unit),
+            prose::fitted(&method.method, room, screen)
+        );
+    }
+    if section.threads.is_empty() {
+        chains(section, screen, out);
+    }
+}
+
+fn amount(method: &SampledMethod, unit: Unit) -> String {
+    match unit {
+        Unit::Samples => numbers::grouped(method.self_samples),
+        Unit::Nanoseconds => numbers::time(method.self_ns),
+    }
+}
+
+fn chains(section: &Section, screen: &Screen, out: &mut String) {
+    if section.paths.is_empty() {
+        return;
+    }
+    title("HOTTEST CALL CHAINS", "time of the first method itself, called this way", screen, out);
+    for path in section.paths.iter().take(CHAINS) {
+        let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.chain, 11, screen));
+        frames(&path.chain, 11, screen, out);
+    }
+}
+
+fn leaf(chain: &[String], column: usize, screen: &Screen) -> String {
+    let room = screen.width.saturating_sub(column).max(20);
+    prose::fitted(chain.first().map_or("", String::as_str), room, screen)
+}
+
+/// The frames behind the leaf.
+fn frames(chain: &[String], column: usize, screen: &Screen, out: &mut String) {
+    let room = screen.width.saturating_sub(column + 2).max(20);
+    for frame in chain.iter().skip(1).take(FRAMES) {
+        let line = format!("{:column$}< {}", "", prose::fitted(frame, room, screen));
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+    if let Some(rest) = chain.len().checked_sub(FRAMES + 1).filter(|rest| *rest > 0) {
+        let line = format!("{:column$}< {}", "", numbers::counted(rest as u64, "more frame", "more frames"));
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+fn callers(callers: &[Caller], note: &str, screen: &Screen, out: &mut String) {
+    title("CALLERS", note, screen, out);
+    for caller in callers {
+        let indent = 2 * caller.depth;
+        let room = screen.width.saturating_sub(13 + indent).max(20);
+        let mark = if caller.depth == 0 { "" } else { "< " };
+        let name = prose::fitted(&caller.method, room, screen);
+        let name = if caller.depth == 0 { screen.strong(&name) } else { name };
+        let _ = writeln!(out, "  {:>7}  {:indent$}{mark}{name}", numbers::percent(caller.share), "");
+    }
+}
+
+/// What a lock's owner executed while others waited.
+fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
+    let covered = activity.sampled_ns as f64 / activity.blocked_ns.max(1) as f64;
+    let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
+    if activity.sampled_ns > 0 {
+        let _ = write!(note, ", samples account for {}", numbers::percent(covered.min(1.0)));
+    }
+    if activity.waiting_ns > 0 {
+        let waited = activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
+        let _ = write!(note, ", the owner itself waited for {} of that", numbers::percent(waited));
+    }
+    title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
+    let _ = writeln!(out, "  held by {}  {}", screen.strong(&activity.holder), screen.faint(&note));
+    let room = screen.width.saturating_sub(11).max(20);
+    for spot in activity.spots.iter().take(SPOTS) {
+        let _ = writeln!(out, "  {:>7}  {}", numbers::percent(spot.share), prose::fitted(&spot.frame, room, screen));
+    }
+    if let Some(path) = activity.paths.first().filter(|path| path.chain.len() > 1) {
+        let line = format!("  most often ({}) by way of", numbers::percent(path.share));
+        let _ = writeln!(out, "{}", screen.faint(&line));
+        let _ = writeln!(out, "           {}", leaf(&path.chain, 11, screen));
+        frames(&path.chain, 11, screen, out);
+    }
+}
