@@ -8,6 +8,7 @@ use crate::hooks::Hooks;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
+use crate::pressure::Requests;
 use crate::raw::Record;
 use crate::sample::Samples;
 use crate::session::Session;
@@ -37,6 +38,8 @@ pub struct Agent {
     pub locks: Locks,
     /// Call chains.
     pub chains: Chains,
+    /// Which locks' chains are worth taking.
+    pub pressure: Requests,
     /// Debug information of compiled code.
     pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
@@ -103,6 +106,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         virtuals: Virtuals::default(),
         locks: parts.locks,
         chains: parts.chains,
+        pressure: Requests::default(),
         debug_info: parts.debug_info,
         pool: parts.pool,
         pool_bytes: parts.pool_bytes,

@@ -7,6 +7,7 @@ use crate::clock;
 use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
+use crate::pressure::LivePressure;
 use crate::process::CpuTimes;
 use crate::raw;
 use crate::thread_events::current_os_id;
@@ -66,6 +67,7 @@ struct CodeIds {
 enum Request {
     Dump(PathBuf, Sender<Result<(), String>>),
     Findings(Sender<Vec<String>>),
+    Live(PathBuf),
     Finish,
 }
 
@@ -98,6 +100,12 @@ impl DrainHandle {
         asked.ok().and_then(|()| answered.recv().ok()).unwrap_or_default()
     }
 
+    /// Puts a picture of now into a file, interval after interval, as long as
+    /// somebody watches.
+    pub fn publish_to(&self, file: PathBuf) -> Result<(), String> {
+        self.requests.send(Request::Live(file)).map_err(|_| "the draining thread is gone".to_owned())
+    }
+
     /// Drains one last time and finishes the file.
     pub fn finish(&mut self) -> Recorded {
         // If the thread is gone there is nothing to tell it.
@@ -117,6 +125,7 @@ pub struct Drain {
     writer: RecordingWriter,
     dictionary: Kept,
     online: Online,
+    pressure: LivePressure,
     recorded: Recorded,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
@@ -139,6 +148,7 @@ impl Drain {
         info: RecordingInfo,
         first: Vec<Event>,
     ) -> Result<Drain, String> {
+        let start = info.start;
         let info = Arc::new(info);
         let mut config = WriterConfig::new(path, info.clone());
         config.max_size = options.max_size;
@@ -152,6 +162,7 @@ impl Drain {
             writer,
             dictionary: Kept::of(agent),
             online: Online::new(agent),
+            pressure: LivePressure::new(agent, options, start),
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
@@ -186,6 +197,7 @@ impl Drain {
                     self.flush();
                     let _ = answer.send(self.online.findings());
                 }
+                Ok(Request::Live(file)) => self.pressure.publish_to(file, &self.dictionary),
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Finish) | Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -240,6 +252,8 @@ impl Drain {
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
         self.take_event(&Event::Watermark(watermark));
+        let closed = self.pressure.advance(watermark, &self.dictionary);
+        self.record_pressure(closed);
         if let Err(error) = self.writer.flush(&self.dictionary, watermark) {
             self.recorded.error = Some(error.to_string());
         }
@@ -248,6 +262,16 @@ impl Drain {
         self.agent.locks.maintain();
         if self.agent.chains.maintain() {
             self.forget_old_code();
+        }
+    }
+
+    /// Windows and phases are derived: nothing here analyses them again.
+    fn record_pressure(&mut self, events: Vec<Event>) {
+        for event in events {
+            if let Some(kind) = kind(&event) {
+                *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
+            }
+            self.writer.event(&event, &self.dictionary);
         }
     }
 
@@ -303,7 +327,10 @@ impl Drain {
 
     fn take_event(&mut self, event: &Event) {
         self.dictionary.feed(event);
-        self.online.feed(event);
+        self.pressure.feed(event);
+        if !self.pressure.is_alone() {
+            self.online.feed(event, &mut self.pressure);
+        }
         if let Some(kind) = kind(event) {
             *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
         }
@@ -317,7 +344,9 @@ impl Drain {
             Event::Chain(def) => self.code_seen.chain = self.code_seen.chain.max(def.id),
             _ => {}
         }
-        self.writer.event(event, &self.dictionary);
+        if self.pressure.records(event) {
+            self.writer.event(event, &self.dictionary);
+        }
     }
 
     fn tell_losses(&mut self) {
@@ -380,6 +409,9 @@ impl Drain {
             return;
         }
         let dead = self.dying.pop_front().unwrap_or_default();
+        for lock in &dead.locks {
+            self.pressure.forget_lock(*lock);
+        }
         forget(self.agent, &mut self.dictionary, dead);
     }
 
@@ -396,6 +428,8 @@ impl Drain {
         self.tell_losses();
         self.take_event(&self.self_cost(watermark));
         self.take_event(&Event::Watermark(watermark));
+        let closed = self.pressure.finish(watermark, &self.dictionary);
+        self.record_pressure(closed);
         self.recorded.own_cpu = clock::thread_cpu();
         let finished = self.writer.finish(&self.dictionary, watermark);
         for dead in std::mem::take(&mut self.dying) {
@@ -513,6 +547,8 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::ThreadStart(_) => "thread_start",
         Event::ThreadEnd(_) => "thread_end",
         Event::StopTheWorld(_) => "stop_the_world",
+        Event::PressureWindow(_) => "pressure_window",
+        Event::PressurePhase(_) => "pressure_phase",
         Event::Sample(sample) => match sample.state {
             SampleState::Java | SampleState::Native => "cpu_sample",
             SampleState::Waiting | SampleState::Runnable => "wall_sample",

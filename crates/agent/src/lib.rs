@@ -30,6 +30,7 @@ pub mod monitor;
 pub mod naming;
 pub mod online;
 pub mod options;
+mod pressure;
 pub mod process;
 pub mod raw;
 pub mod reply;

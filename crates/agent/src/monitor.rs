@@ -18,7 +18,7 @@ use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
     WaitOutcome,
 };
-use headway_model::{DurationNs, LockId, Loss, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, LockId, Loss, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong};
 use std::sync::atomic::Ordering;
 
@@ -98,8 +98,11 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
     let place = Place { agent, jni, slot, lock: &lock };
-    let chain = agent.chains.in_callback(place);
-    agent.chains.name_lock(place, chain);
+    let mut chain = ChainId::NONE;
+    if agent.pressure.wants_contender(lock.id()) {
+        chain = agent.chains.in_callback(place);
+        agent.chains.name_lock(place, chain);
+    }
     let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0, ..Begun::default() };
     match current.is_virtual {
         false => slot.enter.begin(begun),
@@ -210,6 +213,10 @@ fn exit_of(
 #[inline]
 pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
     let mut exit = begun.exit;
+    if !agent.pressure.wants_owner(exit.lock) {
+        // Only its chain would be news.
+        return;
+    }
     let wait = match exit.cause {
         ExitCause::Wait if begun.slot.is_carrier.load(Ordering::Relaxed) => agent.virtuals.waiting(exit.thread),
         _ => None,
@@ -244,9 +251,12 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
     let time = clock::now();
     let seq = lock.next_seq();
-    let chain = agent.chains.in_callback(Place { agent, jni, slot, lock: &lock });
+    let chain = match agent.pressure.wants_contender(lock.id()) {
+        true => agent.chains.in_callback(Place { agent, jni, slot, lock: &lock }),
+        false => ChainId::NONE,
+    };
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
-    let holder = match current.is_virtual {
+    let holder = match current.is_virtual && chain.is_some() {
         true => agent.chains.holder_of(agent, slot, chain, |known| known.object_behind(object)),
         false => Holder::default(),
     };

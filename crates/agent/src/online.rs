@@ -3,6 +3,7 @@
 //! found so far. Bounded in memory, on the draining thread.
 
 use crate::agent::Agent;
+use headway_analysis::monitor::StretchSink;
 use headway_analysis::{Analysis, Bounds, Options};
 use headway_model::{Event, Loss};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -20,13 +21,14 @@ pub struct Online {
 impl Online {
     /// Begins with a recording.
     pub fn new(agent: &'static Agent) -> Online {
-        let options = Options { by: Vec::new(), bounds: Bounds::online(), ..Options::default() };
+        // Pressure has an analysis of its own, which closes its intervals.
+        let options = Options { by: Vec::new(), pressure: None, bounds: Bounds::online(), ..Options::default() };
         Online { agent, analysis: Some(Box::new(Analysis::new(options))) }
     }
 
-    /// Takes in an event.
-    pub fn feed(&mut self, event: &Event) {
-        self.guarded(|analysis| analysis.feed(event));
+    /// Takes in an event; `also` takes in the blocked stretches it completes.
+    pub fn feed(&mut self, event: &Event, also: &mut dyn StretchSink) {
+        self.guarded(|analysis| analysis.feed_to(event, also));
     }
 
     /// What has been found so far, most costly first.

@@ -1,6 +1,8 @@
 //! The option string of the agent: `COMMAND[,key=value]...`, described in
 //! `docs/agent-protocol.md`.
 
+use crate::pressure::Announce;
+use headway_analysis::pressure::PressureOptions;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -16,6 +18,8 @@ pub enum Command {
     Dump,
     /// Say what is in force.
     Status,
+    /// Put a picture of now into a file, interval after interval.
+    Live,
     /// Stop and take every hook out.
     Detach,
 }
@@ -28,6 +32,7 @@ impl Command {
             Command::Stop => "stop",
             Command::Dump => "dump",
             Command::Status => "status",
+            Command::Live => "live",
             Command::Detach => "detach",
         }
     }
@@ -101,6 +106,12 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Record only threads whose name matches.
     pub threads: Option<String>,
+    /// Length of an interval of critical section pressure in ns.
+    pub pressure_interval_ns: Option<u64>,
+    /// Pressure from which on an interval belongs to a phase, 0 to 1.
+    pub phase_threshold: Option<f64>,
+    /// What is done when a phase begins or ends.
+    pub on_phase: Option<Announce>,
     /// JVMTI alone.
     pub safe: bool,
     /// Degraded mechanisms fail the start.
@@ -135,7 +146,7 @@ impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OptionError::UnknownCommand(word) => {
-                write!(f, "unknown agent command '{word}' (known: start, stop, dump, status, detach)")
+                write!(f, "unknown agent command '{word}' (known: start, stop, dump, status, live, detach)")
             }
             OptionError::UnknownKey(key) => write!(f, "unknown agent option '{key}'"),
             OptionError::BadValue { key, value, expected } => {
@@ -151,7 +162,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: [&str; 3] = ["monitor", "cpu", "wall"];
+pub const FEATURES: [&str; 4] = ["monitor", "cpu", "wall", "pressure"];
 
 /// Those that are recorded where none is named.
 pub const DEFAULT_FEATURES: [&str; 1] = ["monitor"];
@@ -169,6 +180,7 @@ impl Options {
             "stop" => Command::Stop,
             "dump" => Command::Dump,
             "status" => Command::Status,
+            "live" => Command::Live,
             "detach" => Command::Detach,
             other => return Err(OptionError::UnknownCommand(other.to_owned())),
         };
@@ -192,6 +204,9 @@ impl Options {
             "chunk_age" => self.chunk_age_ns = Some(number("chunk_age", value)?),
             "memory" => self.memory = Some(number("memory", value)?),
             "threads" => self.threads = Some(value),
+            "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
+            "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
+            "on_phase" => self.on_phase = Some(Announce::parse(&value)),
             "safe" => self.safe = flag("safe", value)?,
             "strict" => self.strict = flag("strict", value)?,
             "redact" => self.redact = flag("redact", value)?,
@@ -206,14 +221,37 @@ impl Options {
     pub fn wants(&self, feature: &str) -> bool {
         match self.events.is_empty() {
             true => DEFAULT_FEATURES.contains(&feature),
-            false => self.events.iter().any(|word| word == feature),
+            // Pressure is computed from the events of both kinds of lock.
+            false => self
+                .events
+                .iter()
+                .any(|word| word == feature || (word == PRESSURE && matches!(feature, "monitor" | "park"))),
         }
+    }
+
+    /// True if nothing but windows and phases is to be recorded.
+    pub fn is_pressure_alone(&self) -> bool {
+        !self.events.is_empty() && self.events.iter().all(|word| word == PRESSURE)
     }
 
     /// True if the mechanism may be used.
     pub fn allows(&self, mechanism: Mechanism) -> bool {
         !self.safe && !self.disable.contains(&mechanism)
     }
+}
+
+/// The feature that records windows and phases.
+const PRESSURE: &str = "pressure";
+
+fn pressure_interval(value: String) -> Result<u64, OptionError> {
+    let number = value.parse().ok().filter(|ns| *ns >= PressureOptions::SHORTEST.0);
+    let expected = "a number of nanoseconds from 10000000 (10 ms) on";
+    number.ok_or(OptionError::BadValue { key: "pressure_interval", value, expected })
+}
+
+fn fraction(value: String) -> Result<f64, OptionError> {
+    let number = value.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
+    number.ok_or(OptionError::BadValue { key: "phase_threshold", value, expected: "a fraction above 0, up to 1" })
 }
 
 fn engine(value: String) -> Result<Engine, OptionError> {
@@ -232,7 +270,7 @@ fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor, cpu, wall)",
+                expected: "a feature of this agent (known: monitor, cpu, wall, pressure)",
             }),
         })
         .collect()
@@ -305,12 +343,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_value() {
         let sentence = |text: &str| Options::parse(text).unwrap_err().to_string();
-        assert_eq!(sentence("halt"), "unknown agent command 'halt' (known: start, stop, dump, status, detach)");
+        assert_eq!(sentence("halt"), "unknown agent command 'halt' (known: start, stop, dump, status, live, detach)");
         assert_eq!(sentence("start,colour=red"), "unknown agent option 'colour'");
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall, pressure)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }

@@ -205,6 +205,7 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
         ("events".to_owned(), events),
         ("safe".to_owned(), options.safe.to_string()),
         ("redact".to_owned(), options.redact.to_string()),
+        ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),
         ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
     RecordingInfo {
@@ -270,6 +271,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
         Command::Stop => finish(agent, &mut reply),
         Command::Status => describe(agent, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
+        Command::Live => live(agent, options, &mut reply),
         Command::Detach => {
             if current(agent).is_some() {
                 finish(agent, &mut reply);
@@ -307,6 +309,21 @@ fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
             reply.error = Some(error);
             reply.exit_code = 1;
         }
+    }
+}
+
+fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
+    let session = current(agent);
+    let Some(session) = session.as_ref() else { return not_recording(reply) };
+    let Some(file) = &options.file else {
+        reply.error = Some("the command live needs a file".to_owned());
+        reply.exit_code = 2;
+        return;
+    };
+    fill(agent, reply, session, &session.drain.recorded());
+    if let Err(error) = session.drain.publish_to(PathBuf::from(file)) {
+        reply.error = Some(error);
+        reply.exit_code = 1;
     }
 }
 

@@ -42,6 +42,15 @@ pub fn has_no_java_frames<M: Memory>(layout: &Layout, memory: &M, java_thread: u
     sp == Some(0) && state.is_some_and(|state| state != IN_JAVA && state != IN_JAVA + 1)
 }
 
+/// `_thread_blocked` of the VM's `JavaThreadState`.
+const BLOCKED: u32 = 10;
+
+/// True if the thread waits inside the VM: for a monitor, in a wait, a park or
+/// a sleep.
+pub fn is_blocked<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> bool {
+    memory.read_u32(java_thread + layout.thread.state).is_some_and(|state| state == BLOCKED)
+}
+
 /// The start of a walk from a frame pointer inside native code that Java code
 /// called without leaving an anchor (a leaf call): follows the chain of frame
 /// pointers to the first return address inside the code cache. libjvm keeps

@@ -282,9 +282,11 @@ impl Activities {
         census
     }
 
-    /// True if the thread is known to do nothing that its events tell.
+    /// True for a platform thread of the application whose events say nothing
+    /// of what it is doing.
     pub fn is_running(&self, id: ThreadId) -> bool {
-        self.threads.get(&id).is_none_or(|thread| matches!(thread.doing, Doing::Running))
+        let thread = self.threads.get(&id).filter(|thread| thread.role == Role::Application && thread.ended.is_none());
+        thread.is_some_and(|thread| matches!(thread.doing, Doing::Running | Doing::Waited { .. }))
     }
 }
 

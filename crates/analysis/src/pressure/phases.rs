@@ -66,7 +66,7 @@ impl Phase {
 
     /// The call chain that held the lock for most of that time, and which of
     /// its frames held it.
-    pub(crate) fn owner_chain(&self) -> OwnerChain {
+    pub fn owner_chain(&self) -> (ChainId, u16) {
         self.owners.heaviest().unwrap_or((ChainId::NONE, 0))
     }
 }

@@ -1,0 +1,172 @@
+//! Windows, phases and the picture of now, on the draining thread.
+
+use super::announce::Announcer;
+use super::publish::Publisher;
+use crate::agent::Agent;
+use crate::options::Options;
+use headway_analysis::monitor::{Stretch, StretchSink};
+use headway_analysis::pressure::online::{Closed, OnlinePressure};
+use headway_analysis::pressure::PressureOptions;
+use headway_analysis::Bounds;
+use headway_hotspot::thread;
+use headway_model::{Dictionary, DurationNs, Event, LockId, Loss, TimeNs};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
+
+/// See the module.
+pub struct LivePressure {
+    agent: &'static Agent,
+    /// `None` once it has failed: the recording goes on without it.
+    online: Option<Box<OnlinePressure>>,
+    announcer: Announcer,
+    publisher: Publisher,
+    /// True if nothing else is recorded.
+    alone: bool,
+    folded: u64,
+}
+
+impl LivePressure {
+    /// Begins with a recording.
+    pub fn new(agent: &'static Agent, options: &Options, start: TimeNs) -> LivePressure {
+        let measure = PressureOptions::default();
+        let measure = PressureOptions {
+            interval: options.pressure_interval_ns.map_or(measure.interval, DurationNs),
+            threshold: options.phase_threshold.unwrap_or(measure.threshold),
+        };
+        let alone = options.is_pressure_alone();
+        agent.pressure.begin(alone);
+        LivePressure {
+            agent,
+            online: Some(Box::new(OnlinePressure::new(measure, Bounds::online(), start, !alone))),
+            announcer: Announcer::new(options.on_phase.clone()),
+            publisher: Publisher::default(),
+            alone,
+            folded: 0,
+        }
+    }
+
+    /// True if nothing but windows and phases is recorded.
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// True if the event is part of the recording.
+    pub fn records(&self, event: &Event) -> bool {
+        let of_a_lock = matches!(
+            event,
+            Event::MonitorEnter(_)
+                | Event::MonitorEntered(_)
+                | Event::MonitorExit(_)
+                | Event::MonitorWait(_)
+                | Event::MonitorNotify(_)
+                | Event::MonitorWaited(_)
+                | Event::MonitorReentered(_)
+                | Event::ParkBegin(_)
+                | Event::Park(_)
+                | Event::Unpark(_)
+        );
+        !(self.alone && of_a_lock)
+    }
+
+    /// Takes in an event.
+    pub fn feed(&mut self, event: &Event) {
+        self.guarded(|online| online.feed(event));
+    }
+
+    /// A lock's object died, and all its events were fed.
+    pub fn forget_lock(&mut self, lock: LockId) {
+        self.guarded(|online| online.forget_lock(lock));
+    }
+
+    /// All events before `watermark` were fed: what is to be recorded.
+    pub fn advance(&mut self, watermark: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
+        self.announcer.reap();
+        let closed = self.guarded(|online| online.advance(watermark)).unwrap_or_default();
+        let any = !closed.is_empty();
+        let events = self.tell(closed, dictionary);
+        if any {
+            self.publish(dictionary);
+            self.count_folded();
+        }
+        events
+    }
+
+    /// The recording ends: what is still to be recorded.
+    pub fn finish(&mut self, end: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
+        let closed = self.guarded(|online| online.finish(end)).unwrap_or_default();
+        self.publisher.end();
+        self.agent.pressure.begin(false);
+        self.tell(closed, dictionary)
+    }
+
+    /// From now on the picture of now goes into this file, too.
+    pub fn publish_to(&mut self, file: PathBuf, dictionary: &Dictionary) {
+        self.publisher.add(file);
+        self.publish(dictionary);
+    }
+
+    fn tell(&mut self, closed: Vec<Closed>, dictionary: &Dictionary) -> Vec<Event> {
+        let mut events = Vec::new();
+        for closed in closed {
+            for lock in closed.wanted {
+                self.agent.pressure.ask(lock);
+            }
+            for phase in &closed.ended {
+                self.announcer.ended(phase, dictionary);
+                events.push(phase.event());
+            }
+            for phase in &closed.begun {
+                self.announcer.begins(phase, dictionary);
+            }
+            events.extend(closed.windows.into_iter().map(Event::PressureWindow));
+        }
+        events
+    }
+
+    fn count_folded(&mut self) {
+        let folded = self.online.as_ref().map_or(0, |online| online.folded());
+        let more = folded.saturating_sub(std::mem::replace(&mut self.folded, folded));
+        if more > 0 {
+            self.agent.losses.add(Loss::AnalysisFull, more);
+        }
+    }
+
+    fn publish(&mut self, dictionary: &Dictionary) {
+        if self.publisher.is_idle() {
+            return;
+        }
+        let Some(mut picture) = self.guarded(|online| online.picture(dictionary)) else { return };
+        let sleeping = self.sleeping().min(picture.threads.running);
+        picture.threads.sleeping = sleeping;
+        picture.threads.running -= sleeping;
+        picture.lost = crate::drain::losses(self.agent).map(|(_, count)| count).sum();
+        if let Ok(text) = serde_json::to_vec(&picture) {
+            self.publisher.publish(&text);
+        }
+    }
+
+    /// Threads that the VM says are blocked, while their events say nothing of
+    /// a lock, a wait or a park.
+    fn sleeping(&self) -> u64 {
+        let (Some(known), Some(online)) = (self.agent.hotspot.known(), &self.online) else { return 0 };
+        let is_blocked = |vm_thread| thread::is_blocked(&known.layout, &known.memory, vm_thread);
+        let slots = self.agent.threads.iter();
+        slots.filter(|slot| online.is_running(slot.thread()) && is_blocked(slot.vm_thread())).count() as u64
+    }
+
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut OnlinePressure) -> T) -> Option<T> {
+        let online = self.online.as_deref_mut()?;
+        let done = catch_unwind(AssertUnwindSafe(|| work(online)));
+        if done.is_err() {
+            self.online = None;
+            self.agent.losses.add(Loss::Panic, 1);
+        }
+        done.ok()
+    }
+}
+
+impl StretchSink for LivePressure {
+    fn stretch(&mut self, stretch: &Stretch<'_>) {
+        self.guarded(|online| online.stretch(stretch));
+    }
+}

@@ -1,0 +1,20 @@
+//! Feature `pressure`: critical section pressure while the program runs.
+//!
+//! Windows and phases are computed on the draining thread from the events of
+//! monitors and parks, in every recording. With `events=pressure` alone, only
+//! they are recorded, and capture takes its cheapest path: a call chain only
+//! where [`Requests`] asks for one.
+//!
+//! * `requests`: which locks' chains are worth taking.
+//! * `live`: windows, phases and the picture of now.
+//! * `announce`: a command, or a line, when a phase begins or ends.
+//! * `publish`: the picture of now, in a file that only its reader's user sees.
+
+mod announce;
+mod live;
+mod publish;
+mod requests;
+
+pub use announce::Announce;
+pub use live::LivePressure;
+pub use requests::Requests;
