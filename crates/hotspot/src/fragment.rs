@@ -153,6 +153,19 @@ impl Frames {
         Some(())
     }
 
+    /// Takes the frame that was interrupted, if there is one, and goes on at its
+    /// caller.
+    fn push_leaf(&mut self, found: Result<(Option<FrameRecord>, Registers), LeafKind>) -> Goes {
+        match found {
+            Ok((Some(record), caller)) => match self.push(record) {
+                Some(()) => Goes::Walk(caller),
+                None => Goes::End(FragmentEnd::Full),
+            },
+            Ok((None, caller)) => Goes::Walk(caller),
+            Err(kind) => Goes::End(FragmentEnd::LeafUnknown(kind)),
+        }
+    }
+
     fn walk<M: Memory>(&mut self, layout: &Layout, memory: &FragmentMemory<'_, M>, start: Registers) -> FragmentEnd {
         let room = self.records.get_mut(self.count..).unwrap_or_default();
         let walked = walk_light(layout, memory, start, room);
@@ -176,136 +189,130 @@ pub struct Decoder<'a, M> {
     pub memory: &'a M,
 }
 
+/// How the search for a frame that called somebody on record goes on.
+enum Goes {
+    /// At these registers; what is known of them is a call off the record.
+    On(Captured),
+    /// With the common walker, from here.
+    Walk(Registers),
+    /// Nowhere.
+    End(FragmentEnd),
+}
+
 impl<M: Memory> Decoder<'_, M> {
     /// Decodes a fragment into `frames`.
     pub fn decode(&self, fragment: &Fragment<'_>, helper: &mut (impl Code + Native), frames: &mut Frames) {
         frames.native.clear();
         frames.count = 0;
         let memory = FragmentMemory::new(self.memory, fragment);
-        let mut at = fragment.registers;
-        let code = CodeCache::new(self.layout);
-        while !code.contains(at.pc) {
-            if frames.native.len() == MAX_NATIVE_FRAMES {
-                frames.end = FragmentEnd::NativeUnknown;
-                return;
-            }
-            let interrupted = frames.native.is_empty();
-            frames.native.push(at.pc);
-            match helper.caller(&mut at, interrupted, &mut |address| memory.read_stack(address)) {
-                NativeStep::Caller => {}
-                NativeStep::Root => {
-                    frames.end = FragmentEnd::NativeRoot;
-                    return;
-                }
-                NativeStep::Lost => {
-                    frames.end = match memory.went_beyond() {
-                        true => FragmentEnd::Short,
-                        false => FragmentEnd::NativeUnknown,
-                    };
-                    return;
-                }
-            }
-        }
-        frames.end = match frames.native.is_empty() {
-            true => self.interrupted_in_code(&memory, at, helper, frames),
-            false => self.called_native(&memory, at, helper, frames),
-        };
+        frames.end = self.off_the_record(&memory, fragment.registers, helper, frames);
         if memory.went_beyond() && !frames.end.is_complete() {
             frames.end = FragmentEnd::Short;
         }
-        self.mark_leaf_calls(frames);
+        self.cut_at_unknown_calls(frames);
     }
 
-    /// The pc at which the thread was interrupted is the VM's own code.
-    fn interrupted_in_code(
+    /// From where the thread was interrupted to the first frame that stands at
+    /// a call the VM knows, and from there on with the walker.
+    fn off_the_record(
         &self,
         memory: &FragmentMemory<'_, M>,
-        at: Captured,
-        helper: &mut impl Code,
+        start: Captured,
+        helper: &mut (impl Code + Native),
         frames: &mut Frames,
     ) -> FragmentEnd {
-        let (layout, code) = (self.layout, CodeCache::new(self.layout));
-        if layout.frame.interpreter.holds(at.pc, 1) {
-            return match interpreter::leaf(layout, memory, &at, helper) {
-                Some((record, caller)) => self.push_and_walk(memory, record, caller, frames),
-                None => FragmentEnd::LeafUnknown(LeafKind::Interpreter),
+        let code = CodeCache::new(self.layout);
+        let mut at = start;
+        for step in 0..MAX_NATIVE_FRAMES {
+            let interrupted = step == 0;
+            let goes = match code.contains(at.pc) {
+                true => self.in_code(memory, &at, interrupted, helper, frames),
+                false => self.in_native(memory, &at, interrupted, helper, frames),
             };
-        }
-        let Some(blob) = code.find(self.memory, at.pc) else { return FragmentEnd::CodeGone };
-        match leaf::leaf(layout, memory, &at, blob, helper) {
-            Ok((record, caller)) => self.push_and_walk(memory, record, caller, frames),
-            Err(kind) => FragmentEnd::LeafUnknown(kind),
-        }
-    }
-
-    fn push_and_walk(
-        &self,
-        memory: &FragmentMemory<'_, M>,
-        record: Option<FrameRecord>,
-        caller: Registers,
-        frames: &mut Frames,
-    ) -> FragmentEnd {
-        if let Some(record) = record {
-            if frames.push(record).is_none() {
-                return FragmentEnd::Full;
+            match goes {
+                Goes::On(caller) => at = caller,
+                Goes::Walk(caller) => return frames.walk(self.layout, memory, caller),
+                Goes::End(end) => return end,
             }
         }
-        frames.walk(self.layout, memory, caller)
+        FragmentEnd::NativeUnknown
     }
 
-    /// The VM's own code called native code.
-    fn called_native(
+    fn in_native(
         &self,
         memory: &FragmentMemory<'_, M>,
-        at: Captured,
+        at: &Captured,
+        interrupted: bool,
+        helper: &mut impl Native,
+        frames: &mut Frames,
+    ) -> Goes {
+        frames.native.push(at.pc);
+        let mut caller = *at;
+        match helper.caller(&mut caller, interrupted, &mut |address| memory.read_stack(address)) {
+            NativeStep::Caller => Goes::On(caller),
+            NativeStep::Root => Goes::End(FragmentEnd::NativeRoot),
+            NativeStep::Lost => Goes::End(FragmentEnd::NativeUnknown),
+        }
+    }
+
+    fn in_code(
+        &self,
+        memory: &FragmentMemory<'_, M>,
+        at: &Captured,
+        interrupted: bool,
         helper: &mut impl Code,
         frames: &mut Frames,
-    ) -> FragmentEnd {
+    ) -> Goes {
         let layout = self.layout;
-        let Some((sp, fp)) = at.sp().zip(at.fp()) else { return FragmentEnd::NativeUnknown };
+        let Some((sp, fp)) = at.sp().zip(at.fp()) else { return Goes::End(FragmentEnd::Lost) };
         let here = Registers { pc: at.pc, sp, fp, leaf_call: false };
-        if layout.frame.interpreter.holds(at.pc, 1) || at.pc == layout.frame.call_stub_return {
-            return frames.walk(layout, memory, here);
+        let is_call_stub = at.pc == layout.frame.call_stub_return;
+        if layout.frame.interpreter.holds(at.pc, 1) || is_call_stub {
+            if !interrupted || is_call_stub {
+                return Goes::Walk(here);
+            }
+            let found = interpreter::leaf(layout, memory, at, helper).ok_or(LeafKind::Interpreter);
+            return frames.push_leaf(found);
         }
-        let Some(blob) = CodeCache::new(layout).find(self.memory, at.pc) else { return FragmentEnd::CodeGone };
-        match leaf::called(layout, memory, &at, blob, helper) {
-            Ok((record, caller)) => self.push_and_walk(memory, record, caller, frames),
-            Err(kind) => FragmentEnd::LeafUnknown(kind),
+        let Some(blob) = CodeCache::new(layout).find(self.memory, at.pc) else {
+            return match layout.continuation.as_ref().is_some_and(|c| c.return_barrier == at.pc) {
+                true => Goes::Walk(here),
+                false => Goes::End(FragmentEnd::CodeGone),
+            };
+        };
+        let search = leaf::Search { layout, memory, at, blob, interrupted };
+        match blob.kind {
+            BlobKind::Nmethod if is_native_wrapper(layout, memory, blob.address) => {
+                frames.push_leaf(search.wrapper(helper).ok_or(LeafKind::NativeWrapper))
+            }
+            // A call that the VM knows, to a stub that has no frame of its own
+            // on record.
+            BlobKind::Nmethod if !interrupted && search.is_on_record() => Goes::Walk(here),
+            BlobKind::Nmethod => frames.push_leaf(search.compiled(helper).ok_or(LeafKind::Compiled)),
+            BlobKind::UpcallStub => Goes::Walk(here),
+            BlobKind::Other => match search.stub(helper) {
+                Some((record, caller)) => match frames.push(record) {
+                    Some(()) => Goes::On(caller),
+                    None => Goes::End(FragmentEnd::Full),
+                },
+                None => Goes::End(FragmentEnd::LeafUnknown(LeafKind::Stub)),
+            },
         }
     }
 
-    /// A compiled frame that called a stub or native code where the VM has no
-    /// debug information is treated like an interrupted one. Every other
-    /// compiled frame must stand where the VM's tables know a call.
-    fn mark_leaf_calls(&self, frames: &mut Frames) {
-        let mut called_off_the_record = !frames.native.is_empty();
-        let mut sound = frames.count;
-        for (index, record) in frames.records.iter_mut().take(frames.count).enumerate() {
-            match record.kind {
-                RecordKind::Stub => called_off_the_record = true,
-                RecordKind::Compiled if record.interrupted == Interrupted::No && !record.deoptimized => {
-                    if self.is_call(record) {
-                        called_off_the_record = false;
-                    } else if called_off_the_record {
-                        record.interrupted = Interrupted::Body;
-                        record.pc = record.pc.wrapping_sub(1);
-                        called_off_the_record = false;
-                    } else {
-                        sound = index;
-                        break;
-                    }
-                }
-                _ => called_off_the_record = false,
-            }
-        }
-        if sound < frames.count {
-            frames.count = sound;
+    /// Every compiled frame that called somebody must stand where the VM's
+    /// tables know a call.
+    fn cut_at_unknown_calls(&self, frames: &mut Frames) {
+        let unknown = frames.records().iter().position(|record| {
+            record.kind == RecordKind::Compiled
+                && record.interrupted == Interrupted::No
+                && !record.deoptimized
+                && !is_known_call(self.layout, self.memory, record.code, record.pc)
+        });
+        if let Some(unknown) = unknown {
+            frames.count = unknown;
             frames.end = FragmentEnd::CodeGone;
         }
-    }
-
-    fn is_call(&self, record: &FrameRecord) -> bool {
-        is_known_call(self.layout, self.memory, record.code, record.pc)
     }
 }
 

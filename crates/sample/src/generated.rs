@@ -22,6 +22,8 @@ use std::collections::HashMap;
 const MAX_LENGTH: usize = 15;
 /// Ways put aside at conditional jumps.
 const MAX_WAYS: usize = 48;
+/// With a larger limit than this the first end found is taken.
+const LOOK_FURTHER: usize = 500;
 /// Results kept; forgotten all at once beyond.
 const MAX_KEPT: usize = 32_768;
 /// A not-entrant method's entry is a jump of five bytes over an instruction of
@@ -34,6 +36,9 @@ pub struct Reader<'m, M> {
     info: InstructionInfoFactory,
     runs: HashMap<(u64, u64, usize), Run>,
 }
+
+/// Stands for the stack pointer after it was aligned: its value is not known.
+const ALIGNED: Reg = Reg(16);
 
 /// What an instruction does to the way.
 enum Step {
@@ -83,13 +88,17 @@ impl<'m, M: Memory> Reader<'m, M> {
     }
 
     fn run_anew(&mut self, code: AddressRange, pc: u64, limit: usize) -> Run {
+        // A way on which nothing was decided is the one. Of others the first
+        // is good enough, unless one of them enters a function: what leads
+        // there is not in it yet.
+        let mut other = Run::Unknown;
         let mut seen = HashMap::new();
         let mut ways = vec![Way { ip: pc, state: State::default(), steps: 0, straight: true }];
         let mut budget = limit;
         while let Some(mut way) = ways.pop() {
             loop {
                 if budget == 0 {
-                    return Run::Unknown;
+                    return other;
                 }
                 budget -= 1;
                 // Coming by again with the same stack pointer leads nowhere new.
@@ -101,12 +110,20 @@ impl<'m, M: Memory> Reader<'m, M> {
                 match self.step(code, &instruction, &mut way, &mut ways) {
                     Step::Next => way.ip = instruction.next_ip(),
                     Step::To(ip) => way.ip = ip,
-                    Step::End(run) => return run,
+                    Step::End(run) if way.straight || limit > LOOK_FURTHER || matches!(run, Run::Enter { .. }) => {
+                        return run
+                    }
+                    Step::End(run) => {
+                        if other == Run::Unknown {
+                            other = run;
+                        }
+                        break;
+                    }
                     Step::Dead => break,
                 }
             }
         }
-        Run::Unknown
+        other
     }
 
     /// See [`headway_hotspot::fragment::Code::built`].
@@ -233,6 +250,8 @@ impl<'m, M: Memory> Reader<'m, M> {
             Mnemonic::Mov if from.is_gpr64() && instruction.op0_kind() == OpKind::Memory => {
                 state.store(address(instruction, state), state.get(from));
             }
+            // Aligned: from here on the stack is a place of its own.
+            Mnemonic::And if to == Register::RSP => state.set(to, Value::Is(Place::Register(ALIGNED, 0))),
             Mnemonic::Leave => {
                 state.set(Register::RSP, state.get(Register::RBP));
                 let link = state.pop();

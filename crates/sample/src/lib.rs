@@ -3,6 +3,7 @@
 //!
 //! * [`perf`] lets the kernel copy stack and registers at every tick of a
 //!   thread's CPU clock, into a ring per thread.
+//! * [`timer`] does the same with a signal per tick, where that is denied.
 //! * [`generated`] reads generated code, to tell how a frame stands at an
 //!   instruction in the middle of being built or taken down.
 //! * [`modules`] and [`native`] unwind and name native code.
@@ -16,6 +17,7 @@ pub mod native;
 pub mod perf;
 mod symbols;
 pub mod task;
+pub mod timer;
 
 use headway_hotspot::fragment::{Captured, Code, Native, NativeStep, Run, Shape};
 use headway_hotspot::{AddressRange, Memory};

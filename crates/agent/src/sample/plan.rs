@@ -15,14 +15,14 @@ pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
 /// Bytes of stack copied from Java threads. The interrupt costs more than the
 /// copy, and deep programs need it.
 pub const STACK_BYTES: u32 = 32 << 10;
-/// Bytes of stack copied from the VM's own threads.
-pub const NATIVE_STACK_BYTES: u32 = 8 << 10;
+/// Bytes of stack copied from the VM's own threads: compilers recurse deeply.
+pub const NATIVE_STACK_BYTES: u32 = 32 << 10;
 /// Ring of a Java thread: what it copies in 15 ticks.
 pub const RING_BYTES: usize = 512 << 10;
 /// Smallest ring of a Java thread.
 pub const SMALL_RING_BYTES: usize = 128 << 10;
 /// Ring of one of the VM's own threads.
-pub const NATIVE_RING_BYTES: usize = 64 << 10;
+pub const NATIVE_RING_BYTES: usize = 128 << 10;
 /// Memory for all rings.
 pub const ALL_RINGS_BYTES: usize = 48 << 20;
 
@@ -99,7 +99,7 @@ fn without_perf(reason: &str) -> String {
 
 /// Whether the kernel samples this process, and inside the kernel too.
 fn try_perf(interval_ns: u64) -> Result<bool, String> {
-    let config = |kernel| Config { interval_ns, stack_bytes: NATIVE_STACK_BYTES, ring_bytes: 4 * PAGE, kernel };
+    let config = |kernel| Config { interval_ns, stack_bytes: 1024, ring_bytes: 4 * PAGE, kernel };
     let open = |kernel| Ring::open(task::current(), &config(kernel));
     match open(true) {
         Ok(_) => return Ok(true),

@@ -9,7 +9,7 @@ use crate::method::Method;
 
 /// Instructions from a method's entry to where its frame stands, and from where
 /// it is taken down to the jump to the caller, both with a margin.
-const LIMIT: usize = 96;
+const LIMIT: usize = 240;
 /// A whole frame reaches at least this far below rbp.
 const FIXED: u64 = 9 * 8;
 

@@ -49,7 +49,7 @@ impl Captured {
     pub fn set(&mut self, reg: Reg, value: u64) {
         if let Some(place) = self.values.get_mut(usize::from(reg.0)) {
             *place = value;
-            self.known |= 1 << reg.0;
+            self.known |= 1 << (reg.0 & 15);
         }
     }
 

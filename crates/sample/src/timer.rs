@@ -1,0 +1,356 @@
+//! Samples taken by signals, where the kernel refuses perf_event: a timer on
+//! each thread's CPU clock sends it a signal, whose handler copies registers
+//! and stack into a place prepared before.
+//!
+//! # Protocol of a place
+//! A place is free, being written, or full. A handler takes a free one by an
+//! exchange and publishes it full (release); the reader takes full ones
+//! (acquire) and publishes them free. A handler looks at [`PROBES`] places and
+//! counts the sample as lost if none of them is free: it never waits.
+//!
+//! Places and the handler stay until the process ends, so that a signal that
+//! was on its way when sampling stopped finds what it expects.
+
+use crate::perf::Sample;
+use crate::task;
+use headway_hotspot::fragment::Captured;
+use std::cell::UnsafeCell;
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The signal. The VM does not use it.
+const SIGNAL: libc::c_int = libc::SIGPROF;
+/// Samples that wait to be read.
+const PLACES: usize = 96;
+/// Places a handler looks at.
+const PROBES: usize = 16;
+/// Bytes of stack copied at most.
+const STACK_BYTES: usize = 32 << 10;
+/// Marks our timers' values: the rest is the end of the thread's stack.
+const MARK: u64 = 0x4857 << 48;
+
+const FREE: u32 = 0;
+const WRITING: u32 = 1;
+const FULL: u32 = 2;
+
+struct Place {
+    state: AtomicU32,
+    copy: UnsafeCell<Copy>,
+}
+
+/// What a handler leaves behind.
+#[repr(C)]
+struct Copy {
+    time_ns: u64,
+    tid: u32,
+    cpu: u32,
+    ticks: u64,
+    pc: u64,
+    registers: [u64; 16],
+    length: usize,
+    stack: [MaybeUninit<u8>; STACK_BYTES],
+}
+
+// SAFETY: `copy` is written by the handler that moved `state` from free to
+// writing, and read by the one reader between full and free.
+unsafe impl Sync for Place {}
+
+struct Shared {
+    places: Box<[Place]>,
+    next: AtomicU32,
+    lost: AtomicU64,
+    on: AtomicBool,
+}
+
+static SHARED: OnceLock<Shared> = OnceLock::new();
+/// The handler that was there before ours, until it is given back.
+static BEFORE: Mutex<Option<libc::sigaction>> = Mutex::new(None);
+
+fn shared() -> &'static Shared {
+    SHARED.get_or_init(|| {
+        let place = || Place {
+            state: AtomicU32::new(FREE),
+            copy: UnsafeCell::new(Copy {
+                time_ns: 0,
+                tid: 0,
+                cpu: 0,
+                ticks: 0,
+                pc: 0,
+                registers: [0; 16],
+                length: 0,
+                stack: [MaybeUninit::new(0); STACK_BYTES],
+            }),
+        };
+        let places = std::iter::repeat_with(place).take(PLACES).collect();
+        Shared { places, next: AtomicU32::new(0), lost: AtomicU64::new(0), on: AtomicBool::new(false) }
+    })
+}
+
+/// A thread's timer.
+pub struct Timer {
+    id: libc::timer_t,
+}
+
+// SAFETY: a timer's id may be used from every thread.
+unsafe impl Send for Timer {}
+
+impl Timer {
+    /// Sends the thread a signal per `interval_ns` of its CPU time; the kernel's
+    /// tick is the finest. `stack_end` is the end of its stack.
+    ///
+    /// # Errors
+    /// What the kernel says: no such thread, too many timers.
+    pub fn start(tid: u32, stack_end: u64, interval_ns: u64) -> io::Result<Timer> {
+        // SAFETY: plain data; zeroes are a valid value.
+        let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = SIGNAL;
+        event.sigev_notify_thread_id = libc::pid_t::try_from(tid).unwrap_or(0);
+        event.sigev_value.sival_ptr = (MARK | stack_end) as *mut _;
+        let mut id: libc::timer_t = std::ptr::null_mut();
+        // SAFETY: both are places of this frame.
+        if unsafe { libc::timer_create(task::cpu_clock(tid), &mut event, &mut id) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let timer = Timer { id };
+        let span = libc::timespec {
+            tv_sec: (interval_ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (interval_ns % 1_000_000_000) as libc::c_long,
+        };
+        let times = libc::itimerspec { it_interval: span, it_value: span };
+        // SAFETY: the timer was just created; no old value is asked for.
+        match unsafe { libc::timer_settime(timer.id, 0, &times, std::ptr::null_mut()) } {
+            0 => Ok(timer),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: created in `start`, deleted once.
+        unsafe { libc::timer_delete(self.id) };
+    }
+}
+
+/// The handler in force, for as long as the value lives.
+pub struct Handler(());
+
+impl Handler {
+    /// Puts it in force.
+    ///
+    /// # Errors
+    /// The signal is in use by somebody else (another profiler), or is already
+    /// handled by us.
+    pub fn install() -> io::Result<Handler> {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        if before.is_some() {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+        }
+        let old = current_action()?;
+        if old.sa_sigaction != libc::SIG_DFL && old.sa_sigaction != libc::SIG_IGN {
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, "SIGPROF is in use by somebody else"));
+        }
+        shared().on.store(true, Ordering::SeqCst);
+        // SAFETY: plain data; zeroes are a valid value.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = on_signal as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        set_action(&action)?;
+        *before = Some(old);
+        Ok(Handler(()))
+    }
+
+    /// Hands over the samples that are there.
+    pub fn drain(&self, sink: &mut dyn FnMut(Sample<'_>)) {
+        for place in &shared().places {
+            if place.state.load(Ordering::Acquire) != FULL {
+                continue;
+            }
+            // SAFETY: full places are the reader's; there is one reader, the
+            // holder of the one `Handler`.
+            let copy = unsafe { &*place.copy.get() };
+            let length = copy.length.min(STACK_BYTES);
+            // SAFETY: the handler wrote this many bytes before it published.
+            let stack = unsafe { std::slice::from_raw_parts(copy.stack.as_ptr().cast::<u8>(), length) };
+            sink(Sample {
+                time_ns: copy.time_ns,
+                tid: copy.tid,
+                cpu: copy.cpu,
+                registers: Captured::all(copy.pc, copy.registers),
+                stack,
+                ticks: copy.ticks,
+            });
+            place.state.store(FREE, Ordering::Release);
+        }
+    }
+
+    /// Ticks that found no place since the last call.
+    pub fn take_lost(&self) -> u64 {
+        shared().lost.swap(0, Ordering::Relaxed)
+    }
+
+    /// Memory of the places.
+    pub fn memory_bytes(&self) -> usize {
+        PLACES * std::mem::size_of::<Place>()
+    }
+}
+
+impl Drop for Handler {
+    /// Call it when all timers are gone. Ignoring the signal for a moment makes
+    /// the kernel forget those on their way, whose default would end the process.
+    fn drop(&mut self) {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        shared().on.store(false, Ordering::SeqCst);
+        let ours = current_action().is_ok_and(|now| now.sa_sigaction == on_signal as *const () as usize);
+        if let Some(old) = before.take().filter(|_| ours) {
+            // SAFETY: plain data; zeroes are a valid value.
+            let mut ignore: libc::sigaction = unsafe { std::mem::zeroed() };
+            ignore.sa_sigaction = libc::SIG_IGN;
+            // Refused only for signals that cannot be handled.
+            let _ = set_action(&ignore).and_then(|()| set_action(&old));
+        }
+        for place in &shared().places {
+            let _ = place.state.compare_exchange(FULL, FREE, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+}
+
+fn current_action() -> io::Result<libc::sigaction> {
+    // SAFETY: plain data; zeroes are a valid value.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: only asks; `action` is a place to write to.
+    match unsafe { libc::sigaction(SIGNAL, std::ptr::null(), &mut action) } {
+        0 => Ok(action),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn set_action(action: &libc::sigaction) -> io::Result<()> {
+    // SAFETY: a complete action; its handler lives as long as the process.
+    match unsafe { libc::sigaction(SIGNAL, action, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Runs on the sampled thread, at any of its instructions: allocates nothing,
+/// locks nothing, calls only what is safe in handlers, preserves errno.
+extern "C" fn on_signal(_: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: errno's place is the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    if let Some(shared) = SHARED.get() {
+        // SAFETY: the kernel passes both, complete, for SA_SIGINFO.
+        unsafe { take(shared, &*info, &*context.cast::<libc::ucontext_t>()) };
+    }
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// `si_overrun` of a timer's signal lies behind its id.
+fn overrun(info: &libc::siginfo_t) -> u64 {
+    let words = std::ptr::from_ref(info).cast::<i32>();
+    // SAFETY: a siginfo has 32 ints; for timers the fifth (after signo, errno,
+    // code and padding comes the id) is followed by the overrun.
+    let overrun = unsafe { words.add(5).read() };
+    u64::try_from(overrun).unwrap_or(0)
+}
+
+/// # Safety
+/// `context` is the interrupted thread's, on this thread.
+unsafe fn take(shared: &Shared, info: &libc::siginfo_t, context: &libc::ucontext_t) {
+    if info.si_code != libc::SI_TIMER || !shared.on.load(Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: timers' signals carry a value.
+    let value = unsafe { info.si_value() }.sival_ptr as u64;
+    if value & (0xffff << 48) != MARK {
+        return;
+    }
+    let ticks = 1 + overrun(info);
+    let Some(place) = free_place(shared) else {
+        shared.lost.fetch_add(ticks, Ordering::Relaxed);
+        return;
+    };
+    // SAFETY: this handler moved the place from free to writing.
+    let copy = unsafe { &mut *place.copy.get() };
+    copy.ticks = ticks;
+    copy.time_ns = task::monotonic_ns();
+    copy.tid = task::current();
+    // SAFETY: takes nothing; safe in handlers.
+    copy.cpu = u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX);
+    let general = &context.uc_mcontext.gregs;
+    for (place, index) in copy.registers.iter_mut().zip(GREGS) {
+        *place = general.get(index as usize).copied().unwrap_or(0) as u64;
+    }
+    copy.pc = general.get(libc::REG_RIP as usize).copied().unwrap_or(0) as u64;
+    let start = copy.registers[4];
+    let end = value & !(0xffff << 48);
+    copy.length = usize::try_from(end.saturating_sub(start)).unwrap_or(0).min(STACK_BYTES);
+    // SAFETY: from the stack pointer to the stack's end everything is mapped
+    // while the thread stands here; the copy has room for as much.
+    unsafe { std::ptr::copy_nonoverlapping(start as *const u8, copy.stack.as_mut_ptr().cast::<u8>(), copy.length) };
+    place.state.store(FULL, Ordering::Release);
+}
+
+fn free_place(shared: &Shared) -> Option<&Place> {
+    let first = shared.next.fetch_add(1, Ordering::Relaxed) as usize;
+    (0..PROBES)
+        .filter_map(|i| shared.places.get((first + i) % PLACES))
+        .find(|place| place.state.compare_exchange(FREE, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok())
+}
+
+/// Where the kernel keeps rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ... r15.
+const GREGS: [libc::c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_thread_is_sampled_and_nothing_is_left_behind() {
+        let handler = Handler::install().unwrap();
+        assert!(Handler::install().is_err(), "one at a time");
+        let here = 0u64;
+        let here = &raw const here as u64;
+        let timer = Timer::start(task::current(), here + 64, 1_000_000).unwrap();
+        let mut ticks = 0;
+        let mut sum = 0u64;
+        while ticks < 20 {
+            for i in 0..1000u64 {
+                sum = std::hint::black_box(sum.wrapping_add(i));
+            }
+            handler.drain(&mut |sample| {
+                assert_eq!(sample.tid, task::current());
+                assert!(sample.registers.sp().unwrap() <= here && sample.registers.pc != 0);
+                assert!(sample.stack.len() <= STACK_BYTES);
+                ticks += sample.ticks;
+            });
+        }
+        drop(timer);
+        drop(handler);
+        assert_eq!(current_action().unwrap().sa_sigaction, libc::SIG_DFL);
+        drop(Handler::install().unwrap());
+    }
+}
