@@ -152,7 +152,7 @@ impl Resolver {
             return name.clone();
         }
         let name = self.pools.classes.get(&key).and_then(|name| self.pools.text(name)).unwrap_or_default();
-        let name: Arc<str> = dotted(&name).into();
+        let name: Arc<str> = spelled(&dotted(&name)).into();
         self.classes.insert(key, name.clone());
         name
     }
@@ -260,5 +260,45 @@ fn dotted(name: &str) -> String {
     match dots.rfind("+0x") {
         Some(plus) => format!("{}/{}", &dots[..plus], &dots[plus + 1..]),
         None => dots,
+    }
+}
+
+/// A class as sources spell it: `[I` is `int[]`, `[Ljava.lang.String;` is
+/// `java.lang.String[]`.
+fn spelled(name: &str) -> String {
+    let element = name.trim_start_matches('[');
+    let dimensions = name.len() - element.len();
+    if dimensions == 0 {
+        return name.to_owned();
+    }
+    let element = match element {
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        class => class.strip_prefix('L').unwrap_or(class).trim_end_matches(';'),
+    };
+    element.to_owned() + &"[]".repeat(dimensions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dotted, spelled};
+
+    #[test]
+    fn class_names_become_those_of_sources() {
+        for (name, expected) in [
+            ("java/lang/Object", "java.lang.Object"),
+            ("[I", "int[]"),
+            ("[[Ljava/lang/String;", "java.lang.String[][]"),
+            ("A$$Lambda+0x0000000800c03000", "A$$Lambda/0x0000000800c03000"),
+            ("", ""),
+        ] {
+            assert_eq!(spelled(&dotted(name)), expected);
+        }
     }
 }

@@ -1,10 +1,18 @@
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Threads that contend for a monitor and a lock, wait and park, for so many milliseconds. */
+/**
+ * Threads that contend for a monitor and a lock, wait and park, for so many milliseconds, and long
+ * enough for each of them to contend, however late a busy machine lets them begin.
+ */
 public class Contended {
     static final Object MONITOR = new Object();
     static final ReentrantLock LOCK = new ReentrantLock();
+    static final int THREADS = 4;
+    static final int LEAST_ROUNDS = 40;
+    static final CyclicBarrier BEGIN = new CyclicBarrier(THREADS);
     static volatile long work;
 
     static void hold(long micros) throws InterruptedException {
@@ -20,7 +28,8 @@ public class Contended {
 
     static void contend(int number, long end) {
         try {
-            while (System.nanoTime() < end) {
+            BEGIN.await();
+            for (int round = 0; round < LEAST_ROUNDS || System.nanoTime() < end; round++) {
                 hold(number * 300L);
                 LOCK.lock();
                 try {
@@ -37,14 +46,14 @@ public class Contended {
                 }
                 LockSupport.parkNanos(200_000);
             }
-        } catch (InterruptedException e) {
+        } catch (InterruptedException | BrokenBarrierException e) {
             throw new IllegalStateException(e);
         }
     }
 
     public static void main(String[] arguments) throws Exception {
         long end = System.nanoTime() + Long.parseLong(arguments[0]) * 1_000_000;
-        Thread[] threads = new Thread[4];
+        Thread[] threads = new Thread[THREADS];
         for (int i = 0; i < threads.length; i++) {
             int number = i + 1;
             threads[i] = new Thread(() -> contend(number, end), "contender-" + number);
