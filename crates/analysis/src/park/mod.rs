@@ -22,6 +22,7 @@
 mod event;
 mod hand_over;
 mod replay;
+pub mod statistics;
 mod stream;
 mod synchronizer;
 mod wait;

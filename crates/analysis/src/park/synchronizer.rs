@@ -111,6 +111,35 @@ impl Synchronizer {
         )
     }
 
+    /// The stable name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Synchronizer::Monitor => "monitor",
+            Synchronizer::ReentrantLock => "reentrant-lock",
+            Synchronizer::ReadLock => "read-lock",
+            Synchronizer::WriteLock => "write-lock",
+            Synchronizer::StampedRead => "stamped-read",
+            Synchronizer::StampedWrite => "stamped-write",
+            Synchronizer::ExclusiveSynchronizer => "exclusive-synchronizer",
+            Synchronizer::SharedSynchronizer => "shared-synchronizer",
+            Synchronizer::Condition => "condition",
+            Synchronizer::Semaphore => "semaphore",
+            Synchronizer::CountDownLatch => "count-down-latch",
+            Synchronizer::CyclicBarrier => "cyclic-barrier",
+            Synchronizer::Phaser => "phaser",
+            Synchronizer::Exchanger => "exchanger",
+            Synchronizer::SynchronousQueue => "synchronous-queue",
+            Synchronizer::TransferQueue => "transfer-queue",
+            Synchronizer::BlockingQueue => "blocking-queue",
+            Synchronizer::ForkJoinPool => "fork-join-pool",
+            Synchronizer::Future => "future",
+            Synchronizer::Join => "join",
+            Synchronizer::Sleep => "sleep",
+            Synchronizer::Io => "io",
+            Synchronizer::Other => "other",
+        }
+    }
+
     /// What a sentence calls it: `a latch`.
     pub const fn words(self) -> &'static str {
         match self {
@@ -472,6 +501,14 @@ mod tests {
             expected,
             "{frames}"
         );
+    }
+
+    #[test]
+    fn names_are_those_of_the_json() {
+        for synchronizer in [Synchronizer::CountDownLatch, Synchronizer::Io, Synchronizer::ReadLock] {
+            let json = serde_json::to_string(&synchronizer).ok();
+            assert_eq!(json, Some(format!("\"{}\"", synchronizer.name())));
+        }
     }
 
     #[test]

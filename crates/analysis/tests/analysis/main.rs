@@ -6,6 +6,7 @@
 mod arrival;
 mod monitor;
 mod park;
+mod park_statistics;
 mod picture;
 mod pressure;
 mod properties;

@@ -40,7 +40,6 @@ struct Judge<'a> {
     /// Charged to readers, and the part of it in which no reader held the lock.
     readers_ns: u64,
     not_readers_ns: u64,
-    readers_blamed_by_readers: u64,
     text: Vec<String>,
 }
 

@@ -1,0 +1,135 @@
+//! What is known of the parks on one blocker.
+
+use headway_model::event::ParkStatistics;
+use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
+use serde::{Deserialize, Serialize};
+
+/// The parks on one blocker, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockerParks {
+    /// The blocker.
+    pub blocker: LockId,
+    /// Thread whose park reached the collection threshold; `NONE` before.
+    pub thread: ThreadId,
+    /// Its call chain.
+    pub chain: ChainId,
+    /// Parks, those before the threshold included.
+    pub times_parked: u64,
+    /// Threads parked now.
+    pub parked_now: u32,
+    /// Most threads parked at once, since the threshold.
+    pub peak_parked: u32,
+    /// Sum of all threads' parked time, since the threshold.
+    pub thread_time: DurationNs,
+    /// Time in which at least one thread was parked, since the threshold.
+    pub real_time: DurationNs,
+    /// The first park that was measured.
+    pub first_parked: TimeNs,
+    /// The last park or return from one that was measured.
+    pub last_event: TimeNs,
+    /// When the object was found to be collected.
+    pub collected: Option<TimeNs>,
+}
+
+impl BlockerParks {
+    /// True once the collection threshold was reached.
+    pub const fn is_measured(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// A thread parks.
+    pub(super) fn park(&mut self, time: TimeNs, thread: ThreadId, chain: ChainId, threshold: u64) {
+        self.pass(time);
+        self.times_parked += 1;
+        self.parked_now += 1;
+        if !self.is_measured() && self.times_parked >= threshold {
+            self.thread = thread;
+            self.chain = chain;
+            self.first_parked = time;
+            self.last_event = time;
+        }
+        if self.is_measured() {
+            self.peak_parked = self.peak_parked.max(self.parked_now);
+        }
+    }
+
+    /// A parked thread comes back.
+    pub(super) fn unpark(&mut self, time: TimeNs) {
+        self.pass(time);
+        self.parked_now = self.parked_now.saturating_sub(1);
+    }
+
+    /// A park of which it becomes known only now that it began at `start`.
+    pub(super) fn park_late(&mut self, start: TimeNs, thread: ThreadId, chain: ChainId, threshold: u64) {
+        let now = self.last_event.max(start);
+        self.park(now, thread, chain, threshold);
+        self.thread_time += now.since(start);
+        self.first_parked = self.first_parked.min(start);
+    }
+
+    /// Time goes by until `time`.
+    fn pass(&mut self, time: TimeNs) {
+        if !self.is_measured() || time <= self.last_event {
+            return;
+        }
+        let length = time.since(self.last_event).0;
+        self.thread_time += DurationNs(length.saturating_mul(u64::from(self.parked_now)));
+        self.real_time += DurationNs(length * u64::from(self.parked_now.min(1)));
+        self.last_event = time;
+    }
+
+    /// The state at `time`: parks that go on count until then.
+    pub fn at(mut self, time: TimeNs) -> BlockerParks {
+        if self.parked_now > 0 {
+            self.pass(time);
+        }
+        self
+    }
+
+    /// The same as an event.
+    pub fn event(&self, time: TimeNs) -> ParkStatistics {
+        ParkStatistics {
+            time,
+            blocker: self.blocker,
+            thread: self.thread,
+            chain: self.chain,
+            times_parked: self.times_parked,
+            parked_now: self.parked_now,
+            peak_parked: self.peak_parked,
+            thread_time: self.thread_time,
+            real_time: self.real_time,
+            first_parked: self.first_parked,
+            last_alive: self.last_event,
+        }
+    }
+}
+
+impl From<&ParkStatistics> for BlockerParks {
+    fn from(e: &ParkStatistics) -> BlockerParks {
+        BlockerParks {
+            blocker: e.blocker,
+            thread: e.thread,
+            chain: e.chain,
+            times_parked: e.times_parked,
+            parked_now: e.parked_now,
+            peak_parked: e.peak_parked,
+            thread_time: e.thread_time,
+            real_time: e.real_time,
+            first_parked: e.first_parked,
+            last_event: e.last_alive,
+            collected: None,
+        }
+    }
+}
+
+/// Blockers that a memory bound did not let us keep apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FoldedParks {
+    /// How many.
+    pub blockers: u64,
+    /// Parks on them.
+    pub times_parked: u64,
+    /// Parked time of all threads on them.
+    pub thread_time_ns: u64,
+}

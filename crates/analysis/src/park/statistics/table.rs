@@ -1,0 +1,114 @@
+//! Park statistics as an aligned table.
+
+use super::report::{BlockerStatistics, ParkStatisticsReport};
+use headway_model::DurationNs;
+use std::fmt::Write;
+
+/// Titles of the columns after the first two.
+const TITLES: [&str; 11] = [
+    "parks",
+    "now",
+    "peak",
+    "thread time",
+    "real time",
+    "avg park",
+    "avg hold",
+    "real",
+    "thread",
+    "real life",
+    "thread life",
+];
+/// Frames of a stack shown; the rest is in the JSON.
+const FRAMES: usize = 8;
+
+impl ParkStatisticsReport {
+    /// One line for each blocker, and below it where it was first measured.
+    /// `frames` is how many frames of that are shown, if not all.
+    pub fn table(&self, frames: Option<usize>) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "Park statistics over {}", DurationNs(self.execution_ns));
+        if self.blockers.is_empty() {
+            let _ = writeln!(out, "No blocker with enough parks.");
+        } else {
+            self.rows(frames.unwrap_or(FRAMES), &mut out);
+        }
+        self.left_out(&mut out);
+        out
+    }
+
+    fn rows(&self, frames: usize, out: &mut String) {
+        let cells: Vec<[String; 11]> = self.blockers.iter().map(cells).collect();
+        let mut widths = TITLES.map(str::len);
+        for row in &cells {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.len().max(*width);
+            }
+        }
+        line(&TITLES.map(str::to_owned), &widths, "blocker", out);
+        for (blocker, row) in self.blockers.iter().zip(&cells) {
+            line(row, &widths, &title(blocker), out);
+            let _ = writeln!(out, "    {}", blocker.thread);
+            for frame in blocker.stack.iter().take(frames) {
+                let _ = writeln!(out, "        {frame}");
+            }
+            if blocker.stack.len() > frames {
+                let _ = writeln!(out, "        ({} more)", blocker.stack.len() - frames);
+            }
+        }
+    }
+
+    fn left_out(&self, out: &mut String) {
+        if self.not_shown > 0 {
+            let thresholds = (self.collection_threshold, self.printing_threshold);
+            let _ = writeln!(
+                out,
+                "{} more with fewer parks (collection threshold {}, printing threshold {}).",
+                self.not_shown, thresholds.0, thresholds.1,
+            );
+        }
+        if self.folded.blockers > 0 {
+            let _ = writeln!(
+                out,
+                "{} short-lived or little used blockers are not kept apart: {} parks, {} thread time.",
+                self.folded.blockers,
+                self.folded.times_parked,
+                DurationNs(self.folded.thread_time_ns),
+            );
+        }
+    }
+}
+
+fn line(cells: &[String; 11], widths: &[usize; 11], title: &str, out: &mut String) {
+    for (cell, width) in cells.iter().zip(widths) {
+        let _ = write!(out, "{cell:>width$}  ");
+    }
+    let _ = writeln!(out, "{title}");
+}
+
+fn title(blocker: &BlockerStatistics) -> String {
+    let object = format!("{}@{}", blocker.class, blocker.hash);
+    match blocker.name.is_empty() {
+        true => object,
+        false => format!("{} ({object})", blocker.name),
+    }
+}
+
+fn cells(blocker: &BlockerStatistics) -> [String; 11] {
+    [
+        blocker.times_parked.to_string(),
+        blocker.parked_now.to_string(),
+        blocker.peak_parked.to_string(),
+        DurationNs(blocker.thread_time_ns).to_string(),
+        DurationNs(blocker.real_time_ns).to_string(),
+        DurationNs(blocker.avg_park_ns).to_string(),
+        DurationNs(blocker.avg_hold_ns).to_string(),
+        percent(blocker.real_util),
+        percent(blocker.thread_util),
+        percent(blocker.real_life_util),
+        percent(blocker.thread_life_util),
+    ]
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:.1} %", ratio * 100.0)
+}
