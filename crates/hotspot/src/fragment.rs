@@ -212,6 +212,16 @@ impl<M: Memory> Decoder<'_, M> {
         self.cut_at_unknown_calls(frames);
     }
 
+    /// Decodes a fragment of a thread that stands at a call the VM knows: its
+    /// last Java frame.
+    pub fn decode_from(&self, fragment: &Fragment<'_>, start: Registers, frames: &mut Frames) {
+        frames.native.clear();
+        frames.count = 0;
+        let memory = FragmentMemory::new(self.memory, fragment);
+        frames.end = frames.walk(self.layout, &memory, start);
+        self.cut_at_unknown_calls(frames);
+    }
+
     /// From where the thread was interrupted to the first frame that stands at
     /// a call the VM knows, and from there on with the walker.
     fn off_the_record(

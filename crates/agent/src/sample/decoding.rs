@@ -5,8 +5,8 @@ use super::subjects::Subject;
 use crate::agent::Agent;
 use crate::chain::by_walk::MAX_RECORDS;
 use crate::vm::Known;
-use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames};
-use headway_hotspot::{decode, key_words, thread, FrameRecord, LiveMemory, Memory, RecordKind, WalkEnd};
+use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames, Reg};
+use headway_hotspot::{decode, key_words, thread, FrameRecord, LiveMemory, Memory, RecordKind, Registers, WalkEnd};
 use headway_model::event::{Sample, SampleState};
 use headway_model::{CallChain, ChainId, DurationNs, Loss, ThreadId, TimeNs};
 use headway_sample::generated::Reader;
@@ -87,6 +87,22 @@ impl Decoding {
             weight: copied.weight,
             cpu: u16::try_from(copied.cpu).ok(),
         }
+    }
+
+    /// Decodes the copy of a waiting thread's stack, from its last Java frame on:
+    /// the chain, and who waits.
+    pub fn waiting(&mut self, subject: &Subject, start: Registers, from: u64, stack: &[u8]) -> (ChainId, ThreadId) {
+        self.forget_what_changed();
+        let mut registers = Captured::default();
+        registers.pc = start.pc;
+        registers.set(Reg::SP, from);
+        let fragment = Fragment { registers, stack, stack_end: subject.stack_end };
+        let decoder = Decoder { layout: &self.known.layout, memory: &self.known.memory };
+        decoder.decode_from(&fragment, start, &mut self.frames);
+        if let Some(loss) = loss(self.frames.end) {
+            self.agent.losses.add(loss, 1);
+        }
+        (self.chain(), self.thread(subject, &fragment))
     }
 
     fn forget_what_changed(&mut self) {

@@ -7,6 +7,7 @@
 //! * [`plan`] decides how this recording samples.
 //! * `sampler` is the thread, `sources` what it takes copies from.
 //! * `decoding` makes chains of copies, `naming` names their frames.
+//! * `waiting` samples threads that do not run, without waking them.
 
 mod decoding;
 mod naming;
@@ -14,6 +15,7 @@ pub mod plan;
 mod sampler;
 mod sources;
 mod subjects;
+mod waiting;
 
 pub use sampler::{spawn, SamplerHandle};
 

@@ -12,17 +12,13 @@ use std::io;
 pub const DEFAULT_INTERVAL_NS: u64 = 10_000_000;
 /// Shortest and longest interval.
 pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
-/// Bytes of stack copied from Java threads. The interrupt costs more than the
+/// Bytes of stack copied. The interrupt costs more than the
 /// copy, and deep programs need it.
 pub const STACK_BYTES: u32 = 32 << 10;
-/// Bytes of stack copied from the VM's own threads: compilers recurse deeply.
-pub const NATIVE_STACK_BYTES: u32 = 32 << 10;
 /// Ring of a Java thread: what it copies in 15 ticks.
 pub const RING_BYTES: usize = 512 << 10;
-/// Smallest ring of a Java thread.
+/// Smallest ring, and that of the VM's own threads.
 pub const SMALL_RING_BYTES: usize = 128 << 10;
-/// Ring of one of the VM's own threads.
-pub const NATIVE_RING_BYTES: usize = 128 << 10;
 /// Memory for all rings.
 pub const ALL_RINGS_BYTES: usize = 48 << 20;
 

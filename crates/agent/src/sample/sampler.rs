@@ -4,8 +4,9 @@
 
 use super::decoding::{Copied, Decoding};
 use super::plan::Plan;
-use super::sources::Rings;
+use super::sources::Sources;
 use super::subjects::Subject;
+use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::clock;
 use crate::drain::MaskedSignals;
@@ -91,19 +92,22 @@ pub fn spawn(agent: &'static Agent, plan: Plan) -> io::Result<SamplerHandle> {
 struct Sampler {
     agent: &'static Agent,
     plan: Plan,
-    rings: Rings,
+    sources: Sources,
     decoding: Decoding,
+    waiting: Option<Waiting>,
     batch: Vec<Event>,
     refused: HashSet<u32>,
 }
 
 impl Sampler {
     fn new(agent: &'static Agent, plan: Plan) -> Option<Sampler> {
+        let failed = |error: &io::Error| agent.definitions.degraded("cpu", &format!("no samples: {error}"));
         Some(Sampler {
             agent,
             plan,
-            rings: Rings::new(plan),
+            sources: Sources::new(plan).inspect_err(failed).ok()?,
             decoding: Decoding::new(agent)?,
+            waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
             batch: Vec::new(),
             refused: HashSet::new(),
         })
@@ -125,8 +129,11 @@ impl Sampler {
             }
             self.round();
             cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
-            cost.memory_bytes.store(self.rings.memory_bytes() as u64, Ordering::Relaxed);
-            self.rings.wait(self.pause());
+            cost.memory_bytes.store(self.sources.memory_bytes() as u64, Ordering::Relaxed);
+            if self.sources.wait(self.pause()) {
+                self.round();
+                self.take_leave(&task::all());
+            }
         }
         self.round();
         cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
@@ -144,7 +151,8 @@ impl Sampler {
         });
     }
 
-    /// Rings hold at least three samples.
+    /// A ring holds three samples and more, and there are places for as many per
+    /// thread.
     fn pause(&self) -> Duration {
         Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
     }
@@ -159,9 +167,10 @@ impl Sampler {
 
     fn add_native(&mut self) {
         let all = task::all();
+        self.take_leave(&all);
         self.refused.retain(|os_id| all.contains(os_id));
         for os_id in all {
-            if self.rings.has_os_id(os_id) || self.refused.contains(&os_id) {
+            if self.sources.has_os_id(os_id) || self.refused.contains(&os_id) {
                 continue;
             }
             let java = self.agent.threads.iter().any(|slot| slot.os_id.load(Ordering::Relaxed) == os_id);
@@ -174,14 +183,26 @@ impl Sampler {
         }
     }
 
+    /// Of threads that ended.
+    fn take_leave(&mut self, alive: &[u32]) {
+        self.sources.keep(alive);
+        if let Some(waiting) = &mut self.waiting {
+            waiting.keep(alive);
+        }
+    }
+
     fn add(&mut self, subject: Subject) {
-        if self.rings.has(&subject) {
+        if self.sources.has(&subject) {
             return;
         }
-        match self.rings.add(subject) {
+        match self.sources.add(subject) {
             Ok(()) => {}
             // It ended meanwhile.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            // Timers leave out the VM's own threads, as the plan says.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                self.refused.insert(subject.os_id);
+            }
             Err(_) => {
                 self.refused.insert(subject.os_id);
                 self.agent.losses.add(Loss::ThreadTableFull, 1);
@@ -192,9 +213,9 @@ impl Sampler {
     /// Takes what has been copied, and says up to when nothing is missing.
     fn round(&mut self) {
         let begun = clock::now();
-        let Sampler { rings, decoding, batch, agent, plan, .. } = self;
+        let Sampler { sources, decoding, waiting, batch, agent, plan, .. } = self;
         let interval = plan.interval_ns;
-        let all = rings.drain(&mut |subject, record| match record {
+        let all = sources.drain(&mut |subject, record| match record {
             Record::Sample(sample) => {
                 let copied = Copied {
                     time: TimeNs(sample.time_ns),
@@ -208,6 +229,9 @@ impl Sampler {
             Record::Lost(count) => agent.losses.add(Loss::SampleLost, count),
             Record::Throttled => {}
         });
+        if let Some(waiting) = waiting {
+            waiting.round(sources.subjects(), decoding, batch);
+        }
         let refused = agent.samples.push(batch);
         if refused > 0 {
             agent.losses.add(Loss::SampleLost, refused);

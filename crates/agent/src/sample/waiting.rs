@@ -1,0 +1,131 @@
+//! Samples of threads that wait, taken without waking them.
+//!
+//! A waiting thread keeps its last Java frame in the VM's thread object. The
+//! stack from there on is copied, and then it is looked whether the thread ran
+//! meanwhile: if it used CPU time, or its last Java frame or its state changed,
+//! the copy is worth nothing and is counted. A thread that has not run since it
+//! was last visited stands where it stood.
+
+use super::decoding::Decoding;
+use super::subjects::Subject;
+use crate::agent::Agent;
+use headway_hotspot::{thread, Memory, Registers};
+use headway_model::event::{Sample, SampleState};
+use headway_model::{ChainId, DurationNs, Event, Loss, ThreadId, TimeNs};
+use headway_sample::task;
+use std::collections::HashMap;
+
+/// Most threads visited at a time; more take turns, and weigh as much more.
+const MAX_VISITS: usize = 128;
+/// Bytes of stack copied.
+const STACK_BYTES: usize = 32 << 10;
+/// Bytes copied below the last Java frame: the return address may be there.
+const BELOW: u64 = 16;
+/// Longest time that one visit stands for.
+const MAX_WEIGHT_NS: u64 = 10_000_000_000;
+/// `_thread_in_native` and `_thread_blocked` of the VM's `JavaThreadState`.
+const WAITING_STATES: [u32; 2] = [4, 10];
+
+/// How a thread stood at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stand {
+    cpu_ns: u64,
+    state: u32,
+    start: Option<Registers>,
+}
+
+/// What the last visit to a thread found.
+struct Visit {
+    time: TimeNs,
+    stand: Stand,
+    /// Its chain and who it was, if it waited.
+    found: Option<(ChainId, ThreadId)>,
+}
+
+/// See the module.
+pub struct Waiting {
+    agent: &'static Agent,
+    interval_ns: u64,
+    visits: HashMap<u32, Visit>,
+    generation: u64,
+    copy: Vec<u8>,
+}
+
+impl Waiting {
+    /// Visits each thread once per interval.
+    pub fn new(agent: &'static Agent, interval_ns: u64) -> Waiting {
+        Waiting { agent, interval_ns, visits: HashMap::new(), generation: 0, copy: vec![0; STACK_BYTES] }
+    }
+
+    /// Visits the threads whose turn it is.
+    pub fn round<'a>(
+        &mut self,
+        subjects: impl Iterator<Item = &'a Subject>,
+        decoding: &mut Decoding,
+        batch: &mut Vec<Event>,
+    ) {
+        if self.generation != self.agent.chains.generation() {
+            self.generation = self.agent.chains.generation();
+            self.visits.clear();
+        }
+        let now = task::monotonic_ns();
+        let last = |subject: &Subject| self.visits.get(&subject.os_id).map_or(0, |visit| visit.time.0);
+        let mut due: Vec<(u64, &Subject)> =
+            subjects.filter(|subject| subject.is_java()).map(|subject| (last(subject), subject)).collect();
+        due.retain(|(last, _)| now.saturating_sub(*last) >= self.interval_ns);
+        due.sort_by_key(|(last, subject)| (*last, subject.os_id));
+        for (_, subject) in due.into_iter().take(MAX_VISITS) {
+            batch.extend(self.visit(subject, decoding).map(Event::Sample));
+        }
+    }
+
+    /// Forgets threads that ended: these are all that live.
+    pub fn keep(&mut self, alive: &[u32]) {
+        self.visits.retain(|os_id, _| alive.contains(os_id));
+    }
+
+    fn visit(&mut self, subject: &Subject, decoding: &mut Decoding) -> Option<Sample> {
+        let time = TimeNs(task::monotonic_ns());
+        let stand = self.stand(subject)?;
+        let before = self.visits.remove(&subject.os_id);
+        let found = match &before {
+            Some(before) if before.stand == stand && before.found.is_some() => before.found,
+            _ => self.waits_at(subject, stand, decoding),
+        };
+        self.visits.insert(subject.os_id, Visit { time, stand, found });
+        let (chain, thread) = found?;
+        let weight = DurationNs(time.since(before?.time).0.min(MAX_WEIGHT_NS));
+        Some(Sample { time, thread, chain, state: SampleState::Waiting, weight, cpu: None })
+    }
+
+    fn stand(&self, subject: &Subject) -> Option<Stand> {
+        let known = self.agent.hotspot.known()?;
+        let (layout, memory) = (&known.layout, &known.memory);
+        Some(Stand {
+            state: memory.read_u32(subject.vm_thread + layout.thread.state)?,
+            start: thread::start_from_anchor(layout, memory, subject.vm_thread),
+            cpu_ns: task::cpu_time_ns(subject.os_id)?,
+        })
+    }
+
+    /// Where the thread waits; `None` if it does not.
+    fn waits_at(&mut self, subject: &Subject, stand: Stand, decoding: &mut Decoding) -> Option<(ChainId, ThreadId)> {
+        let start = stand.start.filter(|_| WAITING_STATES.contains(&stand.state))?;
+        let from = start.sp.checked_sub(BELOW)?;
+        let length = usize::try_from(subject.stack_end.checked_sub(from)?).ok()?.min(STACK_BYTES);
+        let mut copy = std::mem::take(&mut self.copy);
+        let copied = copy.get_mut(..length).map_or(0, |copy| task::read_what_there_is(from, copy));
+        let still = self.stand(subject) == Some(stand);
+        let found = match (still, copy.get(..copied)) {
+            (true, Some(stack)) if copied > 0 => Some(decoding.waiting(subject, start, from, stack)),
+            // On a CPU all the while: it does not wait, and nothing is lost.
+            _ if stand.state == WAITING_STATES[0] => None,
+            _ => {
+                self.agent.losses.add(Loss::SampleMoved, 1);
+                None
+            }
+        };
+        self.copy = copy;
+        found
+    }
+}
