@@ -199,11 +199,11 @@ impl Analysis {
             owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
-            also,
+            also: &mut *also,
         };
         self.replay.feed(event, &mut collector);
         self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
-        self.take_park_waits();
+        self.take_park_waits(also);
     }
 
     fn feed_recording(&mut self, info: &Arc<RecordingInfo>) {
@@ -246,11 +246,12 @@ impl Analysis {
 
     /// Conditional waits that parked. The JDK's and the VM's own threads have
     /// nothing else to do.
-    fn take_park_waits(&mut self) {
+    fn take_park_waits(&mut self, also: &mut dyn StretchSink) {
         for lock in self.park.take_own_synchronizers() {
             self.names.synchronizer(lock);
         }
         for wait in self.park.take_waits() {
+            also.park_wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
             if is_service || !wait.synchronizer.is_conditional() || !self.accepts(wait.thread) {
                 continue;
@@ -294,14 +295,14 @@ impl Analysis {
             owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
-            also,
+            also: &mut *also,
         };
         let threads = &self.threads;
         let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
         let holders = self.replay.holders_mut();
         open.extend(self.park.finish(end, |thread| threads.active(thread), holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
-        self.take_park_waits();
+        self.take_park_waits(also);
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();

@@ -1,6 +1,7 @@
 //! Blocked stretches and their slices: what a replay hands over.
 
 use super::holders::{HolderId, Holders};
+use crate::park::ParkWait;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use serde::Serialize;
 
@@ -116,4 +117,10 @@ pub struct Stretch<'a> {
 pub trait StretchSink {
     /// Called once for each stretch, when everything about it is known.
     fn stretch(&mut self, stretch: &Stretch<'_>);
+
+    /// Called once for each park that was no lock acquisition. By default
+    /// nothing is done with it.
+    fn park_wait(&mut self, wait: &ParkWait) {
+        let _ = wait;
+    }
 }
