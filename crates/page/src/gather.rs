@@ -6,8 +6,9 @@ use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
 use headway_analysis::monitor::{self, Basis, Stretch, StretchSink};
+use headway_analysis::park::ParkWait;
 use headway_analysis::{Analysis, Options};
-use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, Park, ParkOutcome, Sample, SampleState};
+use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState};
 use headway_model::event::{StopTheWorld, WaitOutcome};
 use headway_model::{Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -92,7 +93,7 @@ impl Gather {
             Event::MonitorWait(e) => self.wait(e),
             Event::MonitorWaited(e) => self.waited(e),
             Event::MonitorReentered(e) => self.reentered(e),
-            Event::Park(e) => self.park(e),
+            Event::Park(e) => self.acts(e.thread, e.start),
             Event::Sample(e) => self.sample(e),
             Event::StopTheWorld(e) => self.pause(e),
             _ => {}
@@ -137,25 +138,6 @@ impl Gather {
         if let Some(former) = self.waits.insert(wait.event.thread, wait).filter(|former| former.over) {
             self.rows.wait(&former.event, false);
         }
-    }
-
-    fn park(&mut self, e: &Park) {
-        self.acts(e.thread, e.start);
-        let rows = &mut self.rows;
-        let lock = match e.blocker {
-            LockId::NONE => rows.names.lock_of_class(&e.blocker_class),
-            blocker => rows.names.lock(blocker),
-        };
-        let how = match e.outcome {
-            ParkOutcome::Unknown => How::None,
-            ParkOutcome::Unparked => How::Notified,
-            ParkOutcome::TimedOut => How::TimedOut,
-            ParkOutcome::Interrupted => How::Interrupted,
-            ParkOutcome::Spurious => How::Spurious,
-        };
-        let owner = rows.names.thread(e.waker);
-        let chain = rows.names.chain(e.chain, 0);
-        rows.add(Kind::Park, e.thread, e.start, e.time, Row { lock, chain, owner, how: how as u8, ..Row::default() });
     }
 
     fn sample(&mut self, e: &Sample) {
@@ -287,11 +269,31 @@ impl StretchSink for Rows {
         });
         self.table.add(slices);
     }
+
+    fn park_wait(&mut self, e: &ParkWait) {
+        let how = match e.outcome {
+            None => How::Unfinished,
+            Some(ParkOutcome::Unknown) => How::None,
+            Some(ParkOutcome::Unparked) => How::Notified,
+            Some(ParkOutcome::TimedOut) => How::TimedOut,
+            Some(ParkOutcome::Interrupted) => How::Interrupted,
+            Some(ParkOutcome::Spurious) => How::Spurious,
+        };
+        let lock = match e.blocker {
+            LockId::NONE => self.names.lock_of_class(e.synchronizer.words()),
+            blocker => self.names.lock(blocker),
+        };
+        let chain = self.names.chain(e.chain, 0);
+        let (owner, owner_chain) = (self.names.thread(e.waker.thread), self.names.chain(e.waker.chain, 0));
+        let flags = if e.outcome.is_none() { UNFINISHED } else { 0 };
+        let row = Row { lock, chain, owner, owner_chain, how: how as u8, flags, ..Row::default() };
+        self.add(Kind::Park, e.thread, e.start, e.end, row);
+    }
 }
 
 fn how(basis: Basis) -> How {
     match basis {
-        Basis::Exit => How::Exit,
+        Basis::Exit | Basis::LastReader => How::Exit,
         Basis::Held | Basis::SeenAtEnter => How::Seen,
         Basis::PreviousOwner => How::Previous,
         Basis::HandOver | Basis::WakeUp => How::HandOver,

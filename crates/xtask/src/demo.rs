@@ -40,6 +40,7 @@ pub fn demo(rest: &[String]) -> Result<(), Problem> {
         from_root(&products::headway()),
         from_root(&recording)
     );
+    println!("in a browser: {} view {}", from_root(&products::headway()), from_root(&recording));
     println!("what the program measured of itself: {}", from_root(&truth));
     Ok(())
 }

@@ -10,6 +10,7 @@ mod java;
 mod jdks;
 mod licences;
 mod packages;
+mod page;
 mod process;
 mod products;
 mod stress;

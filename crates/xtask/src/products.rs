@@ -1,7 +1,7 @@
 //! `./hw build`: what is shipped, optimised, and the workloads.
 
 use crate::process::{cargo, run, target_directory};
-use crate::{java, takes_nothing, Problem};
+use crate::{java, page, takes_nothing, Problem};
 use std::path::PathBuf;
 
 /// The command line, with the agent's library beside it.
@@ -16,8 +16,11 @@ pub fn build(rest: &[String]) -> Result<(), Problem> {
     workloads(None)
 }
 
-/// Builds these crates, optimised.
+/// Builds these crates, optimised; before the command the page that it holds.
 pub fn rust(crates: &[&str]) -> Result<(), Problem> {
+    if crates.contains(&"headway-cli") {
+        page::build()?;
+    }
     let mut build = cargo();
     build.args(["build", "--release", "--locked"]);
     for name in crates {

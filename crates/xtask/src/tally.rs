@@ -50,6 +50,11 @@ impl Tally {
         (tally + silent).judged(content)
     }
 
+    /// What the page's test runner counted.
+    pub fn of_page(passed: u64, failed: u64, content: bool) -> Tally {
+        Tally { passed, failed }.judged(content && passed > 0)
+    }
+
     /// Reads Surefire's report of one test class.
     pub fn of_surefire(report: &str) -> Tally {
         let suite = report.split("<testsuite").nth(1).and_then(|rest| rest.split('>').next()).unwrap_or_default();

@@ -7,7 +7,7 @@
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{java, licences, products, stress, takes_nothing, tidy, Problem};
+use crate::{java, licences, page, products, stress, takes_nothing, tidy, Problem};
 use std::process::Command;
 use std::time::Instant;
 
@@ -15,6 +15,8 @@ use std::time::Instant;
 struct Session {
     jdks: Jdks,
     suites: Vec<Suite>,
+    /// True if the page could not be looked at.
+    without_browser: bool,
 }
 
 struct Suite {
@@ -34,7 +36,7 @@ const LOOM_MODELS: [(&str, &[&str]); 2] =
 /// See the file's head.
 pub fn test(rest: &[String]) -> Result<(), Problem> {
     takes_nothing(rest)?;
-    let mut session = Session { jdks: Jdks::for_tests(), suites: Vec::new() };
+    let mut session = Session { jdks: Jdks::for_tests(), suites: Vec::new(), without_browser: false };
     session.check_jdks();
     session.check("format", |_| run(cargo().args(["fmt", "--all", "--check"])));
     session.check("house rules", |_| tidy::tidy(&[]));
@@ -44,6 +46,8 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.check("build", |_| products::rust(&["headway-cli", "headway-agent", "headway-e2e"]));
     session.suite("java", maven_tests);
     session.suite("rust", cargo_tests);
+    session.suite("page", |_| page::tests(false));
+    session.page_in_a_browser();
     session.suite("loom", loom_tests);
     session.suite("python", python_tests);
     session.suite("stress, one minute", stress_minute);
@@ -56,6 +60,17 @@ impl Session {
         let must_be_complete = std::env::var("CI").as_deref() == Ok("true");
         if must_be_complete {
             self.add("JDKs", Tally::one(missing.is_empty()), 0.0);
+        }
+    }
+
+    /// The page in a browser. Where there is none, that is said, and in CI a failure.
+    fn page_in_a_browser(&mut self) {
+        let must_be_complete = std::env::var("CI").as_deref() == Ok("true");
+        self.without_browser = !page::has_browser();
+        match self.without_browser {
+            true if must_be_complete => self.add("page in a browser", Tally::one(false), 0.0),
+            true => {}
+            false => self.suite("page in a browser", |_| page::tests(true)),
         }
     }
 
@@ -92,6 +107,9 @@ impl Session {
         }
         for release in self.jdks.missing() {
             println!("not tested: JDK {release}, which is not here");
+        }
+        if self.without_browser {
+            println!("not tested: the page in a browser, because there is none (package chromium)");
         }
         let Tally { passed, failed } = self.suites.iter().map(|suite| suite.tally).sum();
         println!("{passed} passed, {failed} failed");

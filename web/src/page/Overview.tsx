@@ -5,7 +5,7 @@ import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/ask
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { count, duration, moment, percent, times } from "../text/units";
-import { split } from "../view/Chain";
+import { split } from "../text/frames";
 import { PALETTE } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";

@@ -5,7 +5,7 @@ import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/ask
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { duration, percent, times } from "../text/units";
-import { split } from "../view/Chain";
+import { split } from "../text/frames";
 import { Typed, useDuration } from "../view/FilterBar";
 import { Flame } from "../view/Flame";
 import { TreeTable, type Column } from "../view/TreeTable";

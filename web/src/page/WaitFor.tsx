@@ -1,11 +1,12 @@
 import dagre from "@dagrejs/dagre";
 import { useMemo, useRef } from "preact/hooks";
-import type { Dimension, Groups } from "../data/contract";
+import type { Dimension } from "../data/contract";
+import { edgesOf, rootsOf, type Edge } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
 import { duration, percent, times } from "../text/units";
-import { split } from "../view/Chain";
+import { split } from "../text/frames";
 import { useDuration } from "../view/FilterBar";
 import { valueText } from "./tree";
 
@@ -16,54 +17,6 @@ const MODES: Record<string, [title: string, contender: Dimension, owner: Dimensi
   threads: ["threads", "contender-thread", "owner-thread"],
   methods: ["methods", "contender-method", "owner-method"],
 };
-
-export interface Edge {
-  from: number;
-  to: number;
-  total: number;
-}
-
-/** Who blocks whom; what nobody is blamed for is left out and told apart. */
-export function edgesOf(groups: Groups): { edges: Edge[]; unblamed: number } {
-  const edges: Edge[] = [];
-  let unblamed = 0;
-  groups.value.forEach((owner, at) => {
-    const parent = groups.parent[at]!;
-    if (parent < 0) return;
-    if (owner === 0) unblamed += groups.total[at]!;
-    else edges.push({ from: groups.value[parent]!, to: owner, total: groups.total[at]! });
-  });
-  return { edges: edges.sort((a, b) => b.total - a.total), unblamed };
-}
-
-export interface Root {
-  node: number;
-  total: number;
-  /** The dearest chain of blocked ones that ends at it, the root last. */
-  chain: number[];
-}
-
-/** Those who block others and are (nearly) not blocked themselves. */
-export function rootsOf(edges: Edge[]): Root[] {
-  const caused = new Map<number, number>();
-  const suffered = new Map<number, number>();
-  for (const { from, to, total } of edges) {
-    if (from === to) continue;
-    caused.set(to, (caused.get(to) ?? 0) + total);
-    suffered.set(from, (suffered.get(from) ?? 0) + total);
-  }
-  const roots = [...caused].filter(([node, total]) => (suffered.get(node) ?? 0) < total / 4);
-  return roots.map(([node, total]) => ({ node, total, chain: chainTo(node, edges) })).sort((a, b) => b.total - a.total);
-}
-
-function chainTo(root: number, edges: Edge[]): number[] {
-  const chain = [root];
-  for (;;) {
-    const next = edges.find((edge) => edge.to === chain[0] && !chain.includes(edge.from));
-    if (!next || chain.length > 6) return chain;
-    chain.unshift(next.from);
-  }
-}
 
 export function WaitFor() {
   const whole = useDuration();

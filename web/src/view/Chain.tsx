@@ -2,25 +2,8 @@
 import { useState } from "preact/hooks";
 import { useNames } from "../state/asking";
 import { view } from "../state/view";
+import { parts, split } from "../text/frames";
 import type { NameBook } from "../data/names";
-
-/** Frames that are shown on their own, or a run of folded ones. */
-export interface Part {
-  frames: number[];
-  folded: boolean;
-}
-
-/** Folds runs of two and more frames of the JDK. */
-export function parts(frames: number[], isJdk: (frame: number) => boolean): Part[] {
-  const found: Part[] = [];
-  for (const frame of frames) {
-    const jdk = isJdk(frame);
-    const last = found.at(-1);
-    if (jdk && last?.folded) last.frames.push(frame);
-    else found.push({ frames: [frame], folded: jdk });
-  }
-  return found.map((part) => (part.frames.length < 2 ? { ...part, folded: false } : part));
-}
 
 export function chainText(names: NameBook, chain: number): string {
   const frames = names.chain(chain);
@@ -78,15 +61,6 @@ function Frame({ frame }: { frame: number }) {
       {source && <code class="source">{source}</code>}
     </li>
   );
-}
-
-/** `com.acme.` and `Inventory.rebuild`. */
-export function split(method: string): [string, string] {
-  const bracket = method.indexOf("(");
-  const plain = bracket < 0 ? method.length : bracket - 1;
-  const last = bracket < 0 ? method.lastIndexOf(".", plain) : plain;
-  const dot = method.lastIndexOf(".", last - 1);
-  return dot < 0 ? ["", method] : [method.slice(0, dot + 1), method.slice(dot + 1)];
 }
 
 export function Copy({ text, label = "copy" }: { text: () => string; label?: string }) {

@@ -5,7 +5,7 @@ import { follow, type FlameNode } from "../data/flame";
 import { save, svgText } from "../text/download";
 import { percent } from "../text/units";
 import { differenceColour } from "./colours";
-import { split } from "./Chain";
+import { split } from "../text/frames";
 
 const ROW = 20;
 const MOST_ROWS = 60;

@@ -1,0 +1,331 @@
+//! Writes the recordings on which the page is tested: a shop whose stock is
+//! locked by an indexer, the same after a change, one with hostile names, an
+//! empty one, and (`--mb N`) a large one.
+//!
+//! `page_recordings DIRECTORY [--mb N]`
+
+use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_model::event::{
+    LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, Park, RecordingInfo, Sample,
+    ThreadDef, ThreadPoint,
+};
+use headway_model::stack::ChainDef;
+use headway_model::{
+    CallChain, ChainId, Dictionary, DurationNs, Event, Frame, FrameKind, LockId, Method, MethodId, Seq, ThreadId,
+    TimeNs,
+};
+use std::collections::HashMap;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+const MS: u64 = 1_000_000;
+const START: u64 = 5_000_000 * MS;
+
+/// A recording under way: numbers events and names what they refer to.
+struct Scene {
+    writer: RecordingWriter,
+    dictionary: Dictionary,
+    numbers: HashMap<u64, u64>,
+    methods: HashMap<String, u64>,
+    chains: u64,
+}
+
+impl Scene {
+    fn new(path: &Path) -> Result<Scene, Box<dyn Error>> {
+        let _ = std::fs::remove_file(path);
+        let info = RecordingInfo {
+            start: TimeNs(START),
+            epoch_offset_ns: 1_790_000_000_000_000_000,
+            producer: "headway test".into(),
+            jvm_name: "OpenJDK 64-Bit Server VM".into(),
+            jvm_version: "21.0.5+11".into(),
+            java_arguments: "com.acme.shop.Main --serve".into(),
+            pid: 4711,
+            jvm_start: TimeNs(START - 1000 * MS),
+            settings: vec![("events".into(), "monitor,park,cpu".into())],
+            ..RecordingInfo::default()
+        };
+        let writer = RecordingWriter::create(WriterConfig::new(path, Arc::new(info)))?;
+        let (numbers, methods) = (HashMap::new(), HashMap::new());
+        Ok(Scene { writer, dictionary: Dictionary::default(), numbers, methods, chains: 0 })
+    }
+
+    fn put(&mut self, event: Event) {
+        self.dictionary.feed(&event);
+        self.writer.event(&event, &self.dictionary);
+    }
+
+    fn end(self, after: u64) -> Result<(), Box<dyn Error>> {
+        self.writer.finish(&self.dictionary, at(after))?;
+        Ok(())
+    }
+
+    fn thread(&mut self, id: u64, name: &str) -> ThreadId {
+        let def = ThreadDef { id: ThreadId(id), os_id: 100 + id as u32, name: name.into(), ..ThreadDef::default() };
+        self.put(Event::Thread(def));
+        ThreadId(id)
+    }
+
+    fn lock(&mut self, id: u64, class: &str, name: &str) -> LockId {
+        let identity_hash = 0x1000 + id as u32;
+        self.put(Event::Lock(LockDef { id: LockId(id), class: class.into(), identity_hash, name: name.into() }));
+        LockId(id)
+    }
+
+    /// A chain of `class.method:line` frames, leaf first.
+    fn chain(&mut self, frames: &[&str]) -> ChainId {
+        let frames = frames.iter().map(|text| self.frame(text)).collect();
+        self.chains += 1;
+        let (id, chain) = (ChainId(self.chains), CallChain { frames, truncated: false });
+        self.put(Event::Chain(Arc::new(ChainDef { id, chain })));
+        id
+    }
+
+    fn frame(&mut self, text: &str) -> Frame {
+        let (method, line) = text.rsplit_once(':').unwrap_or((text, "0"));
+        let next = self.methods.len() as u64 + 1;
+        let id = *self.methods.entry(method.to_owned()).or_insert(next);
+        if id == next {
+            let (class, name) = method.rsplit_once('.').unwrap_or(("", method));
+            let file = class.rsplit_once('.').map_or(class, |(_, simple)| simple);
+            let def = Method {
+                class: class.into(),
+                name: name.into(),
+                source_file: format!("{file}.java").into(),
+                ..Method::default()
+            };
+            self.put(Event::Method(MethodId(id), Arc::new(def)));
+        }
+        Frame {
+            method: MethodId(id),
+            bci: 1,
+            line: line.parse().unwrap_or(0),
+            kind: FrameKind::Compiled,
+            approximate: false,
+        }
+    }
+
+    fn number(&mut self, lock: LockId) -> Seq {
+        let number = self.numbers.entry(lock.0).or_default();
+        *number += 1;
+        Seq(*number)
+    }
+
+    fn enter(&mut self, time: u64, thread: ThreadId, lock: LockId, chain: ChainId, owner: ThreadId) {
+        let seq = self.number(lock);
+        self.put(Event::MonitorEnter(MonitorEnter { time: at(time), thread, lock, seq, chain, owner }));
+    }
+
+    fn entered(&mut self, time: u64, since: u64, thread: ThreadId, lock: LockId, chain: ChainId) {
+        let seq = self.number(lock);
+        let (time, start) = (at(time), at(since));
+        self.put(Event::MonitorEntered(MonitorEntered { time, start, thread, lock, seq, chain, ..Default::default() }));
+    }
+
+    fn exit(&mut self, time: u64, thread: ThreadId, lock: LockId, chain: ChainId) {
+        let seq = self.number(lock);
+        self.put(Event::MonitorExit(MonitorExit { time: at(time), thread, lock, seq, chain, ..Default::default() }));
+    }
+}
+
+fn at(ns: u64) -> TimeNs {
+    TimeNs(START + ns)
+}
+
+/// Six request threads need the stock; an indexer holds it for `hold` each
+/// second from the second on. `request-1` waits for it holding the orders.
+fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path)?;
+    let indexer = scene.thread(10, "indexer-1");
+    let requests: Vec<ThreadId> = (1..=6).map(|n| scene.thread(20 + n, &format!("request-{n}"))).collect();
+    let mailer = scene.thread(40, "mailer-1");
+    let stock = scene.lock(1, "java.lang.Object", "Stock.lock");
+    let orders = scene.lock(2, "com.acme.shop.Orders", "");
+    let mail = scene.lock(3, "java.util.ArrayDeque", "Mailer.queue");
+    let root = ["java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"];
+    let rebuild =
+        scene.chain(&[&["com.acme.shop.Stock.rebuildIndex:71", "com.acme.shop.Indexer.tick:30"], &root[..]].concat());
+    let reserve =
+        scene.chain(&[&["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18"], &root[..]].concat());
+    let place =
+        scene.chain(&[&["com.acme.shop.Orders.place:52", "com.acme.shop.Requests.serve:19"], &root[..]].concat());
+    let parse =
+        scene.chain(&[&["com.acme.shop.Json.parse:101", "com.acme.shop.Requests.serve:15"], &root[..]].concat());
+    let take = scene.chain(&[
+        "java.lang.Object.wait:-1",
+        "com.acme.shop.Mailer.take:33",
+        "com.acme.shop.Mailer.run:21",
+        "java.lang.Thread.run:1583",
+    ]);
+    let poll = scene.chain(
+        &[&["jdk.internal.misc.Unsafe.park:-1", "java.util.concurrent.LinkedBlockingQueue.take:435"], &root[..]]
+            .concat(),
+    );
+    for thread in requests.iter().chain([&indexer, &mailer]) {
+        scene.put(Event::ThreadStart(ThreadPoint { time: at(2 * MS), thread: *thread }));
+    }
+    for second in 0..seconds {
+        let s = second * 1000 * MS;
+        samples(&mut scene, &requests, parse, s);
+        waits(&mut scene, mailer, mail, take, s);
+        for thread in &requests {
+            park(&mut scene, *thread, poll, s + 700 * MS, s + 980 * MS);
+        }
+        if second >= 2 && hold > 0 {
+            let chains = [rebuild, reserve, place];
+            contention(&mut scene, indexer, &requests, [stock, orders], chains, s + 20 * MS, hold);
+        }
+    }
+    scene.end(seconds * 1000 * MS)
+}
+
+fn samples(scene: &mut Scene, threads: &[ThreadId], chain: ChainId, from: u64) {
+    for n in 0..20 {
+        let thread = threads[n as usize % threads.len()];
+        let weight = DurationNs(10 * MS);
+        scene.put(Event::Sample(Sample {
+            time: at(from + 5 * MS + n * 10 * MS),
+            thread,
+            chain,
+            weight,
+            ..Default::default()
+        }));
+    }
+}
+
+fn waits(scene: &mut Scene, thread: ThreadId, lock: LockId, chain: ChainId, from: u64) {
+    let (begin, end) = (from + 10 * MS, from + 900 * MS);
+    let seq = scene.number(lock);
+    scene.put(Event::MonitorWait(MonitorWait { time: at(begin), thread, lock, seq, chain, ..Default::default() }));
+    let seq = scene.number(lock);
+    let (time, start) = (at(end), at(begin));
+    scene.put(Event::MonitorWaited(MonitorWaited { time, start, thread, lock, seq, chain, ..Default::default() }));
+}
+
+fn park(scene: &mut Scene, thread: ThreadId, chain: ChainId, from: u64, to: u64) {
+    let blocker_class = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject".into();
+    let (time, start) = (at(to), at(from));
+    scene.put(Event::Park(Park { time, start, thread, chain, blocker_class, ..Default::default() }));
+}
+
+fn contention(
+    scene: &mut Scene,
+    indexer: ThreadId,
+    requests: &[ThreadId],
+    [stock, orders]: [LockId; 2],
+    [rebuild, reserve, place]: [ChainId; 3],
+    from: u64,
+    hold: u64,
+) {
+    let latency = MS / 20;
+    for (n, thread) in requests.iter().take(4).enumerate() {
+        scene.enter(from + (n as u64 + 1) * 5 * MS, *thread, stock, reserve, indexer);
+    }
+    for (n, thread) in requests.iter().skip(4).enumerate() {
+        scene.enter(from + (n as u64 + 6) * 5 * MS, *thread, orders, place, requests[0]);
+    }
+    let mut time = from + hold;
+    scene.exit(time, indexer, stock, rebuild);
+    for (n, thread) in requests.iter().take(4).enumerate() {
+        scene.entered(time + latency, from + (n as u64 + 1) * 5 * MS, *thread, stock, reserve);
+        time += 8 * MS;
+        if n < 3 {
+            scene.exit(time, *thread, stock, reserve);
+        }
+        if n == 0 {
+            scene.exit(time + MS, requests[0], orders, place);
+            scene.entered(time + MS + latency, from + 30 * MS, requests[4], orders, place);
+            scene.exit(time + 2 * MS, requests[4], orders, place);
+            scene.entered(time + 2 * MS + latency, from + 35 * MS, requests[5], orders, place);
+        }
+    }
+}
+
+/// Names that try to be markup, a path, a formula, or without end; and many.
+fn hostile(path: &Path, many: u64) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path)?;
+    let names = [
+        "<img src=x onerror=\"document.title='pwned'\">".to_owned(),
+        "</script><script>document.title='pwned'</script>".to_owned(),
+        "javascript:document.title='pwned'".to_owned(),
+        "=HYPERLINK(\"http://example.invalid\")".to_owned(),
+        "`backticks` & &amp; \"quotes\" \u{202e}right to left\u{0}null".to_owned(),
+        "x".repeat(10 << 20),
+    ];
+    let mut time = MS;
+    for (n, name) in names.iter().enumerate() {
+        let n = n as u64;
+        let blocked = scene.thread(10 + 2 * n, name);
+        let owner = scene.thread(11 + 2 * n, &format!("owner {name}"));
+        let lock = scene.lock(n + 1, name, name);
+        let chain = scene.chain(&[&format!("{name}.run:1"), "java.lang.Thread.run:1"]);
+        scene.enter(time, blocked, lock, chain, owner);
+        scene.exit(time + 40 * MS, owner, lock, chain);
+        scene.entered(time + 41 * MS, time, blocked, lock, chain);
+        time += 50 * MS;
+    }
+    let chain = scene.chain(&["com.acme.Many.run:1", "java.lang.Thread.run:1"]);
+    for n in 0..many {
+        let blocked = scene.thread(1000 + n, &format!("many-{n}"));
+        let lock = scene.lock(1000 + n, "com.acme.Many", "");
+        scene.enter(time, blocked, lock, chain, ThreadId(10));
+        scene.exit(time + MS, ThreadId(10), lock, chain);
+        scene.entered(time + MS + 1000, time, blocked, lock, chain);
+        time += MS / 10;
+    }
+    scene.end(time + MS)
+}
+
+/// About so many megabytes of contention among 64 threads and 50 locks.
+fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
+    let mut scene = Scene::new(path)?;
+    let threads: Vec<ThreadId> = (0..64).map(|n| scene.thread(100 + n, &format!("http-nio-8080-exec-{n}"))).collect();
+    let locks: Vec<LockId> =
+        (0..50).map(|n| scene.lock(1 + n, "com.acme.store.Shard", &format!("Store.shard{n}"))).collect();
+    let chains: Vec<ChainId> = (0..400)
+        .map(|n| {
+            let frames: Vec<String> = (0..20)
+                .map(|depth| format!("com.acme.p{}.C{}.m{}:{}", n % 7, n % 50, depth * 31 % 40 + n % 9, depth + 1))
+                .collect();
+            scene.chain(&frames.iter().map(String::as_str).collect::<Vec<_>>())
+        })
+        .collect();
+    let mut random: u64 = 88_172_645_463_325_252;
+    let mut next = move |bound: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as usize % bound
+    };
+    let mut time = MS;
+    let mut round = 0_u64;
+    while std::fs::metadata(path).map_or(0, |data| data.len()) < megabytes << 20 {
+        let (lock, blocked, owner) = (locks[next(8) * next(7)], threads[next(64)], threads[next(64)]);
+        let (waiting, holding) = (chains[next(400)], chains[next(20) * next(20)]);
+        let hold = 20_000 + next(1000) as u64 * 1000;
+        scene.enter(time, blocked, lock, waiting, owner);
+        scene.exit(time + hold, owner, lock, holding);
+        scene.entered(time + hold + 20_000, time, blocked, lock, waiting);
+        time += 40_000 + next(20_000) as u64;
+        round += 1;
+        if round % 20_000 == 0 {
+            scene.writer.flush(&scene.dictionary, at(time))?;
+        }
+    }
+    scene.end(time + 2 * MS)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let directory = Path::new(arguments.first().ok_or("where to?")?);
+    std::fs::create_dir_all(directory)?;
+    if let [_, option, megabytes] = arguments.as_slice() {
+        assert_eq!(option, "--mb", "only --mb N");
+        return large(&directory.join(format!("large-{megabytes}.jfr")), megabytes.parse()?);
+    }
+    shop(&directory.join("shop.jfr"), 300 * MS, 6)?;
+    shop(&directory.join("shop-after.jfr"), 60 * MS, 6)?;
+    hostile(&directory.join("hostile.jfr"), 20_000)?;
+    shop(&directory.join("empty.jfr"), 0, 0)
+}

@@ -1,0 +1,117 @@
+//! The page: built by npm before the command that holds it, and tested.
+//!
+//! What is installed is what `web/package-lock.json` says. The page is built
+//! anew when something below `web/` is newer than what was built.
+
+use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read, target_directory};
+use crate::tally::Tally;
+use crate::{packages, Problem};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// Names under which systems install a browser that the tests can drive.
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Builds the page unless what is there is up to date.
+pub fn build() -> Result<(), Problem> {
+    install()?;
+    let built = modified(&web().join("dist/index.html"));
+    if built.is_some_and(|built| sources().into_iter().all(|source| modified(&source).is_some_and(|m| m <= built))) {
+        return Ok(());
+    }
+    run(npm(&["run", "build", "--silent"]).env("NODE_ENV", "production"))
+}
+
+/// The page's own tests: of its logic, and of the page in a browser.
+pub fn tests(browser_tests: bool) -> Result<Tally, Problem> {
+    build()?;
+    let mut vitest = npm(&["exec", "--", "vitest", "run", "--reporter=default", "--reporter=json"]);
+    let report = build_directory().join(if browser_tests { "page-browser.json" } else { "page.json" });
+    fs::create_dir_all(build_directory())?;
+    let _ = fs::remove_file(&report); // an older one must not be counted
+    vitest.arg(format!("--outputFile={}", report.display()));
+    if browser_tests {
+        vitest.args(["--config", "e2e/vitest.config.ts"]);
+        vitest.env(
+            "HEADWAY_CHROMIUM",
+            browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?,
+        );
+        vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?);
+    }
+    let (_, content) = run_and_read(&mut vitest)?;
+    let told = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Told>(&text).ok());
+    let told = told.unwrap_or_default();
+    Ok(Tally::of_page(told.passed, told.failed, content))
+}
+
+/// True if the tests can find a browser, installing one where that is possible.
+pub fn has_browser() -> bool {
+    browser().is_some() || (packages::install_one_of(&["chromium"]) && browser().is_some())
+}
+
+/// What vitest's JSON says.
+#[derive(Debug, Default, Deserialize)]
+struct Told {
+    #[serde(rename = "numPassedTests")]
+    passed: u64,
+    #[serde(rename = "numFailedTests")]
+    failed: u64,
+}
+
+fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("HEADWAY_CHROMIUM").filter(|named| !named.is_empty()) {
+        return Some(PathBuf::from(named));
+    }
+    BROWSERS.into_iter().find(|name| is_on_path(name)).map(PathBuf::from)
+}
+
+/// Writes the recordings that the page is tested on.
+fn recordings() -> Result<PathBuf, Problem> {
+    let place = target_directory().join("page-recordings");
+    let mut make = cargo();
+    make.args(["run", "--release", "--locked", "--quiet", "-p", "headway-page", "--example", "page_recordings", "--"]);
+    run(make.arg(&place))?;
+    Ok(place)
+}
+
+fn install() -> Result<(), Problem> {
+    let wanted = modified(&web().join("package-lock.json"));
+    let installed = modified(&web().join("node_modules/.package-lock.json"));
+    match installed >= wanted && installed.is_some() {
+        true => Ok(()),
+        false => run(&mut npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"])),
+    }
+}
+
+fn npm(arguments: &[&str]) -> Command {
+    let mut npm = program("npm");
+    npm.current_dir(web()).args(arguments);
+    npm
+}
+
+fn web() -> PathBuf {
+    root().join("web")
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+/// What the built page is made from.
+fn sources() -> Vec<PathBuf> {
+    let own = ["index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts"];
+    let mut found: Vec<PathBuf> = own.into_iter().map(|name| web().join(name)).collect();
+    let mut open = vec![web().join("src")];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            match entry.is_dir() {
+                true => open.push(entry),
+                false => found.push(entry),
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,190 @@
+// The page, as a person uses it: the same steps in one file and served.
+import { writeFileSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import axe from "axe-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browser, open, report, scratch, serve, SIZE, type Served } from "./stage";
+
+const place = scratch();
+let chromium: Browser;
+let served: Served;
+let file: string;
+
+beforeAll(async () => {
+  const source = place.file("sources/com/acme/shop/Stock.java");
+  mkdirSync(dirname(source), { recursive: true });
+  writeFileSync(source, Array.from({ length: 80 }, (_, line) => (line === 70 ? "    for (var row : rows) index(row);" : "//")).join("\n"));
+  file = report(place.file("shop.html"), ["shop.jfr", "shop-after.jfr"], ["--source-path", place.file("sources")]);
+  served = await serve(["shop.jfr", "shop-after.jfr"]);
+  chromium = await browser();
+});
+
+afterAll(async () => {
+  await chromium?.close();
+  served?.stop();
+  place.remove();
+});
+
+async function visit(address: string, colorScheme: "light" | "dark" = "light"): Promise<{ page: Page; context: BrowserContext; complaints: string[] }> {
+  const context = await chromium.newContext({ viewport: SIZE, colorScheme, acceptDownloads: true });
+  return { context, ...(await open(context, address)) };
+}
+
+/** Row of the drill-down that shows this text. */
+function row(page: Page, text: string) {
+  return page.locator(".tablerow", { hasText: text }).first();
+}
+
+const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "compare"];
+
+describe.each([["in one file", () => file], ["served", () => served.address]])("the page %s", (_, address) => {
+  it("answers on its first picture which lock, who suffers, who causes it, and when", async () => {
+    const { page, context, complaints } = await visit(address());
+    const worst = page.locator(".answers tbody tr").first();
+    await worst.waitFor();
+    const text = await worst.innerText();
+    for (const part of ["Stock.lock", "Stock.reserve", "request-*", "Stock.rebuildIndex"]) expect(text).toContain(part);
+    expect(text).toMatch(/\d+\.\d+ s–/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("lets aspects be chosen and drills down to an owner's chain", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/locks`);
+    await row(page, "Stock.lock").waitFor();
+    for (const remove of ["remove blocked method", "remove owner method"]) await page.getByLabel(remove).click();
+    await page.getByLabel("Add an aspect").selectOption("owner-chain");
+    await row(page, "Stock.lock").getByLabel("open").click();
+    await row(page, "Stock.rebuildIndex:71").click();
+    const owner = page.locator(".chain", { hasText: "Who held the lock" });
+    await owner.getByText("Stock.rebuildIndex").waitFor();
+    expect(await page.locator(".chain", { hasText: "Who waited" }).innerText()).toContain("Stock.reserve");
+    await owner.getByText("frames of the JDK").click();
+    expect(await owner.innerText()).toContain("ThreadPoolExecutor.runWorker");
+    // The same view again, from its address alone.
+    const again = await visit(page.url());
+    await again.page.locator(".chain", { hasText: "Who held the lock" }).getByText("Stock.rebuildIndex").waitFor();
+    expect(await again.page.locator(".tablerow.selected").innerText()).toContain("Stock.rebuildIndex:71");
+    expect([...complaints, ...again.complaints]).toEqual([]);
+    await context.close();
+    await again.context.close();
+  });
+
+  it("puts aspects into another order", async () => {
+    const { page, context } = await visit(`${address()}#/locks?by=lock,contender-thread`);
+    await page.getByLabel("move blocked thread up").click();
+    await row(page, "request-2").waitFor();
+    expect(page.url()).toContain("by=contender-thread%2Clock");
+    await context.close();
+  });
+
+  it("brushes a range that every panel follows", async () => {
+    const { page, context, complaints } = await visit(address());
+    const all = await page.locator(".lead").first().innerText();
+    const chart = (await page.locator(".timeline .u-over").boundingBox())!;
+    // The second second of six: nobody was blocked in it yet.
+    await page.mouse.move(chart.x + chart.width * 0.35, chart.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(chart.x + chart.width * 0.5, chart.y + 30, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForFunction((before) => document.querySelector(".lead")?.textContent !== before, all);
+    expect(page.url()).toContain("range=");
+    await page.getByRole("link", { name: "Locks", exact: true }).click();
+    await row(page, "Stock.lock").waitFor();
+    const [from, to] = /range=(\d+)-(\d+)/.exec(page.url())!.slice(1).map(Number);
+    expect(from! / 6e9).toBeCloseTo(0.35, 1);
+    expect(to! / 6e9).toBeCloseTo(0.5, 1);
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.waitForFunction(() => !location.hash.includes("range="));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("follows the arrow from a blocked thread to its holder, and on to the root", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/locks?by=lock&mode=longest.-total&lock=Orders`);
+    await page.locator("table a").first().click();
+    await page.locator(".arrows line").first().waitFor();
+    const detail = page.getByLabel("Selected stretch");
+    expect(await detail.innerText()).toMatch(/request-[56] was blocked on a monitor/);
+    await detail.getByRole("button", { name: /Follow: request-1/ }).click();
+    await detail.getByText("indexer-1 held it longest").waitFor();
+    expect(await detail.innerText()).toMatch(/request-1 was blocked on a monitor/);
+    expect(await detail.locator(".chain", { hasText: "Who held the lock" }).innerText()).toContain("Stock.rebuildIndex");
+    expect(await page.locator(".arrows line").count()).toBeGreaterThan(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("draws who blocks whom, with the root named", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/waitfor?mode=threads`);
+    await page.locator(".graph .node", { hasText: "indexer-1" }).waitFor();
+    expect(await page.locator(".findings li").first().innerText()).toMatch(/indexer-1 blocks others/);
+    await page.locator(".graph .edge").first().press("Enter");
+    await page.waitForFunction(() => location.hash.startsWith("#/locks"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("searches and zooms the flame graph", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame`);
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
+    await page.getByLabel("search").fill("reserve");
+    await page.getByText(/\d+ % matches/).waitFor();
+    expect(await page.locator(".flame g.found").count()).toBe(1);
+    await page.locator(".flame g", { hasText: "Requests.serve" }).click();
+    await page.getByRole("button", { name: "whole graph" }).click();
+    await page.getByRole("button", { name: "on CPU" }).click();
+    await page.locator(".flame g", { hasText: "Json.parse" }).waitFor();
+    await page.getByRole("button", { name: "Methods" }).click();
+    await page.getByLabel("search").fill("");
+    await row(page, "com.acme.shop.Json.parse").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("tells parks and what two recordings differ in", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/parks`);
+    await row(page, "36").waitFor();
+    await page.getByRole("link", { name: "Compare" }).click();
+    await row(page, "Stock.lock").waitFor();
+    expect(await row(page, "Stock.lock").innerText()).toContain("better");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("is usable by everybody: no serious violation on any page, light and dark", async () => {
+    for (const scheme of ["light", "dark"] as const) {
+      const { page, context, complaints } = await visit(address(), scheme);
+      for (const name of PAGES) {
+        await page.evaluate((hash) => (location.hash = hash), `#/${name}`);
+        await page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card") !== null);
+        await page.evaluate(axe.source);
+        const found = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run());
+        const serious = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+        expect(serious.map((one) => `${name} ${scheme}: ${one.id} ${one.nodes.map((node) => node.html.slice(0, 150)).slice(0, 3).join(" | ")}`)).toEqual([]);
+      }
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
+  });
+});
+
+describe("the page in one file", () => {
+  it("shows source lines where sources were given", async () => {
+    const { page, context } = await visit(`${file}#/locks`);
+    await page.getByText("for (var row : rows) index(row);").waitFor();
+    await context.close();
+  });
+
+  it("downloads a table and a drawing", async () => {
+    const { page, context } = await visit(`${file}#/locks`);
+    await row(page, "Stock.lock").waitFor();
+    const [table] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+    expect(table.suggestedFilename()).toBe("locks.csv");
+    await page.getByRole("button", { name: "Holding stacks" }).click();
+    const [drawing] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "SVG" }).click()]);
+    expect(drawing.suggestedFilename()).toBe("flame.svg");
+    await context.close();
+  });
+});

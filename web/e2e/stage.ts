@@ -1,0 +1,80 @@
+// What the tests of the page stand on: recordings, the command, a browser.
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
+
+function named(variable: string): string {
+  const value = process.env[variable];
+  if (!value) throw new Error(`${variable} is not set; ./hw test sets it`);
+  return value;
+}
+
+export function recording(name: string): string {
+  return join(named("HEADWAY_RECORDINGS"), name);
+}
+
+/** A directory of its own for a test file. */
+export function scratch(): { file: (name: string) => string; remove: () => void } {
+  const place = mkdtempSync(join(tmpdir(), "headway-page-"));
+  return { file: (name) => join(place, name), remove: () => rmSync(place, { recursive: true, force: true }) };
+}
+
+/** Writes a report and gives its address. */
+export function report(output: string, recordings: string[], options: string[] = []): string {
+  execFileSync(named("HEADWAY_BIN"), ["report", ...recordings.map(recording), "-o", output, ...options], { stdio: "pipe" });
+  return `file://${output}`;
+}
+
+export interface Served {
+  address: string;
+  stop: () => void;
+}
+
+/** Serves recordings. */
+export async function serve(recordings: string[]): Promise<Served> {
+  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...recordings.map(recording)], { stdio: ["ignore", "pipe", "pipe"] });
+  const address = await new Promise<string>((resolve, reject) => {
+    let told = "";
+    child.stdout!.on("data", (data: Buffer) => {
+      told += data.toString();
+      if (told.includes("\n")) resolve(told.trim());
+    });
+    child.on("exit", (code) => reject(new Error(`headway view ended with ${code}`)));
+  });
+  return { address, stop: () => child.kill("SIGTERM") };
+}
+
+export async function browser(): Promise<Browser> {
+  // A container has no room for Chromium's own sandbox; what is opened is our own page.
+  return chromium.launch({ executablePath: await resolved(named("HEADWAY_CHROMIUM")), args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+async function resolved(name: string): Promise<string> {
+  return name.includes("/") ? name : execFileSync("sh", ["-c", 'command -v "$1"', "sh", name]).toString().trim();
+}
+
+/** Opens a page; whatever its console complains about is collected. */
+export async function open(context: BrowserContext, address: string): Promise<{ page: Page; complaints: string[] }> {
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("dialog", (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    const own = new URL(address);
+    if (!url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("blob:") && new URL(url).origin !== own.origin) complaints.push(`asks ${url}`);
+  });
+  await page.goto(address);
+  await page.waitForSelector("main");
+  return { page, complaints };
+}
+
+export const SIZE = { width: 1280, height: 800 };

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { changes, PIECES, rates } from "./compare";
+import { KINDS, type Groups } from "./contract";
+import { flame, flat, follow, JDK } from "./flame";
+import { NO_NAMES } from "./group";
+import { NameBook } from "./names";
+import { addUp, phases, states } from "./states";
+import { edgesOf, rootsOf } from "./waitfor";
+
+/** Groups from paths of values to totals, level by level. */
+function groups(told: [path: number[], total: number][]): Groups {
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], leftOut: 0, names: NO_NAMES };
+  const places = new Map<string, number>();
+  const depth = Math.max(0, ...told.map(([path]) => path.length));
+  for (let level = 1; level <= depth; level++) {
+    for (const [path, total] of told) {
+      const key = path.slice(0, level).join();
+      let place = places.get(key);
+      if (place === undefined) {
+        places.set(key, (place = made.value.length));
+        made.parent.push(places.get(path.slice(0, level - 1).join()) ?? -1);
+        made.value.push(path[level - 1]!);
+        made.total.push(0);
+        made.stretches.push(1);
+      }
+      made.total[place] = made.total[place]! + total;
+      if (level === 1) made.totalNs += total;
+    }
+  }
+  return made;
+}
+
+const kind = (name: (typeof KINDS)[number]) => KINDS.indexOf(name);
+
+describe("states of threads", () => {
+  it("what is left of lives is neither blocked nor waiting", () => {
+    const blocked = groups([[[kind("monitor"), 0], 30]]);
+    const context = groups([
+      [[0, kind("alive"), 0], 100],
+      [[0, kind("wait"), 0], 20],
+      [[1, kind("wait"), 0], 999], // of virtual threads: no part of platform lives
+      [[0, kind("cpu"), 0], 10],
+    ]);
+    const { time, running } = states(blocked, context, 1, true);
+    expect(running).toEqual([80]);
+    expect([time.monitor[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 20, 10, 40]);
+    expect(states(blocked, context, 1, false).time.alive).toEqual([50]);
+  });
+  it("phases are runs above the threshold", () => {
+    expect(phases([0, 0.1, 0.3, 0.01, 0.05], 0.05)).toEqual([
+      { from: 1, to: 3, peak: 0.3 },
+      { from: 4, to: 5, peak: 0.05 },
+    ]);
+  });
+  it("totals are told with the path above them", () => {
+    const told: [number[], number, number][] = [];
+    addUp(groups([[[7, 0], 1], [[7, 3], 2], [[9, 1], 4]]), 1, (path, interval, total) => told.push([path, interval, total]));
+    expect(told).toEqual([[[7], 0, 1], [[7], 3, 2], [[9], 1, 4]]);
+  });
+});
+
+describe("who blocks whom", () => {
+  const told = edgesOf(groups([[[1, 2], 50], [[3, 1], 30], [[1, 0], 7], [[4, 4], 9]]));
+  it("nobody is blamed for what is nobody's", () => {
+    expect(told.unblamed).toBe(7);
+    expect(told.edges).toHaveLength(3);
+  });
+  it("chains lead to who is not blocked itself", () => {
+    expect(rootsOf(told.edges)).toEqual([{ node: 2, total: 50, chain: [3, 1, 2] }]);
+  });
+  it("circles end", () => {
+    expect(rootsOf([{ from: 1, to: 2, total: 9 }, { from: 2, to: 1, total: 9 }])).toEqual([]);
+  });
+});
+
+function book(): NameBook {
+  const names = new NameBook();
+  names.learn({
+    ...NO_NAMES,
+    texts: { 1: "app.A.run", 2: "app.B.work", 3: "java.lang.Object.wait" },
+    frames: {
+      1: { method: 1, line: 1, jdk: false, file: "", source: "" },
+      2: { method: 2, line: 2, jdk: false, file: "", source: "" },
+      3: { method: 3, line: 0, jdk: true, file: "", source: "" },
+    },
+    chains: { 1: [2, 1], 2: [3, 3, 2, 1], 3: [1, 2, 1] },
+  });
+  return names;
+}
+
+describe("flame graphs", () => {
+  const chains = groups([[[1], 10], [[2], 5], [[3], 1], [[0], 2]]);
+  it("add up what is below, root first", () => {
+    const root = flame(chains, book(), { fold: true, inverted: false });
+    expect(root.total).toBe(18);
+    const run = root.children[0]!;
+    expect([run.name, run.total, run.self]).toEqual(["app.A.run", 16, 0]);
+    const work = run.children[0]!;
+    expect([work.name, work.total, work.self]).toEqual(["app.B.work", 16, 10]);
+    expect(work.children.map((child) => [child.name, child.total])).toEqual([["(JDK)", 5], ["app.A.run", 1]]);
+    expect(root.children[1]!.name).toBe("unknown");
+    expect(follow(root, [run.key, work.key, JDK]).at(-1)!.total).toBe(5);
+  });
+  it("a method that calls itself counts once", () => {
+    expect(flat(chains, book()).find((method) => method.name === "app.A.run")).toEqual({ name: "app.A.run", self: 1, total: 16 });
+  });
+  it("two recordings meet by name", () => {
+    const other = new NameBook();
+    other.learn({ ...NO_NAMES, texts: { 8: "app.A.run" }, frames: { 9: { method: 8, line: 0, jdk: false, file: "", source: "" } }, chains: { 5: [9] } });
+    const root = flame(chains, book(), { fold: true, inverted: false }, { groups: groups([[[5], 40]]), names: other });
+    expect([root.before, root.children[0]!.name, root.children[0]!.before]).toEqual([40, "app.A.run", 40]);
+  });
+});
+
+describe("comparisons", () => {
+  const even = (total: number) => groups(Array.from({ length: PIECES }, (_, piece) => [[1, piece], total] as [number[], number]));
+  const uneven = groups([[[1, 0], 12_000]]);
+  const rate = (told: Groups) => rates(told, () => "lock", PIECES);
+  it("a steady change is told", () => {
+    expect(changes(rate(even(100)), rate(even(300)))[0]).toMatchObject({ difference: 200, verdict: "worse" });
+    expect(changes(rate(even(300)), new Map())[0]).toMatchObject({ difference: -300, verdict: "better" });
+  });
+  it("one burst is not more than noise", () => {
+    expect(changes(rate(even(900)), rate(uneven))[0]!.verdict).toBe("within noise");
+  });
+});

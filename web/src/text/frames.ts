@@ -1,0 +1,28 @@
+// Frames and methods as they are shown.
+
+/** Frames that are shown on their own, or a run of folded ones. */
+export interface Part {
+  frames: number[];
+  folded: boolean;
+}
+
+/** Folds runs of two and more frames of the JDK. */
+export function parts(frames: number[], isJdk: (frame: number) => boolean): Part[] {
+  const found: Part[] = [];
+  for (const frame of frames) {
+    const jdk = isJdk(frame);
+    const last = found.at(-1);
+    if (jdk && last?.folded) last.frames.push(frame);
+    else found.push({ frames: [frame], folded: jdk });
+  }
+  return found.map((part) => (part.frames.length < 2 ? { ...part, folded: false } : part));
+}
+
+/** `com.acme.` and `Inventory.rebuild`. */
+export function split(method: string): [string, string] {
+  const bracket = method.indexOf("(");
+  const plain = bracket < 0 ? method.length : bracket - 1;
+  const last = bracket < 0 ? method.lastIndexOf(".", plain) : plain;
+  const dot = method.lastIndexOf(".", last - 1);
+  return dot < 0 ? ["", method] : [method.slice(0, dot + 1), method.slice(dot + 1)];
+}

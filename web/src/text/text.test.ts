@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { csv } from "./download";
+import { parts, split } from "./frames";
+import { pieces } from "./sentence";
+import { duration, moment, parseMoment, percent } from "./units";
+
+describe("numbers have units and three digits", () => {
+  it("durations", () => {
+    expect([0, 812, 4_210, 38_000_000, 999_600, 12_440_000_000].map(duration)).toEqual(["0 ns", "812 ns", "4.21 µs", "38.0 ms", "1.00 ms", "12.4 s"]);
+  });
+  it("moments are as exact as their axis", () => {
+    expect(moment(1_234_567_890, 5e9)).toBe("1.235 s");
+    expect(moment(1_234_567_890, 200e9)).toBe("1.2 s");
+  });
+  it("shares", () => {
+    expect([0, 0.0004, 0.0123, 0.5, Number.NaN].map(percent)).toEqual(["0.0 %", "<0.1 %", "1.2 %", "50 %", "–"]);
+  });
+  it("what is typed is understood or refused", () => {
+    expect(["12.5", "12.5s", "300ms", " 40 us ", "7ns", "", "-1", "soon"].map(parseMoment)).toEqual([12.5e9, 12.5e9, 3e8, 4e4, 7, null, null, null]);
+  });
+});
+
+describe("names", () => {
+  it("backticks mark code", () => {
+    expect(pieces("held by `a.b` in `t`").filter((piece) => piece.code).map((piece) => piece.text)).toEqual(["a.b", "t"]);
+  });
+  it("packages are told from classes, lambdas stay with their class", () => {
+    expect(split("com.acme.Shop.sell")).toEqual(["com.acme.", "Shop.sell"]);
+    expect(split("com.acme.Shop.(lambda).run")).toEqual(["com.acme.", "Shop.(lambda).run"]);
+    expect(split("start_thread")).toEqual(["", "start_thread"]);
+  });
+  it("runs of the JDK's frames are folded, single ones are not", () => {
+    expect(parts([1, 20, 21, 2, 22], (frame) => frame >= 20)).toEqual([
+      { frames: [1], folded: false },
+      { frames: [20, 21], folded: true },
+      { frames: [2], folded: false },
+      { frames: [22], folded: false },
+    ]);
+  });
+});
+
+describe("files for spreadsheets", () => {
+  it("quotes, and lets no name become a formula", () => {
+    expect(csv([["a,b", 'say "x"', 3], ["=HYPERLINK(1)", "-1+2", "ok"]])).toBe('"a,b","say ""x""",3\r\n\'=HYPERLINK(1),\'-1+2,ok\r\n');
+  });
+});
