@@ -2,8 +2,8 @@
 //! `command/`; this file joins them and turns mistakes into sentences.
 
 use crate::command::{
-    completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man, record::Record,
-    report::Report, run::Run, start::Start, status::Status, stop::Stop, view::View,
+    completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man, parks::Parks,
+    record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, view::View,
 };
 use crate::error::Failure;
 use crate::suggest;
@@ -61,6 +61,8 @@ pub enum Command {
     Report(Report),
     /// Look at recordings in a browser: who blocked whom, when, with both call chains.
     View(View),
+    /// Show how much threads parked on each blocker object.
+    Parks(Parks),
     /// Write where time goes as a flame graph.
     Flame(Flame),
     /// Compare two recordings, method by method.

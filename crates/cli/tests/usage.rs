@@ -76,7 +76,7 @@ fn what_is_missing_is_told_by_usage() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    let commands = "list run record start stop dump status report export completion man";
+    let commands = "list run record start stop dump status report parks export completion man";
     for command in commands.split(' ') {
         let said = said(&mut headway([command, "--help"]));
         assert_eq!(said.code, Some(0), "{command}");

@@ -1,6 +1,7 @@
 //! The agent's answer, as `docs/agent-protocol.md` describes it.
 
 use crate::error::Failure;
+use headway_analysis::park::statistics::ParkStatisticsReport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -51,6 +52,12 @@ pub struct Reply {
     /// The virtual machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jvm: Option<JvmFacts>,
+    /// The park statistics asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parks: Option<ParkStatisticsReport>,
+    /// True if parks are counted only since this command.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parks_began: bool,
     /// How long a recording has been going on, absent or 0 if none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording_since_ns: Option<u64>,

@@ -11,6 +11,7 @@ pub mod flame;
 pub mod list;
 pub mod man;
 pub mod method;
+pub mod parks;
 pub mod pressure;
 pub mod record;
 pub mod report;
@@ -39,6 +40,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
         Command::Report(report) => report.execute(),
+        Command::Parks(parks) => parks.execute(),
         Command::View(view) => view.execute(),
         Command::Flame(flame) => flame.execute(),
         Command::Diff(diff) => diff.execute(),

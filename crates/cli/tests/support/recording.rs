@@ -2,8 +2,9 @@
 
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{
-    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, RecordingInfo,
-    SelfCost, StopTheWorld, ThreadDef, ThreadPoint, WaitOutcome,
+    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, Park,
+    ParkBegin, ParkLimit, ParkOutcome, RecordingInfo, SelfCost, StopTheWorld, ThreadDef, ThreadPoint, Unpark,
+    WaitOutcome,
 };
 use headway_model::stack::ChainDef;
 use headway_model::{
@@ -193,6 +194,71 @@ impl Scenario {
             notifier: READER_1,
             ..MonitorWaited::default()
         }));
+    }
+
+    /// Ten rounds of 50 ms in which the rebuilder holds a `ReentrantLock` that
+    /// both readers want; each parks for it, 38 and 36 ms.
+    pub fn parking(&mut self) {
+        let (cache, park, unlock) = (LockId(3), ChainId(4), ChainId(5));
+        self.put(Event::Lock(LockDef {
+            id: cache,
+            class: "java.util.concurrent.locks.ReentrantLock$NonfairSync".into(),
+            identity_hash: 0xcafe,
+            name: "Cache.lock".into(),
+        }));
+        let queued = "java.util.concurrent.locks.AbstractQueuedSynchronizer";
+        let support = "java.util.concurrent.locks.LockSupport";
+        let lock = "java.util.concurrent.locks.ReentrantLock";
+        self.chain(
+            park,
+            &[(support, "park", 0), (queued, "acquire", 0), (lock, "lock", 0), ("com.acme.shop.Cache", "get", 21)],
+        );
+        self.chain(
+            unlock,
+            &[(support, "unpark", 0), (queued, "release", 0), (lock, "unlock", 0), ("com.acme.shop.Cache", "scan", 55)],
+        );
+        let mut seq = 0;
+        let mut next = || {
+            seq += 1;
+            Seq(seq)
+        };
+        for round in 0..10 {
+            let at = |ms: u64| TimeNs(START + (round * 50 + ms) * MS);
+            let mut begun = Vec::new();
+            for (ms, thread) in [(2, READER_1), (4, READER_2)] {
+                let begin = ParkBegin {
+                    time: at(ms),
+                    thread,
+                    seq: next(),
+                    chain: park,
+                    blocker: cache,
+                    owner: REBUILDER,
+                    limit: ParkLimit::None,
+                };
+                begun.push(begin);
+                self.put(Event::ParkBegin(begin));
+            }
+            for (begin, waker) in begun.into_iter().zip([REBUILDER, READER_1]) {
+                let unpark = next();
+                let target = begin.thread;
+                self.put(Event::Unpark(Unpark { time: at(40), thread: waker, seq: unpark, chain: unlock, target }));
+                self.put(Event::Park(Park {
+                    time: at(40),
+                    start: begin.time,
+                    thread: target,
+                    start_seq: begin.seq,
+                    seq: next(),
+                    chain: park,
+                    blocker: cache,
+                    owner: REBUILDER,
+                    outcome: ParkOutcome::Unparked,
+                    unpark,
+                    waker,
+                    ..Park::default()
+                }));
+            }
+            self.flush();
+        }
     }
 
     /// The whole VM stands still for 5 ms.

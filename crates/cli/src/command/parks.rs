@@ -1,0 +1,146 @@
+//! `headway parks`: how much threads parked on each blocker object, from a
+//! recording or from a running JVM.
+
+use crate::agent::options::AgentOptions;
+use crate::agent::reply::Reply;
+use crate::attach::Session;
+use crate::error::{Failure, DONE};
+use crate::jvm::{find, Jvm};
+use crate::quantity::{self, Span};
+use crate::recording::analysed::unreadable;
+use crate::terminal;
+use clap::Args;
+use headway_analysis::park::statistics::{ParkStatisticsReport, ParkSummary, TallyOptions};
+use headway_jfr::Reader;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  headway parks app.jfr
+  headway parks -d 10 4711
+  headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
+
+Of several blockers with threads parked on them all the time, the bottleneck is
+the one with the highest thread-time utilisation: it has the most threads
+parked. Average hold is the time between two threads getting what they waited
+for: for a contended lock, how long it is held.";
+
+/// Options of `parks`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Parks {
+    /// Measure a blocker from this many parks on it on
+    #[arg(long, value_name = "N", help_heading = "What to show")]
+    threshold: Option<u64>,
+
+    /// Leave out blockers with fewer parks
+    #[arg(long, value_name = "N", help_heading = "What to show")]
+    print_threshold: Option<u64>,
+
+    /// Frames of each stack
+    #[arg(long, value_name = "N", default_value_t = 8, help_heading = "What to show")]
+    frames: usize,
+
+    /// Show this many blockers
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to show")]
+    top: u32,
+
+    /// In a running JVM: count this long before showing (default 10 s where
+    /// nothing is counted yet, else what was counted so far)
+    #[arg(short, long, value_name = "TIME", value_parser = quantity::seconds)]
+    duration: Option<Span>,
+
+    /// In a running JVM: forget collected blockers once they were shown
+    #[arg(long)]
+    free_on_print: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Recording, or process id, main class or jar of a running JVM
+    #[arg(value_name = "FILE|PID|NAME")]
+    target: String,
+}
+
+/// How long is counted where nothing is counted yet.
+const COUNT: Duration = Duration::from_secs(10);
+
+impl Parks {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// No such recording or JVM, or the JVM does not answer. Of a damaged
+    /// recording the readable part is shown first.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let path = PathBuf::from(&self.target);
+        let looks_like_file = path.exists() || self.target.contains('/') || self.target.contains(".jfr");
+        let (report, damage) = match looks_like_file {
+            true => self.of_recording(&path)?,
+            false => (self.of_jvm(&find::jvm(&self.target)?)?, None),
+        };
+        self.show(report)?;
+        damage.map_or(Ok(DONE), Err)
+    }
+
+    fn of_recording(&self, path: &Path) -> Result<(ParkStatisticsReport, Option<Failure>), Failure> {
+        let mut summary = ParkSummary::new(TallyOptions {
+            collection_threshold: self.threshold.unwrap_or(0),
+            printing_threshold: self.print_threshold.unwrap_or(0),
+            ..TallyOptions::offline()
+        });
+        let mut damage = None;
+        for item in Reader::open(path).map_err(|problem| unreadable(path, problem))? {
+            match item {
+                Ok(event) => summary.feed(&event),
+                Err(problem) => {
+                    let problem = problem.to_string();
+                    damage.get_or_insert(Failure::DamagedRecording { path: path.to_owned(), problem });
+                }
+            }
+        }
+        Ok((summary.finish(), damage))
+    }
+
+    fn of_jvm(&self, jvm: &Jvm) -> Result<ParkStatisticsReport, Failure> {
+        let mut session = Session::open(jvm)?;
+        let first = session.command(self.options())?;
+        let wait = match (self.duration, first.parks_began) {
+            (Some(duration), _) => Duration::from_nanos(duration.ns),
+            (None, true) => COUNT,
+            (None, false) => return statistics(first),
+        };
+        let until = Instant::now() + wait;
+        while Instant::now() < until && session.target_lives() {
+            std::thread::sleep(Duration::from_millis(50).min(until.saturating_duration_since(Instant::now())));
+        }
+        statistics(session.command(self.options().with_flag("end", first.parks_began))?)
+    }
+
+    fn options(&self) -> AgentOptions {
+        AgentOptions::new("parks")
+            .with_some("park_threshold", self.threshold)
+            .with_some("park_print_threshold", self.print_threshold)
+            .with_flag("park_free_on_print", self.free_on_print)
+    }
+
+    fn show(&self, mut report: ParkStatisticsReport) -> Result<(), Failure> {
+        let top = self.top as usize;
+        let hidden = report.blockers.len().saturating_sub(top);
+        let text = if self.json {
+            let text = serde_json::to_string_pretty(&report);
+            text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })? + "\n"
+        } else {
+            report.blockers.truncate(top);
+            let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
+            report.table(Some(self.frames)) + &more
+        };
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+    }
+}
+
+fn statistics(reply: Reply) -> Result<ParkStatisticsReport, Failure> {
+    let pid = reply.pid;
+    reply.parks.ok_or_else(|| Failure::NoReply { pid, problem: "its reply has no park statistics".into() })
+}
