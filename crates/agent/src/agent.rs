@@ -12,6 +12,7 @@ use crate::pressure::Requests;
 use crate::raw::Record;
 use crate::sample::Samples;
 use crate::session::Session;
+use crate::steal::Steal;
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
 use crate::vm::HotSpot;
@@ -49,6 +50,8 @@ pub struct Agent {
     pub definitions: Definitions,
     /// Samples on their way to the draining thread.
     pub samples: Samples,
+    /// Threads that ended, transactions.
+    pub steal: Steal,
     /// Losses by cause.
     pub losses: Losses,
     /// Patched code.
@@ -112,6 +115,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         pool_bytes: parts.pool_bytes,
         definitions: Definitions::default(),
         samples: Samples::default(),
+        steal: Steal::default(),
         losses: Losses::default(),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),

@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::pressure::LivePressure;
 use crate::process::CpuTimes;
 use crate::raw;
+use crate::steal;
 use crate::thread_events::current_os_id;
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{RecordingInfo, SampleState, SelfCost, ThreadDef};
@@ -135,6 +136,7 @@ pub struct Drain {
     code_before: CodeIds,
     cpu_times: Option<CpuTimes>,
     flushes: u64,
+    steal: steal::Drained,
     max_size: Option<u64>,
     max_age: Option<DurationNs>,
 }
@@ -172,6 +174,7 @@ impl Drain {
             code_before: CodeIds::default(),
             cpu_times: CpuTimes::now(),
             flushes: 0,
+            steal: steal::Drained::new(agent, options),
             max_size,
             max_age,
         };
@@ -186,7 +189,7 @@ impl Drain {
         self.introduce_myself();
         let mut next_flush = Instant::now() + FLUSH_EVERY;
         loop {
-            match requests.recv_timeout(DRAIN_EVERY) {
+            match requests.recv_timeout(self.steal.patience(DRAIN_EVERY)) {
                 Ok(Request::Dump(path, answer)) => {
                     self.flush();
                     let dumped = self.writer.dump(&path, self.max_size, self.max_age);
@@ -201,6 +204,7 @@ impl Drain {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Finish) | Err(RecvTimeoutError::Disconnected) => break,
             }
+            self.sample_steal(false);
             match Instant::now() >= next_flush {
                 true => {
                     self.flush();
@@ -248,6 +252,7 @@ impl Drain {
     /// Takes everything up to now and brings it into the file.
     fn flush(&mut self) {
         let watermark = self.drain_all();
+        self.tell_transactions(None);
         self.tell_losses();
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
@@ -320,6 +325,10 @@ impl Drain {
             }
         }
         for event in batch.drain(..) {
+            self.pair(&event);
+            if matches!(event, Event::TransactionPoint(_)) {
+                continue;
+            }
             self.take_event(&event);
         }
         self.batch = batch;
@@ -346,6 +355,34 @@ impl Drain {
         }
         if self.pressure.records(event) {
             self.writer.event(event, &self.dictionary);
+        }
+    }
+
+    /// CPU and stolen time of an interval, if one is over.
+    fn sample_steal(&mut self, at_end: bool) {
+        for event in self.steal.sample(at_end) {
+            self.take_event(&event);
+        }
+    }
+
+    /// Transactions that were added up; at the end those that are open, too.
+    fn tell_transactions(&mut self, end: Option<TimeNs>) {
+        let mut told = Vec::new();
+        match end {
+            None => self.steal.flush(&mut |event| told.push(event)),
+            Some(end) => self.steal.finish(end, &mut |event| told.push(event)),
+        }
+        for event in told {
+            self.take_event(&event);
+        }
+    }
+
+    /// Takes in what a thread did for its transactions, and those that it ended.
+    fn pair(&mut self, event: &Event) {
+        let mut told = Vec::new();
+        self.steal.feed(event, &mut |event| told.push(event));
+        for event in told {
+            self.take_event(&event);
         }
     }
 
@@ -425,6 +462,8 @@ impl Drain {
             }
         }
         self.take_batch(batch);
+        self.sample_steal(true);
+        self.tell_transactions(Some(watermark));
         self.tell_losses();
         self.take_event(&self.self_cost(watermark));
         self.take_event(&Event::Watermark(watermark));
@@ -547,6 +586,10 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::ThreadStart(_) => "thread_start",
         Event::ThreadEnd(_) => "thread_end",
         Event::StopTheWorld(_) => "stop_the_world",
+        Event::MachineTime(_) => "steal",
+        Event::ThreadTime(_) => "thread_time",
+        Event::Throttling(_) => "throttling",
+        Event::Transaction(_) => "transaction",
         Event::PressureWindow(_) => "pressure_window",
         Event::PressurePhase(_) => "pressure_phase",
         Event::Sample(sample) => match sample.state {

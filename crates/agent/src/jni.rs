@@ -75,6 +75,11 @@ impl Jni {
         self.0 as u64
     }
 
+    /// The environment as the VM knows it.
+    pub fn raw(self) -> *mut JNIEnv {
+        self.0
+    }
+
     fn table(self) -> &'static JNINativeInterface_ {
         // SAFETY: `new`'s caller vouches for the environment; its first word
         // is the VM's function table, which lives as long as the VM.

@@ -5,6 +5,7 @@
 //! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
 //! * [`sample`]: copies of running stacks, and their decoding.
 //! * [`monitor`], [`thread_events`]: features, as application threads run them.
+//! * [`steal`]: CPU, stolen and run-queue time, and transactions.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
 //!
@@ -36,6 +37,7 @@ pub mod raw;
 pub mod reply;
 pub mod sample;
 pub mod session;
+pub mod steal;
 pub mod thread_events;
 pub mod threads;
 pub mod virtuals;

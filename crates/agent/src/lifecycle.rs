@@ -13,6 +13,7 @@ use crate::locks::Locks;
 use crate::options::{Command, Mechanism, Options};
 use crate::reply::{Jvm, Reply};
 use crate::session::{self, StartError};
+use crate::steal;
 use crate::vm::HotSpot;
 use crate::{callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
@@ -136,7 +137,10 @@ fn build(
     let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;
     let chains = Chains::new().map_err(|e| format!("no memory for the chain table: {e}"))?;
     let pool = Pool::new(region, crate::clock::now().0);
-    Ok(agent::install(Parts { jvmti, java, hotspot, debug_info, pool, pool_bytes: memory as u64, locks, chains }))
+    let parts = Parts { jvmti, java, hotspot, debug_info, pool, pool_bytes: memory as u64, locks, chains };
+    let agent = agent::install(parts);
+    steal::api::find_copies(agent, jni);
+    Ok(agent)
 }
 
 /// The VM is ready: begins what `-agentpath` asked for.

@@ -69,7 +69,7 @@ impl Current {
 /// A thread that no event announced: attached while we were starting, or a
 /// carrier that the VM does not list.
 #[cold]
-fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> Option<&'static Slot> {
+pub fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> Option<&'static Slot> {
     if !agent.java.is_virtual(jni, thread) {
         return thread_events::enter(agent, jni, thread, thread_events::current_os_id());
     }

@@ -3,6 +3,7 @@
 
 use crate::pressure::Announce;
 use headway_analysis::pressure::PressureOptions;
+use crate::steal::sampler::INTERVALS_NS;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -92,6 +93,8 @@ pub struct Options {
     pub events: Vec<String>,
     /// CPU time between samples in ns.
     pub interval_ns: Option<u64>,
+    /// Time between samples of stolen time in ns.
+    pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
     pub engine: Engine,
     /// Bound on the recording's size in bytes.
@@ -162,10 +165,10 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: [&str; 4] = ["monitor", "cpu", "wall", "pressure"];
+pub const FEATURES: &[&str] = &["monitor", "cpu", "wall", "pressure", "steal"];
 
 /// Those that are recorded where none is named.
-pub const DEFAULT_FEATURES: [&str; 1] = ["monitor"];
+pub const DEFAULT_FEATURES: &[&str] = &["monitor", "steal"];
 
 impl Options {
     /// Reads an option string.
@@ -198,6 +201,7 @@ impl Options {
             "events" => self.events = features(&value)?,
             "engine" => self.engine = engine(value)?,
             "interval" => self.interval_ns = Some(interval(value)?),
+            "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
             "chunk_size" => self.chunk_size = Some(number("chunk_size", value)?),
@@ -270,10 +274,17 @@ fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor, cpu, wall, pressure)",
+                expected: "a feature of this agent (known: monitor, cpu, wall, pressure, steal)",
             }),
         })
         .collect()
+}
+
+fn steal_interval(value: String) -> Result<u64, OptionError> {
+    match value.parse() {
+        Ok(ns) if INTERVALS_NS.contains(&ns) => Ok(ns),
+        _ => Err(OptionError::BadValue { key: "steal_interval", value, expected: "between 10 ms and 4 s, in ns" }),
+    }
 }
 
 fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
@@ -348,7 +359,7 @@ mod tests {
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall, pressure)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall, pressure, steal)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }

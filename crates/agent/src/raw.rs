@@ -6,7 +6,7 @@
 
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    StopTheWorld, ThreadPoint, WaitOutcome,
+    StopTheWorld, ThreadPoint, TransactionPoint, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -33,10 +33,11 @@ enum Kind {
     ThreadStart,
     ThreadEnd,
     StopTheWorld,
+    Transaction,
 }
 
 impl Kind {
-    const ALL: [Kind; 10] = [
+    const ALL: &'static [Kind] = &[
         Kind::Enter,
         Kind::Entered,
         Kind::Exit,
@@ -47,6 +48,7 @@ impl Kind {
         Kind::ThreadStart,
         Kind::ThreadEnd,
         Kind::StopTheWorld,
+        Kind::Transaction,
     ];
 
     fn of(header: u64) -> Option<Kind> {
@@ -60,6 +62,8 @@ const FLAG_APPROXIMATE: u64 = 2;
 const FLAG_TIMED_OUT: u64 = 1;
 const FLAG_INTERRUPTED: u64 = 2;
 const FLAG_BOUND: u64 = 1;
+const FLAG_END: u64 = 1;
+const FLAG_NO_CPU: u64 = 2;
 
 impl Record {
     /// The words to append.
@@ -145,6 +149,15 @@ impl Record {
         Record::new(Kind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
     }
 
+    /// See [`Event::TransactionPoint`].
+    #[inline]
+    pub fn transaction(e: &TransactionPoint) -> Record {
+        let end = if e.is_end { FLAG_END } else { 0 };
+        let no_cpu = if e.cpu.is_none() { FLAG_NO_CPU } else { 0 };
+        let body = [e.time.0, e.thread.0, e.id, u64::from(e.kind), e.cpu.map_or(0, |cpu| cpu.0)];
+        Record::new(Kind::Transaction, end | no_cpu, 0, body)
+    }
+
     /// See [`Event::StopTheWorld`].
     pub fn stop_the_world(e: &StopTheWorld) -> Record {
         Record::new(Kind::StopTheWorld, 0, 0, [e.start.0, e.duration.0])
@@ -167,6 +180,11 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     }
     if kind == Kind::ThreadEnd {
         return Some(Event::ThreadEnd(ThreadPoint { time, thread }));
+    }
+    if kind == Kind::Transaction {
+        let (id, kind, cpu) = (word(3)?, word(4)? as u32, DurationNs(word(5)?));
+        let (cpu, is_end) = ((flags & FLAG_NO_CPU == 0).then_some(cpu), flags & FLAG_END != 0);
+        return Some(Event::TransactionPoint(TransactionPoint { time, thread, id, kind, cpu, is_end }));
     }
     let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
     if kind == Kind::Notify {

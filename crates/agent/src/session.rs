@@ -12,6 +12,7 @@ use crate::{clock, lifecycle, process, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
+use crate::steal;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -139,6 +140,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
         unprepare(agent);
     })?;
     agent.set_recording(true);
+    steal::api::set_active(jni, options.wants("steal"));
     let sampler = plan.and_then(|plan| {
         let sampler = sample::spawn(agent, plan);
         let failed =
@@ -244,6 +246,9 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
         sampler.cpu()
     });
     agent.set_recording(false);
+    if let Some(jni) = crate::jni::of_current_thread() {
+        steal::api::set_active(jni, false);
+    }
     unprepare(agent);
     if !agent.threads.quiesce(QUIESCE) {
         // Whoever is still inside an event appends to a buffer that is

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::raw::Record;
+use crate::steal;
 use crate::sample::Started;
 use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};
@@ -33,6 +34,7 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
         agent.append(slot, &Record::thread_end(&point));
     }
+    steal::on_thread_end(agent, slot);
     agent.release(slot);
     slot.scratch.release();
     slot.end_pending(|pin| agent.locks.unpin(pin));

@@ -12,7 +12,7 @@ use crate::stack::{ChainDef, Method};
 use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;
 
-pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction};
+pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
 /// Anything that is fed to an analysis or written to a recording.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +77,9 @@ pub enum Event {
     Throttling(Throttling),
     /// A unit of work that the application named, complete.
     Transaction(Transaction),
+    /// Such a unit began or ended. Only on its way inside the agent, never in a
+    /// recording.
+    TransactionPoint(TransactionPoint),
 
     /// All application threads stood still.
     StopTheWorld(StopTheWorld),
@@ -597,6 +600,7 @@ impl Event {
             Event::ThreadTime(e) => e.start + e.duration,
             Event::Throttling(e) => e.start + e.duration,
             Event::Transaction(e) => e.time,
+            Event::TransactionPoint(e) => e.time,
             Event::StopTheWorld(e) => e.start + e.duration,
             Event::CpuLoad(e) => e.time,
             Event::SelfCost(e) => e.time,

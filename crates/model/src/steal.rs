@@ -91,6 +91,23 @@ pub struct Throttling {
     pub used: DurationNs,
 }
 
+/// See [`Event::TransactionPoint`](crate::Event::TransactionPoint).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TransactionPoint {
+    /// When.
+    pub time: TimeNs,
+    /// The thread, platform or virtual.
+    pub thread: ThreadId,
+    /// Number of the transaction.
+    pub id: u64,
+    /// Number of its kind; 0 at its end.
+    pub kind: u32,
+    /// CPU time of the thread so far; `None` for a virtual thread.
+    pub cpu: Option<DurationNs>,
+    /// True for the end, false for the begin.
+    pub is_end: bool,
+}
+
 /// See [`Event::Transaction`](crate::Event::Transaction).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Transaction {

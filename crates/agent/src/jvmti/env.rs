@@ -125,6 +125,16 @@ impl Jvmti {
         Ok(self.take_array(list, count).into_iter().map(live).collect())
     }
 
+    /// All loaded classes, as local references.
+    pub fn loaded_classes(&self) -> Result<Vec<Ref>, JvmtiError> {
+        let mut count: jint = 0;
+        let mut list: *mut jobject = ptr::null_mut();
+        call!(self, 78, "GetLoadedClasses", fn(&mut count => *mut jint, &mut list => *mut *mut jobject))?;
+        // SAFETY: local references that the VM just made for this thread.
+        let live = |class| unsafe { Ref::new(class) };
+        Ok(self.take_array(list, count).into_iter().map(live).collect())
+    }
+
     /// Name and group of a thread (`null`: the current one), group by name.
     pub fn thread_names(&self, thread: Ref) -> Result<(String, Option<Ref>), JvmtiError> {
         let mut info = ThreadInfo {

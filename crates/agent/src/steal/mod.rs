@@ -1,0 +1,123 @@
+//! Feature `steal`: what the environment takes from the program's threads.
+//!
+//! * [`sampler`]: on the draining thread, once an interval, reads what the
+//!   kernel tells of machine, threads and control group.
+//! * [`clocks`]: the kernel's clocks of threads and of the process.
+//! * [`ended`]: the last readings of threads that end between two samples.
+//! * [`transaction`]: units of work that the application names, as its threads
+//!   begin and end them; [`pairing`] puts them together on the draining thread.
+//! * [`api`]: what the Java class `io.headway.Headway` calls.
+
+pub mod api;
+pub mod clocks;
+pub mod ended;
+pub mod pairing;
+pub mod sampler;
+pub mod transaction;
+
+use crate::agent::Agent;
+use crate::clock;
+use crate::options::Options;
+use crate::threads::Slot;
+use clocks::KernelClocks;
+use ended::{Ended, EndedThreads};
+use headway_host::Root;
+use headway_model::event::ThreadDef;
+use headway_model::{Event, TimeNs};
+use pairing::Pairing;
+use sampler::{Found, Sampler};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use transaction::Transactions;
+
+/// What application threads share with the draining thread.
+#[derive(Default)]
+pub struct Steal {
+    /// Threads that ended since the last sample.
+    pub ended: EndedThreads,
+    /// Names of transactions, and whether they are recorded.
+    pub transactions: Transactions,
+}
+
+/// JVMTI `ThreadEnd`, on the ending thread: its last reading.
+pub fn on_thread_end(agent: &Agent, slot: &Slot) {
+    if agent.steal.ended.is_wanted() && !slot.is_filtered.load(Ordering::Relaxed) {
+        agent.steal.ended.add(Ended::current(slot.thread()));
+    }
+}
+
+/// The draining thread's part of the feature.
+pub struct Drained {
+    agent: &'static Agent,
+    sampler: Option<Sampler<KernelClocks>>,
+    pairing: Pairing,
+}
+
+impl Drained {
+    /// Begins with a recording; samples only if the options want it.
+    pub fn new(agent: &'static Agent, options: &Options) -> Drained {
+        let wanted = options.wants("steal");
+        agent.steal.ended.set_wanted(wanted);
+        let interval = Duration::from_nanos(options.steal_interval_ns.unwrap_or(sampler::DEFAULT_INTERVAL_NS));
+        let sampler = wanted.then(|| Sampler::new(Root::default(), KernelClocks, interval));
+        Drained { agent, sampler, pairing: Pairing::default() }
+    }
+
+    /// How long the draining thread may sleep until the next sample is due.
+    pub fn patience(&self, at_most: Duration) -> Duration {
+        self.sampler.as_ref().map_or(at_most, |sampler| sampler.patience(clock::now(), at_most))
+    }
+
+    /// Takes a sample if it is due, or `at_end` of the recording.
+    pub fn sample(&mut self, at_end: bool) -> Vec<Event> {
+        let now = clock::now();
+        let Some(sampler) = self.sampler.as_mut().filter(|sampler| at_end || sampler.is_due(now)) else {
+            return Vec::new();
+        };
+        let threads = &self.agent.threads;
+        let slots = threads.iter().filter(|slot| !slot.is_filtered.load(Ordering::Relaxed));
+        let found = slots.map(|slot| Found { thread: slot.thread(), os_id: slot.os_id.load(Ordering::Relaxed) });
+        let mut events = Vec::new();
+        sampler.sample(now, found, self.agent.steal.ended.take(), &mut events);
+        events
+    }
+
+    /// Takes in what application threads recorded; gives transactions that are
+    /// complete to `sink`.
+    pub fn feed(&mut self, event: &Event, sink: &mut dyn FnMut(Event)) {
+        match event {
+            Event::TransactionPoint(point) => {
+                let kind = self.agent.steal.transactions.name(point.kind);
+                self.pairing.point(point, kind, sink);
+            }
+            _ => self.pairing.feed(event, sink),
+        }
+    }
+
+    /// Tells what was held back: once a flush.
+    pub fn flush(&mut self, sink: &mut dyn FnMut(Event)) {
+        self.pairing.flush(sink);
+        self.count_losses();
+    }
+
+    /// The recording ends: what is still open is told as far as it got.
+    pub fn finish(&mut self, now: TimeNs, sink: &mut dyn FnMut(Event)) {
+        self.agent.steal.ended.set_wanted(false);
+        self.pairing.finish(now, sink);
+        self.count_losses();
+    }
+
+    fn count_losses(&mut self) {
+        for (loss, count) in self.pairing.take_losses() {
+            if count > 0 {
+                self.agent.losses.add(loss, count);
+            }
+        }
+    }
+}
+
+/// The definition of a thread that only the kernel knows.
+fn native_definition(os_id: u32, name: String) -> ThreadDef {
+    let id = headway_model::ThreadId::native(os_id);
+    ThreadDef { id, os_id, name: name.into(), group: "".into(), is_virtual: false, is_service: true }
+}

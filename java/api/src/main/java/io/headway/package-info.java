@@ -1,0 +1,2 @@
+/** What an application can tell Headway about itself. */
+package io.headway;
