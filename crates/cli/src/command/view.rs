@@ -64,7 +64,8 @@ impl View {
         let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
         let cannot_listen = || Failure::doing(format!("cannot listen on port {} of this machine", self.port));
         // Bound before anybody is told the address.
-        let server = tiny_http::Server::http(("127.0.0.1", self.port)).map_err(io::Error::other).map_err(cannot_listen())?;
+        let server =
+            tiny_http::Server::http(("127.0.0.1", self.port)).map_err(io::Error::other).map_err(cannot_listen())?;
         let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
         let site = Site::new(page, recordings, port).map_err(Failure::doing("cannot make a secret"))?;
         let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
