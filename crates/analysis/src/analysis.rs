@@ -12,6 +12,7 @@ use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
 use crate::sites::Parks;
+use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
 use crate::waits::{Context, Waits};
@@ -49,6 +50,7 @@ pub struct Analysis {
     pub(crate) parks: Parks,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) recorded_pressure: Recorded,
+    pub(crate) steal: Steal,
     pub(crate) losses: BTreeMap<Loss, u64>,
     pub(crate) degraded: Vec<Degraded>,
     pub(crate) recording: Option<Arc<RecordingInfo>>,
@@ -82,6 +84,7 @@ impl Analysis {
             parks: Parks::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
+            steal: Steal::new(bounds, options.threads.clone()),
             losses: BTreeMap::new(),
             degraded: Vec::new(),
             recording: None,
@@ -118,6 +121,7 @@ impl Analysis {
         if let Some(pressure) = &mut self.pressure {
             pressure.feed(event);
         }
+        self.steal.feed(event);
         match event {
             Event::MonitorEnter(e) => {
                 self.numbered |= e.seq.is_some();
@@ -199,6 +203,7 @@ impl Analysis {
             owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
+            steal: &mut self.steal,
             also: &mut *also,
         };
         self.replay.feed(event, &mut collector);
@@ -272,6 +277,7 @@ impl Analysis {
         if let Some(pressure) = &mut self.pressure {
             pressure.set_range(self.range.from, self.range.to);
         }
+        self.steal.set_range(self.range.from, self.range.to);
     }
 
     fn accepts(&mut self, thread: ThreadId) -> bool {
@@ -295,6 +301,7 @@ impl Analysis {
             owners: &mut self.owners,
             range: self.range,
             pressure: self.pressure.as_mut(),
+            steal: &mut self.steal,
             also: &mut *also,
         };
         let threads = &self.threads;
@@ -309,6 +316,7 @@ impl Analysis {
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         open.retain(|stretch| self.accepts(stretch.thread));
         let pressure = self.pressure_report(end);
+        self.steal.finish();
         self.report(&open, pressure)
     }
 
@@ -335,6 +343,7 @@ impl Analysis {
         let running = self.running(range);
         let mut report = summary::summarise(self, range, running, open);
         report.pressure = pressure;
+        report.steal = self.steal.report(self.start, &self.names);
         report.findings = findings::find(self, &mut report, range, running, open);
         report
     }
@@ -358,6 +367,7 @@ struct Collector<'a> {
     owners: &'a mut Owners,
     range: Range,
     pressure: Option<&'a mut Pressure>,
+    steal: &'a mut Steal,
     also: &'a mut dyn StretchSink,
 }
 
@@ -388,6 +398,7 @@ impl StretchSink for Collector<'_> {
         if let Some(pressure) = &mut self.pressure {
             pressure.stretch(stretch);
         }
+        self.steal.stretch(stretch);
         if stretch.duration < self.options.min_duration {
             self.aggregate.blocked.below_minimum += 1;
         } else if accepts(self.options, self.accepted, self.names, stretch.thread) {

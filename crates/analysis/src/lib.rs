@@ -23,6 +23,7 @@ pub mod options;
 pub mod park;
 pub mod pressure;
 pub mod report;
+pub mod steal;
 
 mod aggregate;
 mod analysis;

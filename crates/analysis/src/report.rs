@@ -9,6 +9,7 @@ use crate::aspect::Aspect;
 pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
 use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;
+use crate::steal::report::StealReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -73,6 +74,10 @@ pub struct Report {
     /// --pressure` shows it, with a JSON document of its own.
     #[serde(skip)]
     pub pressure: Option<PressureReport>,
+    /// What the environment took, if the recording says: `headway report
+    /// --steal` shows it, with a JSON document of its own.
+    #[serde(skip)]
+    pub steal: Option<StealReport>,
     /// Events of types that Headway does not analyse, by type name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_events: BTreeMap<String, u64>,
@@ -156,6 +161,8 @@ pub enum FindingKind {
     Phase,
     /// Threads wait in `Object.wait` in the middle of their work.
     Waiting,
+    /// Threads were ready and did not run.
+    Environment,
     /// Where samples say time went.
     Samples,
     /// Where threads park.

@@ -57,6 +57,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
         pressure: None,
+        steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         recording: recording(analysis),
     }
@@ -75,6 +76,7 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.owners.folded()
         + analysis.parks.folded
         + analysis.recorded_pressure.folded
+        + analysis.steal.folded()
         + analysis.pressure.as_ref().map_or(0, Pressure::folded);
     let mut losses = analysis.losses.clone();
     *losses.entry(Loss::SeqGap).or_default() += counts.lost_numbers + parks.lost_numbers;

@@ -9,6 +9,7 @@ mod deadlocks;
 mod locks;
 mod other;
 mod phases;
+mod steal;
 mod waits;
 mod words;
 
@@ -34,6 +35,7 @@ pub(crate) fn find(
     let mut ranked = locks::find(analysis, running);
     ranked.extend(waits::find(analysis, range));
     ranked.extend(phases::find(report));
+    ranked.extend(steal::find(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     first.extend(ranked);
     first.extend(other::samples(report));

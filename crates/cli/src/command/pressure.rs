@@ -14,6 +14,8 @@ pub enum View {
     Pressure,
     /// Only the times in which one did.
     Phases,
+    /// What the environment took.
+    Steal,
 }
 
 /// What is shown of critical section pressure, and how it is measured.

@@ -20,6 +20,7 @@ Examples:
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
+  headway report --steal app.jfr                 what hypervisor, quota and neighbours took
   headway report --method app.jfr                where CPU time goes, by method
   headway report app.jfr -o report.html          a page to look at, in one file
   headway report --json app.jfr | jq '.rows[0]'
@@ -52,6 +53,11 @@ pub struct Report {
 
     #[command(flatten)]
     method: MethodView,
+
+    /// Show what the environment took: stolen, throttled and run-queue time of
+    /// threads and transactions
+    #[arg(long, conflicts_with_all = ["pressure", "phases"], help_heading = "Environment")]
+    steal: bool,
 
     /// Print JSON; several files give a list
     #[arg(long)]
@@ -98,7 +104,8 @@ impl Report {
         if self.breakdown.groups_methods() {
             return Err(Failure::Usage("--by thread and --by group belong to --method".into()));
         }
-        show_as(&self.files, &question, self.pressure.view(), self.json)
+        let view = if self.steal { View::Steal } else { self.pressure.view() };
+        show_as(&self.files, &question, view, self.json)
     }
 }
 
@@ -139,6 +146,7 @@ fn as_text(shown: &[Analysed], view: View) -> String {
         View::Contention => render::report(analysed, &screen),
         View::Pressure => render::pressure(analysed, false, &screen),
         View::Phases => render::pressure(analysed, true, &screen),
+        View::Steal => render::steal(analysed, &screen),
     };
     shown.iter().map(text).collect::<Vec<_>>().join("\n")
 }
@@ -148,6 +156,7 @@ fn as_json(shown: &[Analysed], view: View, single: bool) -> Result<String, Failu
         View::Contention => documents(shown.iter().map(Analysed::report_of_top).collect(), single),
         View::Pressure => documents(shown.iter().map(|shown| shown.pressure_of_top(false)).collect(), single),
         View::Phases => documents(shown.iter().map(|shown| shown.pressure_of_top(true)).collect(), single),
+        View::Steal => documents(shown.iter().map(Analysed::steal_of_top).collect(), single),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::Failure;
 use crate::quantity::{Moment, Span};
 use headway_analysis::pressure::report::PressureReport;
 use headway_analysis::pressure::PressureOptions;
+use headway_analysis::steal::report::StealReport;
 use headway_analysis::{Analysis, Aspect, Bound, Options, Report, ThreadFilter};
 use headway_jfr::{Problem, Reader, Summary};
 use headway_model::DurationNs;
@@ -146,6 +147,13 @@ impl Analysed {
         }
         pressure.locks.truncate(self.top);
         pressure
+    }
+
+    /// What the environment took, without the rows beyond `top`.
+    pub fn steal_of_top(&self) -> StealReport {
+        let mut steal = self.report.steal.clone().unwrap_or_default();
+        steal.keep_top(self.top);
+        steal
     }
 
     /// The report without the rows beyond `top`.

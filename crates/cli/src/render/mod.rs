@@ -10,6 +10,7 @@ pub mod numbers;
 mod pressure;
 mod prose;
 mod quality;
+mod steal;
 mod tree;
 
 pub use difference::difference;
@@ -35,6 +36,15 @@ pub fn report(analysed: &Analysed, screen: &Screen) -> String {
 pub fn pressure(analysed: &Analysed, phases_only: bool, screen: &Screen) -> String {
     let mut out = heading(analysed, screen);
     pressure::write(&analysed.pressure_of_top(phases_only), phases_only, screen, &mut out);
+    quality::write(analysed, screen, &mut out);
+    out
+}
+
+/// What the environment took.
+pub fn steal(analysed: &Analysed, screen: &Screen) -> String {
+    let mut out = heading(analysed, screen);
+    let steal = analysed.report.steal.clone().unwrap_or_default();
+    steal::write(&steal, analysed.top, screen, &mut out);
     quality::write(analysed, screen, &mut out);
     out
 }

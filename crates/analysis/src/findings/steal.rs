@@ -1,0 +1,99 @@
+//! Findings about what the environment took.
+
+use super::words::{code, percent};
+use crate::report::{Finding, FindingKind, Report};
+use crate::steal::report::{HeldOff, Named, QuotaReport, StealReport, Totals, Window};
+use headway_model::DurationNs;
+
+/// Part of the ready time of threads from which on its loss is a finding.
+const LOST: f64 = 0.05;
+/// Time lost below which nobody cares.
+const LEAST_NS: u64 = 100_000_000;
+/// Part of a lock's blocked time in which its holder did not run, from which on
+/// the lock only looked contended.
+const HOLDER_OFF: f64 = 0.3;
+
+/// What took the time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Throttling,
+    Hypervisor,
+    RunQueue,
+}
+
+/// The group of application threads that lost most, and why.
+pub(super) fn find(report: &Report) -> Vec<Finding> {
+    let Some(steal) = &report.steal else { return Vec::new() };
+    let group = steal.groups.iter().filter(|group| !group.is_service).max_by_key(|group| lost_ns(&group.totals));
+    let worst = group.filter(|group| group.totals.lost_share >= LOST && lost_ns(&group.totals) >= LEAST_NS);
+    worst.map(|group| finding(steal, group)).into_iter().collect()
+}
+
+fn lost_ns(totals: &Totals) -> u64 {
+    totals.stolen_ns + totals.throttled_ns.max(totals.run_queue_ns)
+}
+
+fn cause(totals: &Totals) -> Cause {
+    let waited_ns = totals.run_queue_ns.saturating_sub(totals.throttled_ns);
+    let largest = totals.stolen_ns.max(totals.throttled_ns).max(waited_ns);
+    match largest {
+        largest if largest == totals.throttled_ns => Cause::Throttling,
+        largest if largest == totals.stolen_ns => Cause::Hypervisor,
+        _ => Cause::RunQueue,
+    }
+}
+
+fn finding(steal: &StealReport, group: &Named) -> Finding {
+    let totals = &group.totals;
+    let cause = cause(totals);
+    let mut text = format!(
+        "For {}, {} of the time that {} threads were ready to run was lost {}",
+        DurationNs(affected_ns(steal)),
+        percent(totals.lost_share),
+        code(&group.name),
+        reason(cause, steal.quota.as_ref()),
+    );
+    if let Some(lock) = steal.locks.iter().find(|lock| lock.share >= HOLDER_OFF && lock.holder_off_cpu_ns >= LEAST_NS) {
+        text.push_str(&looked_contended(lock));
+    }
+    let parts = [("stolen", totals.stolen_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
+    let parts: Vec<String> = parts.iter().map(|(what, ns)| format!("{what} {}", DurationNs(*ns))).collect();
+    Finding {
+        kind: FindingKind::Environment,
+        text,
+        details: vec![format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns))],
+        cost_ns: lost_ns(totals),
+        share: Some(totals.lost_share),
+    }
+}
+
+/// How long the intervals are in which enough was lost.
+fn affected_ns(steal: &StealReport) -> u64 {
+    let is_affected = |window: &&Window| {
+        let lost = (window.stolen_ns + window.throttled_ns.max(window.run_queue_ns)) as f64;
+        lost >= LOST * (lost + window.cpu_ns as f64)
+    };
+    steal.windows.iter().filter(is_affected).map(|window| window.duration_ns).sum()
+}
+
+fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
+    match (cause, quota) {
+        (Cause::Throttling, Some(quota)) if quota.quota_ns > 0 && quota.period_ns > 0 => format!(
+            "to CPU throttling: the container may use {:.2} CPUs, and in {} of its periods it wanted more.",
+            quota.quota_ns as f64 / quota.period_ns as f64,
+            percent(quota.throttled_periods as f64 / quota.periods.max(1) as f64),
+        ),
+        (Cause::Throttling, _) => "to CPU throttling.".to_owned(),
+        (Cause::Hypervisor, _) => "to the hypervisor, which ran other machines meanwhile (stolen time).".to_owned(),
+        (Cause::RunQueue, _) => "waiting for a CPU: more threads were ready than there are CPUs.".to_owned(),
+    }
+}
+
+fn looked_contended(lock: &HeldOff) -> String {
+    format!(
+        " The lock {} looked contended because its holder was not running: for about {} of the time that others \
+         waited for it.",
+        code(&lock.lock),
+        percent(lock.share),
+    )
+}

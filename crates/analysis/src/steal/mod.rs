@@ -1,0 +1,405 @@
+//! `steal`: what the environment took. In virtual machines and containers a
+//! thread can be ready and still not run: the hypervisor suspended its CPU
+//! (stolen time), the container's quota ran out (throttling), or other threads
+//! had the CPUs (run-queue wait).
+//!
+//! * [`attribution`]: the machine's stolen time, divided among threads.
+//! * `history`: what each thread used and lost, interval by interval.
+//! * `transactions`: units of work that the application named, by kind.
+//! * `holders`: contentions whose holder was not running.
+//! * [`report`]: the result.
+//!
+//! An interval is put together from the events of its threads and ends with
+//! that of the machine. It is divided when a watermark says that its samples
+//! have arrived.
+
+pub mod attribution;
+pub mod report;
+
+mod history;
+mod holders;
+mod transactions;
+
+use crate::monitor::Stretch;
+use crate::names::Names;
+use crate::options::{Bounds, ThreadFilter};
+use attribution::{CpuShare, Interval};
+use headway_model::event::{MachineTime, RecordingInfo, Sample, StealAccounting, ThreadTime, Throttling};
+use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+use history::{History, Spent};
+use holders::Holders;
+use report::{MachineTotals, Named, QuotaReport, StealReport, Totals, Window};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, VecDeque};
+use transactions::Transactions;
+
+/// Intervals that wait for their samples.
+const MAX_WAITING: usize = 1_024;
+/// Windows kept; of more, neighbours are put together.
+const MAX_WINDOWS: usize = 2_048;
+
+/// An interval as its events tell it.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    start: TimeNs,
+    duration: DurationNs,
+    threads: Vec<ThreadTime>,
+    process_ns: u64,
+    cpus: Vec<(u16, CpuShare)>,
+    throttling: Throttling,
+    machine: MachineTime,
+}
+
+impl Measured {
+    fn end(&self) -> TimeNs {
+        self.start + self.duration
+    }
+}
+
+/// Takes in events, and says what the environment took.
+#[derive(Debug)]
+pub(crate) struct Steal {
+    enabled: bool,
+    current: Option<Measured>,
+    waiting: VecDeque<Measured>,
+    samples: VecDeque<Sample>,
+    max_samples: usize,
+    history: History,
+    transactions: Transactions,
+    holders: Holders,
+    threads: FxHashMap<ThreadId, Spent>,
+    max_threads: usize,
+    filter: Option<ThreadFilter>,
+    from: TimeNs,
+    to: TimeNs,
+    process: Spent,
+    machine: MachineTotals,
+    quota: Option<QuotaReport>,
+    accounting: StealAccounting,
+    intervals: u64,
+    covered_ns: u64,
+    refined: u64,
+    run_queue_known: bool,
+    windows: Vec<Window>,
+    folded: u64,
+}
+
+impl Steal {
+    pub fn new(bounds: Bounds, filter: Option<ThreadFilter>) -> Steal {
+        Steal {
+            enabled: false,
+            current: None,
+            waiting: VecDeque::new(),
+            samples: VecDeque::new(),
+            max_samples: bounds.leaves,
+            history: History::new(bounds.leaves),
+            transactions: Transactions::new(bounds.pending_events),
+            holders: Holders::new(bounds.marks),
+            threads: FxHashMap::default(),
+            max_threads: bounds.threads,
+            filter,
+            from: TimeNs(0),
+            to: TimeNs(u64::MAX),
+            process: Spent::default(),
+            machine: MachineTotals::default(),
+            quota: None,
+            accounting: StealAccounting::Unknown,
+            intervals: 0,
+            covered_ns: 0,
+            refined: 0,
+            run_queue_known: false,
+            windows: Vec::new(),
+            folded: 0,
+        }
+    }
+
+    /// What counts: intervals whose middle lies in the range.
+    pub fn set_range(&mut self, from: TimeNs, to: TimeNs) {
+        (self.from, self.to) = (from, to);
+    }
+
+    pub fn feed(&mut self, event: &Event) {
+        match event {
+            Event::ThreadTime(e) => {
+                let interval = self.interval(e.start, e.duration);
+                match e.thread.is_none() {
+                    true => interval.process_ns = e.cpu.0,
+                    false => interval.threads.push(*e),
+                }
+            }
+            Event::Throttling(e) => self.interval(e.start, e.duration).throttling = *e,
+            Event::MachineTime(e) => self.machine(e),
+            Event::Sample(e) if self.enabled && e.cpu.is_some() => self.sample(e),
+            Event::Transaction(e) => self.transactions.add(e, &self.history),
+            Event::Watermark(time) => self.settle(*time),
+            Event::Recording(info) => self.enabled |= wants_steal(info),
+            _ => {}
+        }
+    }
+
+    /// Takes in a blocked stretch.
+    pub fn stretch(&mut self, stretch: &Stretch<'_>) {
+        if self.enabled {
+            self.holders.stretch(stretch, self.from, self.to);
+        }
+    }
+
+    /// The interval that begins at `start`. Where the machine cannot be read no
+    /// event ends an interval but the next one.
+    fn interval(&mut self, start: TimeNs, duration: DurationNs) -> &mut Measured {
+        self.enabled = true;
+        if self.current.as_ref().is_some_and(|current| current.start != start) {
+            self.close();
+        }
+        self.current.get_or_insert_with(|| Measured { start, duration, ..Measured::default() })
+    }
+
+    fn machine(&mut self, e: &MachineTime) {
+        let share = CpuShare { busy_ns: e.busy.0, stolen_ns: e.stolen.0 };
+        let interval = self.interval(e.start, e.duration);
+        match e.cpu {
+            Some(number) => interval.cpus.push((number, share)),
+            None => {
+                interval.machine = *e;
+                self.close();
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.waiting.extend(self.current.take());
+        if self.waiting.len() > MAX_WAITING {
+            self.settle_first();
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        if self.samples.len() >= self.max_samples {
+            self.samples.pop_front();
+            self.folded += 1;
+        }
+        self.samples.push_back(*sample);
+    }
+
+    fn settle(&mut self, watermark: TimeNs) {
+        while self.waiting.front().is_some_and(|interval| interval.end() <= watermark) {
+            self.settle_first();
+        }
+    }
+
+    fn settle_first(&mut self) {
+        let Some(measured) = self.waiting.pop_front() else { return };
+        let samples = self.samples_of(&measured);
+        let middle = measured.start + DurationNs(measured.duration.0 / 2);
+        self.divide(&measured, samples, self.from <= middle && middle < self.to);
+        let end = measured.end();
+        self.transactions.known_to(end, &self.history);
+        self.holders.known_to(end, &self.history);
+    }
+
+    /// Weights of the interval's samples by thread and CPU. Samples of different
+    /// threads are in no order, so those of later intervals stay.
+    fn samples_of(&mut self, measured: &Measured) -> FxHashMap<ThreadId, FxHashMap<u16, u64>> {
+        let mut weights: FxHashMap<ThreadId, FxHashMap<u16, u64>> = FxHashMap::default();
+        let end = measured.end();
+        self.samples.retain(|sample| {
+            if sample.time >= measured.start && sample.time < end {
+                if let Some(cpu) = sample.cpu {
+                    *weights.entry(sample.thread).or_default().entry(cpu).or_default() += sample.weight.0.max(1);
+                }
+            }
+            sample.time >= end
+        });
+        weights
+    }
+
+    fn divide(&mut self, measured: &Measured, samples: FxHashMap<ThreadId, FxHashMap<u16, u64>>, counts: bool) {
+        let machine = &measured.machine;
+        self.accounting = machine.accounting;
+        self.history.set_included(machine.accounting == StealAccounting::Included);
+        let known: u64 = measured.threads.iter().map(|time| time.cpu.0).sum();
+        let mut threads: Vec<(ThreadId, u64)> = measured.threads.iter().map(|time| (time.thread, time.cpu.0)).collect();
+        // Threads that nobody named: what is left of the process.
+        threads.push((ThreadId::NONE, measured.process_ns.saturating_sub(known)));
+        let interval = Interval {
+            accounting: machine.accounting,
+            all: CpuShare { busy_ns: machine.busy.0, stolen_ns: machine.stolen.0 },
+            cpus: measured.cpus.clone(),
+            threads,
+            samples,
+        };
+        let refines = !interval.cpus.is_empty() && !interval.samples.is_empty();
+        let stolen = interval.stolen();
+        let mut process = Spent { cpu: known.max(measured.process_ns) as f64, ..Spent::default() };
+        let held_back = held_back(&measured.throttling, process.cpu);
+        process.throttled = held_back * process.cpu;
+        for (index, (thread, cpu)) in interval.threads.iter().enumerate() {
+            let stolen = stolen.get(index).copied().unwrap_or(0) as f64;
+            let wait = measured.threads.get(index).and_then(|time| time.run_queue);
+            self.run_queue_known |= wait.is_some();
+            let run_queue = wait.map_or(0.0, |wait| wait.0 as f64);
+            let spent = Spent { cpu: *cpu as f64, stolen, throttled: held_back * *cpu as f64, run_queue };
+            process.stolen += stolen;
+            process.run_queue += run_queue;
+            if thread.is_some() {
+                self.add_thread(*thread, measured, spent, counts);
+            }
+        }
+        self.history.add(ThreadId::NONE, measured.start, measured.end(), process);
+        if counts {
+            self.refined += u64::from(refines);
+            self.add_totals(measured, process);
+        }
+    }
+
+    fn add_thread(&mut self, thread: ThreadId, measured: &Measured, spent: Spent, counts: bool) {
+        self.history.add(thread, measured.start, measured.end(), spent);
+        if !counts {
+            return;
+        }
+        if self.threads.len() >= self.max_threads && !self.threads.contains_key(&thread) {
+            self.folded += 1;
+            return;
+        }
+        self.threads.entry(thread).or_default().add(spent, 1.0);
+    }
+
+    fn add_totals(&mut self, measured: &Measured, process: Spent) {
+        self.intervals += 1;
+        self.covered_ns += measured.duration.0;
+        self.process.add(process, 1.0);
+        self.machine.busy_ns += measured.machine.busy.0;
+        self.machine.stolen_ns += measured.machine.stolen.0;
+        self.machine.idle_ns += measured.machine.idle.0;
+        let told = &measured.throttling;
+        if told.quota.0 > 0 || told.throttled.0 > 0 {
+            let quota = self.quota.get_or_insert_with(QuotaReport::default);
+            quota.quota_ns = told.quota.0;
+            quota.period_ns = told.period.0;
+            quota.periods += told.periods;
+            quota.throttled_periods += told.throttled_periods;
+            quota.throttled_ns += told.throttled.0;
+        }
+        let ns = |time: f64| time.round() as u64;
+        self.windows.push(Window {
+            start_ns: measured.start.0,
+            duration_ns: measured.duration.0,
+            cpu_ns: ns(process.cpu),
+            stolen_ns: ns(process.stolen),
+            throttled_ns: ns(process.throttled),
+            run_queue_ns: ns(process.run_queue),
+        });
+        if self.windows.len() > MAX_WINDOWS {
+            self.windows = self.windows.chunks(2).filter_map(joined).collect();
+        }
+    }
+
+    /// The recording is over: nothing is waited for any more.
+    pub fn finish(&mut self) {
+        self.close();
+        self.settle(TimeNs(u64::MAX));
+        self.transactions.known_to(TimeNs(u64::MAX), &self.history);
+        self.holders.known_to(TimeNs(u64::MAX), &self.history);
+    }
+
+    /// Details that found no room.
+    pub fn folded(&self) -> u64 {
+        self.folded + self.history.folded + self.transactions.folded + self.holders.folded
+    }
+
+    /// What is known so far; `None` if the recording says nothing about it.
+    /// Times count from `start`.
+    pub fn report(&self, start: TimeNs, names: &Names) -> Option<StealReport> {
+        let transactions = self.transactions.report(self.corrects());
+        if self.intervals == 0 && transactions.is_empty() {
+            return None;
+        }
+        let (threads, groups) = self.rows(names);
+        let from_start = |window: &Window| Window { start_ns: window.start_ns.saturating_sub(start.0), ..*window };
+        Some(StealReport {
+            accounting: self.accounting.name(),
+            intervals: self.intervals,
+            covered_ns: self.covered_ns,
+            refined_intervals: self.refined,
+            run_queue_known: self.run_queue_known,
+            machine: self.machine,
+            quota: self.quota,
+            process: self.totals(&self.process),
+            threads,
+            groups,
+            transactions,
+            locks: self.holders.report(names),
+            windows: self.windows.iter().map(from_start).collect(),
+        })
+    }
+
+    /// True if stolen time must be subtracted from CPU times.
+    fn corrects(&self) -> bool {
+        self.accounting == StealAccounting::Included
+    }
+
+    fn rows(&self, names: &Names) -> (Vec<Named>, Vec<Named>) {
+        let mut threads = Vec::new();
+        let mut groups: BTreeMap<(String, bool), Spent> = BTreeMap::new();
+        for (id, spent) in &self.threads {
+            let name = names.thread_text(*id);
+            if !self.filter.as_ref().is_none_or(|filter| filter.accepts(&name)) {
+                continue;
+            }
+            let is_service =
+                names.thread(*id).map_or(id.0 & ThreadId::NATIVE != 0, |thread| thread.is_service);
+            groups.entry((names.group_text(*id), is_service)).or_default().add(*spent, 1.0);
+            threads.push(Named { name, is_service, totals: self.totals(spent) });
+        }
+        let groups = groups.into_iter();
+        let mut groups: Vec<Named> = groups
+            .map(|((name, is_service), spent)| Named { name, is_service, totals: self.totals(&spent) })
+            .collect();
+        for rows in [&mut threads, &mut groups] {
+            rows.sort_by(|a, b| b.totals.cpu_ns.cmp(&a.totals.cpu_ns).then_with(|| a.name.cmp(&b.name)));
+        }
+        (threads, groups)
+    }
+
+    fn totals(&self, spent: &Spent) -> Totals {
+        let ns = |time: f64| time.round() as u64;
+        let corrected = if self.corrects() { (spent.cpu - spent.stolen).max(0.0) } else { spent.cpu };
+        let ready = corrected + spent.lost();
+        Totals {
+            cpu_ns: ns(spent.cpu),
+            corrected_ns: ns(corrected),
+            stolen_ns: ns(spent.stolen),
+            throttled_ns: ns(spent.throttled),
+            run_queue_ns: ns(spent.run_queue),
+            lost_share: if ready > 0.0 { spent.lost() / ready } else { 0.0 },
+        }
+    }
+}
+
+/// For how long a thread was held back for each ns of CPU time: the quota holds
+/// back those who use it up.
+fn held_back(throttling: &Throttling, process_cpu: f64) -> f64 {
+    let used = (throttling.used.0 as f64).max(process_cpu);
+    match used > 0.0 {
+        true => throttling.throttled.0 as f64 / used,
+        false => 0.0,
+    }
+}
+
+fn joined(windows: &[Window]) -> Option<Window> {
+    let mut windows = windows.iter();
+    let mut joined = *windows.next()?;
+    for window in windows {
+        joined.duration_ns = (window.start_ns + window.duration_ns).saturating_sub(joined.start_ns);
+        joined.cpu_ns += window.cpu_ns;
+        joined.stolen_ns += window.stolen_ns;
+        joined.throttled_ns += window.throttled_ns;
+        joined.run_queue_ns += window.run_queue_ns;
+    }
+    Some(joined)
+}
+
+/// True if the recording was asked to say what the environment took.
+fn wants_steal(info: &RecordingInfo) -> bool {
+    info.settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == "steal"))
+}

@@ -1,0 +1,191 @@
+//! What `headway report --steal` shows: plain data, ready for JSON.
+
+use serde::Serialize;
+
+/// What the environment took, over a recording's range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StealReport {
+    /// `left out`, `included` or `unknown`: whether this kernel's thread times
+    /// contain stolen time. Only where they do is it subtracted.
+    pub accounting: &'static str,
+    /// Intervals measured.
+    pub intervals: u64,
+    /// Time covered by them.
+    pub covered_ns: u64,
+    /// Intervals whose stolen time was divided CPU by CPU, because samples say
+    /// where threads ran.
+    pub refined_intervals: u64,
+    /// False if the kernel does not tell how long threads wait for a CPU.
+    pub run_queue_known: bool,
+    /// The machine, all processes together.
+    pub machine: MachineTotals,
+    /// The container's quota, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaReport>,
+    /// The process: all its threads, the VM's own included.
+    pub process: Totals,
+    /// Threads, most CPU time first.
+    pub threads: Vec<Named>,
+    /// Groups of threads whose names differ in numbers only, likewise.
+    pub groups: Vec<Named>,
+    /// Kinds of transactions, longest in all first.
+    pub transactions: Vec<TransactionReport>,
+    /// Locks whose holders were not running, most such time first.
+    pub locks: Vec<HeldOff>,
+    /// The process interval by interval: where it begins, counted from the
+    /// recording's start, how long it is, and the times.
+    pub windows: Vec<Window>,
+}
+
+/// CPU time of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MachineTotals {
+    /// Time spent running something.
+    pub busy_ns: u64,
+    /// Stolen time.
+    pub stolen_ns: u64,
+    /// Idle time.
+    pub idle_ns: u64,
+}
+
+/// A quota and what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QuotaReport {
+    /// CPU time allowed in a period; 0 if there is no limit.
+    pub quota_ns: u64,
+    /// Length of a period.
+    pub period_ns: u64,
+    /// Periods.
+    pub periods: u64,
+    /// How many of them were cut short.
+    pub throttled_periods: u64,
+    /// For how long, all CPUs added up.
+    pub throttled_ns: u64,
+}
+
+/// Where the ready time of a thread, a group or the process went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Totals {
+    /// CPU time as the kernel gives it.
+    pub cpu_ns: u64,
+    /// CPU time without stolen time: what was really computed.
+    pub corrected_ns: u64,
+    /// Stolen time, an estimate.
+    pub stolen_ns: u64,
+    /// Time held back by the quota, an estimate.
+    pub throttled_ns: u64,
+    /// Time ready and waiting for a CPU. On most kernels what the quota held
+    /// back is in here, too.
+    pub run_queue_ns: u64,
+    /// Stolen time and the larger of the other two, as part of all time in
+    /// which the thread could have run.
+    pub lost_share: f64,
+}
+
+/// A thread or group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// True if it belongs to the VM, the JDK or Headway.
+    pub is_service: bool,
+    /// Its times.
+    #[serde(flatten)]
+    pub totals: Totals,
+}
+
+/// Transactions of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TransactionReport {
+    /// What the application calls them.
+    pub kind: String,
+    /// How many ended.
+    pub count: u64,
+    /// How many were never seen to end; in no other figure.
+    pub not_ended: u64,
+    /// How many of `count` have no CPU time: in virtual threads, or ended on
+    /// another thread. What the environment took of them is not known either.
+    pub without_cpu: u64,
+    /// How long they took.
+    pub wall: Spread,
+    /// CPU time as the kernel gives it.
+    pub cpu_ns: u64,
+    /// CPU time without stolen time.
+    pub corrected_ns: u64,
+    /// Time blocked acquiring monitors.
+    pub blocked_ns: u64,
+    /// Time parked.
+    pub parked_ns: u64,
+    /// Time in `Object.wait`.
+    pub waited_ns: u64,
+    /// Stolen time.
+    pub stolen_ns: u64,
+    /// Time held back by the quota.
+    pub throttled_ns: u64,
+    /// Time waiting for a CPU.
+    pub run_queue_ns: u64,
+    /// What the environment took of each: stolen time and the larger of the
+    /// other two.
+    pub lost: Spread,
+}
+
+/// Lengths, in ns; percentiles are exact to three digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spread {
+    /// All together.
+    pub total_ns: u64,
+    /// Half are no longer than this.
+    pub p50_ns: u64,
+    /// Nine of ten.
+    pub p90_ns: u64,
+    /// 99 of 100.
+    pub p99_ns: u64,
+    /// 999 of 1000.
+    pub p999_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+}
+
+/// A lock that looked contended while its holders did not run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HeldOff {
+    /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
+    pub lock: String,
+    /// Blocked time whose holder is known and was measured.
+    pub blocked_ns: u64,
+    /// How much of it the holder was ready but not running, an estimate.
+    pub holder_off_cpu_ns: u64,
+    /// The same as a fraction.
+    pub share: f64,
+    /// Blocked slices.
+    pub slices: u64,
+    /// Those for more than half of which the holder did not run.
+    pub slices_off_cpu: u64,
+}
+
+/// An interval of the process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// Where it begins.
+    pub start_ns: u64,
+    /// How long it is.
+    pub duration_ns: u64,
+    /// CPU time.
+    pub cpu_ns: u64,
+    /// Stolen time.
+    pub stolen_ns: u64,
+    /// Time held back by the quota.
+    pub throttled_ns: u64,
+    /// Time waiting for a CPU.
+    pub run_queue_ns: u64,
+}
+
+impl StealReport {
+    /// Keeps the `n` first rows of every list.
+    pub fn keep_top(&mut self, n: usize) {
+        self.threads.truncate(n);
+        self.groups.truncate(n);
+        self.transactions.truncate(n);
+        self.locks.truncate(n);
+    }
+}
