@@ -7,7 +7,7 @@ use crate::method::{Grouping, Owners, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
-use crate::park::ParkReplay;
+use crate::park::{ParkReplay, Stragglers};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
@@ -15,9 +15,10 @@ use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
+use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
-use headway_model::event::{Degraded, Park, RecordingInfo, SelfCost};
-use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
+use headway_model::event::{Degraded, MonitorExit, Park, RecordingInfo, SelfCost, Unpark};
+use headway_model::{DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,6 +62,10 @@ pub struct Analysis {
     pub(crate) numbered: bool,
     pub(crate) replay: MonitorReplay,
     pub(crate) park: ParkReplay,
+    pub(crate) wait_for: WaitFor,
+    pub(crate) stragglers: Stragglers,
+    /// What each thread was last blocked on.
+    blocked_on: FxHashMap<ThreadId, LockId>,
     range: Range,
     range_known: bool,
     /// The recording's start, as far as known.
@@ -94,6 +99,9 @@ impl Analysis {
             numbered: false,
             replay: MonitorReplay::new(bounds),
             park: ParkReplay::new(bounds),
+            wait_for: WaitFor::new(bounds.sites),
+            stragglers: Stragglers::new(bounds.sites),
+            blocked_on: FxHashMap::default(),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
             start: TimeNs(0),
@@ -193,12 +201,15 @@ impl Analysis {
     }
 
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
-        let prepared = self.park.prepare(event, &self.names);
+        let last_blocked = self.last_blocked(event);
+        self.replay.was_blocked_on(last_blocked);
+        let prepared = self.park.prepare(event, last_blocked, &self.names);
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
             waited: self.waited.as_mut(),
+            wait_for: &mut self.wait_for,
             names: &mut self.names,
             owners: &mut self.owners,
             range: self.range,
@@ -209,6 +220,34 @@ impl Analysis {
         self.replay.feed(event, &mut collector);
         self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
         self.take_park_waits(also);
+        if matches!(event, Event::Watermark(_)) {
+            self.follow_holders();
+        }
+    }
+
+    fn follow_holders(&mut self) {
+        let lock_of = |condition| self.park.lock_of(condition);
+        self.wait_for.follow(self.replay.holders(), lock_of, &mut self.names);
+    }
+
+    /// What an event's thread was last blocked on, for exits; notes it for
+    /// everything that ends being blocked.
+    fn last_blocked(&mut self, event: &Event) -> LockId {
+        let (thread, lock) = match event {
+            Event::MonitorExit(MonitorExit { thread, .. }) | Event::Unpark(Unpark { thread, .. }) => {
+                return self.blocked_on.get(thread).copied().unwrap_or(LockId::NONE);
+            }
+            Event::MonitorEntered(e) => (e.thread, e.lock),
+            Event::MonitorReentered(e) => (e.thread, e.lock),
+            Event::Park(e) => (e.thread, e.blocker),
+            _ => return LockId::NONE,
+        };
+        if self.blocked_on.len() >= self.options.bounds.threads {
+            // Only links across this moment are lost.
+            self.blocked_on.clear();
+        }
+        self.blocked_on.insert(thread, lock);
+        LockId::NONE
     }
 
     fn feed_recording(&mut self, info: &Arc<RecordingInfo>) {
@@ -263,6 +302,7 @@ impl Analysis {
             }
             let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
             self.waits.park(&wait, &mut context);
+            self.stragglers.add(&wait, self.range, &mut self.names);
         }
     }
 
@@ -297,6 +337,7 @@ impl Analysis {
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
             waited: self.waited.as_mut(),
+            wait_for: &mut self.wait_for,
             names: &mut self.names,
             owners: &mut self.owners,
             range: self.range,
@@ -310,6 +351,7 @@ impl Analysis {
         open.extend(self.park.finish(end, |thread| threads.active(thread), holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
+        self.follow_holders();
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
@@ -363,6 +405,7 @@ struct Collector<'a> {
     aggregate: &'a mut Aggregate,
     /// Conditional waiting, if the breakdown tells kinds apart.
     waited: Option<&'a mut Aggregate>,
+    wait_for: &'a mut WaitFor,
     names: &'a mut Names,
     owners: &'a mut Owners,
     range: Range,
@@ -391,6 +434,7 @@ impl Collector<'_> {
 
 impl StretchSink for Collector<'_> {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
+        self.wait_for.stretch(stretch, self.range);
         if stretch.kind == Kind::Conditional {
             return self.conditional(stretch);
         }

@@ -32,6 +32,7 @@ mod pauses;
 mod sites;
 mod summary;
 mod threads;
+mod wait_for;
 mod waits;
 
 pub use analysis::Analysis;

@@ -7,6 +7,7 @@
 
 use crate::aspect::Aspect;
 pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
+use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;
 use crate::steal::report::StealReport;
@@ -58,6 +59,9 @@ pub struct Report {
     /// Circles of threads that wait for each other for ever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,
+    /// Chains of holders that were themselves blocked, most blocked time first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub wait_for: Vec<WaitForChain>,
     /// Time in which all application threads stood still.
     pub stop_the_world: Pauses,
     /// Execution samples, if the recording has any.
@@ -159,7 +163,11 @@ pub enum FindingKind {
     HandOver,
     /// A time in which a lock stopped the program, hidden by the average.
     Phase,
-    /// Threads wait in `Object.wait` in the middle of their work.
+    /// What blocked a lock's holder while others were blocked by it.
+    WaitFor,
+    /// Threads wait for each other while one takes much longer.
+    Straggler,
+    /// Threads wait in the middle of their work.
     Waiting,
     /// Threads were ready and did not run.
     Environment,
@@ -339,6 +347,33 @@ pub struct InFlight {
 pub struct Deadlock {
     /// The members of the circle.
     pub members: Vec<InFlight>,
+}
+
+/// A lock whose holder was itself blocked, and so on to the root.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitForChain {
+    /// From the lock that threads were blocked on to the root.
+    pub links: Vec<WaitForLink>,
+    /// Time that threads were blocked on the first lock while its holder was
+    /// blocked in this way. A part of that lock's blocked time.
+    pub blocked_ns: u64,
+    /// In how many slices of blocked stretches.
+    pub count: u64,
+    /// Part of the report's `blocked_ns`.
+    pub share: f64,
+}
+
+/// A link of a wait-for chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitForLink {
+    /// What kind of blocking it is. After `conditional` nothing follows.
+    pub kind: Kind,
+    /// The lock, or what was waited for.
+    pub lock: String,
+    /// The method that held it, or that ended the wait; `unknown` if not known.
+    pub method: String,
+    /// A thread that did.
+    pub thread: String,
 }
 
 /// Time in which all application threads stood still.

@@ -10,6 +10,8 @@ mod locks;
 mod other;
 mod phases;
 mod steal;
+mod stragglers;
+mod wait_for;
 mod waits;
 mod words;
 
@@ -22,6 +24,14 @@ use crate::threads::Running;
 /// Findings of each kind shown at most.
 const MOST: usize = 5;
 
+/// What a finding counts in the order: one without a culprit half.
+fn weight(finding: &Finding) -> u64 {
+    match finding.kind {
+        FindingKind::HandOver => finding.cost_ns / 2,
+        _ => finding.cost_ns,
+    }
+}
+
 /// What matters, dearest first; never empty. Adds the deadlocks to `report`.
 pub(crate) fn find(
     analysis: &mut Analysis,
@@ -33,11 +43,17 @@ pub(crate) fn find(
     let mut first = deadlocks::find(analysis, report, range, open);
     first.extend(other::unreliable(report));
     let mut ranked = locks::find(analysis, running);
-    ranked.extend(waits::find(analysis, range));
+    ranked.extend(wait_for::find(analysis, report));
+    let (stragglers, told) = stragglers::find(analysis, range);
+    ranked.extend(stragglers);
+    let (waits, conditional) = waits::find(analysis, range, &told);
+    ranked.extend(waits);
     ranked.extend(phases::find(report));
     ranked.extend(steal::find(report));
-    ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
+    ranked.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.text.cmp(&b.text)));
     first.extend(ranked);
+    // Waiting for work and results says less than who blocks whom.
+    first.extend(conditional);
     first.extend(other::samples(report));
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);

@@ -1,6 +1,6 @@
-//! Findings about waiting in `Object.wait` in the middle of work: databases'
-//! row locks, hand-made latches and queues. Threads that wait for work are
-//! left out.
+//! Findings about waiting in the middle of work: databases' row locks, latches,
+//! results, permits, queues that are full or empty. Threads that wait for work
+//! are left out.
 
 use super::locks::{caller, full, ranked, short};
 use super::words::{code, count, grouped, percent};
@@ -8,6 +8,7 @@ use super::MOST;
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::names::{NameId, Names, PathId, TextId};
+use crate::park::Synchronizer;
 use crate::report::{Finding, FindingKind};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
@@ -19,9 +20,10 @@ use std::collections::BTreeMap;
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
 
-/// Waits in one method on one class of lock, whatever led there.
+/// Waits in one method on one class of object, whatever led there.
 #[derive(Debug, Default)]
 struct Group {
+    synchronizer: Synchronizer,
     total: u64,
     count: u64,
     max: u64,
@@ -29,31 +31,46 @@ struct Group {
     timed_out: u64,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
+    /// Waited time by who ended it.
+    wakers: FxHashMap<(TextId, Option<NameId>), u64>,
     paths: FxHashMap<PathId, u64>,
 }
 
-pub(super) fn find(analysis: &Analysis, range: Range) -> Vec<Finding> {
+/// Findings about `Object.wait`, and about parks that acquire no lock; without
+/// those that `told` methods are the subject of already.
+pub(super) fn find(analysis: &Analysis, range: Range, told: &[NameId]) -> (Vec<Finding>, Vec<Finding>) {
     let names = &analysis.names;
-    let mut grouped: BTreeMap<(TextId, NameId), Group> = BTreeMap::new();
+    let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for site in analysis.waits.sites() {
         let Some(method) = site.method else { continue };
-        if !is_idle(site, names) {
-            grouped.entry((site.class, method)).or_default().add(site);
+        let parks = site.synchronizer != Synchronizer::Monitor;
+        let said = is_idle(site, names) || (parks && told.contains(&method));
+        if !said {
+            grouped.entry((site.class, method, site.synchronizer)).or_default().add(site, names);
         }
     }
-    let mut findings: Vec<Finding> = grouped
-        .iter()
-        .filter_map(|((class, method), group)| {
-            group.finding(names.text(*class), *method, names, &analysis.threads, range)
-        })
-        .collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
-    findings.truncate(MOST);
-    findings
+    let of = |parks: bool| {
+        let mut findings: Vec<Finding> = grouped
+            .iter()
+            .filter(|((.., synchronizer), _)| (*synchronizer != Synchronizer::Monitor) == parks)
+            .filter_map(|((class, method, _), group)| {
+                group.finding(names.text(*class), *method, names, &analysis.threads, range)
+            })
+            .collect();
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
+        findings.truncate(MOST);
+        findings
+    };
+    (of(false), of(true))
 }
 
 impl Group {
-    fn add(&mut self, site: &Site) {
+    fn add(&mut self, site: &Site, names: &Names) {
+        self.synchronizer = site.synchronizer;
+        for ((group, path), (_, ns)) in &site.wakers {
+            let method = path.and_then(|path| names.acting_method(path));
+            *self.wakers.entry((*group, method)).or_default() += ns;
+        }
         self.total += site.total_ns;
         self.count += site.count;
         self.max = self.max.max(site.max_ns);
@@ -80,10 +97,11 @@ impl Group {
         let from = paths.first().and_then(|(path, _)| caller_elsewhere(**path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
         let text = format!(
-            "{} waited {} of {} time in `Object.wait` in {}{from}; {}.",
+            "{} waited {} of {} time {} in {}{from}; {}.",
             self.waiters(names),
             percent(part),
             if self.threads.len() == 1 { "its" } else { "their" },
+            self.what_for(),
             code(&short(method, names)),
             self.outcome(names),
         );
@@ -94,6 +112,13 @@ impl Group {
             cost_ns: self.total,
             share: Some(part),
         })
+    }
+
+    fn what_for(&self) -> String {
+        match self.synchronizer {
+            Synchronizer::Monitor => "in `Object.wait`".to_owned(),
+            other => format!("for {}", other.words()),
+        }
     }
 
     /// `Threads `worker-*` (16 of them)`, `Thread `main``.
@@ -113,7 +138,9 @@ impl Group {
     fn outcome(&self, names: &Names) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
-        if self.notified > 0 {
+        if self.synchronizer != Synchronizer::Monitor {
+            text += &self.ended_by(names);
+        } else if self.notified > 0 {
             text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             if let Some(by) = by.first() {
@@ -126,14 +153,27 @@ impl Group {
         text
     }
 
+    /// `, 80 % of that ended by `Job.finish` in `worker-*``.
+    fn ended_by(&self, names: &Names) -> String {
+        let wakers = ranked(&self.wakers, |ns| *ns);
+        let Some(((group, method), ns)) = wakers.first() else { return String::new() };
+        let part = percent(share(**ns, self.total));
+        let thread = code(names.text(*group));
+        match method {
+            Some(method) => format!(", {part} of that time ended by {} in {thread}", code(&short(*method, names))),
+            None => format!(", {part} of that time ended by {thread}"),
+        }
+    }
+
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
         let mut details = vec![
             format!("waiting on: {class}"),
             format!(
-                "{} in {}, longest {}; notified {}, timed out {}",
+                "{} in {}, longest {}; {} {}, timed out {}",
                 DurationNs(self.total),
                 full(method, names),
                 DurationNs(self.max),
+                if self.synchronizer == Synchronizer::Monitor { "notified" } else { "unparked" },
                 grouped(self.notified),
                 grouped(self.timed_out),
             ),

@@ -82,6 +82,8 @@ impl HandOver {
             stop_the_world: DurationNs::ZERO,
             holder: told.holder,
             basis: told.basis,
+            // A previous owner held it for a part of the time only.
+            holder_blocked: told.basis == Basis::SeenAtEnter,
         };
         let stretch = Stretch {
             kind: told.kind,

@@ -163,7 +163,8 @@ impl LockReplay {
     pub fn exited_before(&mut self, event: &LockEvent, kind: MarkKind, holders: &mut Holders) {
         let holder = self.exit_holder(event, holders);
         let at = self.marks.partition_point(|mark| mark.seq < event.seq);
-        let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind };
+        let nested = event.nested;
+        let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind, nested };
         self.marks.insert(at, mark);
         if at + 1 == self.marks.len() {
             self.now_left(event);
@@ -205,6 +206,7 @@ impl LockReplay {
             thread: ThreadId::NONE,
             holder: HolderId::UNKNOWN,
             kind: MarkKind::Gap,
+            nested: false,
         });
     }
 
@@ -360,7 +362,8 @@ impl LockReplay {
     }
 
     fn mark(&mut self, event: &LockEvent, thread: ThreadId, holder: HolderId, kind: MarkKind) {
-        self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind });
+        let nested = event.nested;
+        self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind, nested });
     }
 
     /// Takes out the stretches that ended before `watermark`.

@@ -42,6 +42,7 @@ pub struct MonitorReplay {
     hand_over: HandOver,
     counts: Counts,
     gaps_expected: bool,
+    last_blocked: LockId,
     bounds: Bounds,
 }
 
@@ -94,6 +95,7 @@ impl MonitorReplay {
             hand_over: HandOver::new(bounds.pauses),
             counts: Counts::default(),
             gaps_expected: false,
+            last_blocked: LockId::NONE,
             bounds,
         }
     }
@@ -102,6 +104,11 @@ impl MonitorReplay {
     /// duration), so that missing numbers are no loss.
     pub fn expect_gaps(&mut self, expected: bool) {
         self.gaps_expected = expected;
+    }
+
+    /// Says what the thread of the next event was last blocked on.
+    pub(crate) fn was_blocked_on(&mut self, lock: LockId) {
+        self.last_blocked = lock;
     }
 
     /// Every holder so far.
@@ -143,7 +150,8 @@ impl MonitorReplay {
             Event::Watermark(time) => self.advance(*time, sink),
             _ => {
                 if let Some((lock, event)) = numbered(event) {
-                    self.place(lock, event, sink);
+                    let nested = self.last_blocked.is_some() && self.last_blocked != lock;
+                    self.place(lock, LockEvent { nested, ..event }, sink);
                 }
             }
         }
@@ -442,6 +450,7 @@ fn end_of_reentry(e: &MonitorReentered) -> LockEvent {
         chain: e.chain,
         holder_frame: 0,
         flag: e.bound,
+        nested: false,
         kind: LockEventKind::Reentered,
     }
 }
@@ -457,6 +466,7 @@ fn numbered(event: &Event) -> Option<(LockId, LockEvent)> {
         chain: ChainId::NONE,
         holder_frame: 0,
         flag: false,
+        nested: false,
         kind: LockEventKind::Enter,
     };
     macro_rules! shape {

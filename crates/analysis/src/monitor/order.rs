@@ -27,6 +27,8 @@ pub(crate) struct LockEvent {
     pub holder_frame: u16,
     /// The exit's holder frame is approximate; the re-entry's end is a bound.
     pub flag: bool,
+    /// The thread was last blocked on another lock: maybe while it held this one.
+    pub nested: bool,
     pub kind: LockEventKind,
 }
 
@@ -56,6 +58,7 @@ impl LockEvent {
             chain: reentered.chain,
             holder_frame: 0,
             flag: false,
+            nested: false,
             kind: LockEventKind::ReenterBegin,
         }
     }

@@ -82,6 +82,8 @@ pub(crate) struct Mark {
     pub holder: HolderId,
     /// What.
     pub kind: MarkKind,
+    /// See [`Slice::holder_blocked`].
+    pub nested: bool,
 }
 
 /// A thread known to hold the lock from the cursor on.
@@ -115,6 +117,7 @@ pub(crate) struct Slicer {
     former: Former,
     released: bool,
     broken: bool,
+    nested: bool,
 }
 
 impl Slicer {
@@ -135,7 +138,7 @@ impl Slicer {
             from_enter: true,
             leaving: false,
         });
-        Slicer { thread, cursor: start, claim, former, released: false, broken }
+        Slicer { thread, cursor: start, claim, former, released: false, broken, nested: true }
     }
 
     /// Takes in the next mark in the lock's order, before `end`.
@@ -147,6 +150,7 @@ impl Slicer {
             return;
         }
         let time = mark.time.clamp(self.cursor, end.max(self.cursor));
+        self.nested = mark.nested || !matches!(mark.kind, MarkKind::Exit | MarkKind::LastReader);
         match mark.kind {
             MarkKind::Exit => self.exit(mark, time, Basis::Exit, out),
             MarkKind::LastReader => self.exit(mark, time, Basis::LastReader, out),
@@ -166,6 +170,7 @@ impl Slicer {
     /// Accounts for the rest, up to the stretch's end. If it is `in_flight`,
     /// who held the lock last holds it still, as far as recorded.
     pub fn finish(mut self, end: TimeNs, in_flight: bool, out: &mut Vec<Slice>) {
+        self.nested = true;
         if end < self.cursor {
             // Marks were taken in before the end was known, and the threads'
             // clocks disagree.
@@ -297,6 +302,7 @@ impl Slicer {
             stop_the_world: DurationNs::ZERO,
             holder,
             basis,
+            holder_blocked: self.nested && holder.is_known(),
         });
         self.cursor = to;
     }

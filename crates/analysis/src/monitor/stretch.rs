@@ -84,6 +84,8 @@ pub struct Slice {
     pub holder: HolderId,
     /// How that is known, or why not.
     pub basis: Basis,
+    /// True if the holder may itself have been blocked meanwhile.
+    pub holder_blocked: bool,
 }
 
 /// One blocked stretch of one thread. Its slices lie end to end and add up to it.

@@ -39,6 +39,7 @@ pub(crate) enum ParkEventKind {
     Unpark {
         target: ThreadId,
         release: Release,
+        last_blocked: LockId,
     },
 }
 
@@ -87,13 +88,13 @@ impl Classifier {
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
     }
 
-    pub fn unpark(&mut self, e: &Unpark, names: &Names) -> ParkEvent {
+    pub fn unpark(&mut self, e: &Unpark, last_blocked: LockId, names: &Names) -> ParkEvent {
         if self.unparks.len() >= self.bound {
             // Only a shortcut; it fills again.
             self.unparks.clear();
         }
         let release = *self.unparks.entry(e.chain).or_insert_with(|| release(names.raw_frames(e.chain)));
-        let kind = ParkEventKind::Unpark { target: e.target, release };
+        let kind = ParkEventKind::Unpark { target: e.target, release, last_blocked };
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
     }
 

@@ -169,6 +169,7 @@ fn slices(wait: &ParkWait, holder: HolderId) -> Vec<Slice> {
             stop_the_world: DurationNs::ZERO,
             holder,
             basis,
+            holder_blocked: false,
         })
         .collect()
 }

@@ -22,6 +22,7 @@
 mod event;
 mod hand_over;
 mod replay;
+mod rounds;
 pub mod statistics;
 mod stream;
 mod synchronizer;
@@ -29,6 +30,7 @@ mod wait;
 
 pub use replay::ParkCounts;
 pub(crate) use replay::ParkReplay;
+pub(crate) use rounds::{Rounds, Stragglers};
 pub use stream::ParkStream;
 pub use synchronizer::Synchronizer;
 pub use wait::{ParkWait, Waker};

@@ -98,6 +98,8 @@ struct Given {
     waker: Waker,
     root: Waker,
     release: Release,
+    /// What the waker was last blocked on.
+    last_blocked: LockId,
 }
 
 /// Replays parks into blocked stretches and conditional waits.
@@ -155,12 +157,14 @@ impl ParkReplay {
 
     /// What an event says about parks. Apart from [`ParkReplay::take`], because
     /// who takes the stretches in may need the names, too.
-    pub(crate) fn prepare(&mut self, event: &Event, names: &Names) -> Prepared {
+    ///
+    /// `last_blocked` is what the event's thread was last blocked on.
+    pub(crate) fn prepare(&mut self, event: &Event, last_blocked: LockId, names: &Names) -> Prepared {
         match event {
             Event::ParkBegin(e) if e.seq.is_some() => Prepared::Placed(self.classifier.begin(e, names)),
             Event::Park(e) if e.seq.is_some() => Prepared::Placed(self.classifier.end(e, names)),
             Event::Park(e) => Prepared::Told(self.classifier.end(e, names)),
-            Event::Unpark(e) if e.seq.is_some() => Prepared::Placed(self.classifier.unpark(e, names)),
+            Event::Unpark(e) if e.seq.is_some() => Prepared::Placed(self.classifier.unpark(e, last_blocked, names)),
             Event::StopTheWorld(e) => Prepared::Pause(e.start, e.duration),
             Event::Watermark(time) => Prepared::Watermark(*time),
             _ => Prepared::Nothing,
@@ -298,7 +302,9 @@ impl ParkReplay {
     fn replay(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
         match event.kind {
             ParkEventKind::Begin { blocker, owner, what } => self.begin(event, blocker, owner, what, holders),
-            ParkEventKind::Unpark { target, release } => self.unpark(event, target, release, holders),
+            ParkEventKind::Unpark { target, release, last_blocked } => {
+                self.unpark(event, target, (release, last_blocked), holders);
+            }
             ParkEventKind::End { .. } => self.end(event, holders, sink),
         }
     }
@@ -344,6 +350,11 @@ impl ParkReplay {
         }
     }
 
+    /// The lock of a condition, as far as learned.
+    pub(crate) fn lock_of(&self, condition: LockId) -> Option<LockId> {
+        self.lock_of.get(&condition).copied()
+    }
+
     /// Learns the lock of a condition.
     fn belongs(&mut self, condition: LockId, lock: LockId) {
         if condition.is_some() && lock.is_some() && condition != lock && self.lock_of.len() < self.bounds.locks {
@@ -369,12 +380,18 @@ impl ParkReplay {
         }
     }
 
-    fn unpark(&mut self, event: &ParkEvent, target: ThreadId, release: Release, holders: &mut Holders) {
+    fn unpark(
+        &mut self,
+        event: &ParkEvent,
+        target: ThreadId,
+        (release, last_blocked): (Release, LockId),
+        holders: &mut Holders,
+    ) {
         let waker = Waker { thread: event.thread, chain: event.chain, time: event.time, seq: event.seq };
         let parked = self.parkers.get(&target).and_then(|parker| parker.parked);
         let root = self.root(waker, parked.as_ref());
         self.learn(event, release, parked.as_ref());
-        let given = Given { waker, root, release };
+        let given = Given { waker, root, release, last_blocked };
         let Some(parked) = parked else {
             self.bound_parkers();
             self.parkers.entry(target).or_default().permit = Some(given);
@@ -425,6 +442,7 @@ impl ParkReplay {
             seq: given.waker.seq,
             time: given.waker.time,
             chain: given.waker.chain,
+            nested: given.last_blocked.is_some() && given.last_blocked != lock,
             ..blank(given.waker.thread, LockEventKind::Exit)
         };
         match before {
@@ -579,6 +597,7 @@ fn blank(thread: ThreadId, kind: LockEventKind) -> LockEvent {
         chain: ChainId::NONE,
         holder_frame: 0,
         flag: false,
+        nested: false,
         kind,
     }
 }

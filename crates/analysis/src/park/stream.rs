@@ -5,7 +5,7 @@ use super::wait::ParkWait;
 use crate::monitor::{Holders, OpenStretch, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
-use headway_model::{Event, ThreadId, TimeNs};
+use headway_model::{Event, LockId, ThreadId, TimeNs};
 
 /// Replays parks without the rest of an analysis: stretches go to a sink,
 /// conditional waits are taken out.
@@ -25,7 +25,7 @@ impl ParkStream {
     /// Takes in an event: definitions, parks, unparks, pauses, watermarks.
     pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
         self.names.feed(event);
-        let prepared = self.replay.prepare(event, &self.names);
+        let prepared = self.replay.prepare(event, LockId::NONE, &self.names);
         self.replay.take(&prepared, &mut self.holders, sink);
     }
 

@@ -7,6 +7,7 @@ mod arrival;
 mod method;
 mod monitor;
 mod park;
+mod park_report;
 mod park_statistics;
 mod picture;
 mod pressure;

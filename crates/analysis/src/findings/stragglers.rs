@@ -1,0 +1,126 @@
+//! Findings about threads that wait for each other while one takes much longer.
+
+use super::locks::{full, ranked, short};
+use super::words::{code, count, percent};
+use super::MOST;
+use crate::aggregate::{share, Range};
+use crate::analysis::Analysis;
+use crate::names::{NameId, Names};
+use crate::park::{Rounds, Synchronizer};
+use crate::report::{Finding, FindingKind};
+use crate::summary::groups;
+use headway_model::DurationNs;
+
+/// A straggler matters from this part of the waiters' life on.
+const OF_LIFE: f64 = 0.02;
+/// It is one if it costs at least this part of the waiting.
+const OF_WAITING: f64 = 0.5;
+/// Rounds from which a habit can be told.
+const ROUNDS: u64 = 3;
+
+/// The findings, and the methods that they are about.
+pub(super) fn find(analysis: &mut Analysis, range: Range) -> (Vec<Finding>, Vec<NameId>) {
+    analysis.stragglers.close_all(&mut analysis.names);
+    let mut found: Vec<(Finding, NameId)> = analysis
+        .stragglers
+        .places()
+        .filter_map(|((method, synchronizer), rounds)| {
+            let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
+            Some((finding(*method, *synchronizer, rounds, life, &analysis.names)?, *method))
+        })
+        .collect();
+    found.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
+    found.truncate(MOST);
+    found.into_iter().unzip()
+}
+
+fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u64, names: &Names) -> Option<Finding> {
+    if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
+        return None;
+    }
+    let single = matches!(synchronizer, Synchronizer::Future | Synchronizer::Join);
+    let (text, cost_ns) = match single {
+        true => (one_result(method, synchronizer, rounds, life, names)?, rounds.longest_ns),
+        false => (last_to_come(method, synchronizer, rounds, life, names)?, rounds.late_ns),
+    };
+    let mut details = vec![format!(
+        "{} in {}, {} waited in all, {} of that after all others had come",
+        count(rounds.waits, "wait"),
+        count(rounds.count, "round"),
+        DurationNs(rounds.waited_ns),
+        DurationNs(rounds.late_ns),
+    )];
+    if let Some((method, ns)) = ranked(&rounds.methods, |ns| *ns).first() {
+        let part = percent(share(**ns, rounds.late_ns));
+        details.push(format!("the last one came from: {} ({part})", full(**method, names)));
+    }
+    details.push(format!("waited for in: {}", full(method, names)));
+    Some(Finding { kind: FindingKind::Straggler, text, details, cost_ns, share: Some(share(rounds.waited_ns, life)) })
+}
+
+/// Of many results one took longest by far.
+fn one_result(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u64, names: &Names) -> Option<String> {
+    if share(rounds.longest_ns, rounds.waited_ns) < OF_WAITING {
+        return None;
+    }
+    Some(format!(
+        "{} waited {} of {} time for {} in {}, {} of that for one of {}: {}.",
+        waiters(rounds, names),
+        percent(share(rounds.waited_ns, life)),
+        if rounds.waiters.len() == 1 { "its" } else { "their" },
+        synchronizer.words(),
+        code(&short(method, names)),
+        percent(share(rounds.longest_ns, rounds.waited_ns)),
+        rounds.count,
+        DurationNs(rounds.longest_ns),
+    ))
+}
+
+/// In most rounds the same one came last.
+fn last_to_come(
+    method: NameId,
+    synchronizer: Synchronizer,
+    rounds: &Rounds,
+    life: u64,
+    names: &Names,
+) -> Option<String> {
+    let last = ranked(&rounds.last, |(_, ns)| *ns);
+    let (thread, (times, ns)) = last.first()?;
+    let participants = rounds.waiters.iter().chain(rounds.last.keys()).collect::<std::collections::BTreeSet<_>>().len();
+    let habit = share(*ns, rounds.late_ns) >= OF_WAITING && *times >= ROUNDS;
+    if participants < 2 || share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
+        return None;
+    }
+    let late = DurationNs(rounds.late_ns / rounds.waits.max(1));
+    let who = match habit {
+        true => format!(
+            "in {} of {} thread {} came last, and cost each of the others {late} on average after they had all come",
+            percent(share(*times, rounds.count)),
+            count(rounds.count, "round"),
+            code(&names.thread_text(**thread)),
+        ),
+        false => format!(
+            "in {} somebody came {late} after all others on average, not always the same thread",
+            count(rounds.count, "round"),
+        ),
+    };
+    Some(format!(
+        "{} waited for each other {} of their time at {} in {}: {who}.",
+        waiters(rounds, names),
+        percent(share(rounds.waited_ns, life)),
+        synchronizer.words(),
+        code(&short(method, names)),
+    ))
+}
+
+fn waiters(rounds: &Rounds, names: &Names) -> String {
+    let groups = groups(rounds.waiters.iter().map(|thread| (names.group_text(*thread), 1)));
+    let first = groups.first().map_or("", |group| &group.name);
+    match (rounds.waiters.len(), groups.len()) {
+        (1, _) => {
+            format!("Thread {}", rounds.waiters.iter().map(|one| code(&names.thread_text(*one))).collect::<String>())
+        }
+        (n, 1) => format!("Threads {} ({n} of them)", code(first)),
+        (n, _) => format!("{}, most of them {},", count(n as u64, "thread"), code(first)),
+    }
+}

@@ -1,0 +1,151 @@
+//! Findings about holders that were themselves blocked: what the root of such
+//! a chain explains.
+
+use super::locks::{full, short, OF_BLOCKED};
+use super::words::{code, count, percent};
+use super::MOST;
+use crate::aggregate::share;
+use crate::analysis::Analysis;
+use crate::monitor::Kind;
+use crate::names::{NameId, Names};
+use crate::report::{Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
+use crate::wait_for::Link;
+use headway_model::{DurationNs, LockId};
+use rustc_hash::FxHashMap;
+
+/// Chains kept in a report.
+const KEPT: usize = 100;
+
+/// A lock, and the method that held it.
+type Root = (Kind, LockId, Option<NameId>);
+
+/// What a root explains beyond those whom it blocked directly.
+#[derive(Default)]
+struct Explains {
+    through_ns: u64,
+    /// The chain that leads to it most.
+    longest: Vec<Link>,
+    longest_ns: u64,
+    direct_ns: u64,
+}
+
+/// Puts the chains into the report and says what their roots explain.
+pub(super) fn find(analysis: &mut Analysis, report: &mut Report) -> Vec<Finding> {
+    let chains = sorted(analysis);
+    let direct = direct(analysis);
+    let names = &analysis.names;
+    let blocked = report.blocked_ns;
+    let mut roots: FxHashMap<Root, Explains> = FxHashMap::default();
+    for (path, ns, count) in &chains {
+        let Some(last) = path.last() else { continue };
+        let root = roots.entry((last.kind, last.lock, last.method)).or_default();
+        root.through_ns += ns;
+        root.direct_ns = direct.get(&(last.lock, last.method)).copied().unwrap_or(0);
+        if *ns > root.longest_ns {
+            root.longest_ns = *ns;
+            root.longest.clone_from(path);
+        }
+        if report.wait_for.len() < KEPT {
+            report.wait_for.push(chain(path, *ns, *count, share(*ns, blocked), names));
+        }
+    }
+    let mut findings: Vec<Finding> = roots
+        .values()
+        .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
+        .map(|root| finding(root, blocked, names))
+        .collect();
+    findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
+    findings.truncate(MOST);
+    findings
+}
+
+/// Chains whose links look the same to a reader are one, longest time first.
+fn sorted(analysis: &Analysis) -> Vec<(Vec<Link>, u64, u64)> {
+    let mut merged: FxHashMap<Vec<Root>, (Vec<Link>, u64, u64)> = FxHashMap::default();
+    for (path, explained) in analysis.wait_for.chains() {
+        let key = path.iter().map(|link| (link.kind, link.lock, link.method)).collect();
+        let entry = merged.entry(key).or_insert_with(|| (path.to_vec(), 0, 0));
+        entry.1 += explained.total_ns;
+        entry.2 += explained.count;
+    }
+    let mut chains: Vec<_> = merged.into_values().collect();
+    chains.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    chains
+}
+
+/// Time in which a method held a lock that others were blocked on.
+fn direct(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
+    let mut direct: FxHashMap<(LockId, Option<NameId>), u64> = FxHashMap::default();
+    for (id, holder) in analysis.replay.holders().all() {
+        let ns = analysis.aggregate.held_ns(id);
+        if ns == 0 {
+            continue;
+        }
+        let path = analysis.names.holder_path(holder.chain, holder.frame);
+        let method = path.and_then(|path| analysis.names.acting_method(path));
+        *direct.entry((holder.lock, method)).or_default() += ns;
+    }
+    direct
+}
+
+fn chain(path: &[Link], blocked_ns: u64, count: u64, share: f64, names: &Names) -> WaitForChain {
+    let link = |link: &Link| WaitForLink {
+        kind: link.kind,
+        lock: names.lock_text(link.lock),
+        method: link
+            .method
+            .and_then(|method| names.method_name(method))
+            .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone()),
+        thread: if link.thread.is_some() { names.thread_text(link.thread) } else { UNKNOWN.to_owned() },
+    };
+    WaitForChain { links: path.iter().map(link).collect(), blocked_ns, count, share }
+}
+
+fn finding(root: &Explains, blocked: u64, names: &Names) -> Finding {
+    let (first, last) = (root.longest.first(), root.longest.last());
+    let cost_ns = root.through_ns + root.direct_ns;
+    let part = share(cost_ns, blocked);
+    let mut text = match last {
+        Some(last) if last.kind == Kind::Conditional => format!(
+            "{} of all blocked time is due to waiting for {}, which {} ended",
+            percent(part),
+            code(&names.lock_short(last.lock)),
+            holder(last, names),
+        ),
+        Some(last) => format!(
+            "{} of all blocked time goes back to {}, held by {}",
+            percent(part),
+            code(&names.lock_short(last.lock)),
+            holder(last, names),
+        ),
+        None => String::new(),
+    };
+    if let Some(first) = first {
+        text += &format!(
+            ": {} of it was spent blocked on {} while {}, which held it, was itself blocked.",
+            percent(share(root.through_ns, cost_ns)),
+            code(&names.lock_short(first.lock)),
+            holder(first, names),
+        );
+    }
+    let mut details = vec![format!(
+        "{} blocked by it directly, {} through others",
+        DurationNs(root.direct_ns),
+        DurationNs(root.through_ns),
+    )];
+    details.push(format!("{}:", count(root.longest.len() as u64, "link")));
+    for link in &root.longest {
+        let method = link.method.map_or_else(|| UNKNOWN.to_owned(), |method| full(method, names));
+        let verb = if link.kind == Kind::Conditional { "ended by" } else { "held by" };
+        details.push(format!("{} {verb} {method}", code(&names.lock_short(link.lock))));
+    }
+    Finding { kind: FindingKind::WaitFor, text, details, cost_ns, share: Some(part) }
+}
+
+fn holder(link: &Link, names: &Names) -> String {
+    match link.method {
+        Some(method) => code(&short(method, names)),
+        None if link.thread.is_some() => format!("thread {}", code(&names.thread_text(link.thread))),
+        None => "somebody unknown".to_owned(),
+    }
+}

@@ -1,0 +1,206 @@
+//! Wait-for chains: holders that were themselves blocked.
+//!
+//! A thread that holds a contended lock and is blocked elsewhere passes its
+//! blocking on: whoever waits for the first lock waits in truth for the holder
+//! of the second, and so on to a *root* that was not blocked. Monitors, locks
+//! of `java.util.concurrent` and conditional waits are links alike; at a
+//! conditional wait the root is whoever ended it.
+//!
+//! Slices say whether their holder may have been blocked meanwhile; only those
+//! are looked at. The holder's own stretches have ended by then, because it
+//! could not have released the lock before; so the last few of each thread
+//! suffice.
+
+use crate::aggregate::Range;
+use crate::monitor::{HolderId, Holders, Kind, Stretch};
+use crate::names::{NameId, Names};
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+/// Links followed at most.
+const DEEPEST: usize = 8;
+
+/// A blocked stretch of a thread, as far as others blocked by it need it.
+#[derive(Clone, Copy, Debug)]
+struct Blocked {
+    start: TimeNs,
+    end: TimeNs,
+    kind: Kind,
+    lock: LockId,
+    /// The holder that blocked it longest.
+    holder: HolderId,
+}
+
+/// A slice whose holder may have been blocked.
+#[derive(Clone, Copy, Debug)]
+struct Suspect {
+    lock: LockId,
+    kind: Kind,
+    start: TimeNs,
+    end: TimeNs,
+    holder: HolderId,
+}
+
+/// A link of a chain: a lock, and the method that held it (or ended the wait).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Link {
+    pub kind: Kind,
+    pub lock: LockId,
+    pub method: Option<NameId>,
+    pub thread: ThreadId,
+}
+
+/// Blocked time that a chain explains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Explained {
+    pub total_ns: u64,
+    pub count: u64,
+}
+
+/// Finds wait-for chains.
+#[derive(Debug)]
+pub(crate) struct WaitFor {
+    threads: FxHashMap<ThreadId, VecDeque<Blocked>>,
+    suspects: Vec<Suspect>,
+    chains: FxHashMap<Vec<Link>, Explained>,
+    kept: usize,
+    bound: usize,
+    pub folded: u64,
+}
+
+impl WaitFor {
+    /// Keeps to so many threads and chains.
+    pub fn new(bound: usize) -> WaitFor {
+        WaitFor {
+            threads: FxHashMap::default(),
+            suspects: Vec::new(),
+            chains: FxHashMap::default(),
+            kept: 16,
+            bound: bound.max(1),
+            folded: 0,
+        }
+    }
+
+    /// Takes in a stretch that is over; contention counts as far as it lies in
+    /// `range`.
+    pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range) {
+        let mut longest = (HolderId::UNKNOWN, 0);
+        for slice in stretch.slices {
+            if slice.holder.is_known() && slice.duration.0 > longest.1 {
+                longest = (slice.holder, slice.duration.0);
+            }
+            if slice.holder_blocked && stretch.kind != Kind::Conditional {
+                self.suspect(stretch, slice.start, slice.start + slice.duration, slice.holder, range);
+            }
+        }
+        self.remember(stretch, longest.0);
+    }
+
+    fn suspect(&mut self, stretch: &Stretch<'_>, start: TimeNs, end: TimeNs, holder: HolderId, range: Range) {
+        let Some((start, end)) = range.clip(start, end) else { return };
+        if self.suspects.len() >= self.bound {
+            self.folded += 1;
+            return;
+        }
+        self.suspects.push(Suspect { lock: stretch.lock, kind: stretch.kind, start, end, holder });
+    }
+
+    fn remember(&mut self, stretch: &Stretch<'_>, holder: HolderId) {
+        if self.threads.len() >= self.bound && !self.threads.contains_key(&stretch.thread) {
+            // Chains across this moment are lost, no more.
+            self.folded += 1;
+            self.threads.clear();
+        }
+        let kept = self.threads.entry(stretch.thread).or_default();
+        if kept.len() == self.kept {
+            kept.pop_front();
+        }
+        kept.push_back(Blocked {
+            start: stretch.start,
+            end: stretch.start + stretch.duration,
+            kind: stretch.kind,
+            lock: stretch.lock,
+            holder,
+        });
+    }
+
+    /// All stretches that ended before some moment were taken in: follows the
+    /// suspects.
+    ///
+    /// `lock_of` tells the lock of a condition: waiting on a condition releases
+    /// that lock, and so is no reason why its holder held it.
+    pub fn follow(&mut self, holders: &Holders, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
+        for suspect in std::mem::take(&mut self.suspects) {
+            let first = link(suspect.kind, suspect.lock, suspect.holder, holders, names);
+            self.follow_one(suspect, vec![first], holders, &lock_of, names);
+        }
+    }
+
+    /// What the suspect's holder was blocked by, as one chain for each of its
+    /// stretches in that time.
+    fn follow_one(
+        &mut self,
+        suspect: Suspect,
+        path: Vec<Link>,
+        holders: &Holders,
+        lock_of: &impl Fn(LockId) -> Option<LockId>,
+        names: &mut Names,
+    ) {
+        let thread = holders.get(suspect.holder).thread;
+        let releases = |blocked: &Blocked| {
+            let is_condition = names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"));
+            blocked.kind == Kind::Conditional
+                && is_condition
+                && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
+        };
+        let within = |blocked: &&Blocked| {
+            let elsewhere = blocked.lock != suspect.lock && !releases(blocked);
+            blocked.end > suspect.start && blocked.start < suspect.end && elsewhere
+        };
+        let found: Vec<Blocked> = self.threads.get(&thread).into_iter().flatten().filter(within).copied().collect();
+        let mut explained = 0;
+        for blocked in found {
+            let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
+            let mut longer = path.clone();
+            longer.push(link(blocked.kind, blocked.lock, blocked.holder, holders, names));
+            explained += end.since(start).0;
+            let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, holder: blocked.holder };
+            let circle = path.iter().any(|link| link.thread == holders.get(blocked.holder).thread);
+            if circle || longer.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional {
+                self.add(longer, end.since(start).0);
+            } else {
+                self.follow_one(next, longer, holders, lock_of, names);
+            }
+        }
+        let rest = suspect.end.since(suspect.start).0.saturating_sub(explained);
+        if path.len() > 1 && rest > 0 {
+            self.add(path, rest);
+        }
+    }
+
+    fn add(&mut self, path: Vec<Link>, ns: u64) {
+        if self.chains.len() >= self.bound && !self.chains.contains_key(&path) {
+            self.folded += 1;
+            return;
+        }
+        let explained = self.chains.entry(path).or_default();
+        explained.total_ns += ns;
+        explained.count += 1;
+    }
+
+    /// Every chain of two links or more, and what it explains.
+    pub fn chains(&self) -> impl Iterator<Item = (&[Link], Explained)> {
+        self.chains.iter().map(|(path, explained)| (path.as_slice(), *explained))
+    }
+}
+
+fn link(kind: Kind, lock: LockId, holder: HolderId, holders: &Holders, names: &mut Names) -> Link {
+    let holder = holders.get(holder);
+    let path = match holder.chain {
+        ChainId::NONE => None,
+        chain => names.holder_path(chain, holder.frame),
+    };
+    let method = path.and_then(|path| names.acting_method(path));
+    Link { kind, lock, method, thread: holder.thread }
+}

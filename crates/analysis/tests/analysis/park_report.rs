@@ -1,0 +1,365 @@
+//! What reports say about parks: findings, chains of holders, deadlocks,
+//! stragglers, kinds.
+
+use crate::queued::Naming;
+use crate::story::{lock, recording, thread};
+use headway_analysis::park::Synchronizer;
+use headway_analysis::report::{FindingKind, Report, Row};
+use headway_analysis::{Analysis, Aspect, Options};
+use headway_model::event::*;
+use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+
+const MS: u64 = 1_000_000;
+const SYNC: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
+const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+
+/// Chains by what they do.
+const SELL: u64 = 1;
+const SCAN: u64 = 2;
+const LOAD: u64 = 3;
+const ENTER: u64 = 4;
+const EXIT: u64 = 5;
+const BARRIER: u64 = 6;
+const TRIP: u64 = 7;
+const TAKE: u64 = 8;
+const OFFER: u64 = 9;
+const MUTEX: u64 = 10;
+const MUTEX_UNLOCK: u64 = 11;
+
+/// Threads' events, times in milliseconds.
+struct Script {
+    events: Vec<Event>,
+    parks: u64,
+    monitors: std::collections::BTreeMap<u64, u64>,
+}
+
+fn at(ms: u64) -> TimeNs {
+    TimeNs((1_000 + ms) * MS)
+}
+
+impl Script {
+    fn new() -> Script {
+        let mut events = vec![recording(at(0))];
+        events.extend((1..=6).map(|id| thread(id, &format!("worker-{id}"))));
+        events.push(thread(9, "loader"));
+        events.push(lock(1, SYNC, 0xa1, "Inventory.lock"));
+        events.push(lock(2, SYNC, 0xa2, "Cache.lock"));
+        events.push(lock(3, "com.acme.Ledger", 0xa3, "Ledger.lock"));
+        events.push(lock(4, CONDITION, 0xa4, "Grid.barrier"));
+        events.push(lock(5, "com.acme.Mutex$Sync", 0xa5, ""));
+        let mut naming = Naming::new();
+        let park = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park";
+        let unpark = "jdk.internal.misc.Unsafe.unpark j.locks.LockSupport.unpark";
+        let queue = "AQS.acquire AQS.acquire j.locks.ReentrantLock.lock";
+        let leave = "AQS.signalNext AQS.release j.locks.ReentrantLock.unlock";
+        let awaits = "AQS$ConditionNode.block j.ForkJoinPool.managedBlock AQS$ConditionObject.await";
+        for (id, frames) in [
+            (SELL, format!("{park} {queue} com.acme.Shop.sell com.acme.Server.handle java.lang.Thread.run")),
+            (SCAN, format!("{unpark} {leave} com.acme.Inventory.scan com.acme.Server.handle")),
+            (LOAD, format!("{unpark} {leave} com.acme.Cache.load com.acme.Loader.run")),
+            (ENTER, "com.acme.Ledger.book com.acme.Server.handle".to_owned()),
+            (EXIT, "com.acme.Ledger.audit com.acme.Server.handle".to_owned()),
+            (BARRIER, format!("{park} {awaits} j.CyclicBarrier.dowait j.CyclicBarrier.await com.acme.Grid.step com.acme.Grid.solve com.acme.Worker.work com.acme.Worker.run")),
+            (TRIP, format!("{unpark} {leave} j.CyclicBarrier.dowait j.CyclicBarrier.await com.acme.Grid.step com.acme.Grid.solve")),
+            (TAKE, format!("{park} {awaits} j.LinkedBlockingQueue.take j.ThreadPoolExecutor.getTask j.ThreadPoolExecutor.runWorker j.ThreadPoolExecutor$Worker.run java.lang.Thread.run")),
+            (OFFER, format!("{unpark} {leave} j.LinkedBlockingQueue.offer j.ThreadPoolExecutor.execute com.acme.Server.accept")),
+            (MUTEX, format!("{park} AQS.acquire AQS.acquire com.acme.Mutex.lock com.acme.Shop.sell")),
+            (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
+        ] {
+            naming.chain(id, &frames, 1);
+        }
+        events.extend(naming.events);
+        Script { events, parks: 0, monitors: Default::default() }
+    }
+
+    fn park_seq(&mut self) -> Seq {
+        self.parks += 1;
+        Seq(self.parks)
+    }
+
+    /// The thread parks; the begin is handed to [`Script::back`].
+    fn park(&mut self, ms: u64, thread: u64, blocker: u64, chain: u64, owner: u64) -> ParkBegin {
+        let begin = ParkBegin {
+            time: at(ms),
+            thread: ThreadId(thread),
+            seq: self.park_seq(),
+            chain: ChainId(chain),
+            blocker: LockId(blocker),
+            owner: ThreadId(owner),
+            limit: ParkLimit::None,
+        };
+        self.events.push(Event::ParkBegin(begin));
+        begin
+    }
+
+    fn unpark(&mut self, ms: u64, thread: u64, chain: u64, target: u64) -> (Seq, u64) {
+        let seq = self.park_seq();
+        let target = ThreadId(target);
+        self.events.push(Event::Unpark(Unpark {
+            time: at(ms),
+            thread: ThreadId(thread),
+            seq,
+            chain: ChainId(chain),
+            target,
+        }));
+        (seq, thread)
+    }
+
+    fn back(&mut self, ms: u64, begin: ParkBegin, (unpark, waker): (Seq, u64)) {
+        let seq = self.park_seq();
+        self.events.push(Event::Park(Park {
+            time: at(ms),
+            start: begin.time,
+            thread: begin.thread,
+            start_seq: begin.seq,
+            seq,
+            chain: begin.chain,
+            blocker: begin.blocker,
+            owner: begin.owner,
+            outcome: ParkOutcome::Unparked,
+            unpark,
+            waker: ThreadId(waker),
+            ..Park::default()
+        }));
+    }
+
+    fn monitor_seq(&mut self, lock: u64) -> Seq {
+        let seq = self.monitors.entry(lock).or_default();
+        *seq += 1;
+        Seq(*seq)
+    }
+
+    fn enter(&mut self, ms: u64, thread: u64, lock: u64, owner: u64) -> MonitorEnter {
+        let enter = MonitorEnter {
+            time: at(ms),
+            thread: ThreadId(thread),
+            lock: LockId(lock),
+            seq: self.monitor_seq(lock),
+            chain: ChainId(ENTER),
+            owner: ThreadId(owner),
+        };
+        self.events.push(Event::MonitorEnter(enter));
+        enter
+    }
+
+    fn exit(&mut self, ms: u64, thread: u64, lock: u64) {
+        let seq = self.monitor_seq(lock);
+        self.events.push(Event::MonitorExit(MonitorExit {
+            time: at(ms),
+            thread: ThreadId(thread),
+            lock: LockId(lock),
+            seq,
+            chain: ChainId(EXIT),
+            ..MonitorExit::default()
+        }));
+    }
+
+    fn entered(&mut self, ms: u64, enter: MonitorEnter) {
+        let seq = self.monitor_seq(enter.lock.0);
+        self.events.push(Event::MonitorEntered(MonitorEntered {
+            time: at(ms),
+            start: enter.time,
+            thread: enter.thread,
+            lock: enter.lock,
+            seq,
+            chain: enter.chain,
+            previous_owner: ThreadId::NONE,
+        }));
+    }
+
+    fn report(&self, ms: u64, by: &str) -> Report {
+        let mut analysis =
+            Analysis::new(Options { by: Aspect::parse_list(by).expect("aspects"), ..Options::default() });
+        for event in &self.events {
+            analysis.feed(event);
+        }
+        analysis.feed(&Event::Watermark(at(ms)));
+        let report = analysis.finish();
+        assert_eq!(report.blocked.slices_wrong, 0);
+        report
+    }
+}
+
+fn rows(rows: &[Row]) -> Vec<String> {
+    let text = |row: &Row| format!("{} {}", row.value.headline(), row.total_ns / MS);
+    rows.iter().flat_map(|row| std::iter::once(text(row)).chain(self::rows(&row.children))).collect()
+}
+
+fn findings(report: &Report, kind: FindingKind) -> Vec<&str> {
+    report.findings.iter().filter(|finding| finding.kind == kind).map(|finding| finding.text.as_str()).collect()
+}
+
+/// Worker 9 scans under the lock, 1 and 2 want it.
+fn scanned(script: &mut Script) {
+    let first = script.park(10, 1, 1, SELL, 9);
+    let second = script.park(20, 2, 1, SELL, 9);
+    let woken = script.unpark(90, 9, SCAN, 1);
+    script.back(91, first, woken);
+    let woken = script.unpark(95, 1, SCAN, 2);
+    script.back(96, second, woken);
+}
+
+#[test]
+fn methods_are_those_outside_the_lock_and_everybody_parked_is_blamed_on_the_owner() {
+    let mut script = Script::new();
+    scanned(&mut script);
+    let report = script.report(100, "kind,lock,owner-method,contender-method");
+    // 10-90 and 20-90 by the scan; 91-95 by worker 1, to whom it was handed over.
+    assert_eq!(
+        rows(&report.rows),
+        [
+            "juc 157",
+            "Inventory.lock (java.util.concurrent.locks.ReentrantLock$NonfairSync@a1) 157",
+            "com.acme.Inventory.scan 154",
+            "com.acme.Shop.sell 154",
+            "unknown 3",
+            "com.acme.Shop.sell 3",
+        ]
+    );
+    assert_eq!((report.blocked.juc_ns, report.blocked_ns), (157 * MS, 157 * MS));
+    let hot = findings(&report, FindingKind::HotLock);
+    assert!(hot[0].contains("blocked on `Inventory.lock`; 98 % of that while `Inventory.scan` held it"), "{hot:?}");
+}
+
+#[test]
+fn the_owners_chain_keeps_the_locks_own_frames() {
+    let mut script = Script::new();
+    scanned(&mut script);
+    let report = script.report(100, "owner-chain");
+    let json = serde_json::to_string(&report.rows[0].value).expect("JSON");
+    assert!(json.contains("ReentrantLock.unlock:1\",\"com.acme.Inventory.scan:1"), "{json}");
+}
+
+#[test]
+fn a_developers_own_lock_is_no_method_either() {
+    let mut script = Script::new();
+    let begin = script.park(10, 1, 5, MUTEX, 9);
+    let woken = script.unpark(50, 9, MUTEX_UNLOCK, 1);
+    script.back(51, begin, woken);
+    let report = script.report(60, "lock-class,owner-method,contender-method");
+    let expected = ["com.acme.Mutex$Sync 41", "com.acme.Inventory.scan 40", "com.acme.Shop.sell 40"];
+    assert_eq!(rows(&report.rows)[..3], expected);
+}
+
+#[test]
+fn a_blocked_holder_leads_to_the_root_across_kinds() {
+    // Worker 1 holds the ledger's monitor 0-100 and parks for the cache 20-80,
+    // which the loader holds; workers 2 and 3 block on the ledger 10-100.
+    let mut script = Script::new();
+    let second = script.enter(10, 2, 3, 1);
+    let third = script.enter(10, 3, 3, 1);
+    let parked = script.park(20, 1, 2, SELL, 9);
+    let woken = script.unpark(80, 9, LOAD, 1);
+    script.back(80, parked, woken);
+    script.exit(100, 1, 3);
+    script.entered(100, second);
+    script.exit(101, 2, 3);
+    script.entered(101, third);
+    let report = script.report(110, "lock");
+    let chain = &report.wait_for[0];
+    let links: Vec<(&str, &str)> = chain.links.iter().map(|link| (link.lock.as_str(), link.method.as_str())).collect();
+    assert_eq!(links[0], ("Ledger.lock (com.acme.Ledger@a3)", "com.acme.Ledger.audit"));
+    assert_eq!(links[1].1, "com.acme.Cache.load");
+    assert_eq!((chain.blocked_ns, chain.count), (120 * MS, 2));
+    let told = findings(&report, FindingKind::WaitFor);
+    // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
+    assert!(
+        told[0].starts_with("75 % of all blocked time goes back to `Cache.lock`, held by `Cache.load`"),
+        "{told:?}"
+    );
+    assert!(told[0].contains("blocked on `Ledger.lock` while `Ledger.audit`, which held it, was itself blocked"));
+    assert_eq!(report.findings[0].kind, FindingKind::HotLock, "the lock itself costs more");
+}
+
+#[test]
+fn a_thread_that_was_blocked_before_it_took_the_lock_is_no_chain() {
+    let mut script = Script::new();
+    let parked = script.park(10, 1, 2, SELL, 9);
+    let woken = script.unpark(30, 9, LOAD, 1);
+    script.back(30, parked, woken);
+    let second = script.enter(40, 2, 3, 1);
+    script.exit(90, 1, 3);
+    script.entered(90, second);
+    let report = script.report(100, "lock");
+    assert_eq!(report.wait_for, []);
+}
+
+#[test]
+fn threads_that_hold_what_the_other_wants_are_a_deadlock_whatever_the_locks() {
+    let mut script = Script::new();
+    script.enter(10, 1, 3, 2);
+    script.park(20, 2, 1, SELL, 1);
+    let report = script.report(5_000, "lock");
+    assert_eq!(report.deadlocks.len(), 1);
+    let told = findings(&report, FindingKind::Deadlock);
+    assert!(told[0].contains("`worker-1` waits for `Ledger.lock`, held by `worker-2`"), "{told:?}");
+    assert!(told[0].contains("`worker-2` waits for `Inventory.lock`, held by `worker-1`"), "{told:?}");
+}
+
+#[test]
+fn the_last_to_come_to_a_barrier_is_a_straggler() {
+    // Four workers meet every 100 ms; worker 4 comes 60 ms after the others.
+    let mut script = Script::new();
+    for round in 0..6 {
+        let base = round * 100;
+        let waiting: Vec<ParkBegin> =
+            (1..=3).map(|worker| script.park(base + 20 + 5 * worker, worker, 4, BARRIER, 0)).collect();
+        // The last one unparks the first, who passes it on.
+        let mut waker = 4;
+        for begin in waiting {
+            let woken = script.unpark(base + 95, waker, TRIP, begin.thread.0);
+            script.back(base + 95, begin, woken);
+            waker = begin.thread.0;
+        }
+    }
+    let report = script.report(600, "lock");
+    let told = findings(&report, FindingKind::Straggler);
+    assert!(told[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{told:?}");
+    assert!(told[0].contains("60.0 ms on average"), "{told:?}");
+    assert!(told[0].contains("at a barrier in `Grid.step`"), "{told:?}");
+    assert_eq!(report.contentions, 0);
+    let site = &report.waits[0];
+    assert_eq!((site.synchronizer, site.count, site.idle), (Synchronizer::CyclicBarrier, 18, false));
+}
+
+#[test]
+fn an_idle_pool_is_waiting_for_work_and_drowns_nothing() {
+    let mut script = Script::new();
+    scanned(&mut script);
+    let idle: Vec<ParkBegin> = (3..=6).map(|worker| script.park(5, worker, 4, TAKE, 0)).collect();
+    for begin in idle {
+        let woken = script.unpark(900, 9, OFFER, begin.thread.0);
+        script.back(900, begin, woken);
+    }
+    let report = script.report(1_000, "kind,owner-method");
+    assert_eq!(report.findings[0].kind, FindingKind::HotLock);
+    assert_eq!(findings(&report, FindingKind::Waiting), [] as [&str; 0]);
+    assert_eq!(report.blocked_ns, 157 * MS);
+    let site = &report.waits[0];
+    assert_eq!((site.idle, site.synchronizer), (true, Synchronizer::BlockingQueue));
+    assert_eq!((site.wakers[0].group.as_str(), site.wakers[0].count), ("loader", 4));
+    // Kinds are told apart, waiting last and out of the total.
+    let kinds: Vec<&str> = report.rows.iter().map(|row| row.value.headline()).collect();
+    assert_eq!(kinds, ["juc", "conditional"]);
+    assert_eq!(report.rows[1].total_ns, 4 * 895 * MS);
+    assert_eq!(report.rows[1].children[0].value.headline(), "java.util.concurrent.ThreadPoolExecutor.execute");
+}
+
+#[test]
+fn foreign_parks_are_told_by_lock_without_owner() {
+    let mut script = Script::new();
+    for thread in 1..=2 {
+        script.events.push(Event::Park(Park {
+            time: at(60),
+            start: at(10),
+            thread: ThreadId(thread),
+            chain: ChainId(SELL),
+            blocker: LockId(1),
+            ..Park::default()
+        }));
+    }
+    let report = script.report(100, "kind,lock,owner-thread");
+    assert_eq!(report.blocked_ns, 100 * MS);
+    assert_eq!(report.blocked.unknown_ns, 100 * MS);
+    assert_eq!(report.rows[0].children[0].children[0].value.headline(), "unknown");
+}
