@@ -3,7 +3,7 @@
 
 use crate::command::{
     completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man, parks::Parks,
-    record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, view::View,
+    record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, top::Top, view::View,
 };
 use crate::error::Failure;
 use crate::suggest;
@@ -57,6 +57,8 @@ pub enum Command {
     Dump(Dump),
     /// Say what is in force in a running JVM, and what is degraded and why.
     Status(Status),
+    /// Watch which locks impede a running JVM right now.
+    Top(Top),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
     /// Look at recordings in a browser: who blocked whom, when, with both call chains.

@@ -25,7 +25,7 @@ impl fmt::Display for Span {
         let (value, unit) = TIME_UNITS
             .iter()
             .rev()
-            .find(|(_, ns)| self.ns % ns == 0 && self.ns >= *ns)
+            .find(|(_, ns)| self.ns.is_multiple_of(*ns) && self.ns >= *ns)
             .map_or((self.ns, "ns"), |(unit, ns)| (self.ns / ns, *unit));
         write!(f, "{value}{unit}")
     }

@@ -97,6 +97,15 @@ impl Place {
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
+    /// Makes a file, or makes it look as if it had just been written.
+    ///
+    /// # Errors
+    /// Those of opening and writing.
+    pub fn touch(&self, name: &str) -> io::Result<()> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        File::from(rustix::fs::openat(&self.fd, name, flags, Mode::RUSR | Mode::WUSR)?).write_all(b".")
+    }
+
     /// Removes a file, also from the place that the library needed.
     pub fn remove(&self, name: &str) {
         let _ = rustix::fs::unlinkat(&self.fd, name, AtFlags::empty());

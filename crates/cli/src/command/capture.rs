@@ -1,6 +1,7 @@
 //! What is recorded and how: the options of `run`, `record` and `start`.
 
 use crate::agent::options::AgentOptions;
+use crate::command::pressure;
 use crate::quantity::{self, Span};
 use crate::suggest;
 use clap::{Args, ValueEnum};
@@ -15,7 +16,8 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), lock
-    /// (everything about locks); by default all that is cheap enough to leave
+    /// (everything about locks), pressure (alone: only how much each lock
+    /// impedes progress, interval by interval, at least cost); by default all that is cheap enough to leave
     /// on
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
@@ -40,6 +42,21 @@ pub struct Capture {
     /// Bound on the memory for event buffers
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
+
+    /// Length of an interval of critical section pressure (10ms at least)
+    #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
+    pub pressure_interval: Option<Span>,
+
+    /// Pressure from which on an interval belongs to a phase
+    #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
+    pub phase_threshold: Option<f64>,
+
+    /// When a lock's pressure phase begins or ends, let the JVM run this shell
+    /// command, which finds HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
+    /// HEADWAY_CSP_PERCENT, HEADWAY_OWNER, HEADWAY_CONTENDER and more in its
+    /// environment; or, for `log`, write a line on its standard error
+    #[arg(long, value_name = "COMMAND|log")]
+    pub on_phase: Option<String>,
 
     /// Use JVMTI alone: no patched code, nothing rebound; the report says what
     /// is then missing
@@ -78,6 +95,8 @@ pub enum Engine {
 pub enum Feature {
     /// Contended monitors and `Object.wait`.
     Monitor,
+    /// Critical section pressure.
+    Pressure,
 }
 
 impl Feature {
@@ -85,18 +104,22 @@ impl Feature {
     pub const fn word(self) -> &'static str {
         match self {
             Feature::Monitor => "monitor",
+            Feature::Pressure => "pressure",
         }
     }
 }
 
 /// What `-e` takes; `lock` stands for every feature about locks.
-const EVENT_WORDS: [(&str, Feature); 2] = [("monitor", Feature::Monitor), ("lock", Feature::Monitor)];
+const EVENT_WORDS: [(&str, Feature); 3] =
+    [("monitor", Feature::Monitor), ("lock", Feature::Monitor), ("pressure", Feature::Pressure)];
 
 fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
-        format!("unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same)")
+        format!(
+            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure)"
+        )
     })
 }
 
@@ -140,6 +163,9 @@ impl Capture {
             .with_some("max_age", self.max_age.map(|span| span.ns))
             .with_some("memory", self.memory)
             .with_some("engine", engine)
+            .with_some("pressure_interval", self.pressure_interval.map(|span| span.ns))
+            .with_some("phase_threshold", self.phase_threshold)
+            .with_some("on_phase", self.on_phase.as_ref())
             .with_some("disable", (!self.disable.is_empty()).then(|| self.disable.join("+")))
             .with_flag("safe", self.safe)
             .with_flag("strict", self.strict)

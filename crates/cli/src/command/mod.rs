@@ -20,6 +20,7 @@ pub mod run;
 pub mod start;
 pub mod status;
 pub mod stop;
+pub mod top;
 pub mod view;
 pub mod weighing;
 
@@ -39,6 +40,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Stop(stop) => stop.execute(),
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
+        Command::Top(top) => top.execute(),
         Command::Report(report) => report.execute(),
         Command::Parks(parks) => parks.execute(),
         Command::View(view) => view.execute(),

@@ -98,6 +98,11 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     out
 }
 
+/// A name that fits `width` columns, without its middle if need be.
+pub fn prose_fitted(name: &str, width: usize) -> String {
+    prose::fitted(name, width, &Screen { width, colour: false, cut: true })
+}
+
 /// A section's title, with a blank line before it.
 fn title(text: &str, note: &str, screen: &Screen, out: &mut String) {
     let note = if note.is_empty() { String::new() } else { format!("  {}", screen.faint(note)) };

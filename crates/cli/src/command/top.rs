@@ -1,0 +1,154 @@
+//! `headway top`: which locks impede progress right now.
+
+mod draw;
+mod input;
+mod method_name;
+mod source;
+mod state;
+
+use crate::command::pressure;
+use crate::error::{Failure, DONE};
+use crate::jvm::find;
+use crate::quantity::Span;
+use crate::terminal;
+use clap::Args;
+use headway_analysis::pressure::live::Picture;
+use input::Input;
+use ratatui::backend::TermionBackend;
+use ratatui::termion::raw::IntoRawMode;
+use ratatui::termion::screen::IntoAlternateScreen;
+use ratatui::Terminal;
+use source::Source;
+use state::State;
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway top 4711
+  headway top --interval 200ms Server
+  headway top --json -n 5 4711 | jq '.locks[0]'
+
+Keys: q quit, p pause, s sort, / filter, up and down choose a lock, Enter shows
+its call chains, k parks.
+
+Where a recording is under way, `top` shows what it measures. Otherwise it
+begins one of its own that keeps windows and phases only, and ends it when it
+quits; the agent is then taken out again.";
+
+/// How often the keyboard and the picture are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Options of `top`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Top {
+    /// Length of an interval (10ms at least), where no recording is under way
+    #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
+    interval: Span,
+
+    /// Print each picture as a line of JSON instead
+    #[arg(long)]
+    json: bool,
+
+    /// End after this many pictures
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Top {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// The target cannot be attached to, or ended; there is no terminal.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let on_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+        if !self.json && !on_terminal {
+            return Err(Failure::Usage("`headway top` needs a terminal; --json prints its figures instead".into()));
+        }
+        let jvm = find::jvm(&self.target)?;
+        let title = format!("{} {}", jvm.process.pid, jvm.main);
+        let interrupted = interruptions()?;
+        let mut source = Source::open(&jvm, self.interval)?;
+        let shown = match self.json {
+            true => self.print(&mut source, &interrupted),
+            false => self.show(&mut source, &title, &interrupted),
+        };
+        source.close()?;
+        shown?;
+        Ok(DONE)
+    }
+
+    fn print(&self, source: &mut Source, interrupted: &AtomicBool) -> Result<(), Failure> {
+        let mut printed = 0;
+        while !interrupted.load(Ordering::Relaxed) && self.count.is_none_or(|count| printed < count) {
+            if let Some(picture) = source.next()? {
+                let line = serde_json::to_string(&picture)
+                    .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+                terminal::print(&(line + "\n")).map_err(Failure::doing("cannot write to standard output"))?;
+                printed += 1;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    fn show(&self, source: &mut Source, title: &str, interrupted: &AtomicBool) -> Result<(), Failure> {
+        let failed = || Failure::doing("cannot use the terminal");
+        // Both go back to what they were when they go out of scope.
+        let raw = io::stdout().into_raw_mode().map_err(failed())?;
+        let screen = raw.into_alternate_screen().map_err(failed())?;
+        let mut terminal = Terminal::new(TermionBackend::new(screen)).map_err(failed())?;
+        terminal.hide_cursor().map_err(failed())?;
+        let input = Input::begin();
+        let mut state = State::new(title);
+        let shown = self.loop_until_quit(&mut terminal, source, &input, &mut state, interrupted);
+        // Whatever happened, the cursor comes back.
+        let _ = terminal.show_cursor();
+        shown
+    }
+
+    fn loop_until_quit<B: ratatui::backend::Backend<Error = io::Error>>(
+        &self,
+        terminal: &mut Terminal<B>,
+        source: &mut Source,
+        input: &Input,
+        state: &mut State,
+        interrupted: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let mut pictures = 0;
+        while !interrupted.load(Ordering::Relaxed) {
+            if let Some(picture) = source.next()? {
+                pictures += 1;
+                self.take(state, picture);
+            }
+            terminal.draw(|frame| draw::draw(frame, state)).map_err(Failure::doing("cannot use the terminal"))?;
+            let wants_more = input.keys(LOOK_EVERY).into_iter().all(|key| state.key(key));
+            if !wants_more || self.count.is_some_and(|count| pictures >= count) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&self, state: &mut State, picture: Picture) {
+        if !state.paused {
+            state.picture = Some(picture);
+        }
+    }
+}
+
+/// Set when somebody asks us to end; the target must be left as it was.
+fn interruptions() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, interrupted.clone()).map_err(Failure::doing("cannot handle signals"))?;
+    }
+    Ok(interrupted)
+}
