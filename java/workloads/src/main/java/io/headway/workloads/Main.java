@@ -3,6 +3,9 @@ package io.headway.workloads;
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.parks.Parks;
 import io.headway.workloads.predict.Predict;
+import io.headway.workloads.pressure.Pressure;
+import io.headway.workloads.samples.Samples;
+import io.headway.workloads.steal.Steal;
 import io.headway.workloads.stress.Stress;
 import io.headway.workloads.toggle.Toggle;
 import java.util.Map;
@@ -14,6 +17,9 @@ public final class Main {
             "demo", new Demo(),
             "parks", new Parks(),
             "predict", new Predict(),
+            "pressure", new Pressure(),
+            "samples", new Samples(),
+            "steal", new Steal(),
             "stress", new Stress(),
             "toggle", new Toggle()));
 

@@ -1,0 +1,309 @@
+//! Critical section pressure of programs that compute it from their own
+//! timestamps, the phases of one of them, and `headway top` in a terminal.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::tools::{self, Tools};
+use serde_json::Value;
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const MS: f64 = 1e6;
+
+/// A program that ran under `headway run`.
+struct Ran {
+    tools: Tools,
+    directory: TempDir,
+    truth: Value,
+}
+
+impl Ran {
+    fn new(jdk: &Jdk, scenario: &[&str], options: &[&str]) -> Ran {
+        let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
+        let truth = directory.path().join("truth.json");
+        let recording = directory.path().join("recording.jfr").display().to_string();
+        let mut arguments = vec!["run", "-q", "-o", &recording];
+        arguments.extend(options);
+        let (java, jar) = (jdk.tool("java").display().to_string(), tools.workloads.display().to_string());
+        let truth_file = truth.display().to_string();
+        arguments.extend(["--", &java, "-jar", &jar, "pressure"]);
+        arguments.extend(scenario);
+        arguments.extend(["--truth", &truth_file]);
+        tools::run(&tools.headway, arguments).unwrap();
+        let truth = serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap();
+        Ran { tools, directory, truth }
+    }
+
+    fn recording(&self) -> PathBuf {
+        self.directory.path().join("recording.jfr")
+    }
+
+    fn report(&self, options: &[&str]) -> Value {
+        let recording = self.recording().display().to_string();
+        let mut arguments = vec!["report", "--json"];
+        arguments.extend(options);
+        arguments.push(&recording);
+        serde_json::from_slice(&tools::run(&self.tools.headway, arguments).unwrap().stdout).unwrap()
+    }
+
+    /// A moment of the truth, in ms since the recording's start.
+    fn moment_ms(&self, name: &str) -> f64 {
+        let start = self.report(&[])["recording"]["start_ns"].as_u64().unwrap();
+        self.truth[name].as_f64().unwrap() - start as f64 / MS
+    }
+
+    fn true_pressure(&self) -> f64 {
+        self.truth["acquiring_ns"].as_f64().unwrap() / self.truth["lived_ns"].as_f64().unwrap()
+    }
+
+    /// Mean pressure of the intervals that lie within the program's run.
+    fn reported_pressure(&self, interval_ms: u32) -> f64 {
+        let pressure = self.report(&["--pressure", "--interval", &format!("{interval_ms}ms")]);
+        let lock = the_lock(&pressure);
+        let (from, to) = (self.moment_ms("start_epoch_ms"), self.moment_ms("end_epoch_ms"));
+        let length = pressure["interval_ns"].as_f64().unwrap() / MS;
+        let inside = |window: &&Value| {
+            let start = window[0].as_f64().unwrap() / MS;
+            start >= from && start + length <= to
+        };
+        let windows: Vec<f64> =
+            lock["windows"].as_array().unwrap().iter().filter(inside).map(|w| w[1].as_f64().unwrap()).collect();
+        assert!(windows.len() > 2, "{pressure:#}");
+        windows.iter().sum::<f64>() / windows.len() as f64
+    }
+}
+
+fn the_lock(pressure: &Value) -> Value {
+    let locks = pressure["locks"].as_array().unwrap();
+    locks.iter().find(|lock| lock["name"] == "Meter.lock").unwrap_or_else(|| panic!("no lock in {pressure:#}")).clone()
+}
+
+fn assert_close(jdk: &Jdk, what: &str, said: f64, truth: f64) {
+    println!("JDK {} {what}: {said:.4}, by its own clock {truth:.4}", jdk.release);
+    // Spinning before it blocks posts no event; waking up on a busy machine is
+    // in the program's figure only.
+    let tolerance = 0.1 * truth + 0.002;
+    assert!((said - truth).abs() <= tolerance, "JDK {} {what}: {said:.4} instead of {truth:.4}", jdk.release);
+}
+
+#[test]
+fn ping_pong_weighs_half_of_two_threads_and_little_of_forty_eight() {
+    for jdk in Jdk::all() {
+        for threads in ["2", "48"] {
+            let ran = Ran::new(&jdk, &["pingpong", "--threads", threads, "--seconds", "4"], &[]);
+            assert_close(&jdk, &format!("ping-pong of {threads}"), ran.reported_pressure(250), ran.true_pressure());
+        }
+    }
+}
+
+#[test]
+fn fork_join_weighs_less_the_longer_work_takes() {
+    for jdk in Jdk::all() {
+        let mut said = Vec::new();
+        for process_ms in ["50", "400"] {
+            let scenario = ["forkjoin", "--threads", "48", "--seconds", "5", "--process-ms", process_ms];
+            let ran = Ran::new(&jdk, &scenario, &[]);
+            said.push(ran.reported_pressure(250));
+            assert_close(&jdk, &format!("fork-join, {process_ms} ms"), said[said.len() - 1], ran.true_pressure());
+        }
+        assert!(said[1] < said[0]);
+    }
+}
+
+#[test]
+fn windows_alone_tell_the_same_and_hold_no_event_of_a_lock() {
+    for jdk in Jdk::all() {
+        let scenario = ["pingpong", "--threads", "16", "--seconds", "4"];
+        let ran = Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]);
+        assert_close(&jdk, "-e pressure", ran.reported_pressure(250), ran.true_pressure());
+        let report = ran.report(&[]);
+        assert_eq!(report["contentions"], 0, "{report:#}");
+        assert!(fs::metadata(ran.recording()).unwrap().len() < 1 << 20);
+        let lock = the_lock(&ran.report(&["--pressure"]));
+        let phase = &lock["phases"][0];
+        for chain in ["acquiring_chain", "owner_chain"] {
+            let leaf = phase[chain][0].as_str().unwrap_or_default();
+            assert!(leaf.contains("pressure.Meter."), "JDK {}: {chain} of {phase:#}", jdk.release);
+        }
+    }
+}
+
+#[test]
+fn a_phase_is_found_told_and_missed_by_the_average() {
+    for jdk in Jdk::all() {
+        let told = TempDir::new().unwrap();
+        let lines = told.path().join("lines");
+        let command = format!("echo \"$HEADWAY_PHASE $HEADWAY_LOCK\" >> '{}'", lines.display());
+        let scenario = ["phase", "--threads", "8", "--seconds", "18"];
+        let ran = Ran::new(&jdk, &scenario, &["--on-phase", &command]);
+        let pressure = ran.report(&["--phases"]);
+        let lock = the_lock(&pressure);
+        let phases = lock["phases"].as_array().unwrap();
+        // The edges may touch an interval too little to count.
+        let at = |name: &str| ran.moment_ms(name);
+        let (start, end) = (at("phase_start_epoch_ms"), at("phase_end_epoch_ms"));
+        let (first, last) = (&phases[0], &phases[phases.len() - 1]);
+        let (found, lost) = (first["start_ns"].as_f64().unwrap() / MS, last["end_ns"].as_f64().unwrap() / MS);
+        assert!((found - start).abs() <= 1000.0, "JDK {}: {found} ms instead of {start} ms", jdk.release);
+        assert!((lost - end).abs() <= 1000.0, "JDK {}: {lost} ms instead of {end} ms", jdk.release);
+        let (mean, peak) = (lock["csp_mean"].as_f64().unwrap(), lock["csp_peak"].as_f64().unwrap());
+        assert!(mean < 0.05 && peak > 2.0 * mean, "JDK {}: mean {mean}, peak {peak}", jdk.release);
+        let lines = fs::read_to_string(lines).unwrap_or_default();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines.first(), Some(&"begin Meter.lock"), "JDK {}: {lines:?}", jdk.release);
+        assert_eq!(lines.last(), Some(&"end Meter.lock"), "JDK {}: {lines:?}", jdk.release);
+        let findings = ran.report(&[])["findings"].to_string();
+        assert!(findings.contains("Meter.lock") && findings.contains("From "), "{findings}");
+    }
+}
+
+/// A program that runs until it is told to end.
+struct Running(Child);
+
+impl Running {
+    fn new(jdk: &Jdk, tools: &Tools) -> Running {
+        let mut java = Command::new(jdk.tool("java"));
+        java.arg("-jar").arg(&tools.workloads).args(["pressure", "pingpong", "--threads", "8", "--seconds", "600"]);
+        Running(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// True if a recording is under way.
+fn is_recording(tools: &Tools, pid: &str) -> bool {
+    let status = Command::new(&tools.headway).args(["status", "--json", pid]).output().unwrap();
+    let status: Value = serde_json::from_slice(&status.stdout).unwrap_or_default();
+    status["recording"].is_string()
+}
+
+#[test]
+fn pictures_as_json_leave_the_target_as_it_was() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let running = Running::new(&jdk, &tools);
+        wait_until("the program runs", || jps_knows(&tools, &running.pid()));
+        let arguments = ["top", "--json", "-n", "4", "--interval", "500ms", &running.pid()].map(str::to_owned);
+        let output = tools::run(&tools.headway, arguments).unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        let lock = &last["locks"][0];
+        assert_eq!(lock["name"], "Meter.lock", "JDK {}: {last:#}", jdk.release);
+        assert!(lock["csp_max"].as_f64().unwrap() > 0.05, "JDK {}: {last:#}", jdk.release);
+        let threads = &last["threads"];
+        let count = |what: &str| threads[what].as_u64().unwrap();
+        let all = ["running", "blocked", "parked", "waiting", "sleeping"].map(count).iter().sum::<u64>();
+        assert!(all >= 8 && count("sleeping") >= 1, "JDK {}: {threads}", jdk.release);
+        assert!(!is_recording(&tools, &running.pid()), "JDK {}", jdk.release);
+    }
+}
+
+fn jps_knows(tools: &Tools, pid: &str) -> bool {
+    let list = Command::new(&tools.headway).args(["list", "--json"]).output().unwrap();
+    String::from_utf8_lossy(&list.stdout).contains(pid)
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// A terminal of its own server, gone with this value.
+struct Terminal {
+    server: String,
+}
+
+impl Terminal {
+    fn new(server: String, columns: u32, lines: u32, command: &[&str], log: &Path) -> Terminal {
+        let terminal = Terminal { server };
+        let (columns, lines) = (columns.to_string(), lines.to_string());
+        let shell: Vec<String> = command.iter().map(|word| format!("'{word}'")).collect();
+        let shell = format!("{} 2> '{}'; echo ENDED $?; sleep 600", shell.join(" "), log.display());
+        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &lines, &shell]);
+        terminal
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        let output = command.args(["-L", &self.server]).args(arguments).env("LC_ALL", "C.UTF-8").output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    fn shows(&self, text: &str) {
+        wait_until(&format!("{text:?} on the screen"), || self.screen().contains(text));
+    }
+
+    fn types(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+fn has_tmux() -> bool {
+    let has = Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !has {
+        assert!(env::var("CI").as_deref() != Ok("true"), "tmux is missing");
+        eprintln!("SKIPPED: no tmux, so `headway top` is not tried in a terminal");
+    }
+    has
+}
+
+#[test]
+fn top_lives_in_a_terminal_of_any_size_and_leaves_no_trace() {
+    if !has_tmux() {
+        return;
+    }
+    let tools = Tools::find().unwrap();
+    let headway = tools.headway.display().to_string();
+    let logs = TempDir::new().unwrap();
+    for jdk in Jdk::all() {
+        let running = Running::new(&jdk, &tools);
+        wait_until("the program runs", || jps_knows(&tools, &running.pid()));
+        for (columns, lines) in [(80, 24), (180, 50)] {
+            let server = format!("headway-{}-{}-{columns}", std::process::id(), jdk.release);
+            let log = logs.path().join(&server);
+            File::create(&log).unwrap();
+            let terminal = Terminal::new(server, columns, lines, &[&headway, "top", &running.pid()], &log);
+            terminal.shows("Meter.lock");
+            terminal.shows("Meter.hold");
+            terminal.shows("threads: ");
+            terminal.types("Enter");
+            terminal.shows("waiting  io.headway.workloads.pressure.Meter.hold:");
+            terminal.types("p");
+            terminal.shows("paused");
+            terminal.types("k");
+            terminal.shows("blocker");
+            terminal.types("q");
+            terminal.shows("ENDED 0");
+            assert!(!is_recording(&tools, &running.pid()), "JDK {}", jdk.release);
+            assert_eq!(fs::read_to_string(&log).unwrap(), "", "JDK {}", jdk.release);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.headway.workloads.pressure;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A lock whose threads measure how long they take to acquire it, by their own clock: from wanting it
+ * to having it.
+ */
+final class Meter {
+    private final Object lock = new Object();
+    private final AtomicLong acquiringNs = new AtomicLong();
+
+    /** Holds the lock for about this long, asleep, so that a machine with few processors plays along. */
+    void hold(long ms) throws InterruptedException {
+        long wanted = System.nanoTime();
+        synchronized (lock) {
+            acquiringNs.addAndGet(System.nanoTime() - wanted);
+            work(ms);
+        }
+    }
+
+    private static void work(long ms) throws InterruptedException {
+        Thread.sleep(ms);
+    }
+
+    /** Time that all threads spent acquiring so far. */
+    long acquiringNs() {
+        return acquiringNs.get();
+    }
+}
