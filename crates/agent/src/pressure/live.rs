@@ -139,7 +139,10 @@ impl LivePressure {
         let sleeping = self.sleeping().min(picture.threads.running);
         picture.threads.sleeping = sleeping;
         picture.threads.running -= sleeping;
-        picture.lost = crate::drain::losses(self.agent).map(|(_, count)| count).sum();
+        // Acquisitions that were under way when the recording began are no loss
+        // that anybody can do something about.
+        let losses = crate::drain::losses(self.agent).filter(|(loss, _)| *loss != Loss::UnpairedEntered);
+        picture.lost = losses.map(|(_, count)| count).sum();
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);
         }
