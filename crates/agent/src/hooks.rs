@@ -185,7 +185,7 @@ impl Hooks {
                     (Err(reason), Known::ContendedExit, Ok(image)) => {
                         self.fall_back(agent, options, hook, image, reason)
                     }
-                    (installed, ..) => state_of(hook, installed),
+                    (installed, ..) => state_of(hook, installed, agent),
                 }
             })
             .collect();
@@ -215,7 +215,7 @@ impl Hooks {
     ) -> MechanismState {
         let degraded = |detail: String| MechanismState { name: hook.name.to_owned(), state: State::Degraded, detail };
         if agent.hotspot.failure().is_some() {
-            return state_of(hook, Err(reason));
+            return state_of(hook, Err(reason), agent);
         }
         if options.allows(Mechanism::Usdt) {
             match self.install_probe(image) {
@@ -232,7 +232,7 @@ impl Hooks {
                 Err(error) => reason = format!("{reason}; {error}"),
             }
         }
-        state_of(hook, Err(reason))
+        state_of(hook, Err(reason), agent)
     }
 
     fn install_probe(&self, image: &Image) -> Result<(), HookError> {
@@ -298,10 +298,17 @@ impl Hooks {
     }
 }
 
-fn state_of(hook: &Hook, installed: Result<String, String>) -> MechanismState {
+/// What the exit's loss is where the owner cannot be read at an enter either.
+const OWNERS_UNKNOWN: &str = "owners are not known";
+
+fn state_of(hook: &Hook, installed: Result<String, String>, agent: &Agent) -> MechanismState {
+    let loss = match (hook.known, agent.hotspot.failure()) {
+        (Known::ContendedExit, Some(_)) => OWNERS_UNKNOWN,
+        _ => hook.loss,
+    };
     let (state, detail) = match installed {
         Ok(detail) => (State::On, detail),
-        Err(reason) => (State::Degraded, format!("{}: {reason}", hook.loss)),
+        Err(reason) => (State::Degraded, format!("{loss}: {reason}")),
     };
     MechanismState { name: hook.name.to_owned(), state, detail }
 }

@@ -128,10 +128,10 @@ fn build(
     debug_info: Arc<FullDebugInfo>,
 ) -> Result<&'static Agent, String> {
     let java = JavaFacts::read(&jvmti, jni, thread).map_err(|e| e.to_string())?;
-    let hotspot = match options.allows(Mechanism::VmStructs) {
-        true => HotSpot::examine(&vm::libjvm()),
-        false => HotSpot::unknown("switched off by an option"),
-    };
+    let hotspot = HotSpot::default();
+    if options.allows(Mechanism::VmStructs) {
+        hotspot.allow(true, &vm::libjvm());
+    }
     let memory = options.memory.unwrap_or(DEFAULT_MEMORY_BYTES) as usize;
     let region = mapping::zeroed(memory).map_err(|e| format!("no memory for event buffers: {e}"))?;
     let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;

@@ -4,15 +4,15 @@ use crate::agent::Agent;
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
-use crate::options::{Command, Options, DEFAULT_FEATURES};
+use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, SamplerHandle};
+use crate::steal;
 use crate::{clock, lifecycle, process, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
-use crate::steal;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -154,13 +154,15 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
 /// Puts the mechanisms in force; with `strict`, degraded ones are an error.
 fn prepare(agent: &'static Agent, options: &Options) -> Result<(Option<Plan>, Vec<MechanismState>), StartError> {
     let libjvm = vm::libjvm();
+    agent.hotspot.allow(options.allows(Mechanism::VmStructs), &libjvm);
     let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
     if options.wants("monitor") {
         mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
     }
     let (plan, sampling) = plan::choose(agent, options);
     mechanisms.extend(sampling);
-    let degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
+    let mut degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
+    degraded.dedup();
     if options.strict && !degraded.is_empty() {
         unprepare(agent);
         return Err(StartError::Degraded(degraded));

@@ -8,7 +8,8 @@ use headway_hook::sys::linux::Linux;
 use headway_hook::Image;
 use headway_hotspot::{monitor, symbols, thread, AddressRange, Layout, LiveMemory, Memory};
 use headway_model::ThreadId;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// The VM's library, read anew: its symbols are not kept in memory.
 pub fn libjvm() -> Result<Image, String> {
@@ -18,9 +19,15 @@ pub fn libjvm() -> Result<Image, String> {
 /// Largest stack that is believed.
 const MAX_STACK_BYTES: u64 = 1 << 32;
 
-/// See the module.
+/// Why nothing is known where it must not be.
+const SWITCHED_OFF: &str = "switched off by an option";
+
+/// See the module. Examined once, when a recording first allows it; each
+/// recording allows it anew.
+#[derive(Default)]
 pub struct HotSpot {
-    known: Result<Known, String>,
+    examined: OnceLock<Result<Known, String>>,
+    allowed: AtomicBool,
 }
 
 /// The VM's structures and the memory they are read from.
@@ -37,25 +44,32 @@ pub struct Known {
 }
 
 impl HotSpot {
-    /// Examines the VM. What does not check out is said by [`Self::failure`].
-    pub fn examine(libjvm: &Result<Image, String>) -> HotSpot {
-        HotSpot { known: libjvm.as_ref().map_err(String::clone).and_then(Known::load) }
+    /// Allows or forbids to read the VM's structures from now on. What does not
+    /// check out is said by [`Self::failure`].
+    pub fn allow(&self, allowed: bool, libjvm: &Result<Image, String>) {
+        if allowed {
+            self.examined.get_or_init(|| libjvm.as_ref().map_err(String::clone).and_then(Known::load));
+        }
+        self.allowed.store(allowed, Ordering::Relaxed);
     }
 
-    /// Nothing is known, for this reason.
-    pub fn unknown(reason: &str) -> HotSpot {
-        HotSpot { known: Err(reason.to_owned()) }
-    }
-
-    /// The VM's structures, if they check out.
+    /// The VM's structures, if they check out and may be read.
     #[inline]
     pub fn known(&self) -> Option<&Known> {
-        self.known.as_ref().ok()
+        self.examined().and_then(|examined| examined.as_ref().ok())
     }
 
-    /// Why they do not.
+    /// Why they do not, or may not.
     pub fn failure(&self) -> Option<&str> {
-        self.known.as_ref().err().map(String::as_str)
+        match self.examined() {
+            Some(examined) => examined.as_ref().err().map(String::as_str),
+            None => Some(SWITCHED_OFF),
+        }
+    }
+
+    #[inline]
+    fn examined(&self) -> Option<&Result<Known, String>> {
+        self.examined.get().filter(|_| self.allowed.load(Ordering::Relaxed))
     }
 
     /// The monitor that a thread is about to block on; 0 if not known.

@@ -7,8 +7,8 @@ use crate::truth::Truth;
 use crate::Problem;
 use std::env;
 use std::fs::{self, File};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -28,6 +28,45 @@ pub struct Workload<'a> {
     pub jvm_options: &'a [&'a str],
     /// Whether to attach when the program is warm; loaded at start otherwise.
     pub attach: bool,
+}
+
+/// A workload that is warm and waits until it is told to contend.
+#[derive(Debug)]
+pub struct Warm {
+    child: Child,
+    go: PathBuf,
+}
+
+impl Warm {
+    /// Runs `command` until the program says that it is ready.
+    fn start(command: &[String], directory: &Path) -> Result<Warm, Problem> {
+        let (go, output) = (directory.join("go"), directory.join("output"));
+        let mut java = Command::new(&command[0]);
+        java.args(&command[1..]).arg("--await").arg(&go).stdin(Stdio::null()).stdout(File::create(&output)?);
+        let mut child = java.spawn()?;
+        let deadline = Instant::now() + READY_WITHIN;
+        while !fs::read_to_string(&output)?.contains("READY") {
+            if Instant::now() > deadline || child.try_wait()?.is_some() {
+                return Err("the program did not become ready".into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Warm { child, go })
+    }
+
+    /// The JVM's process id.
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    fn run_to_its_end(mut self) -> Result<(), Problem> {
+        fs::write(&self.go, "")?;
+        let status = tools::wait_at_most(&mut self.child, END_WITHIN)?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("the program ended with {status}").into()),
+        }
+    }
 }
 
 /// A workload that ran under Headway.
@@ -104,25 +143,30 @@ impl Recorded {
     /// Attaches to a program whose code is compiled, before it contends. The
     /// recording ends with the JVM.
     fn attach_when_warm(&self, command: &[String]) -> Result<(), Problem> {
-        let (go, output) = (self.directory.path().join("go"), self.directory.path().join("output"));
-        let mut java = Command::new(&command[0]);
-        java.args(&command[1..]).arg("--await").arg(&go).stdin(Stdio::null()).stdout(File::create(&output)?);
-        let mut child = java.spawn()?;
-        let deadline = Instant::now() + READY_WITHIN;
-        while !fs::read_to_string(&output)?.contains("READY") {
-            if Instant::now() > deadline || child.try_wait()?.is_some() {
-                return Err("the program did not become ready".into());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        let started = tools::run(&self.tools.headway, ["start", "-o", &self.recording(), &child.id().to_string()]);
-        fs::write(go, "")?;
-        let status = tools::wait_at_most(&mut child, END_WITHIN)?;
-        started?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(format!("the program ended with {status}").into())
+        let program = Warm::start(command, self.directory.path())?;
+        let pid = program.pid();
+        let started = tools::run(&self.tools.headway, ["start", "-o", &self.recording(), &pid]);
+        program.run_to_its_end()?;
+        started.map(drop)
+    }
+
+    /// Starts a workload and hands it to `attached` when it is warm, with the
+    /// recording's path; then lets it run to its end. What `attached` says is
+    /// given beside what was recorded.
+    ///
+    /// # Errors
+    /// Something did not run, or ended with an error.
+    pub fn attached_by<T>(
+        tools: &Tools,
+        jdk: &Jdk,
+        workload: &Workload,
+        attached: impl FnOnce(&Warm, &str) -> Result<T, Problem>,
+    ) -> Result<(Recorded, T), Problem> {
+        let recorded = Recorded { tools: tools.clone(), jdk: jdk.clone(), directory: TempDir::new()? };
+        let program = Warm::start(&recorded.command(workload), recorded.directory.path())?;
+        let said = attached(&program, &recorded.recording());
+        program.run_to_its_end()?;
+        Ok((recorded, said?))
     }
 
     fn truth_file(&self) -> PathBuf {

@@ -107,7 +107,7 @@ impl Chains {
         let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
         let difference = self.check.difference().map(|difference| difference.to_string());
         let (state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
-            _ if !wanted => (State::Off, "JVMTI GetStackTrace, as asked for".to_owned()),
+            _ if !wanted => (State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option")),
             None => (State::On, "the agent's own stack walker".to_owned()),
             Some(reason) => (State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
         };

@@ -277,7 +277,7 @@ impl LockReplay {
 
     fn now_left(&mut self, event: &LockEvent) {
         self.current = ThreadId::NONE;
-        self.former = Former { thread: event.thread, until: event.time };
+        self.former = Former { thread: event.thread, until: event.time, left: true };
     }
 
     /// The thread alone is noted: which frame of the waiter's chain holds the
@@ -323,7 +323,7 @@ impl LockReplay {
 
     fn now_holds(&mut self, thread: ThreadId, time: TimeNs) {
         if self.current.is_some() && self.current != thread {
-            self.former = Former { thread: self.current, until: time };
+            self.former = Former { thread: self.current, until: time, left: false };
         }
         self.current = thread;
     }

@@ -38,6 +38,9 @@ pub(crate) struct Former {
     pub thread: ThreadId,
     /// When that was last certain.
     pub until: TimeNs,
+    /// True if it was seen to leave: nobody holds the lock from then on until
+    /// somebody is known to.
+    pub left: bool,
 }
 
 impl Former {
@@ -102,7 +105,7 @@ struct Claim {
 impl Claim {
     /// What remains when another thread turns out to hold the lock.
     fn former(self) -> Former {
-        Former { thread: self.thread, until: self.until }
+        Former { thread: self.thread, until: self.until, left: false }
     }
 }
 
@@ -210,7 +213,7 @@ impl Slicer {
             self.emit(time, mark.holder, basis, out);
         }
         self.claim = None;
-        self.former = Former { thread: mark.thread, until: time };
+        self.former = Former { thread: mark.thread, until: time, left: true };
         self.released = true;
     }
 
@@ -249,7 +252,8 @@ impl Slicer {
                 self.former = claim.former();
             }
             None if self.broken => self.emit(time, HolderId::UNKNOWN, Basis::Gap, out),
-            None => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
+            None if self.former.left => self.emit(time, HolderId::UNKNOWN, Basis::HandOver, out),
+            None => self.emit(time, HolderId::UNKNOWN, Basis::NoMark, out),
         }
         self.broken = false;
         self.claim =

@@ -1,0 +1,243 @@
+//! Each mechanism that can be missing, switched off by force: what Headway says
+//! about it, in its reply and in the recording, and what is still known.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::recorded::{Recorded, Warm, Workload};
+use headway_e2e::report::Report;
+use headway_e2e::tools::{self, Tools};
+use headway_e2e::Problem;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The mechanisms of monitors; what else a JDK offers is not looked at here.
+const MECHANISMS: [&str; 4] = ["walker", "monitor-exit", "monitor-reenter", "monitor-notify"];
+
+const BY_PROBE: (&str, &str) = ("monitor-exit", "through the VM's probe monitor__contended__exit");
+const BY_SIGNAL: (&str, &str) = ("monitor-exit", "when the successor's condition variable is signalled");
+const NO_EXITS: (&str, &str) = ("monitor-exit", "owners are known by thread only, not by call chain");
+const NO_OWNERS: (&str, &str) = ("monitor-exit", "owners are not known");
+const NO_WALKER: (&str, &str) = ("walker", "JVMTI GetStackTrace, which is slower, and owners have no call chain");
+const NO_REENTER: (&str, &str) = ("monitor-reenter", "re-acquisitions after Object.wait are not seen");
+const NO_NOTIFY: (&str, &str) = ("monitor-notify", "re-acquisitions after Object.wait are not seen");
+
+/// How much is still known about owners.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Owners {
+    /// Thread and call chain, for most of the blocked time.
+    Chain,
+    /// The thread, for much of it.
+    Thread,
+    /// Nothing.
+    Unknown,
+}
+
+/// What `headway status --json` says of mechanisms.
+#[derive(Debug, Deserialize)]
+struct Status {
+    mechanisms: Vec<Mechanism>,
+    degraded: Vec<Reason>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Mechanism {
+    name: String,
+    state: String,
+    detail: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reason {
+    mechanism: String,
+    reason: String,
+}
+
+const PROGRAM: Workload<'_> = Workload { arguments: &["chains", "--hold-us", "2000"], jvm_options: &[], attach: true };
+
+fn start(tools: &Tools, program: &Warm, recording: &str, options: &[&str]) -> Result<(), Problem> {
+    let pid = program.pid();
+    let start = ["start", "-e", "monitor", "-o", recording];
+    tools::run(&tools.headway, start.iter().chain(options).copied().chain([pid.as_str()])).map(drop)
+}
+
+fn status(tools: &Tools, program: &Warm) -> Result<Status, Problem> {
+    let output = tools::run(&tools.headway, ["status", "--json", &program.pid()])?;
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Records with these options on each JDK; exactly these mechanisms must be
+/// degraded, for reasons with these words, and owners known this well.
+fn check(options: &[&str], degraded: &[(&str, &str)], owners: Owners) {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let (recorded, status) = Recorded::attached_by(&tools, &jdk, &PROGRAM, |program, recording| {
+            start(&tools, program, recording, options)?;
+            status(&tools, program)
+        })
+        .unwrap();
+        let what = format!("JDK {} {options:?}", jdk.release);
+        check_status(&status, degraded, &what);
+        let report = recorded.report("lock-class,contender-method,owner-thread,owner-method", &[]).unwrap();
+        let told = report.degraded.iter().map(|d| (d.mechanism.as_str(), d.reason.as_str()));
+        check_reasons(told.filter(|(name, _)| MECHANISMS.contains(name)), degraded, &what);
+        assert!(report.losses.is_empty(), "{what}: {:?}", report.losses);
+        check_known(&recorded, &report, owners, &what);
+    }
+}
+
+fn check_status(status: &Status, degraded: &[(&str, &str)], what: &str) {
+    let told = status.degraded.iter().map(|d| (d.mechanism.as_str(), d.reason.as_str()));
+    check_reasons(told.filter(|(name, _)| MECHANISMS.contains(name)), degraded, what);
+    for name in MECHANISMS {
+        let found = status.mechanisms.iter().find(|mechanism| mechanism.name == name);
+        let found = found.unwrap_or_else(|| panic!("{what}: nothing is said about {name}: {status:?}"));
+        let expected = if degraded.iter().any(|(degraded, _)| *degraded == name) { "degraded" } else { "on" };
+        assert_eq!(found.state, expected, "{what}: {name}: {}", found.detail);
+    }
+}
+
+fn check_reasons<'a>(told: impl Iterator<Item = (&'a str, &'a str)>, expected: &[(&str, &str)], what: &str) {
+    let told: Vec<_> = told.collect();
+    let names: BTreeSet<&str> = told.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, expected.iter().map(|(name, _)| *name).collect(), "{what}: {told:?}");
+    for (name, words) in expected {
+        let reason = told.iter().find(|(told, _)| told == name).unwrap().1;
+        assert!(reason.contains(words) && reason.contains("switched off by an option"), "{what}: {name}: {reason}");
+        assert!(!reason.contains('\n'), "{what}: more than one line: {reason:?}");
+    }
+}
+
+/// The program's lock and the places where its threads block are always known.
+fn check_known(recorded: &Recorded, report: &Report, owners: Owners, what: &str) {
+    let truth = recorded.truth().unwrap();
+    let places: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.contender_method.as_str()).collect();
+    let holders: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_method.as_str()).collect();
+    let threads: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_thread.as_str()).collect();
+    let (mut blocked, mut placed, mut by_thread, mut by_chain, mut strange) = (0, 0, 0, 0, 0);
+    for leaf in report.leaves() {
+        let [class, place, thread, method] = <[String; 4]>::try_from(leaf.path).unwrap();
+        if truth.cells.iter().all(|cell| cell.lock_class != class) {
+            continue;
+        }
+        blocked += leaf.total_ns;
+        placed += if places.contains(place.as_str()) { leaf.total_ns } else { 0 };
+        by_thread += if threads.contains(thread.as_str()) { leaf.total_ns } else { 0 };
+        by_chain += if holders.contains(method.as_str()) { leaf.total_ns } else { 0 };
+        let is_strange = method != "unknown" && !holders.contains(method.as_str());
+        strange += if is_strange { leaf.total_ns - leaf.approximate_ns } else { 0 };
+    }
+    let part = |ns: u64| ns as f64 / blocked as f64;
+    println!(
+        "{what}: placed {:.3}, owner's thread {:.3}, owner's method {:.3}, strange {:.3}; {:?}",
+        part(placed),
+        part(by_thread),
+        part(by_chain),
+        part(strange),
+        report.blocked
+    );
+    assert!(blocked > 0 && report.contentions > 20, "{what}: nothing is blocked");
+    assert!(part(placed) > 0.97, "{what}: blocked in {places:?} for {:.3}", part(placed));
+    assert!(part(strange) < 0.03, "{what}: {:.3} in no method that holds the lock", part(strange));
+    match owners {
+        Owners::Chain => assert!(part(by_chain) > 0.5, "{what}: owners' methods for {:.3}", part(by_chain)),
+        Owners::Thread => assert!(part(by_thread) > 0.3, "{what}: owners' threads for {:.3}", part(by_thread)),
+        Owners::Unknown => assert_eq!(by_thread, 0, "{what}: who says so?"),
+    }
+    if owners != Owners::Chain {
+        assert_eq!((by_chain, report.blocked.owner_chain_ns), (0, 0), "{what}: who says so?");
+    }
+    if owners == Owners::Unknown {
+        assert_eq!(report.blocked.hand_over_ns, 0, "{what}: no release was seen");
+    }
+}
+
+#[test]
+fn the_probe_stands_in_for_the_detour_of_the_exit() {
+    check(&["--disable", "exit-detour"], &[BY_PROBE], Owners::Chain);
+}
+
+#[test]
+fn the_condition_variable_stands_in_for_the_probe() {
+    check(&["--disable", "exit-detour,usdt"], &[BY_SIGNAL], Owners::Chain);
+}
+
+#[test]
+fn owners_read_at_the_enter_stand_in_for_exits() {
+    check(&["--disable", "exit-detour,usdt,condvar"], &[NO_EXITS], Owners::Thread);
+}
+
+#[test]
+fn jvmti_stands_in_for_the_walker() {
+    check(&["--disable", "walker"], &[NO_WALKER], Owners::Thread);
+}
+
+#[test]
+fn jvmti_is_left_without_the_structures_of_the_vm() {
+    check(&["--disable", "vmstructs"], &[NO_WALKER, NO_OWNERS, NO_REENTER, NO_NOTIFY], Owners::Unknown);
+}
+
+#[test]
+fn safe_uses_jvmti_alone() {
+    check(&["--safe"], &[NO_WALKER, NO_OWNERS, NO_REENTER, NO_NOTIFY], Owners::Unknown);
+}
+
+#[test]
+fn waits_are_seen_without_their_re_acquisitions() {
+    check(&["--disable", "reenter-detour"], &[NO_REENTER, NO_NOTIFY], Owners::Chain);
+}
+
+/// What one recording switched off is there again for the next, and the other
+/// way round.
+#[test]
+fn each_recording_chooses_anew() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let what = format!("JDK {}", jdk.release);
+        Recorded::attached_by(&tools, &jdk, &PROGRAM, |program, recording| {
+            let safe = [NO_WALKER, NO_OWNERS, NO_REENTER, NO_NOTIFY];
+            let choices: [(&[&str], &[_]); 4] = [(&["--safe"], &safe), (&[], &[]), (&["--safe"], &safe), (&[], &[])];
+            for (options, degraded) in choices {
+                start(&tools, program, recording, options)?;
+                check_status(&status(&tools, program)?, degraded, &format!("{what} {options:?}"));
+                tools::run(&tools.headway, ["stop", &program.pid()])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+/// One sentence, exit code 1, no recording, and the program runs on.
+#[test]
+fn strict_refuses_to_begin_with_less() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        for (options, words) in [
+            (vec!["--disable", "exit-detour"], BY_PROBE.1),
+            (vec!["--disable", "exit-detour,usdt,condvar"], NO_EXITS.1),
+            (vec!["--disable", "walker"], NO_WALKER.1),
+            (vec!["--safe"], NO_OWNERS.1),
+        ] {
+            let what = format!("JDK {} {options:?}", jdk.release);
+            let check = |program: &Warm, recording: &str| {
+                let mut command = Command::new(&tools.headway);
+                command.args(["start", "-e", "monitor", "--strict", "-o", recording]).args(&options);
+                let output = command.arg(program.pid()).stdin(Stdio::null()).output()?;
+                let said = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.code(), Some(1), "{what}: {said}");
+                let sentence = "headway: not everything is available and --strict was asked for: ";
+                assert!(said.starts_with(sentence) && said.contains(words), "{what}: {said}");
+                assert_eq!(said.lines().count(), 1, "{what}: {said}");
+                assert!(!Path::new(recording).exists(), "{what}: a recording was left");
+                Ok(())
+            };
+            Recorded::attached_by(&tools, &jdk, &SHORT, check).unwrap();
+        }
+    }
+}
+
+/// For tests that do not look at what is recorded.
+const SHORT: Workload<'_> = Workload { arguments: &["chains", "--hold-us", "1000"], jvm_options: &[], attach: true };
