@@ -1,0 +1,145 @@
+package io.headway.workloads.steal;
+
+import io.headway.Headway;
+import io.headway.Transaction;
+import io.headway.workloads.Arguments;
+import io.headway.workloads.Json;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Transactions that lie inside each other, block, wait, are forgotten, run on virtual threads, and
+ * one kind of which there are many; with the number of each and, where it is fixed, its length.
+ */
+@SuppressWarnings("try") // what is between begin and end does not need the transaction
+final class Requests {
+    private static final long MILLI = 1_000_000;
+    private static final Object LOCK = new Object();
+
+    private Requests() {}
+
+    static Map<String, Object> run(Arguments arguments) throws InterruptedException {
+        int count = (int) arguments.number("count", 20, 1);
+        int many = (int) arguments.number("many", 20_000, 1);
+        arguments.refuseUnknown();
+        double unit = Burner.calibrate();
+        List<Thread> threads = new ArrayList<>();
+        threads.add(new Thread(() -> nested(count, unit), "requests"));
+        threads.add(new Thread(() -> forgetful(count), "forgetful"));
+        threads.add(new Thread(() -> tiny(many), "tiny"));
+        threads.add(new Thread(() -> blocking(count), "blocking"));
+        boolean virtual = addVirtual(threads, count);
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        Map<String, Object> truth = Json.object();
+        truth.put("outer", count);
+        truth.put("inner", 2 * count);
+        truth.put("forgotten", count);
+        truth.put("tiny", many);
+        truth.put("blocked", count);
+        truth.put("virtual", virtual ? count : 0);
+        truth.put("cpu_ns", (long) (count * 2 * (long) (5 * MILLI / unit) * unit));
+        return truth;
+    }
+
+    /** An outer transaction with two inner ones, which use 5 ms of CPU time each, and 5 ms of sleep. */
+    private static void nested(int count, double unit) {
+        for (int i = 0; i < count; i++) {
+            try (Transaction outer = Headway.transaction("outer")) {
+                for (int part = 0; part < 2; part++) {
+                    try (Transaction inner = Headway.transaction("inner")) {
+                        Burner.burn((long) (5 * MILLI / unit));
+                    }
+                }
+                sleep(5);
+            }
+        }
+    }
+
+    @SuppressWarnings({"resource", "try"}) // forgetting is what it is about
+    private static void forgetful(int count) {
+        for (int i = 0; i < count; i++) {
+            try (Transaction outer = Headway.transaction("careful")) {
+                Headway.transaction("forgotten");
+            }
+        }
+    }
+
+    private static void tiny(int many) {
+        for (int i = 0; i < many; i++) {
+            try (Transaction tiny = Headway.transaction("tiny")) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** Each finds the lock taken for 10 ms, and then parks for 5 ms. */
+    private static void blocking(int count) {
+        for (int i = 0; i < count; i++) {
+            Thread owner = new Thread(Requests::own, "owner");
+            owner.start();
+            awaitOwner();
+            try (Transaction blocked = Headway.transaction("blocked")) {
+                synchronized (LOCK) {
+                    owned = false;
+                }
+                LockSupport.parkNanos(5 * MILLI);
+            }
+            join(owner);
+        }
+    }
+
+    private static volatile boolean owned;
+
+    private static void own() {
+        synchronized (LOCK) {
+            owned = true;
+            sleep(10);
+        }
+    }
+
+    private static void awaitOwner() {
+        while (!owned) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** From Java 21 on; the method is not there before. */
+    private static boolean addVirtual(List<Thread> threads, int count) {
+        try {
+            Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+            Class<?> type = Class.forName("java.lang.Thread$Builder");
+            Runnable work = () -> {
+                for (int i = 0; i < count; i++) {
+                    try (Transaction virtual = Headway.transaction("virtual")) {
+                        LockSupport.parkNanos(2 * MILLI);
+                    }
+                }
+            };
+            threads.add((Thread) type.getMethod("unstarted", Runnable.class).invoke(builder, work));
+            return true;
+        } catch (ReflectiveOperationException older) {
+            return false;
+        }
+    }
+
+    private static void sleep(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException ended) {
+            throw new IllegalStateException(ended);
+        }
+    }
+
+    private static void join(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException ended) {
+            throw new IllegalStateException(ended);
+        }
+    }
+}
