@@ -57,6 +57,9 @@ pub enum NativeStep {
 
 /// What unwind tables tell about native code.
 pub trait Native {
+    /// True if there is native code at this address.
+    fn knows(&mut self, pc: u64) -> bool;
+
     /// Moves the registers on to the caller of the function they are in.
     /// `interrupted` is false where the pc is a return address. `read` reads
     /// the fragment.
@@ -270,7 +273,7 @@ impl<M: Memory> Decoder<'_, M> {
         memory: &FragmentMemory<'_, M>,
         at: &Captured,
         interrupted: bool,
-        helper: &mut impl Code,
+        helper: &mut (impl Code + Native),
         frames: &mut Frames,
     ) -> Goes {
         let layout = self.layout;

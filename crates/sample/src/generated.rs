@@ -316,12 +316,15 @@ fn indirect(instruction: &Instruction, way: &Way) -> Step {
         };
     }
     // A return address that was popped: the interpreter returns like that.
-    match way.state.get(instruction.op0_register()) {
-        Value::Is(place @ (Place::Memory(Reg::SP | Reg::BP, _) | Place::Register(_, 0))) => {
-            let caller = way.state.jumping_to(place);
-            caller.map_or(Step::Dead, |caller| Step::End(returned(caller, way)))
-        }
-        _ => jump(&way.state),
+    if let Value::Is(popped @ Place::Memory(Reg::SP | Reg::BP, _)) = way.state.get(instruction.op0_register()) {
+        let caller = way.state.jumping_to(popped);
+        return caller.map_or(Step::Dead, |caller| Step::End(returned(caller, way)));
+    }
+    // The VM goes on at a handler of the caller, with the return address, if
+    // there was one on the stack, in rdx.
+    match way.state.throwing() {
+        Some(caller) => Step::End(Run::Jump { caller }),
+        None => jump(&way.state),
     }
 }
 

@@ -41,6 +41,10 @@ impl<M: Memory> Code for Helper<'_, M> {
 }
 
 impl<M: Memory> Native for Helper<'_, M> {
+    fn knows(&mut self, pc: u64) -> bool {
+        self.native.knows(pc)
+    }
+
     fn caller(&mut self, at: &mut Captured, interrupted: bool, read: &mut dyn FnMut(u64) -> Option<u64>) -> NativeStep {
         self.native.caller(at, interrupted, read)
     }

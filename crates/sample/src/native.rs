@@ -59,6 +59,14 @@ impl Unwinder {
         Some((module.function(address), module.name.clone()))
     }
 
+    /// True if a library has code at this address.
+    pub fn knows(&mut self, address: u64) -> bool {
+        if self.module(address).is_none() && self.looked.elapsed() >= LOOK_AGAIN {
+            self.look();
+        }
+        self.module(address).is_some()
+    }
+
     /// See [`headway_hotspot::fragment::Native::caller`].
     pub fn caller(
         &mut self,
@@ -66,10 +74,7 @@ impl Unwinder {
         interrupted: bool,
         read: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> NativeStep {
-        if self.module(at.pc).is_none() && self.looked.elapsed() >= LOOK_AGAIN {
-            self.look();
-        }
-        if self.module(at.pc).is_none() {
+        if !self.knows(at.pc) {
             return NativeStep::Lost;
         }
         let Some((sp, fp)) = at.sp().zip(at.fp()) else { return NativeStep::Lost };

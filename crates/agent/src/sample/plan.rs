@@ -15,8 +15,8 @@ pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
 /// Bytes of stack copied. The interrupt costs more than the
 /// copy, and deep programs need it.
 pub const STACK_BYTES: u32 = 32 << 10;
-/// Ring of a Java thread: what it copies in 15 ticks.
-pub const RING_BYTES: usize = 512 << 10;
+/// Ring of a Java thread: what it copies in 31 ticks.
+pub const RING_BYTES: usize = 1 << 20;
 /// Smallest ring, and that of the VM's own threads.
 pub const SMALL_RING_BYTES: usize = 128 << 10;
 /// Memory for all rings.

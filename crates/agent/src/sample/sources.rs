@@ -82,13 +82,18 @@ impl Sources {
         if self.bytes + ring_bytes > plan::ALL_RINGS_BYTES {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
-        let config = Config { interval_ns: self.plan.interval_ns, stack_bytes: plan::STACK_BYTES, ring_bytes, kernel };
-        match Ring::open(subject.os_id, &config) {
-            // Less memory may be locked than was asked for.
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) && ring_bytes > plan::SMALL_RING_BYTES => {
-                Ring::open(subject.os_id, &Config { ring_bytes: plan::SMALL_RING_BYTES, ..config })
+        let mut config =
+            Config { interval_ns: self.plan.interval_ns, stack_bytes: plan::STACK_BYTES, ring_bytes, kernel };
+        loop {
+            match Ring::open(subject.os_id, &config) {
+                // Less memory may be locked than was asked for.
+                Err(error)
+                    if error.raw_os_error() == Some(libc::EPERM) && config.ring_bytes > plan::SMALL_RING_BYTES =>
+                {
+                    config.ring_bytes /= 2;
+                }
+                opened => return opened,
             }
-            opened => opened,
         }
     }
 
@@ -107,7 +112,7 @@ impl Sources {
     fn ring_bytes(&self) -> usize {
         match self.bytes * 4 / plan::ALL_RINGS_BYTES {
             0 | 1 => plan::RING_BYTES,
-            2 => plan::RING_BYTES / 2,
+            2 => plan::RING_BYTES / 4,
             _ => plan::SMALL_RING_BYTES,
         }
     }

@@ -2,7 +2,7 @@
 //! its frame and its caller.
 
 use super::shape::{Captured, Place, Reg, Run, Shape};
-use super::{follows_call, is_known_call, is_return_address, Code, FragmentMemory};
+use super::{follows_call, is_known_call, is_return_address, Code, FragmentMemory, Native};
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers};
 use crate::layout::Layout;
@@ -54,7 +54,7 @@ impl<M: Memory> Search<'_, '_, M> {
         let pc = shape.pc.value(self.at, self.memory)?;
         let sp = shape.sp.value(self.at, self.memory)?;
         let fp = shape.fp.value(self.at, self.memory)?;
-        (sp > self.at.sp()?).then_some(Registers { pc, sp, fp, leaf_call: false })
+        (sp >= self.at.sp()?).then_some(Registers { pc, sp, fp, leaf_call: false })
     }
 
     /// The caller of a method, which the VM's tables must know.
@@ -63,9 +63,9 @@ impl<M: Memory> Search<'_, '_, M> {
     }
 
     /// The caller of a stub: also native code, and calls off the record.
-    fn stub_caller(&self, shape: Shape) -> Option<Captured> {
+    fn stub_caller(&self, native: &mut impl Native, shape: Shape) -> Option<Captured> {
         let caller = self.registers(shape)?;
-        let known = !self.code().contains(caller.pc)
+        let known = (!self.code().contains(caller.pc) && native.knows(caller.pc))
             || is_return_address(self.layout, self.memory, caller.pc)
             || (self.code().find(self.memory, caller.pc).is_some_and(|blob| blob.kind == BlobKind::Nmethod)
                 && follows_call(self.memory, caller.pc));
@@ -86,6 +86,17 @@ impl<M: Memory> Search<'_, '_, M> {
             pc: Place::Memory(Reg::SP, size - 8),
             sp: Place::Register(Reg::SP, size),
             fp: Place::Memory(Reg::SP, size - 16),
+        })
+    }
+
+    /// The same where the stack was aligned for the call, and moved by a word.
+    fn aligned_frame(&self) -> Option<Shape> {
+        let size = self.code().frame_size(self.memory, self.blob.address)?;
+        let size = i64::try_from(size).ok().filter(|size| *size >= 16)?;
+        Some(Shape {
+            pc: Place::Memory(Reg::SP, size),
+            sp: Place::Register(Reg::SP, size + 8),
+            fp: Place::Memory(Reg::SP, size - 8),
         })
     }
 
@@ -158,15 +169,13 @@ impl<M: Memory> Search<'_, '_, M> {
 
     /// A stub. One that called somebody has its whole frame; one that was
     /// interrupted may be building it.
-    pub fn stub(&self, code: &mut impl Code) -> Option<(FrameRecord, Captured)> {
-        let whole = || self.whole_frame().and_then(|shape| self.stub_caller(shape));
-        let caller = match self.interrupted {
-            true => {
-                let run = self.run_out(code).and_then(|shape| self.stub_caller(shape));
-                run.or_else(|| self.built_on_record(code)).or_else(whole)
-            }
-            false => whole().or_else(|| self.run_out(code).and_then(|shape| self.stub_caller(shape))),
+    pub fn stub(&self, helper: &mut (impl Code + Native)) -> Option<(FrameRecord, Captured)> {
+        let (run, built) = (self.run_out(helper), self.built_on_record(helper));
+        let shapes = match self.interrupted {
+            true => [run, built, self.whole_frame()],
+            false => [self.whole_frame(), run, self.aligned_frame()],
         };
+        let caller = shapes.into_iter().flatten().find_map(|shape| self.stub_caller(helper, shape));
         let record = FrameRecord {
             pc: self.at.pc,
             sp: self.at.sp()?,
@@ -179,9 +188,9 @@ impl<M: Memory> Search<'_, '_, M> {
     }
 
     /// A stub of one function, from its entry on.
-    fn built_on_record(&self, code: &mut impl Code) -> Option<Captured> {
+    fn built_on_record(&self, code: &mut impl Code) -> Option<Shape> {
         let size = self.code().frame_size(self.memory, self.blob.address)?;
-        let range = self.range().filter(|_| size > 0)?;
-        self.stub_caller(code.built(range, self.at.pc)?)
+        let range = self.range().filter(|_| size > 0 && self.interrupted)?;
+        code.built(range, self.at.pc)
     }
 }

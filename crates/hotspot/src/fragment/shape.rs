@@ -10,6 +10,8 @@ pub struct Reg(pub u8);
 impl Reg {
     /// rax
     pub const AX: Reg = Reg(0);
+    /// rdx: where an exception was thrown, on the way to its handler.
+    pub const DX: Reg = Reg(2);
     /// rbx: the interpreter's `Method*` at a method's entry.
     pub const BX: Reg = Reg(3);
     /// rsp

@@ -122,6 +122,18 @@ impl State {
         Some(Shape { pc, sp: self.get(Register::RSP).place()?, fp: self.get(Register::RBP).place()? })
     }
 
+    /// The caller, if its return address is in rdx, where it came from the top
+    /// of the stack or was from the start.
+    pub fn throwing(&self) -> Option<Shape> {
+        let (pc, sp) = (self.get(Register::RDX).place()?, self.get(Register::RSP).place()?);
+        let popped = match (pc, sp) {
+            (Place::Memory(Reg::SP, at), Place::Register(Reg::SP, top)) => top == at + 8,
+            (Place::Register(Reg::DX, 0), Place::Register(Reg::SP, top)) => top == 0,
+            _ => false,
+        };
+        popped.then(|| self.jumping_to(pc)).flatten()
+    }
+
     /// The caller, if the next instruction makes rbp this function's: rbp was
     /// pushed just before.
     pub fn entering(&self) -> Option<Shape> {

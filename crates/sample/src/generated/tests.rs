@@ -94,6 +94,16 @@ fn the_interpreter_returns_by_a_jump_and_enters_by_pushing_rbp() {
 }
 
 #[test]
+fn a_handler_is_entered_with_the_return_address_in_rdx() {
+    // pop rdx; jmp rbx
+    let (memory, range) = code(&[0x5a, 0xff, 0xe3]);
+    let Run::Jump { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    assert_eq!((caller.pc, caller.sp), (on_sp(0), Place::Register(Reg::SP, 8)));
+    let Run::Jump { caller } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
+    assert_eq!((caller.pc, caller.sp), (Place::Register(Reg::DX, 0), Place::Register(Reg::SP, 0)));
+}
+
+#[test]
 fn an_adapter_leads_to_who_called_it() {
     // pop rax; mov r13, rsp; sub rsp, 0x10; and rsp, -16; push rax; jmp [rbx+0x40]
     let (memory, range) = code(&[0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x50, 0xff, 0x63, 0x40]);

@@ -5,6 +5,7 @@ import io.headway.workloads.parks.Parks;
 import io.headway.workloads.predict.Predict;
 import io.headway.workloads.pressure.Pressure;
 import io.headway.workloads.steal.Steal;
+import io.headway.workloads.samples.Samples;
 import io.headway.workloads.stress.Stress;
 import io.headway.workloads.toggle.Toggle;
 import java.util.Map;
@@ -18,6 +19,7 @@ public final class Main {
             "predict", new Predict(),
             "pressure", new Pressure(),
             "steal", new Steal(),
+            "samples", new Samples(),
             "stress", new Stress(),
             "toggle", new Toggle()));
 

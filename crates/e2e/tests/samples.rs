@@ -1,0 +1,191 @@
+//! Samples of programs that know their own stacks: complete, possible, and in
+//! the right proportion.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::tools::{self, Tools};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// What `samples` says of itself.
+#[derive(Deserialize)]
+struct Truth {
+    /// `caller callee`, by method name.
+    calls: Vec<String>,
+    /// Calls of `descend` on the stack of thread `recursion`.
+    depth: usize,
+    /// CPU time of `heavy` and of `light` in thread `shares`.
+    heavy: u64,
+    light: u64,
+}
+
+/// A sampled stack, leaf first.
+struct Sample {
+    thread: String,
+    frames: Vec<String>,
+}
+
+impl Sample {
+    /// The method's name where the frame is one of the program's shapes.
+    fn shape(frame: &str) -> Option<&str> {
+        let method = frame.strip_prefix("io.headway.workloads.samples.Shapes")?;
+        method.rsplit('.').next()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.frames.last().is_some_and(|root| root == "java.lang.Thread.run")
+    }
+
+    fn count(&self, method: &str) -> usize {
+        self.frames.iter().filter(|frame| Sample::shape(frame) == Some(method)).count()
+    }
+}
+
+struct Run {
+    truth: Truth,
+    samples: Vec<Sample>,
+    losses: String,
+    what: String,
+}
+
+/// Runs the program with the agent.
+fn run(jdk: &Jdk, jvm_options: &[&str], agent_options: &str) -> Run {
+    let tools = Tools::find().unwrap();
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let (recording, truth) = (file("recording.jfr"), file("truth.json"));
+    let agent = format!("-agentpath:{}=start,file={recording},interval=1000000,{agent_options}", tools.agent.display());
+    let mut arguments = vec![agent.as_str()];
+    arguments.extend(jvm_options);
+    let jar = tools.workloads.display().to_string();
+    arguments.extend(["-jar", &jar, "samples", "--seconds", "5", "--truth", &truth]);
+    tools::run(&jdk.tool("java"), arguments).unwrap();
+    let print = |events: &str| {
+        let arguments = ["print", "--stack-depth", "2048", "--events", events, &recording];
+        let output = tools::run(&jdk.tool("jfr"), arguments).unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    Run {
+        truth: serde_json::from_str(&fs::read_to_string(Path::new(&truth)).unwrap()).unwrap(),
+        samples: parse(&print("jdk.ExecutionSample,jdk.NativeMethodSample")),
+        losses: print("headway.Loss"),
+        what: format!("JDK {} {jvm_options:?} {agent_options}", jdk.release),
+    }
+}
+
+/// Takes the text of `jfr print` apart.
+fn parse(text: &str) -> Vec<Sample> {
+    let mut samples: Vec<Sample> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("sampledThread = \"") {
+            let thread = rest.split('"').next().unwrap_or_default().to_owned();
+            samples.push(Sample { thread, frames: Vec::new() });
+        } else if let (Some((method, _)), Some(sample)) = (line.split_once('('), samples.last_mut()) {
+            if line.contains(" line: ") || line.ends_with("line:") {
+                sample.frames.push(method.to_owned());
+            }
+        }
+    }
+    samples
+}
+
+impl Run {
+    /// Samples by the shape they are of.
+    fn by_shape(&self) -> BTreeMap<&str, Vec<&Sample>> {
+        let mut shapes: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+        for shape in ["recursion", "shares", "exceptions", "calls", "allocation"] {
+            shapes.insert(shape, self.samples.iter().filter(|sample| sample.thread == shape).collect());
+        }
+        shapes
+    }
+
+    fn are_complete(&self, at_least: f64) {
+        let of_shapes: Vec<&Sample> = self.by_shape().into_values().flatten().collect();
+        let complete = of_shapes.iter().filter(|sample| sample.is_complete()).count();
+        let share = complete as f64 / of_shapes.len().max(1) as f64;
+        assert!(of_shapes.len() >= 30, "{}: only {} samples", self.what, of_shapes.len());
+        assert!(share >= at_least, "{}: {complete} of {} complete\n{}", self.what, of_shapes.len(), self.losses);
+    }
+
+    /// No frame that was not there: what stands above a method was called by it.
+    fn are_possible(&self) {
+        let calls: HashSet<&str> = self.truth.calls.iter().map(String::as_str).collect();
+        for sample in self.by_shape().into_values().flatten() {
+            for pair in sample.frames.windows(2) {
+                if let (Some(callee), Some(caller)) = (Sample::shape(&pair[0]), Sample::shape(&pair[1])) {
+                    let call = format!("{caller} {callee}");
+                    assert!(calls.contains(call.as_str()), "{}: {call}\n{:#?}", self.what, sample.frames);
+                }
+            }
+        }
+    }
+
+    fn recursion_is_as_deep_as_it_was(&self) {
+        let recursion = &self.by_shape()["recursion"];
+        let burning: Vec<&&Sample> =
+            recursion.iter().filter(|sample| sample.is_complete() && sample.count("burn") == 1).collect();
+        assert!(burning.len() >= 3, "{}: {} samples at the bottom", self.what, burning.len());
+        for sample in burning {
+            assert_eq!(sample.count("descend"), self.truth.depth, "{}: {:#?}", self.what, sample.frames);
+        }
+    }
+
+    fn shares_are_right(&self) {
+        let shares = &self.by_shape()["shares"];
+        let heavy = shares.iter().filter(|sample| sample.count("heavy") == 1).count() as f64;
+        let all = heavy + shares.iter().filter(|sample| sample.count("light") == 1).count() as f64;
+        let expected = self.truth.heavy as f64 / (self.truth.heavy + self.truth.light) as f64;
+        let deviation = (expected * (1.0 - expected) / all.max(1.0)).sqrt();
+        let share = heavy / all.max(1.0);
+        let allowed = 4.0 * deviation + 0.03;
+        assert!((share - expected).abs() <= allowed, "{}: {share} of {all}, not {expected}", self.what);
+    }
+
+    fn check(&self, complete: f64) {
+        self.are_complete(complete);
+        self.are_possible();
+        self.recursion_is_as_deep_as_it_was();
+        self.shares_are_right();
+    }
+}
+
+fn check(jvm_options: &[&str], agent_options: &str, complete: f64) {
+    for jdk in Jdk::all() {
+        run(&jdk, jvm_options, agent_options).check(complete);
+    }
+}
+
+#[test]
+fn tiered_code_is_decoded() {
+    check(&[], "events=cpu", 0.99);
+}
+
+#[test]
+fn interpreted_code_is_decoded() {
+    check(&["-Xint"], "events=cpu", 0.99);
+}
+
+#[test]
+fn c1_code_is_decoded() {
+    check(&["-XX:TieredStopAtLevel=1"], "events=cpu", 0.99);
+}
+
+#[test]
+fn code_without_inlining_is_decoded() {
+    check(&["-XX:-Inline"], "events=cpu", 0.99);
+}
+
+#[test]
+fn other_collectors_are_decoded() {
+    check(&["-XX:+UseParallelGC"], "events=cpu", 0.99);
+    check(&["-XX:+UseZGC"], "events=cpu", 0.99);
+}
+
+#[test]
+fn timers_take_the_place_of_perf() {
+    check(&[], "events=cpu,disable=perf", 0.98);
+}
