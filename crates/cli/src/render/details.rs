@@ -2,6 +2,7 @@
 
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
+use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{ParkSite, Report, WaitSite};
 use std::fmt::Write;
 
@@ -51,7 +52,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "Object.wait, not blocked time", screen, out);
+    title("WAITING", "for conditions, work and results; not blocked time", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {
@@ -60,7 +61,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
         let lock = prose::fitted(&site.lock, screen.width.saturating_sub(line.len() + 3).max(LEAST_ROOM), screen);
-        let how = format!("on {lock}{}", endings(site));
+        let how = format!("on {lock}{}{}", endings(site), ended_by(site));
         for wrapped in prose::wrapped(&how, screen.width.max(line.len() + LEAST_ROOM), line.len()) {
             let _ = writeln!(out, "{}", screen.faint(&wrapped));
         }
@@ -68,10 +69,18 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     more(sites.len(), top, screen, out);
 }
 
+/// `; mostly by shop.Cache.fill in worker-*`.
+fn ended_by(site: &WaitSite) -> String {
+    let Some(waker) = site.wakers.first() else { return String::new() };
+    let thread = format!("in {}", waker.group);
+    let method = if waker.chain.is_empty() { String::new() } else { format!("{} ", waker.method) };
+    format!("; {}by {method}{thread}", if site.wakers.len() > 1 { "mostly " } else { "" })
+}
+
 /// `; 3 notified, 1 timed out`.
 fn endings(site: &WaitSite) -> String {
     let endings = [
-        (site.notified, "notified"),
+        (site.notified, if site.synchronizer == Synchronizer::Monitor { "notified" } else { "unparked" }),
         (site.timed_out, "timed out"),
         (site.interrupted, "interrupted"),
         (site.in_flight, "still waiting"),
