@@ -126,8 +126,10 @@ impl Analysis {
                 self.set_range(time);
             }
         }
-        if let Some(pressure) = &mut self.pressure {
-            pressure.feed(event);
+        match (&mut self.pressure, event) {
+            // Told by `feed_park`, which knows more about it.
+            (None, _) | (_, Event::Park(_)) => {}
+            (Some(pressure), _) => pressure.feed(event),
         }
         self.steal.feed(event);
         match event {
@@ -281,6 +283,9 @@ impl Analysis {
             return;
         }
         let acquires = self.park.classify(park, &self.names).is_lock();
+        if let Some(pressure) = &mut self.pressure {
+            pressure.parked(park, acquires);
+        }
         let class = match self.names.lock(park.blocker) {
             Some(def) if !def.class.is_empty() => def.class.clone(),
             _ => park.blocker_class.clone(),

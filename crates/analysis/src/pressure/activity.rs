@@ -7,7 +7,7 @@
 use headway_model::event::ExitCause;
 use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
-    ParkBegin,
+    ParkBegin, ShortParks,
 };
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -232,6 +232,17 @@ impl Activities {
             spent.waited(thread.role, span, false);
         }
         thread.runs(e.time);
+    }
+
+    /// Parks too short to be told one by one. When each was is not recorded:
+    /// they count as if they had been one, ending when the last of them ended.
+    pub fn parked_shortly(&mut self, e: &ShortParks, acquires: bool, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let span = (e.time - e.total, e.time);
+        match acquires {
+            true => spent.acquired(thread.role, e.blocker, e.chain, span, false),
+            false => spent.waited(thread.role, span, false),
+        }
     }
 
     /// Hands over what is in flight, up to `until`. What is handed over later

@@ -39,7 +39,7 @@ pub(crate) use recorded::Recorded;
 use crate::monitor::{Basis, Stretch};
 use crate::options::{Bounds, ThreadFilter};
 use activity::{Activities, Role, Spent};
-use headway_model::event::{MonitorExit, ThreadDef};
+use headway_model::event::{MonitorExit, Park, ThreadDef};
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use windows::Windows;
@@ -171,11 +171,28 @@ impl Pressure {
                     || is_lock(&e.blocker_class);
                 activities.parked(e, acquires, &mut spent);
             }
+            Event::ShortParks(e) => {
+                let acquires = self.locks.get(&e.blocker).copied().unwrap_or(false);
+                activities.parked_shortly(e, acquires, &mut spent);
+            }
             Event::Unpark(e) => activities.acts(e.thread, e.time, &mut spent),
             Event::ThreadStart(e) => activities.starts(e.thread, e.time),
             Event::ThreadEnd(e) => activities.ends(e.thread, e.time, &mut spent),
             _ => self.feed_definition(event),
         }
+    }
+
+    /// A park that is over, where the caller knows whether it acquired a lock:
+    /// the frames through which a thread parked say more than the blocker.
+    pub(crate) fn parked(&mut self, park: &Park, acquires: bool) {
+        let mut spent = Ledger {
+            windows: &mut self.windows,
+            counts: &mut self.counts,
+            pinned: self.pinned,
+            bound: self.bounds.locks,
+            folded: &mut self.folded,
+        };
+        self.activities.parked(park, acquires, &mut spent);
     }
 
     fn feed_definition(&mut self, event: &Event) {

@@ -382,11 +382,20 @@ fn parks_on_locks_are_acquisitions_and_others_are_waits() {
     events.extend(park(2, 6, 0, 500 * MS, 3));
     // Still parked at the end.
     events.push(park(3, 6, 500 * MS, 600 * MS, 5)[0].clone());
+    // Ten short ones of a millisecond.
+    events.push(Event::ShortParks(ShortParks {
+        time: TimeNs(START + 900 * MS),
+        thread: ThreadId(1),
+        blocker: LockId(5),
+        chain: ChainId::NONE,
+        count: 10,
+        total: DurationNs(10 * MS),
+    }));
     events.push(Event::Watermark(TimeNs(START + 1000 * MS)));
     let report = measured(&events, options(1000 * MS));
     assert_eq!(report.running_ns, (1000 + 500 + 500) * MS);
     assert_eq!(report.locks.len(), 1);
-    assert_eq!(lock(&report, "Shop.juc").csp_mean, 0.25);
+    assert_eq!(lock(&report, "Shop.juc").acquiring_ns, (500 + 10) * MS);
 }
 
 #[test]
