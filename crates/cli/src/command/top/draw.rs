@@ -222,7 +222,9 @@ mod tests {
             parks: vec![LivePark { name: "CountDownLatch$Sync@1f".into(), times_parked: 1234, ..LivePark::default() }],
             ..Picture::default()
         };
-        State { picture: Some(picture), ..State::new("4711 com.acme.Main") }
+        let mut state = State::new("4711 com.acme.Main");
+        state.picture = Some(picture);
+        state
     }
 
     fn drawn(state: &State, width: u16, height: u16) -> String {
