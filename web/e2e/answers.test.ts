@@ -39,7 +39,7 @@ const SECOND = 1e9;
 const BLOCKED: Kind[] = ["monitor", "juc"];
 const ALL: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive", "paused"];
 const NO_FILTER = { thread: "", lock: "", method: "", services: false };
-const whole = (change: Partial<Scope> = {}): Scope => ({ recording: 0, from: 0, to: 6 * SECOND, filter: NO_FILTER, kinds: BLOCKED, within: [], ...change });
+const whole = (change: Partial<Scope> = {}): Scope => ({ recording: 0, from: 0, to: 12 * SECOND, filter: NO_FILTER, kinds: BLOCKED, within: [], ...change });
 const group = (scope: Scope, by: Dimension[], intervals = 1, limit = 100): Query => ({ ask: "group", scope, by, intervals, limit });
 
 const QUERIES: [string, Query][] = [
@@ -51,7 +51,7 @@ const QUERIES: [string, Query][] = [
   ["filter by thread", group(whole({ kinds: ALL, filter: { ...NO_FILTER, thread: "REQUEST-1" } }), ["kind", "contender-thread"])],
   ["filter by exact lock", group(whole({ filter: { ...NO_FILTER, lock: "=Stock.lock (java.lang.Object@1001)" } }), ["lock"])],
   ["filter by method", group(whole({ filter: { ...NO_FILTER, method: "rebuildindex" } }), ["owner-method"])],
-  ["a part of the tree", group(whole({ within: [{ by: "lock", value: 1 }] }), ["owner-thread"])],
+  ["a part of the tree", group(whole({ within: [{ by: "kind", value: 0 }, { by: "thread-kind", value: 0 }] }), ["owner-thread"])],
   ["few rows", group(whole(), ["contender-thread"], 1, 2)],
   ["lanes", { ask: "lanes", scope: whole({ kinds: ALL }), first: 0, count: 50, pixels: 100 }],
   ["some lanes", { ask: "lanes", scope: whole({ kinds: ALL, from: 2 * SECOND, to: 3 * SECOND }), first: 2, count: 3, pixels: 1000 }],

@@ -83,7 +83,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const { page, context, complaints } = await visit(address());
     const all = await page.locator(".lead").first().innerText();
     const chart = (await page.locator(".timeline .u-over").boundingBox())!;
-    // The second second of six: nobody was blocked in it yet.
+    // A part in the middle.
     await page.mouse.move(chart.x + chart.width * 0.35, chart.y + 20);
     await page.mouse.down();
     await page.mouse.move(chart.x + chart.width * 0.5, chart.y + 30, { steps: 5 });
@@ -93,8 +93,8 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.getByRole("link", { name: "Locks", exact: true }).click();
     await row(page, "Stock.lock").waitFor();
     const [from, to] = /range=(\d+)-(\d+)/.exec(page.url())!.slice(1).map(Number);
-    expect(from! / 6e9).toBeCloseTo(0.35, 1);
-    expect(to! / 6e9).toBeCloseTo(0.5, 1);
+    expect(from! / 12e9).toBeCloseTo(0.35, 1);
+    expect(to! / 12e9).toBeCloseTo(0.5, 1);
     await page.getByRole("button", { name: "Show all" }).click();
     await page.waitForFunction(() => !location.hash.includes("range="));
     expect(complaints).toEqual([]);
@@ -104,7 +104,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   it("follows the arrow from a blocked thread to its holder, and on to the root", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks?by=lock&mode=longest.-total&lock=Orders`);
     await page.locator("table a").first().click();
-    await page.locator(".arrows line").first().waitFor();
+    await page.locator(".arrows line").first().waitFor({ state: "attached" });
     const detail = page.getByLabel("Selected stretch");
     expect(await detail.innerText()).toMatch(/request-[56] was blocked on a monitor/);
     await detail.getByRole("button", { name: /Follow: request-1/ }).click();
@@ -145,7 +145,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 
   it("tells parks and what two recordings differ in", async () => {
     const { page, context, complaints } = await visit(`${address()}#/parks`);
-    await row(page, "36").waitFor();
+    await row(page, "72").waitFor();
     await page.getByRole("link", { name: "Compare" }).click();
     await row(page, "Stock.lock").waitFor();
     expect(await row(page, "Stock.lock").innerText()).toContain("better");

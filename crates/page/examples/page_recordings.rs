@@ -257,9 +257,11 @@ fn hostile(path: &Path, many: u64) -> Result<(), Box<dyn Error>> {
     for (n, name) in names.iter().enumerate() {
         let n = n as u64;
         let blocked = scene.thread(10 + 2 * n, name);
-        let owner = scene.thread(11 + 2 * n, &format!("owner {name}"));
-        let lock = scene.lock(n + 1, name, name);
-        let chain = scene.chain(&[&format!("{name}.run:1"), "java.lang.Thread.run:1"]);
+        let owner = scene.thread(11 + 2 * n, &format!("owner {}", name.chars().take(4000).collect::<String>()));
+        // Without end in one place is enough for a file that is quickly read.
+        let short: String = name.chars().take(4000).collect();
+        let lock = scene.lock(n + 1, &short, &short);
+        let chain = scene.chain(&[&format!("{short}.run:1"), "java.lang.Thread.run:1"]);
         scene.enter(time, blocked, lock, chain, owner);
         scene.exit(time + 40 * MS, owner, lock, chain);
         scene.entered(time + 41 * MS, time, blocked, lock, chain);
@@ -324,8 +326,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         assert_eq!(option, "--mb", "only --mb N");
         return large(&directory.join(format!("large-{megabytes}.jfr")), megabytes.parse()?);
     }
-    shop(&directory.join("shop.jfr"), 300 * MS, 6)?;
-    shop(&directory.join("shop-after.jfr"), 60 * MS, 6)?;
-    hostile(&directory.join("hostile.jfr"), 20_000)?;
+    shop(&directory.join("shop.jfr"), 300 * MS, 12)?;
+    shop(&directory.join("shop-after.jfr"), 60 * MS, 12)?;
+    hostile(&directory.join("hostile.jfr"), 5_000)?;
     shop(&directory.join("empty.jfr"), 0, 0)
 }

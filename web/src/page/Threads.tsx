@@ -252,7 +252,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
     <section class="card" aria-label="Selected stretch">
       <h2>
         <code>{names.thread(stretch.thread).name}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
-        {stretch.lock > 0 && <> : <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
+        {stretch.lock > 0 && <> on <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
       </h2>
       <p class="hint">
         from {moment(stretch.start, whole)} to {moment(stretch.start + stretch.span, whole)}

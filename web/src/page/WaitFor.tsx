@@ -131,7 +131,7 @@ function Graph({ edges, label, onEdge }: { edges: Edge[]; label: (node: number) 
           const middle = points[Math.floor(points.length / 2)]!;
           const pick = (event: KeyboardEvent) => event.key === "Enter" && onEdge(edge);
           return (
-            <g key={`${edge.from} ${edge.to}`} class="edge" tabIndex={0} role="button" aria-label={text} onClick={() => onEdge(edge)} onKeyDown={pick}>
+            <g key={`${edge.from} ${edge.to}`} class="edge" tabindex={0} role="button" aria-label={text} onClick={() => onEdge(edge)} onKeyDown={pick}>
               <path d={`M${points.map((point) => `${point.x} ${point.y}`).join("L")}`} style={{ strokeWidth: String(1 + (7 * edge.total) / most) }} marker-end="url(#tip)" />
               <text x={middle.x + 6} y={middle.y + 4}>{duration(edge.total)}</text>
               <title>{text}</title>

@@ -4,7 +4,7 @@ import type { Dimension, How, Kind } from "../data/contract";
 export const KIND_WORDS: Record<Kind, string> = {
   monitor: "blocked on a monitor",
   juc: "blocked on a j.u.c. lock",
-  wait: "Object.wait",
+  wait: "in Object.wait",
   park: "parked",
   cpu: "on CPU",
   wall: "sampled on the wall clock",

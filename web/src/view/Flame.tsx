@@ -108,7 +108,7 @@ function Frame({ node, x, y, width, colour, found, text, onHover, onPick }: Fram
     }
   };
   return (
-    <g class={found ? "found" : ""} tabIndex={width > 30 ? 0 : -1} role="button" aria-label={text} onClick={onPick} onKeyDown={pick}
+    <g class={found ? "found" : ""} tabindex={width > 30 ? 0 : -1} role="button" aria-label={text} onClick={onPick} onKeyDown={pick}
       onMouseEnter={() => onHover(node)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(node)} onBlur={() => onHover(null)}>
       <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} height={ROW - 1} style={{ fill: found ? "var(--found)" : colour }} rx={1.5} />
       {shown && (

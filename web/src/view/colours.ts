@@ -9,7 +9,7 @@ export const COLOURS: Record<Kind, string> = {
   park: "#0072b2",
   cpu: "#009e73",
   wall: "#8fbfa9",
-  alive: "#b4b8bf",
+  alive: "#8d939c",
   paused: "#f0e442",
 };
 
