@@ -15,5 +15,6 @@ mod properties;
 mod queued;
 mod report;
 mod simulation;
+mod steal;
 mod story;
 mod writer;

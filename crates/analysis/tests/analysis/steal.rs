@@ -1,0 +1,278 @@
+//! What the environment took: intervals, transactions and lock holders, from
+//! events to the report.
+
+use headway_analysis::steal::report::StealReport;
+use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
+use headway_model::event::*;
+use headway_model::{DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use std::sync::Arc;
+
+const S: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+const WORKER: ThreadId = ThreadId(11);
+const OTHER: ThreadId = ThreadId(12);
+
+fn at(ms: u64) -> TimeNs {
+    TimeNs(S + ms * MS)
+}
+
+fn thread(id: ThreadId, name: &str) -> Event {
+    Event::Thread(ThreadDef { id, name: name.into(), ..ThreadDef::default() })
+}
+
+fn begin() -> Vec<Event> {
+    let settings = vec![("events".to_owned(), "monitor,steal".to_owned())];
+    let info = RecordingInfo { start: at(0), settings, ..RecordingInfo::default() };
+    vec![Event::Recording(Arc::new(info)), thread(WORKER, "worker-1"), thread(OTHER, "worker-2")]
+}
+
+/// A second: what each thread ran and waited for a CPU, in ms; the machine's
+/// busy and stolen time.
+struct Second<'a> {
+    number: u64,
+    threads: &'a [(ThreadId, u64, u64)],
+    process: u64,
+    machine: (u64, u64),
+    accounting: StealAccounting,
+    throttled: u64,
+}
+
+impl Second<'_> {
+    fn events(&self) -> Vec<Event> {
+        let (start, duration) = (at(self.number * 1_000), DurationNs(S));
+        let time = |thread, cpu: u64, wait: Option<u64>| {
+            let run_queue = wait.map(|wait| DurationNs(wait * MS));
+            Event::ThreadTime(ThreadTime { start, duration, thread, cpu: DurationNs(cpu * MS), run_queue })
+        };
+        let mut events: Vec<Event> = self.threads.iter().map(|(id, cpu, wait)| time(*id, *cpu, Some(*wait))).collect();
+        events.push(time(ThreadId::NONE, self.process, None));
+        if self.throttled > 0 {
+            events.push(Event::Throttling(Throttling {
+                start,
+                duration,
+                throttled: DurationNs(self.throttled * MS),
+                periods: 10,
+                throttled_periods: 9,
+                quota: DurationNs(50 * MS),
+                period: DurationNs(100 * MS),
+                used: DurationNs(self.process * MS),
+            }));
+        }
+        events.push(Event::MachineTime(MachineTime {
+            start,
+            duration,
+            cpu: None,
+            busy: DurationNs(self.machine.0 * MS),
+            stolen: DurationNs(self.machine.1 * MS),
+            idle: DurationNs(0),
+            accounting: self.accounting,
+        }));
+        events
+    }
+}
+
+fn second(number: u64, threads: &[(ThreadId, u64, u64)]) -> Second<'_> {
+    let process = threads.iter().map(|(_, cpu, _)| cpu).sum();
+    Second { number, threads, process, machine: (process, 0), accounting: StealAccounting::LeftOut, throttled: 0 }
+}
+
+fn report(events: &[Event], options: Options) -> Report {
+    let mut analysis = Analysis::new(options);
+    begin().iter().chain(events).for_each(|event| analysis.feed(event));
+    analysis.finish()
+}
+
+fn steal(events: &[Event]) -> StealReport {
+    report(events, Options::default()).steal.unwrap()
+}
+
+#[test]
+fn a_recording_that_says_nothing_has_no_report() {
+    assert_eq!(report(&[], Options::default()).steal, None);
+}
+
+#[test]
+fn stolen_time_is_subtracted_only_where_thread_times_contain_it() {
+    let of = |accounting| {
+        let machine = (600, 400);
+        let events = Second { accounting, machine, ..second(0, &[(WORKER, 500, 0), (OTHER, 250, 0)]) }.events();
+        let steal = steal(&events);
+        let worker = steal.threads.iter().find(|thread| thread.name == "worker-1").unwrap().totals;
+        (steal.accounting, worker.cpu_ns / MS, worker.stolen_ns / MS, worker.corrected_ns / MS)
+    };
+    assert_eq!(of(StealAccounting::Included), ("included", 500, 200, 300));
+    // Without stolen time all CPUs were busy for 600; the threads used 750 of it.
+    assert_eq!(of(StealAccounting::LeftOut), ("left out", 500, 266, 500));
+    assert_eq!(of(StealAccounting::Unknown), ("unknown", 500, 200, 500));
+}
+
+#[test]
+fn threads_groups_and_process_add_up_and_time_nobody_used_is_nobodys() {
+    let machine = (800, 200);
+    let accounting = StealAccounting::Included;
+    let seconds = [
+        Second { process: 500, machine, accounting, ..second(0, &[(WORKER, 300, 30), (OTHER, 100, 10)]) },
+        Second { process: 100, machine, accounting, ..second(1, &[(WORKER, 100, 0)]) },
+    ];
+    let events: Vec<Event> = seconds.iter().flat_map(Second::events).collect();
+    let steal = steal(&events);
+    let shown = |row: &headway_analysis::steal::report::Named| {
+        (row.name.clone(), row.totals.cpu_ns / MS, row.totals.stolen_ns / MS, row.totals.run_queue_ns / MS)
+    };
+    let threads: Vec<_> = steal.threads.iter().map(shown).collect();
+    assert_eq!(threads, [("worker-1".into(), 400, 80, 30), ("worker-2".into(), 100, 20, 10)]);
+    assert_eq!(steal.groups.iter().map(shown).collect::<Vec<_>>(), [("worker-*".into(), 500, 100, 40)]);
+    // 100 ms were used by threads that nobody named.
+    assert_eq!((steal.process.cpu_ns / MS, steal.process.stolen_ns / MS), (600, 120));
+    assert_eq!((steal.intervals, steal.windows.len(), steal.windows[1].start_ns), (2, 2, S));
+    assert_eq!(steal.machine.stolen_ns, 400 * MS);
+}
+
+#[test]
+fn a_range_and_a_filter_choose_intervals_and_threads() {
+    let events: Vec<Event> = (0..4).flat_map(|n| second(n, &[(WORKER, 100 + n, 0), (OTHER, 50, 0)]).events()).collect();
+    let options = Options {
+        from: Some(Bound::SinceStart(DurationNs(S))),
+        to: Some(Bound::SinceStart(DurationNs(3 * S))),
+        threads: Some(ThreadFilter::new(|name| name == "worker-1")),
+        ..Options::default()
+    };
+    let steal = report(&events, options).steal.unwrap();
+    assert_eq!(steal.threads.iter().map(|thread| thread.totals.cpu_ns / MS).collect::<Vec<_>>(), [203]);
+    assert_eq!(steal.intervals, 2);
+}
+
+#[test]
+fn samples_divide_stolen_time_cpu_by_cpu_when_they_have_arrived() {
+    let mut events = begin();
+    let mut second = Second { machine: (1_000, 100), ..second(0, &[(WORKER, 500, 0), (OTHER, 500, 0)]) }.events();
+    let all = second.pop().unwrap();
+    let cpu = |number, stolen| match &all {
+        Event::MachineTime(all) => Event::MachineTime(MachineTime {
+            cpu: Some(number),
+            busy: DurationNs(500 * MS),
+            stolen: DurationNs(stolen * MS),
+            ..*all
+        }),
+        _ => unreachable!(),
+    };
+    events.extend(second);
+    events.extend([cpu(0, 100), cpu(1, 0), all.clone()]);
+    // They come after the interval, and before the watermark that ends it.
+    let sample = |thread, cpu| {
+        let weight = DurationNs(10 * MS);
+        Event::Sample(Sample { time: at(500), thread, weight, cpu: Some(cpu), ..Sample::default() })
+    };
+    events.extend([Event::Watermark(at(900)), sample(WORKER, 1), sample(OTHER, 0), Event::Watermark(at(2_000))]);
+    let mut analysis = Analysis::new(Options::default());
+    events.iter().for_each(|event| analysis.feed(event));
+    let steal = analysis.finish().steal.unwrap();
+    let stolen: Vec<_> = steal.threads.iter().map(|thread| (&*thread.name, thread.totals.stolen_ns / MS)).collect();
+    assert_eq!(stolen, [("worker-1", 0), ("worker-2", 100)]);
+    assert_eq!(steal.refined_intervals, 1);
+}
+
+fn transaction(kind: &str, start: u64, end: u64, cpu: Option<u64>) -> Transaction {
+    Transaction {
+        time: at(end),
+        start: at(start),
+        thread: WORKER,
+        kind: kind.into(),
+        count: 1,
+        id: 1,
+        cpu: cpu.map(|cpu| DurationNs(cpu * MS)),
+        ..Transaction::default()
+    }
+}
+
+#[test]
+fn transactions_bear_what_their_thread_lost_by_the_cpu_time_they_used() {
+    let mut events = vec![
+        Event::Transaction(transaction("short", 100, 150, Some(30))),
+        Event::Transaction(transaction("short", 200, 210, Some(10))),
+        Event::Transaction(transaction("virtual", 300, 400, None)),
+        Event::Transaction(Transaction { forgotten: true, ..transaction("short", 500, 900, None) }),
+    ];
+    // Of 80 ms CPU time, 40 in these transactions; 20 waited for a CPU.
+    events.extend(second(0, &[(WORKER, 80, 20)]).events());
+    events.push(Event::Watermark(at(1_000)));
+    events.push(Event::Transaction(transaction("long", 900, 2_900, Some(200))));
+    events.extend(second(1, &[(WORKER, 100, 50)]).events());
+    events.extend(second(2, &[(WORKER, 160, 80)]).events());
+    let steal = steal(&events);
+    let [long, virtual_, short] = &steal.transactions[..] else { panic!("{:?}", steal.transactions) };
+    assert_eq!((&*short.kind, short.count, short.not_ended, short.cpu_ns / MS), ("short", 2, 1, 40));
+    assert_eq!((short.run_queue_ns / MS, short.wall.total_ns / MS), (10, 60));
+    assert_eq!((&*virtual_.kind, virtual_.without_cpu, virtual_.run_queue_ns), ("virtual", 1, 0));
+    // The second in the middle whole; 100 ms are left for edges that had room for
+    // 80 and 160: five twelfths of their 20 and 80.
+    assert_eq!((&*long.kind, long.run_queue_ns / (10 * MS)), ("long", 9));
+    let median = short.wall.p50_ns as f64 / (10 * MS) as f64;
+    assert!((median - 1.0).abs() < 0.001 && short.wall.max_ns >= 50 * MS, "{:?}", short.wall);
+}
+
+#[test]
+fn many_told_together_count_as_many() {
+    let sum = Transaction { count: 1_000, thread: ThreadId::NONE, ..transaction("tiny", 499, 500, Some(100)) };
+    let mut events = vec![Event::Transaction(sum)];
+    events.extend(second(0, &[(WORKER, 200, 40)]).events());
+    let steal = steal(&events);
+    let tiny = &steal.transactions[0];
+    assert_eq!((tiny.count, tiny.wall.total_ns, tiny.cpu_ns), (1_000, S, 100 * MS));
+    assert_eq!(tiny.run_queue_ns, 20 * MS);
+}
+
+/// One is blocked for 400 ms by a holder that had a CPU for a quarter of its
+/// ready time.
+#[test]
+fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
+    let lock = LockId(5);
+    let mut events = vec![
+        Event::Lock(LockDef { id: lock, class: "Shop".into(), name: "Shop.lock".into(), ..LockDef::default() }),
+        Event::MonitorEnter(MonitorEnter {
+            time: at(100),
+            thread: OTHER,
+            lock,
+            seq: Seq(1),
+            owner: WORKER,
+            ..MonitorEnter::default()
+        }),
+        Event::MonitorExit(MonitorExit { time: at(500), thread: WORKER, lock, seq: Seq(2), ..MonitorExit::default() }),
+        Event::MonitorEntered(MonitorEntered {
+            time: at(500),
+            start: at(100),
+            thread: OTHER,
+            lock,
+            seq: Seq(3),
+            ..MonitorEntered::default()
+        }),
+        Event::Watermark(at(900)),
+    ];
+    events.extend(Second { throttled: 750, ..second(0, &[(WORKER, 250, 750)]) }.events());
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    let steal = report.steal.as_ref().unwrap();
+    let [held] = &steal.locks[..] else { panic!("{:?}", steal.locks) };
+    assert_eq!((held.blocked_ns / MS, held.holder_off_cpu_ns / MS), (400, 300));
+    assert_eq!((held.slices, held.slices_off_cpu), (1, 1));
+    let finding = report.findings.iter().find(|finding| finding.text.contains("ready to run")).unwrap();
+    assert_eq!(
+        finding.text,
+        "For 1.00 s, 75 % of the time that `worker-*` threads were ready to run was lost to CPU throttling: the \
+         container may use 0.50 CPUs, and in 90 % of its periods it wanted more. The lock `Shop.lock (Shop#5)` looked \
+         contended because its holder was not running: for about 75 % of the time that others waited for it."
+    );
+}
+
+#[test]
+fn each_cause_has_its_words() {
+    let text = |second: Second<'_>| {
+        let report = report(&second.events(), Options::default());
+        report.findings.into_iter().map(|finding| finding.text).find(|text| text.contains("ready to run"))
+    };
+    let stolen = text(Second { machine: (500, 500), ..second(0, &[(WORKER, 500, 0)]) }).unwrap();
+    assert!(stolen.contains("50 % of the time") && stolen.contains("to the hypervisor"), "{stolen}");
+    let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
+    assert!(queue.ends_with("waiting for a CPU: more threads were ready than there are CPUs."), "{queue}");
+    assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
+}

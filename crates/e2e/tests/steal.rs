@@ -1,0 +1,271 @@
+//! What the environment took, as `headway` reports it, against what programs
+//! know of themselves: CPU time of fixed work, time on the clock, transactions
+//! that they counted. One test runs at a time, because they over-commit CPUs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::tools::{self, Tools};
+use serde::Deserialize;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is read of `headway report --steal --json`.
+#[derive(Debug, Deserialize)]
+struct Report {
+    accounting: String,
+    intervals: u64,
+    run_queue_known: bool,
+    quota: Option<Value>,
+    process: Totals,
+    threads: Vec<Named>,
+    groups: Vec<Named>,
+    transactions: Vec<Transactions>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Totals {
+    cpu_ns: u64,
+    stolen_ns: u64,
+    throttled_ns: u64,
+    run_queue_ns: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Named {
+    name: String,
+    is_service: bool,
+    #[serde(flatten)]
+    totals: Totals,
+}
+
+#[derive(Debug, Deserialize)]
+struct Transactions {
+    kind: String,
+    count: u64,
+    not_ended: u64,
+    without_cpu: u64,
+    wall: Spread,
+    cpu_ns: u64,
+    blocked_ns: u64,
+    parked_ns: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Spread {
+    total_ns: u64,
+    p50_ns: u64,
+    max_ns: u64,
+}
+
+impl Report {
+    fn thread(&self, name: &str) -> Totals {
+        let found = self.threads.iter().find(|thread| thread.name == name);
+        found.unwrap_or_else(|| panic!("no thread {name} in {:?}", self.threads)).totals.clone()
+    }
+
+    fn transactions(&self, kind: &str) -> &Transactions {
+        let found = self.transactions.iter().find(|transactions| transactions.kind == kind);
+        found.unwrap_or_else(|| panic!("no transactions {kind} in {:?}", self.transactions))
+    }
+}
+
+/// A program that ran under Headway.
+struct Ran {
+    truth: Value,
+    report: Report,
+}
+
+/// Runs a scenario of the workload `steal`; `start` may put the process
+/// somewhere before it begins.
+fn run(tools: &Tools, jdk: &Jdk, scenario: &[&str], start: Option<&Path>) -> Ran {
+    let directory = TempDir::new().unwrap();
+    let (recording, truth) = (directory.path().join("a.jfr"), directory.path().join("truth.json"));
+    let mut words: Vec<PathBuf> = vec![tools.headway.clone()];
+    words.extend(["run", "-q", "-e", "monitor,park,steal", "--steal-interval", "100ms", "-o"].map(PathBuf::from));
+    words.extend([
+        recording.clone(),
+        "--".into(),
+        jdk.tool("java"),
+        "-jar".into(),
+        tools.workloads.clone(),
+        "steal".into(),
+    ]);
+    words.extend(scenario.iter().map(PathBuf::from));
+    words.extend(["--truth".into(), truth.clone()]);
+    let mut command = match start {
+        None => Command::new(&words[0]),
+        Some(group) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(group).arg(&words[0]);
+            shell
+        }
+    };
+    let output = command.args(&words[1..]).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", tools::tail(&String::from_utf8_lossy(&output.stderr)));
+    let arguments = ["report", "--steal", "--json", "--top", "10000"].map(PathBuf::from).into_iter().chain([recording]);
+    let report = tools::run(&tools.headway, arguments).unwrap();
+    Ran {
+        truth: serde_json::from_str(&fs::read_to_string(truth).unwrap()).unwrap(),
+        report: serde_json::from_slice(&report.stdout).unwrap(),
+    }
+}
+
+fn number(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("no {key} in {value}"))
+}
+
+/// How far `measured` is from `truth`, as a fraction of it.
+fn off(measured: u64, truth: u64) -> f64 {
+    (measured as f64 - truth as f64).abs() / truth as f64
+}
+
+/// The published benchmark: each thread's CPU time is that of its fixed work,
+/// and idle threads have none. The kernel's own figure is the truth for what it
+/// reports; the demand that was calibrated only bounds it, because caches and
+/// neighbours make the same work slower.
+#[test]
+fn cpu_time_of_the_published_patterns() {
+    let _alone = alone();
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let Ran { truth, report } = run(&tools, &jdk, &["patterns", "--seconds", "2"], None);
+        assert!(report.intervals > 10 && report.process.cpu_ns > 0, "{report:?}");
+        for thread in truth["threads"].as_array().unwrap() {
+            let name = thread["name"].as_str().unwrap();
+            let (measured, cpu) = (report.thread(name), number(thread, "cpu_ns"));
+            println!(
+                "JDK {} {name}: CPU {:.3} of demand, of the kernel's {:.4}; stolen {:.4} ({})",
+                jdk.release,
+                measured.cpu_ns as f64 / number(thread, "demand_ns") as f64,
+                measured.cpu_ns as f64 / cpu as f64,
+                measured.stolen_ns as f64 / cpu as f64,
+                report.accounting,
+            );
+            // Within a hundredth and what starting and ending the thread costs.
+            assert!(measured.cpu_ns.abs_diff(cpu) < cpu / 100 + 10_000_000, "{name}: {measured:?}, truth {thread}");
+        }
+        let of_idle = report.threads.iter().filter(|thread| thread.name.starts_with("idle-"));
+        let idle_cpu: u64 = of_idle.map(|thread| thread.totals.cpu_ns).sum();
+        assert!(idle_cpu < 100_000_000, "idle threads used {idle_cpu} ns");
+        let all: u64 = report.threads.iter().map(|thread| thread.totals.cpu_ns).sum();
+        assert!(all <= report.process.cpu_ns + report.process.cpu_ns / 50, "threads {all}, {:?}", report.process);
+        assert!(report.groups.iter().any(|group| group.name == "pattern-*" && !group.is_service));
+    }
+}
+
+/// More computing threads than CPUs: what they did not compute, they waited
+/// for a CPU, or it was stolen.
+#[test]
+fn a_crowd_waits_for_cpus() {
+    let _alone = alone();
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let Ran { truth, report } = run(&tools, &jdk, &["crowd", "--seconds", "2"], None);
+        if !report.run_queue_known {
+            println!("SKIPPED: this kernel does not tell how long threads wait for a CPU");
+            return;
+        }
+        let (mut wall, mut cpu, mut lost) = (0, 0, 0);
+        for thread in truth["threads"].as_array().unwrap() {
+            let measured = report.thread(thread["name"].as_str().unwrap());
+            (wall, cpu) = (wall + number(thread, "wall_ns"), cpu + number(thread, "cpu_ns"));
+            // Stolen time that thread times contain is in `cpu` already.
+            let stolen = if report.accounting == "included" { 0 } else { measured.stolen_ns };
+            lost += measured.run_queue_ns + stolen;
+        }
+        println!("JDK {}: {} of {} ns on the clock computed, {lost} lost", jdk.release, cpu, wall);
+        assert!(off(cpu + lost, wall) < 0.1, "computed {cpu}, lost {lost}, on the clock {wall}");
+    }
+}
+
+/// A control group of the test's own with half a CPU.
+struct HalfACpu(PathBuf);
+
+impl HalfACpu {
+    /// `Err` says why this machine does not allow it.
+    fn new() -> Result<HalfACpu, String> {
+        let name = format!("headway-test-{}", std::process::id());
+        let (one, two) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
+        let (root, limits) = match one.join("cpu.cfs_quota_us").exists() || one.join("cpu.shares").exists() {
+            true => (one, vec![("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")]),
+            false => (two, vec![("cpu.max", "50000 100000")]),
+        };
+        let path = root.join(name);
+        fs::create_dir(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
+        let group = HalfACpu(path);
+        for (file, value) in limits {
+            let path = group.0.join(file);
+            fs::write(&path, value).map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        }
+        Ok(group)
+    }
+}
+
+impl Drop for HalfACpu {
+    fn drop(&mut self) {
+        // It is empty when the last process in it has ended.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_quota_holds_threads_back() {
+    let _alone = alone();
+    let group = match HalfACpu::new() {
+        Ok(group) => group,
+        Err(reason) => return println!("SKIPPED: no control group with a quota: {reason}"),
+    };
+    let tools = Tools::find().unwrap();
+    let jdk = Jdk::all().into_iter().next().expect("a JDK");
+    let Ran { truth, report } = run(&tools, &jdk, &["crowd", "--seconds", "3", "--threads", "2"], Some(&group.0));
+    let quota = report.quota.as_ref().expect("a quota");
+    println!("{quota}; {:?}; {truth}", report.process);
+    assert_eq!(number(quota, "quota_ns") * 2, number(quota, "period_ns"));
+    assert!(number(quota, "throttled_periods") * 2 > number(quota, "periods"), "{quota}");
+    let of_crowd: u64 = (1..=2).map(|n| report.thread(&format!("crowd-{n}")).throttled_ns).sum();
+    assert!(of_crowd * 2 > number(quota, "throttled_ns"), "{of_crowd} of {quota}");
+    let cpu: u64 = (1..=2).map(|n| report.thread(&format!("crowd-{n}")).cpu_ns).sum();
+    assert!(of_crowd > cpu / 4, "held back {of_crowd}, computed {cpu}");
+}
+
+#[test]
+fn transactions_are_counted_and_taken_apart() {
+    let _alone = alone();
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let Ran { truth, report } = run(&tools, &jdk, &["transactions"], None);
+        let count = |kind: &str| report.transactions(kind).count;
+        assert_eq!(count("outer"), number(&truth, "outer"));
+        assert_eq!(count("inner"), number(&truth, "inner"));
+        assert_eq!(count("careful"), number(&truth, "forgotten"));
+        assert_eq!(report.transactions("forgotten").not_ended, number(&truth, "forgotten"));
+        assert_eq!(count("tiny"), number(&truth, "tiny"));
+        let (outer, inner) = (report.transactions("outer"), report.transactions("inner"));
+        println!("JDK {}: {outer:?}\n  {inner:?}\n  {:?}", jdk.release, report.transactions("blocked"));
+        assert!(outer.wall.total_ns > inner.wall.total_ns && outer.cpu_ns >= inner.cpu_ns, "{outer:?} {inner:?}");
+        assert!(outer.wall.p50_ns >= 10_000_000 && outer.wall.max_ns >= outer.wall.p50_ns);
+        // The work was calibrated a moment earlier; neighbours make it slower.
+        let cpu = number(&truth, "cpu_ns");
+        assert!(inner.cpu_ns > cpu / 2 && inner.cpu_ns < cpu * 2, "{inner:?}, truth {truth}");
+        let blocked = report.transactions("blocked");
+        let each = number(&truth, "blocked");
+        assert!(blocked.blocked_ns > each * 5_000_000 && blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
+        assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
+        if number(&truth, "virtual") > 0 {
+            let mounted = report.transactions("virtual");
+            assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), number(&truth, "virtual")));
+            assert!(mounted.wall.p50_ns >= 2_000_000, "{mounted:?}");
+        }
+    }
+}
