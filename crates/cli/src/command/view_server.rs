@@ -7,9 +7,8 @@
 
 use headway_page::contract::Query;
 use headway_page::Recording;
-use std::io::{self, Read};
-use std::str::FromStr;
-use tiny_http::{Header, Method, Request, Response, StatusCode};
+use std::io::{self, Read, Write};
+use tiny_http::{Method, Request, StatusCode};
 
 /// Longer questions are refused.
 const LONGEST_QUERY: u64 = 1 << 20;
@@ -87,14 +86,7 @@ impl Site {
             }),
             Err(_) => refusal(400, "the question is not UTF-8"),
         };
-        let mut response = Response::from_string(reply.body).with_status_code(StatusCode(reply.status));
-        let content_type = [("Content-Type", reply.content_type)];
-        for (name, value) in HEADERS.iter().chain(&content_type) {
-            if let Ok(header) = Header::from_str(&format!("{name}: {value}")) {
-                response.add_header(header);
-            }
-        }
-        let _ = request.respond(response);
+        let _ = send(&reply, request.into_writer());
     }
 
     fn reply(&self, asked: &Asked<'_>) -> Reply {
@@ -134,6 +126,21 @@ impl Site {
             Err(error) => refusal(500, &format!("cannot write the answer: {error}")),
         }
     }
+}
+
+/// Writes an answer and ends the connection. A connection that is kept open
+/// keeps one of the library's threads, and one that was accepted meanwhile may
+/// then wait for seconds until that thread is free.
+fn send(reply: &Reply, mut writer: impl Write) -> io::Result<()> {
+    let reason = StatusCode(reply.status).default_reason_phrase();
+    write!(writer, "HTTP/1.1 {} {reason}\r\nConnection: close\r\n", reply.status)?;
+    write!(writer, "Content-Type: {}\r\nContent-Length: {}\r\n", reply.content_type, reply.body.len())?;
+    for (name, value) in HEADERS {
+        write!(writer, "{name}: {value}\r\n")?;
+    }
+    writer.write_all(b"\r\n")?;
+    writer.write_all(reply.body.as_bytes())?;
+    writer.flush()
 }
 
 fn refusal(status: u16, why: &str) -> Reply {
@@ -178,6 +185,16 @@ mod tests {
         };
         assert_eq!(ask("{}"), 400);
         assert_eq!(ask("{\"ask\":\"stretch\",\"recording\":0,\"row\":0}"), 400);
+    }
+
+    #[test]
+    fn an_answer_says_its_length_and_ends_the_connection() {
+        let mut sent = Vec::new();
+        send(&refusal(404, "\u{fc}ber"), &mut sent).expect("written");
+        let sent = String::from_utf8(sent).expect("text");
+        assert!(sent.starts_with("HTTP/1.1 404 Not Found\r\nConnection: close\r\n"), "{sent}");
+        assert!(sent.contains("Content-Length: 5\r\n"), "{sent}");
+        assert!(sent.ends_with("\r\n\r\n\u{fc}ber"), "{sent}");
     }
 
     #[test]
