@@ -30,7 +30,8 @@ The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The new file; its name picks the format
+    /// The new file; its name picks the format, - is collapsed stacks to
+    /// standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -68,13 +69,19 @@ impl Export {
     }
 
     fn profile(self, format: Format) -> Result<u8, Failure> {
-        output::check_new(&self.output, &self.recording)?;
+        let to_stdout = is_stdout(&self.output);
+        if !to_stdout {
+            output::check_new(&self.output, &self.recording)?;
+        }
         let mut question = self.weighing.question();
         question.moments = format.needs_moments();
         let profiled = Profiled::read(&self.recording, &question)?;
         let title = self.recording.display().to_string();
         let style = Style { title, count_samples: self.weighing.samples };
-        write_profile(&profiled, format, &style, &self.output)?;
+        match to_stdout {
+            true => print_profile(&profiled, format, &style)?,
+            false => write_profile(&profiled, format, &style, &self.output)?,
+        }
         profiled.damage().map_or(Ok(DONE), Err)
     }
 }
@@ -102,6 +109,18 @@ pub fn write_profile(profiled: &Profiled, format: Format, style: &Style, path: &
     Ok(())
 }
 
+fn print_profile(profiled: &Profiled, format: Format, style: &Style) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    format
+        .write(&profiled.profile, style, "-", &mut bytes)
+        .and_then(|()| terminal::print(&String::from_utf8_lossy(&bytes)))
+        .map_err(Failure::doing("cannot write to standard output"))
+}
+
+fn is_stdout(output: &Path) -> bool {
+    output.as_os_str() == "-"
+}
+
 /// What a file's name asks for.
 enum Target {
     Recording,
@@ -112,6 +131,9 @@ fn target(output: &Path) -> Result<Target, Failure> {
     let name = output.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
         return Ok(Target::Recording);
+    }
+    if is_stdout(output) {
+        return Ok(Target::Profile(Format::Collapsed));
     }
     Format::of_name(name).map(Target::Profile).ok_or_else(|| {
         let formats = Format::ALL.iter().filter_map(|format| format.extensions().first().copied());

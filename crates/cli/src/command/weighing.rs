@@ -73,7 +73,7 @@ impl Weighing {
 pub fn measure(word: &str) -> Result<Measure, String> {
     let names = Measure::ALL.map(Measure::name);
     Measure::ALL.into_iter().find(|measure| measure.name() == word).ok_or_else(|| {
-        let hint = crate::suggest::did_you_mean(word, names.into_iter());
+        let hint = crate::suggest::did_you_mean(word, names);
         format!("unknown measure \"{word}\"{hint} (measures: {})", names.join(", "))
     })
 }

@@ -6,7 +6,7 @@ use crate::command::method::{Caller, MethodDocument, Section};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::method::Unit;
-use headway_analysis::report::{OwnerActivity, SampledMethod};
+use headway_analysis::report::{OwnerActivity, Report, SampledMethod};
 use std::fmt::Write;
 
 /// Frames of a hot chain that are shown.
@@ -15,6 +15,10 @@ const FRAMES: usize = 8;
 const CHAINS: usize = 5;
 /// Owners' lines that are shown.
 const SPOTS: usize = 5;
+/// Owners that a report of blocked time shows.
+const OWNERS: usize = 3;
+/// Owners below this part of the blocked time are left out there.
+const OF_BLOCKED: f64 = 0.05;
 
 /// The whole report.
 pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, screen: &Screen) -> String {
@@ -113,6 +117,16 @@ fn callers(callers: &[Caller], note: &str, screen: &Screen, out: &mut String) {
         let name = prose::fitted(&caller.method, room, screen);
         let name = if caller.depth == 0 { screen.strong(&name) } else { name };
         let _ = writeln!(out, "  {:>7}  {:indent$}{mark}{name}", numbers::percent(caller.share), "");
+    }
+}
+
+/// What owners of the dearest locks executed, in a report of blocked time.
+pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
+    let matters = |activity: &&OwnerActivity| {
+        activity.samples > 0 && activity.blocked_ns as f64 >= OF_BLOCKED * report.blocked_ns as f64
+    };
+    for activity in report.owner_activity.iter().filter(matters).take(OWNERS) {
+        owner(activity, screen, out);
     }
 }
 

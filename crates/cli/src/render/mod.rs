@@ -26,6 +26,7 @@ pub fn report(analysed: &Analysed, screen: &Screen) -> String {
     let mut out = heading(analysed, screen);
     findings::write(report, screen, &mut out);
     tree::write(report, analysed.top, screen, &mut out);
+    method::owners(report, screen, &mut out);
     details::write(report, analysed.top, screen, &mut out);
     foreign::write(analysed, screen, &mut out);
     quality::write(analysed, screen, &mut out);
