@@ -86,12 +86,13 @@ class Null(Profiler):
 class Headway(Profiler):
     """Headway, by attaching."""
 
-    def __init__(self, java_home: Path, directory: Path, program: Path) -> None:
+    def __init__(self, java_home: Path, directory: Path, program: Path, events: str = "monitor") -> None:
         super().__init__(java_home, directory)
         self.program = program
+        self.events = events
 
     def on(self, pid: int) -> None:
-        run([str(self.program), "start", "-e", "monitor", "-o", self.next_file(), str(pid)])
+        run([str(self.program), "start", "-e", self.events, "-o", self.next_file(), str(pid)])
 
     def off(self, pid: int) -> None:
         run([str(self.program), "stop", str(pid)])

@@ -102,6 +102,8 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Null(options.java_home, directory)
     if name == "headway":
         return Headway(options.java_home, directory, options.headway)
+    if name == "pressure":
+        return Headway(options.java_home, directory, options.headway, "pressure")
     if name == "jfr":
         return Jfr(options.java_home, directory)
     if name == "async":
