@@ -9,7 +9,7 @@ use support::{headway, refuses, said};
 /// Every mistake that is told in a sentence of our own.
 const MISTAKES: [(&[&str], &str); 24] = [
     (&["reprot", "a.jfr"], "there is no command \"reprot\"; did you mean \"report\"? (commands: list, run, record,"),
-    (&["flame", "a.jfr"], "there is no command \"flame\" (commands: list, run, record,"),
+    (&["bonfire", "a.jfr"], "there is no command \"bonfire\" (commands: list, run, record,"),
     (&["4711"], "to record process 4711, say `headway record 4711`"),
     (&["report", "--topp", "3", "a.jfr"], "`headway report` has no option --topp; did you mean \"--top\"?"),
     (&["record", "--bogus", "1"], "`headway record` has no option --bogus (`headway record --help` shows its options)"),
