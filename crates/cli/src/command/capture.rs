@@ -17,10 +17,15 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), lock
     /// (everything about locks), pressure (alone: only how much each lock
-    /// impedes progress, interval by interval, at least cost); by default all that is cheap enough to leave
+    /// impedes progress, interval by interval, at least cost); cpu (where CPU time goes), wall (where waiting
+    /// time goes, too); by default all that is cheap enough to leave
     /// on
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
+
+    /// CPU time between samples (0.1ms to 1s); 10ms unless told otherwise
+    #[arg(short, long, value_name = "TIME", value_parser = interval)]
+    pub interval: Option<Span>,
 
     /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
     /// .jfr.lz4 pick the format
@@ -97,6 +102,10 @@ pub enum Feature {
     Monitor,
     /// Critical section pressure.
     Pressure,
+    /// Samples of running threads.
+    Cpu,
+    /// Samples of running and of waiting threads.
+    Wall,
 }
 
 impl Feature {
@@ -105,22 +114,40 @@ impl Feature {
         match self {
             Feature::Monitor => "monitor",
             Feature::Pressure => "pressure",
+            Feature::Cpu => "cpu",
+            Feature::Wall => "wall",
         }
     }
 }
 
 /// What `-e` takes; `lock` stands for every feature about locks.
-const EVENT_WORDS: [(&str, Feature); 3] =
-    [("monitor", Feature::Monitor), ("lock", Feature::Monitor), ("pressure", Feature::Pressure)];
+const EVENT_WORDS: [(&str, Feature); 5] = [
+    ("monitor", Feature::Monitor),
+    ("lock", Feature::Monitor),
+    ("pressure", Feature::Pressure),
+    ("cpu", Feature::Cpu),
+    ("wall", Feature::Wall),
+];
 
 fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
         format!(
-            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure)"
+            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure, cpu, wall)"
         )
     })
+}
+
+/// An interval between samples; a bare number means nanoseconds.
+///
+/// # Errors
+/// A sentence with the limits.
+fn interval(text: &str) -> Result<Span, String> {
+    match quantity::nanoseconds(text)? {
+        span if (100_000..=1_000_000_000).contains(&span.ns) => Ok(span),
+        span => Err(format!("{span} is not between 100us and 1s")),
+    }
 }
 
 /// A regular expression for thread names.
@@ -158,6 +185,7 @@ impl Capture {
         let options = AgentOptions::new("start")
             .with_path("file", file)?
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
+            .with_some("interval", self.interval.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))
@@ -183,6 +211,13 @@ mod tests {
         assert_eq!(event("lock"), Ok(Feature::Monitor));
         let sentence = event("montor").expect_err("a typo");
         assert!(sentence.starts_with("unknown event \"montor\"; did you mean \"monitor\"?"), "{sentence}");
+    }
+
+    #[test]
+    fn an_interval_has_limits() {
+        assert_eq!(interval("1ms").map(|span| span.ns), Ok(1_000_000));
+        assert_eq!(interval("10us"), Err("10us is not between 100us and 1s".to_owned()));
+        assert!(interval("2s").is_err());
     }
 
     #[test]
