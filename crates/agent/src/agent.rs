@@ -8,6 +8,7 @@ use crate::hooks::Hooks;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
+use crate::park::Parks;
 use crate::pressure::Requests;
 use crate::raw::Record;
 use crate::sample::Samples;
@@ -54,6 +55,8 @@ pub struct Agent {
     pub steal: Steal,
     /// Losses by cause.
     pub losses: Losses,
+    /// Parked threads.
+    pub parks: Parks,
     /// Patched code.
     pub hooks: Hooks,
     /// When the pause in progress began, 0 if none.
@@ -117,6 +120,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         samples: Samples::default(),
         steal: Steal::default(),
         losses: Losses::default(),
+        parks: Parks::default(),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),
         collections: AtomicU64::new(0),

@@ -7,8 +7,8 @@ use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
 use crate::{clock, lifecycle, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
 use headway_model::{Loss, TimeNs};
-use jni_sys::{jboolean, jlong, jobject, JNIEnv};
-use std::ffi::c_void;
+use jni_sys::{jboolean, jint, jlong, jobject, JNIEnv};
+use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 
@@ -27,6 +27,7 @@ pub fn table() -> EventCallbacks {
     set(EventKind::GarbageCollectionStart, gc_start as *const c_void);
     set(EventKind::GarbageCollectionFinish, gc_finish as *const c_void);
     set(EventKind::ObjectFree, object_free as *const c_void);
+    set(EventKind::ClassFileLoadHook, class_file_load_hook as *const c_void);
     callbacks
 }
 
@@ -103,11 +104,15 @@ extern "system" fn monitor_waited(
 }
 
 extern "system" fn gc_start(_: *mut RawEnv) {
-    recorded(|agent| agent.gc_start.store(clock::now().0, Ordering::Relaxed));
+    recorded(|agent| {
+        agent.parks.pauses.begin();
+        agent.gc_start.store(clock::now().0, Ordering::Relaxed);
+    });
 }
 
 extern "system" fn gc_finish(_: *mut RawEnv) {
     recorded(|agent| {
+        agent.parks.pauses.end();
         agent.collections.fetch_add(1, Ordering::Relaxed);
         if let Some(known) = agent.hotspot.known() {
             known.collected();
@@ -122,5 +127,40 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
 }
 
 extern "system" fn object_free(_: *mut RawEnv, tag: jlong) {
-    guarded(|agent| agent.locks.object_died(tag as u64));
+    guarded(|agent| {
+        agent.locks.object_died(tag as u64);
+        agent.parks.pauses.forget();
+    });
+}
+
+/// Only classes that are changed are of interest, not those that are loaded.
+#[allow(clippy::too_many_arguments)] // JVMTI's signature
+extern "system" fn class_file_load_hook(
+    _: *mut RawEnv,
+    _: *mut JNIEnv,
+    changed: jobject,
+    _loader: jobject,
+    name: *const c_char,
+    _domain: jobject,
+    length: jint,
+    bytes: *const u8,
+    new_length: *mut jint,
+    new_bytes: *mut *mut u8,
+) {
+    if changed.is_null() || name.is_null() || bytes.is_null() {
+        return;
+    }
+    guarded(|agent| {
+        // SAFETY: the VM passes a zero-terminated name and `length` bytes, which
+        // live until the callback returns.
+        let (name, bytes) =
+            unsafe { (CStr::from_ptr(name), std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0))) };
+        if let Some((memory, size)) = agent.parks.on_class_file(agent, &name.to_string_lossy(), bytes) {
+            // SAFETY: the VM passes places for what the class is to become.
+            unsafe {
+                *new_length = size as jint;
+                *new_bytes = memory;
+            }
+        }
+    });
 }

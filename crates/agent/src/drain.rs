@@ -7,6 +7,7 @@ use crate::clock;
 use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
+use crate::park;
 use crate::pressure::LivePressure;
 use crate::process::CpuTimes;
 use crate::raw;
@@ -303,6 +304,7 @@ impl Drain {
             // What was handed over while we went round, by threads that ended.
             collector.drain(&mut sink);
         }
+        agent.parks.collect(agent, &mut |event| batch.push(event));
         self.take_batch(batch);
         watermark
     }
@@ -335,6 +337,11 @@ impl Drain {
     }
 
     fn take_event(&mut self, event: &Event) {
+        if let Event::Chain(def) = event {
+            if let Some(shorter) = park::without_helper(def, &self.dictionary) {
+                return self.take_event(&Event::Chain(shorter));
+            }
+        }
         self.dictionary.feed(event);
         self.pressure.feed(event);
         if !self.pressure.is_alone() {
@@ -485,6 +492,9 @@ impl Drain {
 fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {
     for lock in dead.locks {
         agent.locks.retire(lock);
+        if let Some(def) = dictionary.lock(lock) {
+            agent.parks.blocker_died(&def.class);
+        }
         dictionary.forget_lock(lock);
     }
     for thread in dead.threads {
@@ -583,6 +593,10 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::MonitorNotify(_) => "monitor_notify",
         Event::MonitorWaited(_) => "monitor_waited",
         Event::MonitorReentered(_) => "monitor_reentered",
+        Event::ParkBegin(_) => "park_begin",
+        Event::Park(_) => "park",
+        Event::Unpark(_) => "unpark",
+        Event::ShortParks(_) => "short_parks",
         Event::ThreadStart(_) => "thread_start",
         Event::ThreadEnd(_) => "thread_end",
         Event::StopTheWorld(_) => "stop_the_world",

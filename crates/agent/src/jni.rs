@@ -1,6 +1,6 @@
 //! The few JNI calls of the agent, typed.
 
-use jni_sys::{jfieldID, jobject, JNIEnv, JNINativeInterface_, JavaVM, JNI_VERSION_1_8};
+use jni_sys::{jfieldID, jint, jobject, jvalue, JNIEnv, JNINativeInterface_, JNINativeMethod, JavaVM, JNI_VERSION_1_8};
 use std::ffi::{c_void, CStr};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -58,6 +58,33 @@ unsafe impl Send for Field {}
 // SAFETY: as above.
 unsafe impl Sync for Field {}
 
+/// A class that is never unloaded, by a reference that is never given back.
+#[derive(Clone, Copy, Debug)]
+pub struct Class(jobject);
+
+// SAFETY: a global reference is valid on every thread.
+unsafe impl Send for Class {}
+// SAFETY: as above.
+unsafe impl Sync for Class {}
+
+impl Class {
+    /// As a reference.
+    pub fn as_ref(self) -> Ref {
+        Ref(self.0)
+    }
+}
+
+/// A native method and the function to bind it to.
+#[derive(Clone, Copy, Debug)]
+pub struct Native {
+    /// The method's name.
+    pub name: &'static CStr,
+    /// Its descriptor.
+    pub descriptor: &'static CStr,
+    /// The function.
+    pub function: *const c_void,
+}
+
 /// The current thread's JNI environment.
 #[derive(Clone, Copy)]
 pub struct Jni(*mut JNIEnv);
@@ -111,6 +138,130 @@ impl Jni {
         // SAFETY: references are live (see `Ref::new`); the fields asked for
         // were found in the class of the objects they are asked of.
         unsafe { (self.table().v1_1.GetLongField)(self.0, object.raw(), field.0) }
+    }
+
+    /// Value of a reference field, which the object's class must have, as a
+    /// local reference; `None` for null.
+    pub fn object_field(self, object: Ref, field: Field) -> Option<Ref> {
+        // SAFETY: as in `long_field`.
+        let value = unsafe { (self.table().v1_1.GetObjectField)(self.0, object.raw(), field.0) };
+        (!value.is_null()).then_some(Ref(value))
+    }
+
+    /// True if the object is of this class or one derived from it.
+    pub fn is_instance_of(self, object: Ref, class: Ref) -> bool {
+        // SAFETY: references are live (see `Ref::new`).
+        unsafe { (self.table().v1_1.IsInstanceOf)(self.0, object.raw(), class.raw()) }
+    }
+
+    /// A class of the boot loader, as a local reference; `None` if there is none.
+    pub fn find_class(self, name: &CStr) -> Option<Ref> {
+        let table = self.table();
+        // SAFETY: valid environment and zero-terminated string; a pending
+        // exception is cleared before anything else is called.
+        unsafe {
+            let class = (table.v1_1.FindClass)(self.0, name.as_ptr());
+            if class.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+                return None;
+            }
+            Some(Ref(class))
+        }
+    }
+
+    /// A class of the boot loader, kept for ever; `None` if there is none.
+    pub fn global_class(self, name: &CStr) -> Option<Class> {
+        let class = self.find_class(name)?;
+        let global = self.keep(class);
+        self.forget(class);
+        global
+    }
+
+    /// Defines a class in the boot loader, kept for ever; `None` if the VM
+    /// refuses.
+    pub fn define_boot_class(self, name: &CStr, bytes: &[u8]) -> Option<Class> {
+        let table = self.table();
+        let length = jint::try_from(bytes.len()).ok()?;
+        let boot_loader = std::ptr::null_mut();
+        // SAFETY: valid environment, zero-terminated name, `length` bytes; a
+        // pending exception is cleared before anything else is called.
+        let class = unsafe {
+            let class = (table.v1_1.DefineClass)(self.0, name.as_ptr(), boot_loader, bytes.as_ptr().cast(), length);
+            if class.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+                return None;
+            }
+            Ref(class)
+        };
+        let global = self.keep(class);
+        self.forget(class);
+        global
+    }
+
+    fn keep(self, class: Ref) -> Option<Class> {
+        // SAFETY: a live local reference (see `Ref::new`).
+        let global = unsafe { (self.table().v1_1.NewGlobalRef)(self.0, class.raw()) };
+        (!global.is_null()).then_some(Class(global))
+    }
+
+    /// The id of an instance method, as a number; `None` if there is none.
+    pub fn method(self, class: Ref, name: &CStr, descriptor: &CStr) -> Option<u64> {
+        let table = self.table();
+        // SAFETY: as in `find_class`.
+        unsafe {
+            let id = (table.v1_1.GetMethodID)(self.0, class.raw(), name.as_ptr(), descriptor.as_ptr());
+            if id.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+            }
+            (!id.is_null()).then_some(id as u64)
+        }
+    }
+
+    /// Binds native methods; 0, or JNI's error.
+    ///
+    /// # Safety
+    /// Each function must have the signature of its method, contain every
+    /// panic, and never be unloaded.
+    pub unsafe fn register_natives(self, class: Ref, natives: &[Native]) -> jint {
+        let table = self.table();
+        let methods: Vec<JNINativeMethod> = natives
+            .iter()
+            .map(|native| JNINativeMethod {
+                name: native.name.as_ptr().cast_mut(),
+                signature: native.descriptor.as_ptr().cast_mut(),
+                fnPtr: native.function.cast_mut(),
+            })
+            .collect();
+        // SAFETY: the caller vouches for the functions; names live for ever; a
+        // pending exception is cleared before anything else is called.
+        unsafe {
+            let code = (table.v1_1.RegisterNatives)(self.0, class.raw(), methods.as_ptr(), methods.len() as jint);
+            if code != 0 {
+                (table.v1_1.ExceptionClear)(self.0);
+            }
+            code
+        }
+    }
+
+    /// Calls a static method that takes an `int` and gives an `int`; `None` if
+    /// there is none or it threw.
+    pub fn call_static_int(self, class: Class, name: &CStr, descriptor: &CStr, argument: jint) -> Option<jint> {
+        let table = self.table();
+        let arguments = [jvalue { i: argument }];
+        // SAFETY: as in `find_class`; the descriptor is that of the method.
+        unsafe {
+            let id = (table.v1_1.GetStaticMethodID)(self.0, class.0, name.as_ptr(), descriptor.as_ptr());
+            if id.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+                return None;
+            }
+            let value = (table.v1_1.CallStaticIntMethodA)(self.0, class.0, id, arguments.as_ptr());
+            let threw = (table.v1_2.ExceptionCheck)(self.0);
+            if threw {
+                (table.v1_1.ExceptionClear)(self.0);
+            }
+            (!threw).then_some(value)
+        }
     }
 
     /// Value of a `boolean` field, which the object's class must have.

@@ -4,7 +4,7 @@
 //! * [`agent`]: the one value that everything hangs on, built and checked once.
 //! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
 //! * [`sample`]: copies of running stacks, and their decoding.
-//! * [`monitor`], [`thread_events`]: features, as application threads run them.
+//! * [`monitor`], [`park`], [`thread_events`]: features, as application threads run them.
 //! * [`steal`]: CPU, stolen and run-queue time, and transactions.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
@@ -31,6 +31,7 @@ pub mod monitor;
 pub mod naming;
 pub mod online;
 pub mod options;
+pub mod park;
 mod pressure;
 pub mod process;
 pub mod raw;

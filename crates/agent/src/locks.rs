@@ -204,6 +204,17 @@ impl Locks {
         Some(lock)
     }
 
+    /// The lock that an object is, if it is one already.
+    pub fn known(&self, agent: &Agent, object: Ref) -> Option<Lock<'_>> {
+        self.tagged(agent, object)
+    }
+
+    /// An id that stands for objects that get none of their own.
+    pub fn without_object(&self) -> Option<LockId> {
+        let slot = self.table.allocate()?;
+        self.table.id(slot).map(LockId)
+    }
+
     /// Waits for others to finish tagging, but not for ever: one of them may be
     /// suspended by a debugger, which may be this thread.
     fn take_turn(&self) -> Option<MutexGuard<'_, ()>> {

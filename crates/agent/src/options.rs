@@ -64,18 +64,24 @@ pub enum Mechanism {
     Condvar,
     /// Sampling by the kernel.
     Perf,
+    /// The bound natives of `Unsafe.park` and `unpark`.
+    ParkNatives,
+    /// The redirected calls that park virtual threads.
+    ParkRedirect,
     /// Everything that reads the VM's structures.
     VmStructs,
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 7] = [
+    const ALL: [(&'static str, Mechanism); 9] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("walker", Mechanism::Walker),
         ("usdt", Mechanism::Usdt),
         ("condvar", Mechanism::Condvar),
         ("perf", Mechanism::Perf),
+        ("park-natives", Mechanism::ParkNatives),
+        ("park-redirect", Mechanism::ParkRedirect),
         ("vmstructs", Mechanism::VmStructs),
     ];
 }
@@ -93,6 +99,8 @@ pub struct Options {
     pub events: Vec<String>,
     /// CPU time between samples in ns.
     pub interval_ns: Option<u64>,
+    /// Parks that end sooner are summed up, in ns; 0 or none: each is told.
+    pub park_floor_ns: Option<u64>,
     /// Time between samples of stolen time in ns.
     pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
@@ -165,10 +173,10 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: &[&str] = &["monitor", "cpu", "wall", "pressure", "steal"];
+pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal"];
 
 /// Those that are recorded where none is named.
-pub const DEFAULT_FEATURES: &[&str] = &["monitor", "steal"];
+pub const DEFAULT_FEATURES: &[&str] = &["monitor", "park", "steal"];
 
 impl Options {
     /// Reads an option string.
@@ -201,6 +209,7 @@ impl Options {
             "events" => self.events = features(&value)?,
             "engine" => self.engine = engine(value)?,
             "interval" => self.interval_ns = Some(interval(value)?),
+            "park_floor" => self.park_floor_ns = Some(number("park_floor", value)?),
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
@@ -274,7 +283,7 @@ fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor, cpu, wall, pressure, steal)",
+                expected: "a feature of this agent (known: monitor, park, cpu, wall, pressure, steal)",
             }),
         })
         .collect()
@@ -295,7 +304,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, walker, usdt, condvar, perf or vmstructs",
+                expected: "exit-detour, reenter-detour, walker, usdt, condvar, perf, park-natives, park-redirect or vmstructs",
             })
         })
         .collect()
@@ -359,7 +368,7 @@ mod tests {
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor, cpu, wall, pressure, steal)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, park, cpu, wall, pressure, steal)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }

@@ -4,14 +4,16 @@
 //! Word 0 is the header: bits 0-15 are the buffer's (the record's length),
 //! bits 16-23 the kind, bits 24-31 flags, bits 32-47 a small argument.
 
+use crate::park::in_progress::{limit_of_word, limit_to_word};
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    StopTheWorld, ThreadPoint, TransactionPoint, WaitOutcome,
+    Park, ParkBegin, ParkOutcome, ShortParks, StopTheWorld, ThreadPoint, TransactionPoint, Unpark, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use std::sync::Arc;
 
 /// Words of the longest record.
-pub const MAX_WORDS: usize = 9;
+pub const MAX_WORDS: usize = 12;
 
 /// A record ready to be appended.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,10 @@ enum Kind {
     ThreadStart,
     ThreadEnd,
     StopTheWorld,
+    ParkBegin,
+    Park,
+    Unpark,
+    ShortParks,
     Transaction,
 }
 
@@ -48,6 +54,10 @@ impl Kind {
         Kind::ThreadStart,
         Kind::ThreadEnd,
         Kind::StopTheWorld,
+        Kind::ParkBegin,
+        Kind::Park,
+        Kind::Unpark,
+        Kind::ShortParks,
         Kind::Transaction,
     ];
 
@@ -149,6 +159,44 @@ impl Record {
         Record::new(Kind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
     }
 
+    /// See [`Event::ParkBegin`].
+    #[inline]
+    pub fn park_begin(e: &ParkBegin) -> Record {
+        let body = [e.time.0, e.thread.0, e.blocker.0, e.seq.0, e.chain.0, e.owner.0, limit_to_word(e.limit)];
+        Record::new(Kind::ParkBegin, 0, 0, body)
+    }
+
+    /// See [`Event::Park`].
+    #[inline]
+    pub fn park(e: &Park) -> Record {
+        let body = [
+            e.time.0,
+            e.thread.0,
+            e.blocker.0,
+            e.seq.0,
+            e.chain.0,
+            e.owner.0,
+            limit_to_word(e.limit),
+            e.start.0,
+            e.start_seq.0,
+            e.unpark.0,
+            e.waker.0,
+        ];
+        Record::new(Kind::Park, e.outcome as u64, 0, body)
+    }
+
+    /// See [`Event::Unpark`].
+    #[inline]
+    pub fn unpark(e: &Unpark) -> Record {
+        Record::new(Kind::Unpark, 0, 0, [e.time.0, e.thread.0, e.target.0, e.seq.0, e.chain.0])
+    }
+
+    /// See [`Event::ShortParks`].
+    pub fn short_parks(e: &ShortParks) -> Record {
+        let body = [e.time.0, e.thread.0, e.blocker.0, e.count, e.chain.0, e.total.0];
+        Record::new(Kind::ShortParks, 0, 0, body)
+    }
+
     /// See [`Event::TransactionPoint`].
     #[inline]
     pub fn transaction(e: &TransactionPoint) -> Record {
@@ -245,13 +293,58 @@ pub fn decode(words: &[u64]) -> Option<Event> {
             chain,
             bound: flags & FLAG_BOUND != 0,
         }),
+        _ => return decode_park(kind, flags, words),
+    })
+}
+
+fn decode_park(kind: Kind, flags: u64, words: &[u64]) -> Option<Event> {
+    let word = |index: usize| words.get(index).copied();
+    let (time, thread) = (TimeNs(word(1)?), ThreadId(word(2)?));
+    let (blocker, seq, chain) = (LockId(word(3)?), Seq(word(4)?), ChainId(word(5)?));
+    Some(match kind {
+        Kind::Unpark => Event::Unpark(Unpark { time, thread, seq, chain, target: ThreadId(blocker.0) }),
+        Kind::ShortParks => {
+            let total = DurationNs(word(6)?);
+            Event::ShortParks(ShortParks { time, thread, blocker, chain, count: seq.0, total })
+        }
+        Kind::ParkBegin => {
+            let (owner, limit) = (ThreadId(word(6)?), limit_of_word(word(7)?));
+            Event::ParkBegin(ParkBegin { time, thread, seq, chain, blocker, owner, limit })
+        }
+        Kind::Park => Event::Park(Park {
+            time,
+            start: TimeNs(word(8)?),
+            thread,
+            start_seq: Seq(word(9)?),
+            seq,
+            chain,
+            blocker_class: Arc::default(),
+            blocker,
+            owner: ThreadId(word(6)?),
+            limit: limit_of_word(word(7)?),
+            outcome: outcome_of(flags)?,
+            unpark: Seq(word(10)?),
+            waker: ThreadId(word(11)?),
+        }),
         _ => return None,
     })
+}
+
+fn outcome_of(flags: u64) -> Option<ParkOutcome> {
+    const ALL: [ParkOutcome; 5] = [
+        ParkOutcome::Unknown,
+        ParkOutcome::Unparked,
+        ParkOutcome::TimedOut,
+        ParkOutcome::Interrupted,
+        ParkOutcome::Spurious,
+    ];
+    ALL.into_iter().find(|outcome| *outcome as u64 == flags)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::event::ParkLimit;
 
     fn check(record: Record, event: Event) {
         assert_eq!(decode(record.words()), Some(event));
@@ -289,6 +382,33 @@ mod tests {
             let e = MonitorReentered { time, start, thread, lock, start_seq, seq, chain, bound };
             check(Record::reentered(&e), Event::MonitorReentered(e));
         }
+        let limit = ParkLimit::For(timeout);
+        let e = ParkBegin { time, thread, seq, chain, blocker: lock, owner, limit };
+        check(Record::park_begin(&e), Event::ParkBegin(e));
+        use ParkOutcome::{Interrupted, Spurious, TimedOut, Unknown, Unparked};
+        for outcome in [Unknown, Unparked, TimedOut, Interrupted, Spurious] {
+            let (blocker_class, unpark, waker) = ("".into(), Seq(99), notifier);
+            let e = Park {
+                time,
+                start,
+                thread,
+                start_seq,
+                seq,
+                chain,
+                blocker_class,
+                blocker: lock,
+                owner,
+                limit,
+                outcome,
+                unpark,
+                waker,
+            };
+            check(Record::park(&e), Event::Park(e));
+        }
+        let e = Unpark { time, thread, seq, chain, target: waiter };
+        check(Record::unpark(&e), Event::Unpark(e));
+        let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
+        check(Record::short_parks(&e), Event::ShortParks(e));
         let e = ThreadPoint { time, thread };
         check(Record::thread_start(&e), Event::ThreadStart(e));
         check(Record::thread_end(&e), Event::ThreadEnd(e));

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::drain::{self, Drain, DrainHandle, Recorded};
-use crate::jni::Jni;
+use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
@@ -124,7 +124,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     let path = PathBuf::from(process::expand_file_name(pattern));
 
     agent.set_filters(options.redact, filter);
-    let (plan, mechanisms) = prepare(agent, options)?;
+    let (plan, mechanisms) = prepare(agent, jni, options)?;
     let info = recording_info(agent, options);
     let started = info.start;
     let drain =
@@ -152,13 +152,18 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
 }
 
 /// Puts the mechanisms in force; with `strict`, degraded ones are an error.
-fn prepare(agent: &'static Agent, options: &Options) -> Result<(Option<Plan>, Vec<MechanismState>), StartError> {
+fn prepare(
+    agent: &'static Agent,
+    jni: Jni,
+    options: &Options,
+) -> Result<(Option<Plan>, Vec<MechanismState>), StartError> {
     let libjvm = vm::libjvm();
     agent.hotspot.allow(options.allows(Mechanism::VmStructs), &libjvm);
     let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
     if options.wants("monitor") {
         mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
     }
+    mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, options);
     mechanisms.extend(sampling);
     let mut degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
@@ -184,6 +189,9 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agent.hooks.remove();
+    if let Some(jni) = jni::of_current_thread() {
+        agent.parks.remove(agent, jni);
+    }
     if let Ok(libjvm) = vm::libjvm() {
         agent.debug_info.switch_back(&libjvm);
     }
@@ -192,9 +200,11 @@ fn unprepare(agent: &'static Agent) {
 /// Forgets what an earlier recording left.
 fn reset(agent: &Agent) {
     agent.losses.reset();
+    agent.parks.reset();
     agent.virtuals.clear(|pin| agent.locks.unpin(pin));
     for slot in agent.threads.iter() {
         slot.end_pending(|pin| agent.locks.unpin(pin));
+        slot.parks.reset();
     }
 }
 
@@ -207,6 +217,7 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
     };
     let settings = vec![
         ("events".to_owned(), events),
+        ("park_floor".to_owned(), options.park_floor_ns.unwrap_or(0).to_string()),
         ("safe".to_owned(), options.safe.to_string()),
         ("redact".to_owned(), options.redact.to_string()),
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),
@@ -346,8 +357,12 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
             reply.findings = session.drain.findings();
             fill(agent, reply, session, &session.drain.recorded());
         }
-        None => reply.will_change = agent.hooks.will_change(),
+        None => reply.will_change = will_change(agent),
     }
+}
+
+fn will_change(agent: &Agent) -> Vec<String> {
+    agent.hooks.will_change().into_iter().chain(agent.parks.will_change(agent)).collect()
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {
@@ -360,7 +375,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     agent.chains.correct(&mut mechanisms);
     reply.degraded = degraded(&mechanisms);
     reply.mechanisms = mechanisms;
-    reply.will_change = agent.hooks.will_change();
+    reply.will_change = will_change(agent);
     reply.attach_pause_ns = Some(session.attach_pause.0);
     // Of a recording that goes on; at its end it is in `recorded`.
     let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());

@@ -32,6 +32,7 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
+        agent.parks.release(agent, slot);
         agent.append(slot, &Record::thread_end(&point));
     }
     steal::on_thread_end(agent, slot);

@@ -57,6 +57,8 @@ pub struct Slot {
     pub reenter: Pending,
     /// Who notified it, written by the notifier.
     pub notifier: AtomicU64,
+    /// Its parks.
+    pub parks: crate::park::ThreadParks,
     /// Scratch memory of the stack walk.
     pub scratch: crate::chain::ScratchCell,
 }
@@ -170,6 +172,7 @@ impl Slot {
         self.busy_since.store(0, Ordering::Relaxed);
         self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
+        self.parks.reset();
         self.enter.end();
         self.wait.end();
         self.reenter.end();

@@ -133,7 +133,16 @@ impl Chains {
         let Place { agent, slot, .. } = place;
         match self.walker(agent) {
             Some(known) => self.by_walk(agent, known, slot, From::Anchor),
-            None => self.by_jvmti(place),
+            None => self.by_jvmti(agent, place.jni, slot),
+        }
+    }
+
+    /// The chain of the current thread, in a native method.
+    #[inline]
+    pub fn in_native(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
+        match self.walker(agent) {
+            Some(known) => self.by_walk(agent, known, slot, From::Anchor),
+            None => self.by_jvmti(agent, jni, slot),
         }
     }
 
@@ -247,9 +256,8 @@ impl Chains {
         }
     }
 
-    fn by_jvmti(&self, place: Place<'_>) -> ChainId {
-        let agent = place.agent;
-        let Some(mut scratch) = place.slot.scratch.borrow() else {
+    fn by_jvmti(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
+        let Some(mut scratch) = slot.scratch.borrow() else {
             agent.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
         };
@@ -266,9 +274,9 @@ impl Chains {
         by_jvmti::key_of(frames, key);
         // A method id may come back as another method's once classes unload.
         key.push(agent.collections.load(Ordering::Relaxed));
-        self.look_up(agent, place.slot, key, || {
+        self.look_up(agent, slot, key, || {
             let truncated = count == by_jvmti::MAX_FRAMES;
-            by_jvmti::resolve(&agent.jvmti, place.jni, &agent.definitions, frames, truncated)
+            by_jvmti::resolve(&agent.jvmti, jni, &agent.definitions, frames, truncated)
         })
     }
 

@@ -278,6 +278,21 @@ impl Jvmti {
         asked.ok().map(|()| self.take_string(value))
     }
 
+    /// Has the VM ask again what a class is to be.
+    pub fn retransform(&self, class: Ref) -> Result<(), JvmtiError> {
+        let classes = [class.raw()];
+        call!(self, 152, "RetransformClasses", fn(1 => jint, classes.as_ptr() => *const jclass))
+    }
+
+    /// A copy of these bytes in memory that the VM deallocates.
+    pub fn hand_over(&self, bytes: &[u8]) -> Result<*mut u8, JvmtiError> {
+        let mut memory: *mut u8 = ptr::null_mut();
+        call!(self, 46, "Allocate", fn(bytes.len() as jlong => jlong, &mut memory => *mut *mut u8))?;
+        // SAFETY: JVMTI has just allocated this many bytes.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory, bytes.len()) };
+        Ok(memory)
+    }
+
     /// Ends the environment: no function may be called on it afterwards.
     pub fn dispose(self) -> Result<(), JvmtiError> {
         call!(self, 127, "DisposeEnvironment", fn())

@@ -84,6 +84,8 @@ pub enum EventKind {
     ThreadStart = 52,
     /// A platform thread ends.
     ThreadEnd = 53,
+    /// A class is about to be loaded or changed.
+    ClassFileLoadHook = 54,
     /// `Object.wait` begins.
     MonitorWait = 73,
     /// `Object.wait` is over.

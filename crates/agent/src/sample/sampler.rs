@@ -81,12 +81,22 @@ pub fn spawn(agent: &'static Agent, plan: Plan) -> io::Result<SamplerHandle> {
     let (stopped, shared) = (stop.clone(), cost.clone());
     let _masked = MaskedSignals::all_but_faults();
     let thread = std::thread::Builder::new().name("headway-sample".to_owned()).spawn(move || {
+        let _ends = Ends(agent);
         if let Some(sampler) = Sampler::new(agent, plan) {
             sampler.run(&stopped, &shared);
         }
     });
     let thread = thread.inspect_err(|_| agent.samples.end())?;
     Ok(SamplerHandle { agent, stop, cost, thread: Some(thread) })
+}
+
+/// However sampling ends, the recording must not wait for more samples.
+struct Ends(&'static Agent);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.samples.end();
+    }
 }
 
 struct Sampler {

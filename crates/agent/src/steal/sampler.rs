@@ -24,6 +24,8 @@ pub const DEFAULT_INTERVAL_NS: u64 = 1_000_000_000;
 pub const INTERVALS_NS: std::ops::RangeInclusive<u64> = 10_000_000..=4_000_000_000;
 /// How often the kernel is asked for threads that are not Java's.
 const NATIVE_EVERY_NS: u64 = 1_000_000_000;
+/// How often a control group without a limit is looked at.
+const UNLIMITED_EVERY_NS: u64 = 1_000_000_000;
 /// Threads of which it is watched whether they only compute.
 const MAX_WATCHED: usize = 8;
 
@@ -74,6 +76,7 @@ pub struct Sampler<C> {
     accounting: StealAccounting,
     evidence: Evidence,
     told_quota: bool,
+    quota_read: TimeNs,
 }
 
 impl<C: Clocks> Sampler<C> {
@@ -99,6 +102,7 @@ impl<C: Clocks> Sampler<C> {
             accounting,
             evidence: Evidence::default(),
             told_quota: false,
+            quota_read: TimeNs(0),
         }
     }
 
@@ -275,6 +279,13 @@ impl<C: Clocks> Sampler<C> {
     /// kernel since.
     fn quota(&mut self, interval: Interval, out: &mut Vec<Event>) {
         let Some(group) = &self.group else { return };
+        let end = interval.start + interval.duration;
+        let is_limited = self.quotas.iter().flatten().any(|quota| quota.quota_ns > 0);
+        // Where there is no limit there may be one later.
+        if !is_limited && self.samples > 1 && end.since(self.quota_read).0 < UNLIMITED_EVERY_NS {
+            return;
+        }
+        self.quota_read = end;
         let now = group.read();
         let before = std::mem::replace(&mut self.quotas, now);
         let Some(quota) = control_group::since(&self.quotas, &before) else { return };

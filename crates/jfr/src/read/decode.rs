@@ -6,7 +6,7 @@ use super::plan::{EventKind, Slot};
 use headway_model::event::{
     CpuLoad, Degraded, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample, SampleState,
-    SelfCost, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+    SelfCost, ShortParks, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -125,6 +125,14 @@ impl Chunk {
                 waker: self.thread(Slot::Waker),
             }),
             EventKind::Unpark => Event::Unpark(Unpark { time: start, thread, seq, chain, target: other }),
+            EventKind::ShortParks => Event::ShortParks(ShortParks {
+                time: start,
+                thread,
+                blocker: lock,
+                chain,
+                count: number(Slot::Count),
+                total: DurationNs(number(Slot::ThreadTime)),
+            }),
             EventKind::PressureWindow => Event::PressureWindow(PressureWindow {
                 start,
                 duration: end.since(start),

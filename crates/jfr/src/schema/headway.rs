@@ -206,6 +206,19 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
         &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")],
     ),
     event(
+        id::SHORT_PARKS,
+        "headway.ShortParks",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parked")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "blocker" Pool LOCK [Label("Blocker")];
+            "count" Inline LONG [Label("Count")];
+            "threadTime" Inline LONG [NANO_SPAN, Label("Parking Thread Time"), Description("Their durations together")];
+        },
+        &[LOCKS, Label("Short Parks"), Description("Parks of one thread that were too short to be told one by one")],
+    ),
+    event(
         id::PRESSURE_WINDOW,
         "headway.PressureWindow",
         fields! {

@@ -6,7 +6,7 @@ use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
-    RecordingInfo, Sample, SampleState, SelfCost, StopTheWorld, Unpark, WaitOutcome,
+    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, StopTheWorld, Unpark, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -70,6 +70,7 @@ impl Context<'_> {
             Event::ParkBegin(e) => self.park_begin(e, out),
             Event::Park(e) => self.park(e, out),
             Event::Unpark(e) => self.unpark(e, out),
+            Event::ShortParks(e) => self.short_parks(e, out),
             Event::PressureWindow(e) => self.pressure_window(e, out),
             Event::PressurePhase(e) => self.pressure_phase(e, out),
             Event::ParkStatistics(e) => self.park_statistics(e, out),
@@ -268,6 +269,18 @@ impl Context<'_> {
             o.varint(self.constants.chain(e.chain));
             o.varint(e.seq.0);
             o.varint(self.constants.thread(e.target));
+        });
+    }
+
+    fn short_parks(&mut self, e: &ShortParks, out: &mut Encoder) {
+        self.constants.lock(e.blocker, self.dictionary);
+        out.event(|o| {
+            self.head(id::SHORT_PARKS, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.blocker.0);
+            o.varint(e.count);
+            o.varint(e.total.0);
         });
     }
 

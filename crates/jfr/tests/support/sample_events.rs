@@ -185,6 +185,14 @@ pub fn events() -> Vec<Event> {
         park(65, 9, ParkLimit::UntilEpochMs(1_790_000_000_123), ParkOutcome::Interrupted, 0),
         park(66, 11, ParkLimit::None, ParkOutcome::Spurious, 0),
         park(67, 13, ParkLimit::None, ParkOutcome::Unknown, 0),
+        Event::ShortParks(ShortParks {
+            time: at(68),
+            thread: WORKER,
+            blocker: BLOCKER,
+            chain: WAIT_CHAIN,
+            count: 1_000,
+            total: DurationNs(7 * MS),
+        }),
         Event::PressureWindow(PressureWindow {
             start: at(60),
             duration: DurationNs(10 * MS),
@@ -326,6 +334,7 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
         Event::Park(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::ParkBegin(e) => move_time(&mut e.time),
         Event::Unpark(e) => move_time(&mut e.time),
+        Event::ShortParks(e) => move_time(&mut e.time),
         Event::PressureWindow(e) => move_time(&mut e.start),
         Event::PressurePhase(e) => [&mut e.start, &mut e.end].into_iter().for_each(move_time),
         Event::ParkStatistics(e) => {

@@ -51,15 +51,16 @@ public final class HeadwayParking {
     }
 
     /**
-     * Has the agent put its functions behind {@code Unsafe.park} and {@code unpark}, or the VM's back.
-     * Called here, and not from the agent itself, because the VM prints a warning when somebody from
-     * outside the boot loader binds the platform's natives.
+     * Has the agent bind natives: this class's own, then its functions behind {@code Unsafe.park} and
+     * {@code unpark}, in the end the VM's again. Called here, and not from the agent itself, because
+     * the VM prints a warning when somebody from outside the boot loader binds the platform's natives.
      *
+     * @param step 0 for this class's, 1 for the agent's, 2 for the VM's
      * @return 0, or JNI's error
      */
     @Hidden
-    static int bind(boolean ours) {
-        return bindNatives(ours);
+    static int bind(int step) {
+        return bindNatives(step);
     }
 
     private static native long begin(long nanos, boolean timed);
@@ -68,5 +69,5 @@ public final class HeadwayParking {
 
     private static native void unparking(Thread thread);
 
-    private static native int bindNatives(boolean ours);
+    private static native int bindNatives(int step);
 }

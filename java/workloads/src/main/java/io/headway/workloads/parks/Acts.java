@@ -183,7 +183,7 @@ final class Acts {
         }
 
         @Override
-        void release(List<Thread> waiters) throws InterruptedException {
+        void release(List<Thread> waiters) {
             latch.countDown();
         }
     }
@@ -191,9 +191,9 @@ final class Acts {
     /** Each waiter is unparked once before what it waits for has happened. */
     private static final class Spurious extends Latch {
         @Override
-        void release(List<Thread> waiters) throws InterruptedException {
+        void release(List<Thread> waiters) {
             waiters.forEach(LockSupport::unpark);
-            Thread.sleep(Choreography.SETTLE_MS);
+            Choreography.sleep(Choreography.SETTLE_MS);
             super.release(waiters);
         }
 
@@ -350,9 +350,9 @@ final class Acts {
         }
 
         @Override
-        void release(List<Thread> waiters) throws InterruptedException {
+        void release(List<Thread> waiters) {
             waiters.forEach(Thread::interrupt);
-            Thread.sleep(Choreography.SETTLE_MS);
+            Choreography.sleep(Choreography.SETTLE_MS);
             lock.unlock();
         }
 

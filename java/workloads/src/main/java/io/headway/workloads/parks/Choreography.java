@@ -42,7 +42,10 @@ final class Choreography {
             } else {
                 awaitParked();
                 observe();
-                Thread.sleep(waitMs);
+                long seen = System.nanoTime();
+                sleep(waitMs);
+                long waited = System.nanoTime() - seen;
+                waiters.forEach(waiter -> waiter.sawParked(waited));
             }
             act.release(threads);
             awaitDone(i);
@@ -120,22 +123,40 @@ final class Choreography {
         }
     }
 
-    /** Lets a little time pass without parking. */
+    /**
+     * Lets a little time pass without parking. A sleep would do for platform threads, but a virtual
+     * thread's sleep ends with a permit that lets its next park return at once.
+     */
     static void pause() {
+        Object nobodyElses = new Object();
         try {
-            Thread.sleep(1);
+            synchronized (nobodyElses) {
+                nobodyElses.wait(1);
+            }
         } catch (InterruptedException e) {
             // Meant for a park that was over already.
             Thread.interrupted();
         }
     }
 
-    /** What a waiter measured. */
+    /** Lets time pass without parking, see {@link #pause}. */
+    static void sleep(long ms) {
+        long end = System.nanoTime() + ms * 1_000_000;
+        while (System.nanoTime() - end < 0) {
+            pause();
+        }
+    }
+
+    /**
+     * What a waiter measured: {@code parkedNs} from before its call to after it, which is more than it
+     * parked where it spins first or waits for a processor; and what the holder saw it parked.
+     */
     static final class Waiter {
         final String thread;
         volatile int done;
         volatile String blockerClass;
         long parkedNs;
+        long atLeastNs;
         int parks;
         int unparked;
         int timedOut;
@@ -143,6 +164,10 @@ final class Choreography {
 
         Waiter(String thread) {
             this.thread = thread;
+        }
+
+        private void sawParked(long ns) {
+            atLeastNs += ns;
         }
 
         private void add(long ns, Act act) {

@@ -23,7 +23,7 @@ public final class Parks implements Workload {
     private static final int IN_LINE = 3;
 
     private static final List<String> WITH_LINE =
-            List.of("lock", "fairlock", "readwaitswrite", "semaphore", "latch", "condition", "spurious", "timedlock");
+            List.of("lock", "fairlock", "readwaitswrite", "semaphore", "latch", "condition", "spurious");
 
     @Override
     public int run(Arguments arguments) throws Exception {
@@ -69,6 +69,7 @@ public final class Parks implements Workload {
             row.put("blocker_class", waiter.blockerClass);
             row.put("parks", waiter.parks);
             row.put("parked_ns", waiter.parkedNs);
+            row.put("parked_at_least_ns", waiter.atLeastNs);
             row.put("unparked", waiter.unparked);
             row.put("timed_out", waiter.timedOut);
             row.put("interrupted", waiter.interrupted);

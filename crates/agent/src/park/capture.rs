@@ -1,0 +1,373 @@
+//! What the hooks do on application threads: number, time, who, on what.
+//!
+//! All parks and unparks of the process share one order: an unpark takes its
+//! number before it gives the permit, a park takes one before it parks and one
+//! when it is back. So the unpark that ended a park has a smaller number than
+//! the park's end, whatever their clocks say.
+
+use super::blocker::{Parking, Remembered};
+use super::in_progress::InProgress;
+use super::permit::{Given, Permit};
+use super::short::Short;
+use super::virtual_threads::{Place, VirtualThreads};
+use crate::agent::Agent;
+use crate::clock;
+use crate::jni::{Jni, Ref};
+use crate::monitor;
+use crate::raw::Record;
+use crate::thread_events;
+use crate::threads::{InEvent, Slot};
+use crate::virtuals::NAME_CHECK_NS;
+use headway_model::event::{Park, ParkBegin, ParkLimit, ParkOutcome, Unpark};
+use headway_model::{ChainId, DurationNs, Loss, Seq, ThreadId, TimeNs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What the agent keeps about the parks of a platform thread.
+#[derive(Default)]
+pub struct ThreadParks {
+    park: InProgress,
+    permit: Permit,
+    remembered: Remembered,
+    /// True once a park was seen to end in this recording.
+    known: AtomicBool,
+    /// Used where the recording has a floor.
+    short: OnceLock<Box<super::short::Sums>>,
+}
+
+impl ThreadParks {
+    /// Forgets all: another thread, or another recording.
+    pub fn reset(&self) {
+        self.park.end();
+        self.permit.clear();
+        self.known.store(false, Ordering::Relaxed);
+    }
+
+    /// The sums of short parks, if there are any.
+    pub fn short(&self) -> Option<&super::short::Sums> {
+        self.short.get().map(|sums| &**sums)
+    }
+
+    /// The park in progress.
+    pub fn park(&self) -> &InProgress {
+        &self.park
+    }
+}
+
+/// The VM's thread, entered now if no event announced it.
+#[inline]
+fn slot_of_current(agent: &'static Agent, jni: Jni) -> Option<&'static Slot> {
+    let vm_thread = agent.java.current_vm_thread(jni);
+    agent.threads.find(vm_thread).or_else(|| slot_late(agent, jni, vm_thread))
+}
+
+#[cold]
+fn slot_late(agent: &'static Agent, jni: Jni, vm_thread: u64) -> Option<&'static Slot> {
+    let thread = agent.jvmti.current_thread().ok()?;
+    let slot = monitor::enter_late(agent, jni, vm_thread, thread);
+    jni.forget(thread);
+    slot
+}
+
+/// The virtual thread mounted on a carrier; `None` if there is none.
+fn mounted(agent: &'static Agent, jni: Jni, slot: &Slot) -> Option<ThreadId> {
+    let calm = agent.parks.pauses.calm(|_| {
+        let known = agent.hotspot.known()?;
+        headway_hotspot::thread::current_thread_id(&known.layout, &known.memory, slot.vm_thread())
+    });
+    let id = calm.map(ThreadId).or_else(|| {
+        let thread = agent.jvmti.current_thread().ok()?;
+        let id = agent.java.thread_id(jni, thread);
+        jni.forget(thread);
+        Some(id)
+    })?;
+    (id != slot.thread()).then_some(id)
+}
+
+/// Where a park begins and ends.
+struct Current<'a> {
+    agent: &'static Agent,
+    jni: Jni,
+    slot: &'static Slot,
+    thread: ThreadId,
+    is_virtual: bool,
+    park: &'a InProgress,
+    permit: &'a Permit,
+}
+
+/// A platform thread is about to park. `None` if its end is of no interest.
+#[inline]
+pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Option<&'static Slot> {
+    let slot = slot_of_current(agent, jni)?;
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    if !agent.is_recording() {
+        return None;
+    }
+    // A virtual thread that cannot leave its carrier parks with it; the park
+    // was seen when it began for the virtual thread.
+    if slot.is_carrier.load(Ordering::Relaxed) && mounted(agent, jni, slot).is_some() {
+        return None;
+    }
+    if slot.is_name_due(clock::now()) {
+        look_at_name(agent, jni, slot);
+    }
+    if slot.is_filtered.load(Ordering::Relaxed) {
+        return None;
+    }
+    let (park, permit) = (&slot.parks.park, &slot.parks.permit);
+    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
+    begin(&current, limit);
+    Some(slot)
+}
+
+#[cold]
+fn look_at_name(agent: &'static Agent, jni: Jni, slot: &Slot) {
+    if let Ok(thread) = agent.jvmti.current_thread() {
+        thread_events::check_name(agent, jni, slot, thread);
+        jni.forget(thread);
+    }
+}
+
+/// It is back.
+#[inline]
+pub fn end_platform(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let (park, permit) = (&slot.parks.park, &slot.parks.permit);
+    let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
+    end(&current, || slot.parks.known.swap(true, Ordering::Relaxed));
+}
+
+/// A virtual thread is about to park. A token for its end; 0 if that is of no
+/// interest.
+#[inline]
+pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
+    let Some(slot) = slot_of_current(agent, jni) else { return 0 };
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    if !agent.is_recording() {
+        return 0;
+    }
+    let Some(thread) = mounted(agent, jni, slot) else { return 0 };
+    let now = clock::now();
+    let Some((number, place)) = agent.parks.virtuals.place_of(thread, now) else {
+        agent.losses.add(Loss::ThreadTableFull, 1);
+        return 0;
+    };
+    if place.is_name_due(now, NAME_CHECK_NS) {
+        define_virtual(agent, jni, thread, now);
+    }
+    let Place { park, permit, .. } = place;
+    begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit }, limit);
+    VirtualThreads::token(number, park.seq())
+}
+
+#[cold]
+fn define_virtual(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs) {
+    if !agent.virtuals.is_name_due(thread, now) {
+        return;
+    }
+    if let Ok(object) = agent.jvmti.current_thread() {
+        thread_events::define_virtual(agent, jni, thread, object);
+        jni.forget(object);
+    }
+}
+
+/// It is back, on whichever carrier.
+#[inline]
+pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
+    let Some(slot) = slot_of_current(agent, jni) else { return };
+    let _event = InEvent::begin(slot, agent.threads.epoch());
+    let Some(place) = agent.parks.virtuals.of_token(token) else { return };
+    let Place { park, permit, .. } = place;
+    let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit };
+    end(&current, || place.known.swap(1, Ordering::Relaxed) != 0);
+}
+
+#[inline]
+fn begin(current: &Current<'_>, limit: ParkLimit) {
+    let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
+    let time = clock::now();
+    let seq = agent.parks.next_seq();
+    let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
+    let blocker = agent.parks.blockers.of_current(&parking, agent.parks.fields.get(), &agent.parks.pauses);
+    let chain = match agent.pressure.wants_contender(blocker.id) {
+        true => agent.chains.in_native(agent, jni, slot),
+        false => ChainId::NONE,
+    };
+    let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
+    let tells_now = agent.parks.floor() == DurationNs::ZERO;
+    current.park.begin(&begin, tells_now);
+    if tells_now {
+        agent.append(slot, &Record::park_begin(&begin));
+    }
+}
+
+#[inline]
+fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
+    let Current { agent, slot, .. } = *current;
+    let time = clock::now();
+    let seq = agent.parks.next_seq();
+    let Some((begin, is_told)) = current.park.end() else { return };
+    let (outcome, given) = outcome(current, &begin, time, was_known);
+    if !agent.is_recording() {
+        return;
+    }
+    if !is_told {
+        let duration = time.since(begin.time);
+        if duration < agent.parks.floor() {
+            let ParkBegin { thread, blocker, chain, .. } = begin;
+            let sums = slot.parks.short.get_or_init(Box::default);
+            let due = sums.add(Short { time, thread, blocker, chain, duration });
+            return due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
+        }
+        agent.append(slot, &Record::park_begin(&begin));
+    }
+    let park = Park {
+        time,
+        start: begin.time,
+        thread: begin.thread,
+        start_seq: begin.seq,
+        seq,
+        chain: begin.chain,
+        blocker_class: Arc::default(),
+        blocker: begin.blocker,
+        owner: begin.owner,
+        limit: begin.limit,
+        outcome,
+        unpark: given.map_or(Seq::NONE, |given| given.seq),
+        waker: given.map_or(ThreadId::NONE, |given| given.waker),
+    };
+    agent.append(slot, &Record::park(&park));
+}
+
+/// When a park gives up.
+fn deadline(begin: &ParkBegin) -> Option<TimeNs> {
+    match begin.limit {
+        ParkLimit::None => None,
+        ParkLimit::For(duration) => Some(begin.time + duration),
+        ParkLimit::UntilEpochMs(ms) => {
+            let until = (ms as i64).saturating_mul(1_000_000).saturating_sub(clock::epoch_offset_ns());
+            Some(TimeNs(u64::try_from(until).unwrap_or(0)))
+        }
+    }
+}
+
+/// Why a park ended: the first of these that is seen.
+fn outcome(
+    current: &Current<'_>,
+    begin: &ParkBegin,
+    now: TimeNs,
+    was_known: impl FnOnce() -> bool,
+) -> (ParkOutcome, Option<Given>) {
+    let was_known = was_known();
+    let deadline = deadline(begin);
+    if let Some(given) = current.permit.take(deadline) {
+        return (ParkOutcome::Unparked, Some(given));
+    }
+    if is_interrupted(current) {
+        return (ParkOutcome::Interrupted, None);
+    }
+    if deadline.is_some_and(|deadline| now >= deadline) {
+        return (ParkOutcome::TimedOut, None);
+    }
+    match current.permit.take_again() {
+        Some(given) => (ParkOutcome::Unparked, Some(given)),
+        // The permit may have been given before the recording began.
+        None if !was_known => (ParkOutcome::Unknown, None),
+        None => (ParkOutcome::Spurious, None),
+    }
+}
+
+fn is_interrupted(current: &Current<'_>) -> bool {
+    let Current { agent, jni, slot, is_virtual, .. } = *current;
+    let read = agent.parks.pauses.calm(|_| {
+        let (fields, known) = (agent.parks.fields.get()?, agent.hotspot.known()?);
+        fields.is_interrupted(known, fields.thread_object(known, slot.vm_thread(), is_virtual)?)
+    });
+    read.unwrap_or_else(|| {
+        let Ok(thread) = agent.jvmti.current_thread() else { return false };
+        let is_interrupted = agent.java.is_interrupted(jni, thread);
+        jni.forget(thread);
+        is_interrupted
+    })
+}
+
+/// A virtual thread may wake others without ever parking itself.
+fn name_waker(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs) {
+    let place = agent.parks.virtuals.place_of(thread, now);
+    if place.is_some_and(|(_, place)| place.is_name_due(now, NAME_CHECK_NS)) {
+        define_virtual(agent, jni, thread, now);
+    }
+}
+
+/// An unpark that has its number and time.
+pub struct Unparking {
+    slot: &'static Slot,
+    unpark: Unpark,
+    _event: InEvent<'static>,
+}
+
+/// A thread is about to be given its permit: number, time, and the mark that
+/// tells the target who it was. `None` if nothing is to be recorded.
+#[inline]
+pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
+    let slot = slot_of_current(agent, jni)?;
+    let event = InEvent::begin(slot, agent.threads.epoch());
+    if !agent.is_recording() {
+        return None;
+    }
+    let thread = match slot.is_carrier.load(Ordering::Relaxed) {
+        false => slot.thread(),
+        true => mounted(agent, jni, slot).unwrap_or(slot.thread()),
+    };
+    let id = agent.java.thread_id(jni, target);
+    let time = clock::now();
+    if thread != slot.thread() {
+        name_waker(agent, jni, thread, time);
+    }
+    let seq = agent.parks.next_seq();
+    match is_virtual {
+        true => {
+            if let Some((_, place)) = agent.parks.virtuals.place_of(id, time) {
+                place.permit.give(seq, thread, time);
+            }
+        }
+        false => {
+            if let Some(target) = agent.threads.find(agent.java.vm_thread(jni, target)) {
+                target.parks.permit.give(seq, thread, time);
+            }
+        }
+    }
+    if slot.is_filtered.load(Ordering::Relaxed) {
+        return None;
+    }
+    Some(Unparking { slot, unpark: Unpark { time, thread, seq, target: id, ..Unpark::default() }, _event: event })
+}
+
+/// The permit is given: walk and record.
+#[inline]
+pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
+    if agent.pressure.is_sparing() {
+        // Who gave the permit is news only to whoever looks at single parks.
+        return;
+    }
+    let Unparking { slot, mut unpark, .. } = unparking;
+    unpark.chain = agent.chains.in_native(agent, jni, slot);
+    agent.append(slot, &Record::unpark(&unpark));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_park_gives_up_at_its_limit() {
+        let begin = |limit| ParkBegin { time: TimeNs(100), limit, ..ParkBegin::default() };
+        assert_eq!(deadline(&begin(ParkLimit::None)), None);
+        assert_eq!(deadline(&begin(ParkLimit::For(DurationNs(5)))), Some(TimeNs(105)));
+        let soon = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64 + 50;
+        let until = deadline(&begin(ParkLimit::UntilEpochMs(soon))).unwrap();
+        let wait = until.since(clock::now()).0;
+        assert!(wait > 0 && wait <= 51_000_000, "{wait}");
+        assert_eq!(deadline(&begin(ParkLimit::UntilEpochMs(1))), Some(TimeNs(0)));
+    }
+}

@@ -1,0 +1,134 @@
+//! A park that began and has not ended.
+//!
+//! # Protocol
+//! Only the parking thread begins and ends. `state` is written last at the begin
+//! (release) and first at the end; it holds the begin's number, which no other
+//! park has, and whether the begin was told already. The draining thread tells
+//! the begins of parks that go on (where a floor keeps the thread from doing it)
+//! by one exchange of that word: if it succeeds, what was read before belongs to
+//! this park. Nobody waits.
+
+use headway_model::event::{ParkBegin, ParkLimit};
+use headway_model::{ChainId, DurationNs, LockId, Seq, ThreadId, TimeNs};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const TOLD: u64 = 1;
+
+const LIMIT_KIND_SHIFT: u32 = 62;
+const LIMIT_VALUE: u64 = (1 << LIMIT_KIND_SHIFT) - 1;
+
+/// See the module. All-zero memory is a thread that is not parked.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct InProgress {
+    state: AtomicU64,
+    thread: AtomicU64,
+    start: AtomicU64,
+    chain: AtomicU64,
+    blocker: AtomicU64,
+    owner: AtomicU64,
+    limit: AtomicU64,
+}
+
+/// A limit as one word.
+pub fn limit_to_word(limit: ParkLimit) -> u64 {
+    match limit {
+        ParkLimit::None => 0,
+        ParkLimit::For(duration) => 1 << LIMIT_KIND_SHIFT | duration.0.min(LIMIT_VALUE),
+        ParkLimit::UntilEpochMs(ms) => 2 << LIMIT_KIND_SHIFT | ms.min(LIMIT_VALUE),
+    }
+}
+
+/// The limit that a word stands for.
+pub fn limit_of_word(word: u64) -> ParkLimit {
+    match word >> LIMIT_KIND_SHIFT {
+        1 => ParkLimit::For(DurationNs(word & LIMIT_VALUE)),
+        2 => ParkLimit::UntilEpochMs(word & LIMIT_VALUE),
+        _ => ParkLimit::None,
+    }
+}
+
+impl InProgress {
+    /// Begins; `is_told` if the begin is already on its way to the recording.
+    #[inline]
+    pub fn begin(&self, begin: &ParkBegin, is_told: bool) {
+        self.thread.store(begin.thread.0, Ordering::Relaxed);
+        self.start.store(begin.time.0, Ordering::Relaxed);
+        self.chain.store(begin.chain.0, Ordering::Relaxed);
+        self.blocker.store(begin.blocker.0, Ordering::Relaxed);
+        self.owner.store(begin.owner.0, Ordering::Relaxed);
+        self.limit.store(limit_to_word(begin.limit), Ordering::Relaxed);
+        self.state.store(begin.seq.0 << 1 | u64::from(is_told), Ordering::Release);
+    }
+
+    /// Ends: what began, and whether that was told.
+    #[inline]
+    pub fn end(&self) -> Option<(ParkBegin, bool)> {
+        let state = self.state.swap(0, Ordering::Acquire);
+        (state != 0).then(|| (self.read(state), state & TOLD != 0))
+    }
+
+    /// The begin of a park that goes on, if it was not told; it is now.
+    pub fn tell(&self) -> Option<ParkBegin> {
+        let state = self.state.load(Ordering::Acquire);
+        if state == 0 || state & TOLD != 0 {
+            return None;
+        }
+        let begin = self.read(state);
+        let told = self.state.compare_exchange(state, state | TOLD, Ordering::AcqRel, Ordering::Relaxed);
+        told.is_ok().then_some(begin)
+    }
+
+    /// The number of the park in progress; `NONE` if there is none.
+    #[inline]
+    pub fn seq(&self) -> Seq {
+        Seq(self.state.load(Ordering::Relaxed) >> 1)
+    }
+
+    fn read(&self, state: u64) -> ParkBegin {
+        ParkBegin {
+            time: TimeNs(self.start.load(Ordering::Relaxed)),
+            thread: ThreadId(self.thread.load(Ordering::Relaxed)),
+            seq: Seq(state >> 1),
+            chain: ChainId(self.chain.load(Ordering::Relaxed)),
+            blocker: LockId(self.blocker.load(Ordering::Relaxed)),
+            owner: ThreadId(self.owner.load(Ordering::Relaxed)),
+            limit: limit_of_word(self.limit.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_begin_is_told_once() {
+        let begin = ParkBegin {
+            time: TimeNs(5),
+            thread: ThreadId(7),
+            seq: Seq(9),
+            chain: ChainId(2),
+            blocker: LockId(3),
+            owner: ThreadId(8),
+            limit: ParkLimit::UntilEpochMs(1_700_000_000_000),
+        };
+        let cell = InProgress::default();
+        assert_eq!((cell.tell(), cell.end()), (None, None));
+        cell.begin(&begin, false);
+        assert_eq!(cell.seq(), Seq(9));
+        assert_eq!((cell.tell(), cell.tell()), (Some(begin), None));
+        assert_eq!(cell.end(), Some((begin, true)));
+        cell.begin(&begin, true);
+        assert_eq!((cell.tell(), cell.end(), cell.end()), (None, Some((begin, true)), None));
+    }
+
+    #[test]
+    fn limits_survive_their_word() {
+        for limit in [ParkLimit::None, ParkLimit::For(DurationNs(0)), ParkLimit::UntilEpochMs(12)] {
+            assert_eq!(limit_of_word(limit_to_word(limit)), limit);
+        }
+        let longest = DurationNs(u64::MAX);
+        assert_eq!(limit_of_word(limit_to_word(ParkLimit::For(longest))), ParkLimit::For(DurationNs(LIMIT_VALUE)));
+    }
+}

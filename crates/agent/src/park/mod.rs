@@ -1,0 +1,195 @@
+//! Feature `park`: threads that park in `LockSupport` or its like, who gives
+//! them their permit to go on, and what they park on.
+//!
+//! * [`natives`]: the platform's `Unsafe.park` and `unpark`, bound to functions
+//!   of the agent while a recording is under way: platform threads.
+//! * [`redirect`], [`class_file`]: the JDK's calls that park virtual threads,
+//!   led through a small class in the boot loader.
+//! * [`capture`]: what happens then.
+//! * [`blocker`], [`heap`]: what is parked on, and who owns it.
+//! * [`permit`], [`in_progress`], [`virtual_threads`], [`short`]: what is kept
+//!   about a thread between two events.
+
+pub mod blocker;
+pub mod capture;
+pub mod class_file;
+pub mod heap;
+pub mod in_progress;
+pub mod natives;
+pub mod permit;
+pub mod redirect;
+pub mod short;
+pub mod virtual_threads;
+
+pub use capture::ThreadParks;
+
+use crate::agent::Agent;
+use crate::jni::Jni;
+use crate::options::{Mechanism, Options};
+use crate::raw::Record;
+use crate::reply::{MechanismState, State};
+use blocker::Blockers;
+use headway_hook::Image;
+use headway_model::event::ShortParks;
+use headway_model::stack::ChainDef;
+use headway_model::{Dictionary, DurationNs, Event, Seq};
+use heap::{Fields, Pauses};
+use natives::Natives;
+use redirect::Redirection;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use virtual_threads::VirtualThreads;
+
+/// The word for the feature.
+pub const FEATURE: &str = "park";
+
+/// The words for the mechanisms in `status` and `degraded`.
+const PLATFORM: &str = "park-platform";
+const VIRTUAL: &str = "park-virtual";
+const WITHOUT_PLATFORM: &str = "parks of platform threads are not seen";
+const WITHOUT_VIRTUAL: &str = "parks of virtual threads are seen only while they cannot leave their carrier";
+
+/// A counter on a cache line of its own: every parking thread counts it up.
+#[derive(Default)]
+#[repr(align(128))]
+struct Order(AtomicU64);
+
+/// Everything that the feature keeps.
+#[derive(Default)]
+pub struct Parks {
+    order: Order,
+    floor_ns: AtomicU64,
+    /// When objects move.
+    pub pauses: Pauses,
+    fields: OnceLock<Fields>,
+    blockers: Blockers,
+    virtuals: VirtualThreads,
+    natives: Natives,
+    redirection: Redirection,
+}
+
+impl Parks {
+    /// The next place in the order of all parks and unparks.
+    #[inline]
+    fn next_seq(&self) -> Seq {
+        Seq(self.order.0.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// Parks shorter than this are summed up; zero if each is told.
+    #[inline]
+    fn floor(&self) -> DurationNs {
+        DurationNs(self.floor_ns.load(Ordering::Relaxed))
+    }
+
+    /// Begins to see parks, as far as the options allow and the VM offers.
+    pub fn install(
+        &self,
+        agent: &'static Agent,
+        jni: Jni,
+        options: &Options,
+        libjvm: &Result<Image, String>,
+    ) -> Vec<MechanismState> {
+        if !options.wants(FEATURE) {
+            return Vec::new();
+        }
+        self.floor_ns.store(options.park_floor_ns.unwrap_or(0), Ordering::Relaxed);
+        self.pauses.forget();
+        if let (Ok(image), Some(known)) = (libjvm, agent.hotspot.known()) {
+            if let Some(fields) = Fields::find(image, &known.memory) {
+                self.fields.get_or_init(|| fields);
+            }
+        }
+        let allowed = |mechanism| match options.allows(mechanism) {
+            true => Ok(()),
+            false => Err("switched off by an option".to_owned()),
+        };
+        let platform = allowed(Mechanism::ParkNatives)
+            .and_then(|()| libjvm.as_ref().map_err(String::clone))
+            .and_then(|image| self.natives.install(agent, jni, image));
+        let mut states = vec![state_of(PLATFORM, WITHOUT_PLATFORM, platform)];
+        if agent.java.version >= 21 {
+            let redirected = allowed(Mechanism::ParkRedirect)
+                .and_then(|()| self.natives.define_helper(jni).map(drop))
+                .and_then(|()| self.redirection.install(agent, jni));
+            states.push(state_of(VIRTUAL, WITHOUT_VIRTUAL, redirected));
+        }
+        states
+    }
+
+    /// Sees no more parks. Threads inside a park end it unrecorded.
+    pub fn remove(&self, agent: &'static Agent, jni: Jni) {
+        for error in [self.redirection.remove(agent, jni), self.natives.remove(agent, jni)].into_iter().flatten() {
+            eprintln!("headway: {error}");
+        }
+    }
+
+    /// Forgets what an earlier recording left.
+    pub fn reset(&self) {
+        self.virtuals.clear();
+    }
+
+    /// What installing changes in the process.
+    pub fn will_change(&self, agent: &Agent) -> Vec<String> {
+        let natives = "the native functions of jdk.internal.misc.Unsafe.park and unpark".to_owned();
+        let redirected = (agent.java.version >= 21).then(|| {
+            let class = self.redirection.in_force();
+            let class = class.unwrap_or_else(|| "jdk.internal.misc.VirtualThreads or LockSupport".to_owned());
+            format!("the calls in {class} that park virtual threads")
+        });
+        std::iter::once(natives).chain(redirected).collect()
+    }
+
+    /// JVMTI `ClassFileLoadHook` of a class that is being changed.
+    pub fn on_class_file(&self, agent: &Agent, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)> {
+        self.redirection.on_class_file(&agent.jvmti, name, bytes)
+    }
+
+    /// Parks that go on and were not told yet, and sums of short ones: the
+    /// draining thread records them, where there is a floor.
+    pub fn collect(&self, agent: &Agent, take: &mut impl FnMut(Event)) {
+        if self.floor() == DurationNs::ZERO {
+            return;
+        }
+        for slot in agent.threads.iter() {
+            slot.parks.park().tell().into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
+            sums.for_each(|sum| take(Event::ShortParks(sum)));
+        }
+        for place in self.virtuals.iter() {
+            place.park.tell().into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+        }
+    }
+
+    /// Sums of short parks of a thread that ends.
+    pub fn release(&self, agent: &Agent, slot: &crate::threads::Slot) {
+        let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
+        sums.for_each(|sum: ShortParks| agent.append(slot, &Record::short_parks(&sum)));
+    }
+
+    /// A lock of this class died and gave its id back.
+    pub fn blocker_died(&self, class: &str) {
+        self.blockers.died(class);
+    }
+}
+
+fn state_of(name: &str, loss: &str, installed: Result<String, String>) -> MechanismState {
+    let (state, detail) = match installed {
+        Ok(detail) => (State::On, detail),
+        Err(reason) => (State::Degraded, format!("{loss}: {reason}")),
+    };
+    MechanismState { name: name.to_owned(), state, detail }
+}
+
+/// A chain without the frames of the agent's own class at its leaf.
+pub fn without_helper(def: &Arc<ChainDef>, dictionary: &Dictionary) -> Option<Arc<ChainDef>> {
+    let is_helper = |frame: &&headway_model::Frame| {
+        dictionary.method(frame.method).is_some_and(|method| &*method.class == natives::HELPER)
+    };
+    let helpers = def.chain.frames.iter().take_while(is_helper).count();
+    if helpers == 0 {
+        return None;
+    }
+    let mut def = ChainDef::clone(def);
+    def.chain.frames.drain(..helpers);
+    Some(Arc::new(def))
+}

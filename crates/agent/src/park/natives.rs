@@ -1,0 +1,262 @@
+//! `jdk.internal.misc.Unsafe.park` and `unpark`, through which every platform
+//! thread parks, bound to functions of the agent while a recording is under
+//! way. That is JNI's own `RegisterNatives`: no code is patched, and compiled
+//! callers see it at once.
+//!
+//! The VM's functions are found by their symbols, and used only if the VM's
+//! methods are bound to them: whoever else has bound them is left alone. They
+//! are bound again when the recording ends, unless somebody else has bound them
+//! meanwhile. Each binding lets the VM make a new piece of native-call code of
+//! about a kilobyte and keep the old one (JDK-8369219), so they are bound when a
+//! recording begins and when it ends, and never in between.
+
+use super::capture;
+use crate::agent::Agent;
+use crate::callbacks::guarded;
+use crate::jni::{Class, Jni, Native, Ref};
+use headway_hook::Image;
+use headway_hotspot::Memory;
+use headway_model::event::ParkLimit;
+use headway_model::DurationNs;
+use jni_sys::{jboolean, jclass, jint, jlong, jobject, JNIEnv};
+use std::ffi::c_void;
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+/// The class that the agent defines in the boot loader, dotted.
+pub const HELPER: &str = "java.util.concurrent.locks.HeadwayParking";
+const HELPER_BYTES: &[u8] = include_bytes!("HeadwayParking.class");
+
+const UNSAFE: &std::ffi::CStr = c"jdk/internal/misc/Unsafe";
+const PARK: (&std::ffi::CStr, &std::ffi::CStr) = (c"park", c"(ZJ)V");
+const UNPARK: (&std::ffi::CStr, &std::ffi::CStr) = (c"unpark", c"(Ljava/lang/Object;)V");
+
+/// The VM's functions, for ours to call. Set before ours are bound, never
+/// cleared: a thread may be parked in them for ever.
+static PARK_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+static UNPARK_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+
+type ParkFunction = extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
+type UnparkFunction = extern "system" fn(*mut JNIEnv, jobject, jobject);
+
+/// Words of a `Method` among which the one with its native function is.
+const METHOD_WORDS: u64 = 32;
+
+/// See the module.
+#[derive(Default)]
+pub struct Natives {
+    helper: OnceLock<Result<Class, String>>,
+    /// The words that hold the two methods' functions.
+    bound: [AtomicU64; 2],
+    is_bound: AtomicBool,
+}
+
+fn environment(env: *mut JNIEnv) -> Jni {
+    // SAFETY: every caller below passes the environment that the VM handed to
+    // the native method now running on this thread.
+    unsafe { Jni::new(env) }
+}
+
+extern "system" fn park(env: *mut JNIEnv, unsafe_object: jobject, is_absolute: jboolean, time: jlong) {
+    let mut parked = None;
+    guarded(|agent| {
+        let limit = limit(is_absolute, time);
+        parked = capture::begin_platform(agent, environment(env), limit);
+    });
+    // SAFETY: set to the VM's own function, which has this signature, before
+    // this one was bound.
+    let original: ParkFunction = unsafe { mem::transmute(PARK_ORIGINAL.load(Ordering::Relaxed)) };
+    original(env, unsafe_object, is_absolute, time);
+    if let Some(slot) = parked {
+        guarded(|agent| capture::end_platform(agent, environment(env), slot));
+    }
+}
+
+/// What `Unsafe.park` means by its arguments.
+fn limit(is_absolute: jboolean, time: jlong) -> ParkLimit {
+    let amount = u64::try_from(time).unwrap_or(0);
+    match (is_absolute, time) {
+        (true, _) => ParkLimit::UntilEpochMs(amount),
+        (false, 0) => ParkLimit::None,
+        (false, _) => ParkLimit::For(DurationNs(amount)),
+    }
+}
+
+extern "system" fn unpark(env: *mut JNIEnv, unsafe_object: jobject, target: jobject) {
+    let mut begun = None;
+    if !target.is_null() {
+        // SAFETY: an argument of the native method that is running; not null.
+        let target = unsafe { Ref::new(target) };
+        guarded(|agent| begun = capture::before_unpark(agent, environment(env), target, false));
+    }
+    // SAFETY: as in `park`.
+    let original: UnparkFunction = unsafe { mem::transmute(UNPARK_ORIGINAL.load(Ordering::Relaxed)) };
+    original(env, unsafe_object, target);
+    if let Some(begun) = begun {
+        guarded(|agent| capture::after_unpark(agent, environment(env), begun));
+    }
+}
+
+/// `HeadwayParking.begin`
+extern "system" fn begin_virtual(env: *mut JNIEnv, _: jclass, nanos: jlong, is_timed: jboolean) -> jlong {
+    let mut token = 0;
+    guarded(|agent| {
+        let limit = match is_timed {
+            true => ParkLimit::For(DurationNs(u64::try_from(nanos).unwrap_or(0))),
+            false => ParkLimit::None,
+        };
+        token = capture::begin_virtual(agent, environment(env), limit);
+    });
+    token as jlong
+}
+
+/// `HeadwayParking.end`
+extern "system" fn end_virtual(env: *mut JNIEnv, _: jclass, token: jlong) {
+    guarded(|agent| capture::end_virtual(agent, environment(env), token as u64));
+}
+
+/// `HeadwayParking.unparking`. The walk comes before the permit here: going
+/// back to Java and coming again would cost more than the walk.
+extern "system" fn unparking_virtual(env: *mut JNIEnv, _: jclass, target: jobject) {
+    if target.is_null() {
+        return;
+    }
+    // SAFETY: as in `unpark`.
+    let target = unsafe { Ref::new(target) };
+    guarded(|agent| {
+        let jni = environment(env);
+        if let Some(begun) = capture::before_unpark(agent, jni, target, true) {
+            capture::after_unpark(agent, jni, begun);
+        }
+    });
+}
+
+/// `HeadwayParking.bindNatives`, which the VM finds by its name among the
+/// agents' libraries.
+#[no_mangle]
+extern "system" fn Java_java_util_concurrent_locks_HeadwayParking_bindNatives(
+    env: *mut JNIEnv,
+    class: jclass,
+    step: jint,
+) -> jint {
+    let mut code = -1;
+    guarded(|_| {
+        let jni = environment(env);
+        code = match step {
+            // SAFETY: the class of the method that is running.
+            BIND_HELPER => bind_helper(jni, unsafe { Ref::new(class) }),
+            BIND_OURS => bind_park(jni, [park as *const c_void, unpark as *const c_void]),
+            BIND_VMS => {
+                bind_park(jni, [&PARK_ORIGINAL, &UNPARK_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void))
+            }
+            _ => -1,
+        };
+    });
+    code
+}
+
+/// Steps of `HeadwayParking.bind`.
+const BIND_HELPER: jint = 0;
+const BIND_OURS: jint = 1;
+const BIND_VMS: jint = 2;
+
+fn bind_helper(jni: Jni, helper: Ref) -> jint {
+    let native = |name, descriptor, function| Native { name, descriptor, function };
+    let natives = [
+        native(c"begin", c"(JZ)J", begin_virtual as *const c_void),
+        native(c"end", c"(J)V", end_virtual as *const c_void),
+        native(c"unparking", c"(Ljava/lang/Thread;)V", unparking_virtual as *const c_void),
+    ];
+    // SAFETY: the functions have the signatures that the class declares.
+    unsafe { jni.register_natives(helper, &natives) }
+}
+
+fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
+    let Some(class) = jni.find_class(UNSAFE).filter(|_| functions.iter().all(|f| !f.is_null())) else { return -1 };
+    let natives = [PARK, UNPARK].into_iter().zip(functions);
+    let natives: Vec<Native> =
+        natives.map(|((name, descriptor), function)| Native { name, descriptor, function }).collect();
+    // SAFETY: these are the VM's functions for the two methods, or ours with
+    // the same signatures, which call them.
+    let code = unsafe { jni.register_natives(class, &natives) };
+    jni.forget(class);
+    code
+}
+
+impl Natives {
+    /// The helper class, defined now if this is the first time.
+    pub fn define_helper(&self, jni: Jni) -> Result<Class, String> {
+        self.helper.get_or_init(|| define_helper(jni)).clone()
+    }
+
+    /// Binds the agent's functions.
+    pub fn install(&self, agent: &Agent, jni: Jni, image: &Image) -> Result<String, String> {
+        let known = agent.hotspot.known().ok_or_else(|| agent.hotspot.failure().unwrap_or_default().to_owned())?;
+        let class = jni.find_class(UNSAFE).ok_or("this VM has no jdk.internal.misc.Unsafe")?;
+        let methods = [("Unsafe_Park", PARK, &PARK_ORIGINAL), ("Unsafe_Unpark", UNPARK, &UNPARK_ORIGINAL)];
+        for ((symbol, (name, descriptor), original), bound) in methods.into_iter().zip(&self.bound) {
+            let function = image.address_of(symbol).ok_or_else(|| format!("this libjvm has no symbol {symbol}"))?;
+            let id = jni.method(class, name, descriptor).ok_or_else(|| format!("Unsafe has no method {name:?}"))?;
+            let method = known.memory.read_u64(id).unwrap_or(0);
+            let word = (0..METHOD_WORDS)
+                .map(|i| method + 8 * i)
+                .find(|at| known.memory.read_u64(*at) == Some(function as u64));
+            let word =
+                word.ok_or_else(|| format!("Unsafe.{} is bound to somebody else's function", name.to_string_lossy()))?;
+            original.store(function, Ordering::Release);
+            bound.store(word, Ordering::Relaxed);
+        }
+        jni.forget(class);
+        let helper = self.define_helper(jni)?;
+        bind(jni, helper, BIND_OURS)?;
+        self.is_bound.store(true, Ordering::Release);
+        Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
+    }
+
+    /// Binds the VM's own again. What cannot be undone is said.
+    pub fn remove(&self, agent: &Agent, jni: Jni) -> Option<String> {
+        if !self.is_bound.swap(false, Ordering::AcqRel) {
+            return None;
+        }
+        let ours = [park as *const c_void as u64, unpark as *const c_void as u64];
+        let known = agent.hotspot.known()?;
+        let is_ours =
+            |(word, ours): (&AtomicU64, u64)| known.memory.read_u64(word.load(Ordering::Relaxed)) == Some(ours);
+        if !self.bound.iter().zip(ours).all(is_ours) {
+            return Some(
+                "somebody else has bound Unsafe.park since; it stays so, and the agent does nothing there".to_owned(),
+            );
+        }
+        let bound = self.define_helper(jni).and_then(|helper| bind(jni, helper, BIND_VMS));
+        bound.err().map(|error| format!("{error}; the agent's functions stay and do nothing"))
+    }
+}
+
+fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
+    match jni.call_static_int(helper, c"bind", c"(I)I", step) {
+        Some(0) => Ok(()),
+        code => Err(format!("the VM refused to bind natives (step {step}, error {})", code.unwrap_or(-1))),
+    }
+}
+
+fn define_helper(jni: Jni) -> Result<Class, String> {
+    let name = c"java/util/concurrent/locks/HeadwayParking";
+    let refused = || "the VM refused to define the agent's class in the boot loader".to_owned();
+    let class = jni.define_boot_class(name, HELPER_BYTES).ok_or_else(refused)?;
+    bind(jni, class, BIND_HELPER).map(|()| class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_of_park_are_understood() {
+        assert_eq!(limit(false, 0), ParkLimit::None);
+        assert_eq!(limit(false, 70), ParkLimit::For(DurationNs(70)));
+        assert_eq!(limit(false, -1), ParkLimit::For(DurationNs(0)));
+        assert_eq!(limit(true, 1_700), ParkLimit::UntilEpochMs(1_700));
+        assert_eq!(limit(true, 0), ParkLimit::UntilEpochMs(0));
+    }
+}
