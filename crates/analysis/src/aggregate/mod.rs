@@ -113,6 +113,9 @@ pub(crate) struct Aggregate {
     lock_ids: FxHashMap<LockId, u32>,
     locks: Vec<LockTotals>,
     stretches: u64,
+    /// Scratch: a stretch's parts by owner's tuple, and the tuples that have any.
+    by_owner: Vec<Part>,
+    owners: Vec<u32>,
     bound: usize,
     pub blocked_ns: u64,
     pub blocked: BlockedTime,
@@ -136,6 +139,8 @@ impl Aggregate {
             lock_ids: FxHashMap::default(),
             locks: Vec::new(),
             stretches: 0,
+            by_owner: Vec::new(),
+            owners: Vec::new(),
             bound: options.bounds.leaves.min(u32::MAX as usize / 2),
             blocked_ns: 0,
             blocked: BlockedTime::default(),
@@ -165,24 +170,44 @@ impl Aggregate {
             names,
         );
         let mut total = 0;
-        let mut unknown = Part::default();
         for slice in stretch.slices {
             let Some(part) = clip(slice, range) else { continue };
             total += part.duration;
             self.account(slice, side, part);
             if self.interval.is_some() {
                 self.add_by_interval(stretch, side, slice, range, names);
-            } else if slice.holder == HolderId::UNKNOWN {
-                // Every other slice is a hand-over: added up first.
-                unknown.add(part);
             } else {
-                self.add_part(stretch, side, slice.holder, 0, part, names);
+                self.add_to_owner(stretch, slice.holder, part, names);
             }
         }
-        if unknown.duration > 0 {
-            self.add_part(stretch, side, HolderId::UNKNOWN, 0, unknown, names);
-        }
+        self.add_owners(stretch, side);
         self.add_to_lock(stretch, side, total, names);
+    }
+
+    /// Adds a part to its owner's tuple first: a stretch has many slices, but
+    /// few owners that the breakdown tells apart.
+    fn add_to_owner(&mut self, stretch: &Stretch<'_>, holder: HolderId, part: Part, names: &mut Names) {
+        let cell = self.holder(stretch, holder, names);
+        let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
+        let at = cell.tuple as usize;
+        if self.by_owner.len() <= at {
+            self.by_owner.resize(at + 1, Part::default());
+        }
+        let sum = &mut self.by_owner[at];
+        if sum.duration == 0 {
+            self.owners.push(cell.tuple);
+        }
+        sum.add(part);
+    }
+
+    fn add_owners(&mut self, stretch: &Stretch<'_>, side: u32) {
+        let mut owners = std::mem::take(&mut self.owners);
+        for owner in owners.drain(..) {
+            let part = std::mem::take(&mut self.by_owner[owner as usize]);
+            let key = PathKey { contender: self.sides[side as usize].tuple, owner, interval: 0 };
+            self.add_along(key, stretch.kind, part);
+        }
+        self.owners = owners;
     }
 
     fn add_by_interval(&mut self, stretch: &Stretch<'_>, side: u32, slice: &Slice, range: Range, names: &mut Names) {
@@ -214,7 +239,11 @@ impl Aggregate {
         let cell = self.holder(stretch, holder, names);
         let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
         let key = PathKey { contender: self.sides[side as usize].tuple, owner: cell.tuple, interval };
-        let path = self.path(key, stretch.kind) as usize;
+        self.add_along(key, stretch.kind, part);
+    }
+
+    fn add_along(&mut self, key: PathKey, kind: Kind, part: Part) {
+        let path = self.path(key, kind) as usize;
         for node in &self.paths[path..path + self.tree.by().len()] {
             self.tree.add(*node, self.stretches, part);
         }

@@ -46,7 +46,7 @@ impl HandOver {
     pub fn give(
         &mut self,
         lock: LockId,
-        replay: &LockReplay,
+        replay: &mut LockReplay,
         blocked: Blocked,
         in_flight: bool,
         holders: &Holders,

@@ -3,6 +3,7 @@
 
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
+use super::segments::Segments;
 use super::slicing::{Former, Mark, MarkKind, Slicer};
 use super::stretch::{Kind, Slice};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
@@ -31,6 +32,8 @@ pub(crate) struct Blocked {
     former: Former,
     /// Marks between its begin and the first one kept are missing.
     broken: bool,
+    /// True if the thread itself was noted as a holder meanwhile.
+    own_marks: bool,
     /// What was accounted for before its marks were dropped.
     settled: Option<Box<Settled>>,
 }
@@ -75,6 +78,7 @@ pub(crate) struct LockReplay {
     pub kind: Kind,
     pub order: Order<LockEvent>,
     marks: VecDeque<Mark>,
+    segments: Segments,
     blocked: FxHashMap<ThreadId, Blocked>,
     /// Stretches that ended and wait until all pauses before their end are known.
     done: Vec<Blocked>,
@@ -153,6 +157,7 @@ impl LockReplay {
         let at = self.marks.partition_point(|mark| mark.seq < seq);
         if let Some(mark) = self.marks.get_mut(at).filter(|mark| mark.seq == seq) {
             mark.kind = MarkKind::Woken;
+            self.segments.changed(at);
         }
         if self.current == thread {
             self.current = ThreadId::NONE;
@@ -166,6 +171,8 @@ impl LockReplay {
         let nested = event.nested;
         let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind, nested };
         self.marks.insert(at, mark);
+        self.segments.changed(at);
+        self.note_own(event.thread);
         if at + 1 == self.marks.len() {
             self.now_left(event);
         }
@@ -341,6 +348,7 @@ impl LockReplay {
             owner,
             former: self.former,
             broken: false,
+            own_marks: false,
             settled: None,
         }
     }
@@ -361,7 +369,15 @@ impl LockReplay {
         }
     }
 
+    /// A blocked thread that is noted as a holder has a view of its own.
+    fn note_own(&mut self, thread: ThreadId) {
+        if let Some(blocked) = self.blocked.get_mut(&thread) {
+            blocked.own_marks = true;
+        }
+    }
+
     fn mark(&mut self, event: &LockEvent, thread: ThreadId, holder: HolderId, kind: MarkKind) {
+        self.note_own(thread);
         let nested = event.nested;
         self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind, nested });
     }
@@ -393,8 +409,15 @@ impl LockReplay {
     }
 
     /// Appends the slices of a stretch.
-    pub fn slice(&self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) {
+    ///
+    /// Who held the lock between two exits is the same for everybody who was
+    /// blocked meanwhile: only what lies before the stretch's first exit and
+    /// after its last one is worked out for the stretch alone.
+    pub fn slice(&mut self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) {
         let end = blocked.end;
+        let thread = blocked.thread;
+        // Nobody looked out for the marks of a thread whose begin was told late.
+        let shares = !blocked.own_marks && blocked.start_seq != 0;
         let (mut slicer, from_seq) = match blocked.settled {
             Some(settled) => {
                 out.extend_from_slice(&settled.slices);
@@ -402,18 +425,27 @@ impl LockReplay {
             }
             None => (new_slicer(&blocked), blocked.start_seq),
         };
-        for mark in self.marks_between(from_seq, blocked.end_seq, blocked.start) {
-            slicer.mark(mark, end, out);
-        }
-        slicer.finish(end, in_flight, out);
-    }
-
-    fn marks_between(&self, from_seq: u64, to_seq: u64, start: TimeNs) -> impl Iterator<Item = &Mark> {
         let first = match from_seq {
-            0 => self.first_mark_after(start),
+            0 => self.first_mark_after(blocked.start),
             seq => self.marks.partition_point(|mark| mark.seq <= seq),
         };
-        self.marks.range(first..).take_while(move |mark| mark.seq < to_seq)
+        let last = self.marks.partition_point(|mark| mark.seq < blocked.end_seq).max(first);
+        if shares {
+            self.segments.advance(&self.marks, last);
+        }
+        let mut at = first;
+        while at < last {
+            let Some(mark) = self.marks.get(at) else { break };
+            slicer.mark(mark, end, out);
+            at += 1;
+            if shares && mark.is_exit() {
+                if let Some((to, time)) = self.segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out) {
+                    slicer = Slicer::after_exit(thread, &self.marks[to], time);
+                    at = to + 1;
+                }
+            }
+        }
+        slicer.finish(end, in_flight, out);
     }
 
     fn first_mark_after(&self, start: TimeNs) -> usize {
@@ -440,6 +472,7 @@ impl LockReplay {
             .unwrap_or(u64::MAX);
         let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
         let count = unneeded.min(self.marks.len() - KEPT_MARKS);
+        self.segments.forget(count);
         for mark in self.marks.drain(..count) {
             self.dropped_until = self.dropped_until.max(mark.time);
         }

@@ -10,6 +10,7 @@ pub(crate) mod hand_over;
 mod holders;
 pub(crate) mod lock;
 pub(crate) mod order;
+mod segments;
 pub(crate) mod slicing;
 mod stretch;
 

@@ -89,6 +89,13 @@ pub(crate) struct Mark {
     pub nested: bool,
 }
 
+impl Mark {
+    /// True if what comes after does not depend on what came before.
+    pub fn is_exit(&self) -> bool {
+        matches!(self.kind, MarkKind::Exit | MarkKind::LastReader)
+    }
+}
+
 /// A thread known to hold the lock from the cursor on.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
@@ -142,6 +149,17 @@ impl Slicer {
             leaving: false,
         });
         Slicer { thread, cursor: start, claim, former, released: false, broken, nested: true }
+    }
+
+    /// The state after `exit` at `time`, which is the same whatever was before.
+    pub fn after_exit(thread: ThreadId, exit: &Mark, time: TimeNs) -> Slicer {
+        let former = Former { thread: exit.thread, until: time, left: true };
+        Slicer { cursor: time, released: true, ..Slicer::new(thread, time, None, former, false) }
+    }
+
+    /// Up to when the stretch is accounted for.
+    pub fn cursor(&self) -> TimeNs {
+        self.cursor
     }
 
     /// Takes in the next mark in the lock's order, before `end`.
