@@ -76,7 +76,27 @@ fn demangled(symbol: &str) -> Option<String> {
         return None;
     }
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
+    let name = cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()?;
+    Some(without_template_arguments(&name))
+}
+
+/// Template arguments are longer than what they belong to and say less.
+fn without_template_arguments(name: &str) -> String {
+    // `operator<`, `operator<<` and `operator->` are names.
+    if name.contains("operator") {
+        return name.to_owned();
+    }
+    let mut plain = String::with_capacity(name.len());
+    let mut depth = 0_u32;
+    for character in name.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => plain.push(character),
+            _ => {}
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
@@ -89,6 +109,8 @@ mod tests {
             readable("_ZN9JavaCalls4callEP9JavaValueRK12methodHandleP17JavaCallArgumentsP10JavaThread"),
             "JavaCalls::call"
         );
+        assert_eq!(without_template_arguments("A<(B)1, C<D> >::e<f>"), "A::e");
+        assert_eq!(without_template_arguments("A::operator<"), "A::operator<");
         assert_eq!(readable("memcpy@@GLIBC_2.14"), "memcpy");
         assert_eq!(readable("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
         assert_eq!(readable("_Znot a symbol"), "_Znot a symbol");
