@@ -72,10 +72,11 @@ impl Ran {
             let start = window[0].as_f64().unwrap() / MS;
             start >= from && start + length <= to
         };
-        let windows: Vec<f64> =
-            lock["windows"].as_array().unwrap().iter().filter(inside).map(|w| w[1].as_f64().unwrap()).collect();
-        assert!(windows.len() > 2, "{pressure:#}");
-        windows.iter().sum::<f64>() / windows.len() as f64
+        let intervals = pressure["windows"].as_array().unwrap().iter().filter(inside).count();
+        assert!(intervals > 2, "{pressure:#}");
+        // Intervals in which nobody acquired the lock are not among its windows.
+        let windows = lock["windows"].as_array().unwrap().iter().filter(inside);
+        windows.map(|window| window[1].as_f64().unwrap()).sum::<f64>() / intervals as f64
     }
 }
 
