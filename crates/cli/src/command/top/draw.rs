@@ -244,7 +244,7 @@ headway top  4711 com.acme.Main  every 1.00 s
 threads: 3 running, 2 blocked, 1 parked, 4 waiting, 5 sleeping
 all locks:  48.0 % of all threads' time  ▁▅█▇
     now      max  history      lock               held by        waiting
- 48.0 %   52.0 %  ▁▅█▇         Inventory.lock     Inven…uildIndex Server.handle
+ 48.0 %   52.0 %  ▁▅█▇         Inventory.lock     Inven…ildIndex Server.handle
 
 q quit  p pause  s sort: now  / filter  enter chains  k parks
 ";
@@ -266,7 +266,7 @@ q quit  p pause  s sort: now  / filter  enter chains  k parks
         let mut state = state();
         state.key(Key::Char('k'));
         let shown = drawn(&state, 80, 8);
-        assert!(shown.contains("     1,234          0          0       0 ns CountDownLatch$Sync@1f"), "{shown}");
+        assert!(shown.contains("     1,234           0           0        0 ns  CountDownLatch$Sync@1f"), "{shown}");
         assert!(shown.contains("k locks"), "{shown}");
     }
 

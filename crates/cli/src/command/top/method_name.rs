@@ -20,7 +20,7 @@ mod tests {
     #[test]
     fn packages_go_first_then_the_middle() {
         assert_eq!(short("com.acme.shop.Inventory.rebuildIndex", 40), "Inventory.rebuildIndex");
-        assert_eq!(short("com.acme.shop.Inventory.rebuildIndex", 14), "Inve…ildIndex");
+        assert_eq!(short("com.acme.shop.Inventory.rebuildIndex", 14), "Inven…ildIndex");
         assert_eq!(short("main", 10), "main");
         assert_eq!(short("", 10), "");
     }
