@@ -1,6 +1,6 @@
 //! How many events a second the analysis takes in, on one core.
 //!
-//! `cargo run --release -p headway-analysis --example throughput [THREADS [LOCKS]]`
+//! `cargo run --release -p headway-analysis --example throughput [THREADS [LOCKS]] [pressure]`
 
 #[path = "../tests/analysis/simulation.rs"]
 mod simulation;
@@ -10,6 +10,7 @@ mod story;
 #[path = "../tests/analysis/writer.rs"]
 mod writer;
 
+use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::{DurationNs, Event};
 use simulation::{play, Play};
@@ -41,7 +42,8 @@ fn measure(threads: usize, locks: usize) {
     });
     let arrival = as_drained(&played.events, threads);
     let by = vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod];
-    let mut analysis = Analysis::new(Options { by, ..Options::default() });
+    let pressure = std::env::args().any(|arg| arg == "pressure").then(PressureOptions::default);
+    let mut analysis = Analysis::new(Options { by, pressure, ..Options::default() });
     for event in story::definitions() {
         analysis.feed(&event);
     }

@@ -1,6 +1,6 @@
 //! What is known of the parks on one blocker.
 
-use headway_model::event::ParkStatistics;
+use headway_model::event::{ParkStatistics, ShortParks};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,18 @@ impl BlockerParks {
         self.park(now, thread, chain, threshold);
         self.thread_time += now.since(start);
         self.first_parked = self.first_parked.min(start);
+    }
+
+    /// Parks that were told together.
+    pub(super) fn short_parks(&mut self, e: &ShortParks, threshold: u64) {
+        self.times_parked += e.count;
+        if !self.is_measured() && self.times_parked >= threshold {
+            self.thread = e.thread;
+            self.chain = e.chain;
+            self.first_parked = e.time;
+            self.last_event = e.time;
+        }
+        self.thread_time += e.total;
     }
 
     /// Time goes by until `time`.

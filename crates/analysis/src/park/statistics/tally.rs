@@ -6,7 +6,7 @@
 //! real time, which depend on that order, are exact.
 
 use super::record::{BlockerParks, FoldedParks};
-use headway_model::event::{Park, ParkBegin, ParkStatistics};
+use headway_model::event::{Park, ParkBegin, ParkStatistics, ShortParks};
 use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
@@ -100,6 +100,7 @@ impl ParkTally {
         match event {
             Event::ParkBegin(e) => self.begin(e),
             Event::Park(e) => self.end(e),
+            Event::ShortParks(e) => self.short(e),
             Event::ThreadEnd(e) => self.end_lost(e.thread, e.time),
             Event::Watermark(time) if !self.told_at_end => self.count_until(*time),
             Event::ParkStatistics(e) => self.record(e),
@@ -144,6 +145,22 @@ impl ParkTally {
             self.wait(Pending { time: e.start, seq: e.start_seq.0, parks: true, ..pending });
         }
         self.wait(pending);
+    }
+
+    /// Parks told together: their number and thread time are known, when they
+    /// were is not, so that peak and real time go without them.
+    fn short(&mut self, e: &ShortParks) {
+        if e.blocker.is_none() {
+            return;
+        }
+        self.events += 1;
+        if !self.records.contains_key(&e.blocker) {
+            self.make_room();
+        }
+        let threshold = self.options.collection_threshold;
+        let blocker = e.blocker;
+        let record = self.records.entry(blocker).or_insert(BlockerParks { blocker, ..BlockerParks::default() });
+        record.short_parks(e, threshold);
     }
 
     /// The thread does something else: a park of its that seems to go on ended
