@@ -189,21 +189,22 @@ fn a_crowd_waits_for_cpus() {
     }
 }
 
-/// A control group of the test's own with half a CPU.
-struct HalfACpu(PathBuf);
+/// A control group of the test's own with a tenth of a CPU: little enough for
+/// a machine on which others run, too.
+struct TenthOfACpu(PathBuf);
 
-impl HalfACpu {
+impl TenthOfACpu {
     /// `Err` says why this machine does not allow it.
-    fn new() -> Result<HalfACpu, String> {
+    fn new() -> Result<TenthOfACpu, String> {
         let name = format!("headway-test-{}", std::process::id());
         let (one, two) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
         let (root, limits) = match one.join("cpu.cfs_quota_us").exists() || one.join("cpu.shares").exists() {
-            true => (one, vec![("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")]),
-            false => (two, vec![("cpu.max", "50000 100000")]),
+            true => (one, vec![("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "10000")]),
+            false => (two, vec![("cpu.max", "10000 100000")]),
         };
         let path = root.join(name);
         fs::create_dir(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
-        let group = HalfACpu(path);
+        let group = TenthOfACpu(path);
         for (file, value) in limits {
             let path = group.0.join(file);
             fs::write(&path, value).map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
@@ -212,7 +213,7 @@ impl HalfACpu {
     }
 }
 
-impl Drop for HalfACpu {
+impl Drop for TenthOfACpu {
     fn drop(&mut self) {
         // It is empty when the last process in it has ended.
         let _ = fs::remove_dir(&self.0);
@@ -222,7 +223,7 @@ impl Drop for HalfACpu {
 #[test]
 fn a_quota_holds_threads_back() {
     let _alone = alone();
-    let group = match HalfACpu::new() {
+    let group = match TenthOfACpu::new() {
         Ok(group) => group,
         Err(reason) => return println!("SKIPPED: no control group with a quota: {reason}"),
     };
@@ -231,7 +232,12 @@ fn a_quota_holds_threads_back() {
     let Ran { truth, report } = run(&tools, &jdk, &["crowd", "--seconds", "3", "--threads", "2"], Some(&group.0));
     let quota = report.quota.as_ref().expect("a quota");
     println!("{quota}; {:?}; {truth}", report.process);
-    assert_eq!(number(quota, "quota_ns") * 2, number(quota, "period_ns"));
+    assert_eq!(number(quota, "quota_ns") * 10, number(quota, "period_ns"));
+    let wall: u64 = truth["threads"].as_array().unwrap().iter().map(|thread| number(thread, "wall_ns")).max().unwrap();
+    let computed: u64 = truth["threads"].as_array().unwrap().iter().map(|thread| number(thread, "cpu_ns")).sum();
+    if computed < wall / 15 {
+        return println!("SKIPPED: others on this machine left less than the quota: {computed} of {wall} ns");
+    }
     assert!(number(quota, "throttled_periods") * 2 > number(quota, "periods"), "{quota}");
     let of_crowd: u64 = (1..=2).map(|n| report.thread(&format!("crowd-{n}")).throttled_ns).sum();
     assert!(of_crowd * 2 > number(quota, "throttled_ns"), "{of_crowd} of {quota}");
@@ -260,7 +266,10 @@ fn transactions_are_counted_and_taken_apart() {
         assert!(inner.cpu_ns > cpu / 2 && inner.cpu_ns < cpu * 2, "{inner:?}, truth {truth}");
         let blocked = report.transactions("blocked");
         let each = number(&truth, "blocked");
-        assert!(blocked.blocked_ns > each * 5_000_000 && blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
+        let acquiring = number(&truth, "blocked_ns");
+        // Between the program's clock and the VM's a busy machine runs others.
+        assert!(blocked.blocked_ns <= acquiring && blocked.blocked_ns > acquiring / 2, "{blocked:?}, truth {truth}");
+        assert!(blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
         assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
         if number(&truth, "virtual") > 0 {
             let mounted = report.transactions("virtual");

@@ -27,6 +27,10 @@ pub struct Capture {
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
+    /// Time between samples of stolen time (10ms to 4s); 1s unless told otherwise
+    #[arg(long, value_name = "TIME", value_parser = steal_interval, hide_short_help = true)]
+    pub steal_interval: Option<Span>,
+
     /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
     /// .jfr.lz4 pick the format
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
@@ -106,6 +110,8 @@ pub enum Feature {
     Cpu,
     /// Samples of running and of waiting threads.
     Wall,
+    /// What the environment takes: stolen, throttled and run-queue time.
+    Steal,
 }
 
 impl Feature {
@@ -116,17 +122,19 @@ impl Feature {
             Feature::Pressure => "pressure",
             Feature::Cpu => "cpu",
             Feature::Wall => "wall",
+            Feature::Steal => "steal",
         }
     }
 }
 
 /// What `-e` takes; `lock` stands for every feature about locks.
-const EVENT_WORDS: [(&str, Feature); 5] = [
+const EVENT_WORDS: [(&str, Feature); 6] = [
     ("monitor", Feature::Monitor),
     ("lock", Feature::Monitor),
     ("pressure", Feature::Pressure),
     ("cpu", Feature::Cpu),
     ("wall", Feature::Wall),
+    ("steal", Feature::Steal),
 ];
 
 fn event(word: &str) -> Result<Feature, String> {
@@ -134,7 +142,7 @@ fn event(word: &str) -> Result<Feature, String> {
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
         format!(
-            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure, cpu, wall)"
+            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure, cpu, wall, steal)"
         )
     })
 }
@@ -147,6 +155,17 @@ fn interval(text: &str) -> Result<Span, String> {
     match quantity::nanoseconds(text)? {
         span if (100_000..=1_000_000_000).contains(&span.ns) => Ok(span),
         span => Err(format!("{span} is not between 100us and 1s")),
+    }
+}
+
+/// An interval between samples of stolen time.
+///
+/// # Errors
+/// A sentence with the limits.
+fn steal_interval(text: &str) -> Result<Span, String> {
+    match quantity::seconds(text)? {
+        span if (10_000_000..=4_000_000_000).contains(&span.ns) => Ok(span),
+        span => Err(format!("{span} is not between 10ms and 4s")),
     }
 }
 
@@ -186,6 +205,7 @@ impl Capture {
             .with_path("file", file)?
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
             .with_some("interval", self.interval.map(|span| span.ns))
+            .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))

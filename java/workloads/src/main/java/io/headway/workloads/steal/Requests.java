@@ -41,6 +41,7 @@ final class Requests {
         truth.put("forgotten", count);
         truth.put("tiny", many);
         truth.put("blocked", count);
+        truth.put("blocked_ns", acquiring);
         truth.put("virtual", virtual ? count : 0);
         truth.put("cpu_ns", (long) (count * 2 * (long) (5 * MILLI / unit) * unit));
         return truth;
@@ -84,7 +85,9 @@ final class Requests {
             owner.start();
             awaitOwner();
             try (Transaction blocked = Headway.transaction("blocked")) {
+                long before = System.nanoTime();
                 synchronized (LOCK) {
+                    acquiring += System.nanoTime() - before;
                     owned = false;
                 }
                 LockSupport.parkNanos(5 * MILLI);
@@ -94,6 +97,9 @@ final class Requests {
     }
 
     private static volatile boolean owned;
+
+    /** How long it took to get the lock; of the one thread that asks for it. */
+    private static long acquiring;
 
     private static void own() {
         synchronized (LOCK) {
