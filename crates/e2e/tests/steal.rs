@@ -240,9 +240,10 @@ fn a_quota_holds_threads_back() {
     }
     assert!(number(quota, "throttled_periods") * 2 > number(quota, "periods"), "{quota}");
     let of_crowd: u64 = (1..=2).map(|n| report.thread(&format!("crowd-{n}")).throttled_ns).sum();
-    assert!(of_crowd * 2 > number(quota, "throttled_ns"), "{of_crowd} of {quota}");
     let cpu: u64 = (1..=2).map(|n| report.thread(&format!("crowd-{n}")).cpu_ns).sum();
-    assert!(of_crowd > cpu / 4, "held back {of_crowd}, computed {cpu}");
+    // With a tenth of a CPU nine times as long as they computed; the VM's start
+    // was held back, too, which blurs whose it was.
+    assert!(of_crowd > 2 * cpu, "held back {of_crowd}, computed {cpu}");
 }
 
 #[test]
