@@ -15,11 +15,12 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
-    /// What to record: monitor (contended `synchronized`, Object.wait), lock
-    /// (everything about locks), pressure (alone: only how much each lock
-    /// impedes progress, interval by interval, at least cost); cpu (where CPU time goes), wall (where waiting
-    /// time goes, too); by default all that is cheap enough to leave
-    /// on
+    /// What to record: monitor (contended `synchronized`, Object.wait), park
+    /// (java.util.concurrent), lock (both), pressure (alone: only how
+    /// much each lock impedes progress, at least cost), cpu (where CPU time goes), wall
+    /// (where waiting time goes, too), steal (what hypervisor, quota and
+    /// neighbours take, and transactions); by default all that is cheap enough to
+    /// leave on
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
 
@@ -47,6 +48,11 @@ pub struct Capture {
     /// Keep only the last part of this length (s, m, h)
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_seconds)]
     pub max_age: Option<Span>,
+
+    /// Sum up parks that are shorter than this instead of recording each (ns,
+    /// us, ms)
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
+    pub park_floor: Option<Span>,
 
     /// Bound on the memory for event buffers
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
@@ -104,6 +110,10 @@ pub enum Engine {
 pub enum Feature {
     /// Contended monitors and `Object.wait`.
     Monitor,
+    /// Parked threads: `java.util.concurrent`.
+    Park,
+    /// Everything about locks.
+    Lock,
     /// Critical section pressure.
     Pressure,
     /// Samples of running threads.
@@ -115,23 +125,26 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// The word in option strings and file names.
-    pub const fn word(self) -> &'static str {
+    /// The agent's words for it.
+    pub const fn words(self) -> &'static [&'static str] {
         match self {
-            Feature::Monitor => "monitor",
-            Feature::Pressure => "pressure",
-            Feature::Cpu => "cpu",
-            Feature::Wall => "wall",
-            Feature::Steal => "steal",
+            Feature::Monitor => &["monitor"],
+            Feature::Park => &["park"],
+            Feature::Lock => &["monitor", "park"],
+            Feature::Pressure => &["pressure"],
+            Feature::Cpu => &["cpu"],
+            Feature::Wall => &["wall"],
+            Feature::Steal => &["steal"],
         }
     }
 }
 
 /// What `-e` takes; `lock` stands for every feature about locks.
-const EVENT_WORDS: [(&str, Feature); 6] = [
-    ("monitor", Feature::Monitor),
-    ("lock", Feature::Monitor),
+const EVENT_WORDS: [(&str, Feature); 7] = [
     ("pressure", Feature::Pressure),
+    ("monitor", Feature::Monitor),
+    ("park", Feature::Park),
+    ("lock", Feature::Lock),
     ("cpu", Feature::Cpu),
     ("wall", Feature::Wall),
     ("steal", Feature::Steal),
@@ -141,9 +154,7 @@ fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
-        format!(
-            "unknown event \"{word}\"{hint} (this version records: monitor, or lock, which means the same; pressure, cpu, wall, steal)"
-        )
+        format!("unknown event \"{word}\"{hint} (this version records: monitor, park, lock, which means both, pressure, cpu, wall and steal)")
     })
 }
 
@@ -195,7 +206,8 @@ impl Capture {
     /// # Errors
     /// A path that cannot be passed on.
     pub fn start_options(&self, file: &Path) -> Result<AgentOptions, Failure> {
-        let mut words: Vec<&str> = self.events.iter().map(|feature| feature.word()).collect();
+        let mut words: Vec<&str> = self.events.iter().flat_map(|feature| feature.words()).copied().collect();
+        words.sort_unstable();
         words.dedup();
         let engine = self.engine.map(|engine| match engine {
             Engine::Auto => "auto",
@@ -206,6 +218,7 @@ impl Capture {
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
             .with_some("interval", self.interval.map(|span| span.ns))
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
+            .with_some("park_floor", self.park_floor.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))
@@ -227,8 +240,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lock_stands_for_monitor() {
-        assert_eq!(event("lock"), Ok(Feature::Monitor));
+    fn lock_stands_for_monitor_and_park() {
+        assert_eq!(event("lock").map(Feature::words), Ok(&["monitor", "park"][..]));
         let sentence = event("montor").expect_err("a typo");
         assert!(sentence.starts_with("unknown event \"montor\"; did you mean \"monitor\"?"), "{sentence}");
     }
