@@ -6,6 +6,8 @@ import type { AnswerTo, Source } from "./source";
 export class ServedSource implements Source {
   readonly embedded = false;
   readonly #books: NameBook[];
+  /** The question before: one at a time, so that one connection is enough. */
+  #before: Promise<unknown> = Promise.resolve();
 
   constructor(readonly opening: Opening) {
     this.#books = opening.recordings.map(() => new NameBook());
@@ -15,7 +17,13 @@ export class ServedSource implements Source {
     return this.#books[recording] ?? new NameBook();
   }
 
-  async ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+  ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
+    const answer = this.#before.then(() => this.#ask(query));
+    this.#before = answer.catch(() => undefined);
+    return answer;
+  }
+
+  async #ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     // The page's own path carries the token.
     const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" });
     if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);

@@ -60,11 +60,15 @@ export function Threads() {
 /** Holders of the selected stretch that the filter or the bound left out. */
 function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], names: NameBook): Lane[] {
   const owner = stretch ? mainHolder(stretch)?.owner : undefined;
-  const wanted = [stretch?.thread, owner].find((thread) => thread && !lanes.some((lane) => lane.thread === thread)) ?? 0;
-  const filter = { thread: `=${names.thread(wanted).name}`, lock: "", method: "", services: true };
-  const query = { ask: "lanes" as const, scope: { ...scope, filter, kinds: KINDS_SHOWN }, first: 0, count: wanted ? 3 : 0, pixels: PIXELS };
-  const answers = useAnswers(query);
-  return (answers?.[0].lanes ?? []).filter((lane) => lane.thread === wanted && wanted > 0);
+  const missing = (thread: number | undefined) => (thread && !lanes.some((lane) => lane.thread === thread) ? thread : 0);
+  const wanted = [missing(stretch?.thread), missing(owner)];
+  const query = (thread: number) => {
+    const filter = { thread: `=${names.thread(thread).name}`, lock: "", method: "", services: true };
+    return { ask: "lanes" as const, scope: { ...scope, filter, kinds: KINDS_SHOWN }, first: 0, count: thread > 0 ? 3 : 0, pixels: PIXELS };
+  };
+  const answers = useAnswers(query(wanted[0]!), query(wanted[1]!));
+  const found = (answers ?? []).flatMap((answer) => answer.lanes);
+  return wanted.flatMap((thread) => found.find((lane) => lane.thread === thread && thread > 0) ?? []);
 }
 
 /** The slice in which one thread held the lock longest. */
