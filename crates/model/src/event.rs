@@ -526,9 +526,10 @@ pub struct ParkStatistics {
     pub thread_time: DurationNs,
     /// Time in which at least one thread was parked.
     pub real_time: DurationNs,
-    /// When the blocker was first parked on.
+    /// When the first park on it was measured.
     pub first_parked: TimeNs,
-    /// When it was collected, or `time` while it lives.
+    /// When a thread parked on it, or came back, for the last time; `time`
+    /// while one is parked. Its observed life ends here.
     pub last_alive: TimeNs,
 }
 

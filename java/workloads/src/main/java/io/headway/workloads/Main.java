@@ -4,8 +4,8 @@ import io.headway.workloads.demo.Demo;
 import io.headway.workloads.parks.Parks;
 import io.headway.workloads.predict.Predict;
 import io.headway.workloads.pressure.Pressure;
-import io.headway.workloads.steal.Steal;
 import io.headway.workloads.samples.Samples;
+import io.headway.workloads.steal.Steal;
 import io.headway.workloads.stress.Stress;
 import io.headway.workloads.toggle.Toggle;
 import java.util.Map;
@@ -18,8 +18,8 @@ public final class Main {
             "parks", new Parks(),
             "predict", new Predict(),
             "pressure", new Pressure(),
-            "steal", new Steal(),
             "samples", new Samples(),
+            "steal", new Steal(),
             "stress", new Stress(),
             "toggle", new Toggle()));
 
