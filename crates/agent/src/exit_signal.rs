@@ -55,7 +55,10 @@ struct Conditions {
 
 impl Conditions {
     const fn new() -> Conditions {
-        Conditions { keys: [const { AtomicU64::new(0) }; CAPACITY], vm_threads: [const { AtomicU64::new(0) }; CAPACITY] }
+        Conditions {
+            keys: [const { AtomicU64::new(0) }; CAPACITY],
+            vm_threads: [const { AtomicU64::new(0) }; CAPACITY],
+        }
     }
 
     fn places(&self, condition: u64) -> impl Iterator<Item = (&AtomicU64, &AtomicU64)> {

@@ -2,8 +2,8 @@
 //! `docs/agent-protocol.md`.
 
 use crate::pressure::Announce;
-use headway_analysis::pressure::PressureOptions;
 use crate::steal::sampler::INTERVALS_NS;
+use headway_analysis::pressure::PressureOptions;
 use std::fmt;
 use std::path::PathBuf;
 

@@ -132,7 +132,7 @@ impl VirtualThreads {
     /// A number for a park in progress, never 0, from which [`Self::of_token`]
     /// finds it.
     pub fn token(place: usize, seq: Seq) -> u64 {
-        seq.0 << PLACE_BITS | place as u64 + 1
+        (seq.0 << PLACE_BITS) | (place as u64 + 1)
     }
 
     /// The place of a park in progress; `None` if it does not go on: another

@@ -346,15 +346,13 @@ impl Steal {
             if !self.filter.as_ref().is_none_or(|filter| filter.accepts(&name)) {
                 continue;
             }
-            let is_service =
-                names.thread(*id).map_or(id.0 & ThreadId::NATIVE != 0, |thread| thread.is_service);
+            let is_service = names.thread(*id).map_or(id.0 & ThreadId::NATIVE != 0, |thread| thread.is_service);
             groups.entry((names.group_text(*id), is_service)).or_default().add(*spent, 1.0);
             threads.push(Named { name, is_service, totals: self.totals(spent) });
         }
         let groups = groups.into_iter();
-        let mut groups: Vec<Named> = groups
-            .map(|((name, is_service), spent)| Named { name, is_service, totals: self.totals(&spent) })
-            .collect();
+        let mut groups: Vec<Named> =
+            groups.map(|((name, is_service), spent)| Named { name, is_service, totals: self.totals(&spent) }).collect();
         for rows in [&mut threads, &mut groups] {
             rows.sort_by(|a, b| b.totals.cpu_ns.cmp(&a.totals.cpu_ns).then_with(|| a.name.cmp(&b.name)));
         }

@@ -58,7 +58,7 @@ impl View {
     /// A file that is no recording, a port that is taken.
     pub fn execute(self) -> Result<u8, Failure> {
         let recordings = report_html::read(&self.files, ROWS, &self.source_path)?;
-        for failure in report_html::damage(&self.files, &recordings) {
+        if let Some(failure) = report_html::damage(&self.files, &recordings) {
             terminal::note(&format!("headway: {failure}"));
         }
         let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
