@@ -150,7 +150,7 @@ fn module(code: &Mapping<'_>, mappings: &[Mapping<'_>]) -> Option<Module> {
 }
 
 fn is_code<'d>(segment: &impl ObjectSegment<'d>) -> bool {
-    matches!(segment.flags(), SegmentFlags::Elf { p_flags } if p_flags & object::elf::PF_X != 0)
+    matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if (p_flags & object::elf::PF_X).0 != 0)
 }
 
 fn map(path: &str) -> Option<Bytes> {
