@@ -179,6 +179,9 @@ impl Drain {
             max_size,
             max_age,
         };
+        // What an earlier recording defined is not defined again; the analysis
+        // of this one has not heard of it.
+        drain.dictionary.definitions().for_each(|event| drain.online.feed(&event, &mut drain.pressure));
         drain.take_event(&Event::Recording(info));
         for event in first {
             drain.take_event(&event);

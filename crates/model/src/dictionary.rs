@@ -69,6 +69,16 @@ impl Dictionary {
         self.locks.values()
     }
 
+    /// Every definition as the event that makes it, methods before the chains
+    /// that name them.
+    pub fn definitions(&self) -> impl Iterator<Item = Event> + '_ {
+        let threads = self.threads.values().cloned().map(Event::Thread);
+        let methods = self.methods.iter().map(|(id, method)| Event::Method(*id, method.clone()));
+        let chains = self.chains.values().cloned().map(Event::Chain);
+        let locks = self.locks.values().cloned().map(Event::Lock);
+        threads.chain(methods).chain(chains).chain(locks)
+    }
+
     /// Forgets a lock whose object died and whose events are all written.
     pub fn forget_lock(&mut self, id: LockId) {
         self.locks.remove(&id);
@@ -99,5 +109,25 @@ impl Dictionary {
     /// True if nothing is defined.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_definitions_make_the_same_dictionary() {
+        let mut first = Dictionary::default();
+        let thread = ThreadDef { id: ThreadId(1), name: "main".into(), ..ThreadDef::default() };
+        let lock = LockDef { id: LockId(2), class: "Foo".into(), ..LockDef::default() };
+        first.feed(&Event::Thread(thread.clone()));
+        first.feed(&Event::Lock(lock.clone()));
+        first.feed(&Event::Method(MethodId(3), Arc::new(Method::default())));
+        let mut second = Dictionary::default();
+        first.definitions().for_each(|event| second.feed(&event));
+        assert_eq!(second.len(), 3);
+        assert_eq!((second.thread(ThreadId(1)), second.lock(LockId(2))), (Some(&thread), Some(&lock)));
+        assert!(second.method(MethodId(3)).is_some());
     }
 }
