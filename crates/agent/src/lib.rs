@@ -8,6 +8,7 @@
 //! * [`steal`]: CPU, stolen and run-queue time, and transactions.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
+//! * [`large_blocks`]: where the agent's memory comes from.
 //!
 //! Application threads do as little as possible: number, time, a light walk, a
 //! few words into their own buffer. Everything else happens in [`drain`].
@@ -24,6 +25,7 @@ pub mod hooks;
 pub mod java;
 pub mod jni;
 pub mod jvmti;
+pub mod large_blocks;
 pub mod lifecycle;
 pub mod locks;
 pub mod mapping;
