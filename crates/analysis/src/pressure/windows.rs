@@ -251,7 +251,7 @@ pub(crate) fn lives(
             continue;
         }
         let (first, last) = ((start / interval.0) as usize, ((stop - 1) / interval.0) as usize);
-        let edge = |number: usize| number as u64 * interval.0;
+        let edge = |number: usize| (number as u64).saturating_mul(interval.0);
         for number in [first, last] {
             if let Some(partial) = partial.get_mut(number) {
                 *partial += stop.min(edge(number + 1)) - start.max(edge(number));
@@ -260,7 +260,7 @@ pub(crate) fn lives(
                 break;
             }
         }
-        if last > first + 1 {
+        if last > first + 1 && first < count {
             change[first + 1] += 1;
             change[last.min(count)] -= 1;
         }
@@ -333,5 +333,11 @@ mod tests {
             lives(spans.into_iter().map(|(a, b)| (TimeNs(a), TimeNs(b))), TimeNs(50), TimeNs(400), DurationNs(100), 4);
         // Intervals: 50-150, 150-250, 250-350, 350-400.
         assert_eq!(lived, [100 + 60 + 50, 100 + 10 + 100 + 50, 100 + 60, 50]);
+    }
+
+    #[test]
+    fn the_end_of_time_is_a_time() {
+        let for_ever = (TimeNs(0), TimeNs(u64::MAX));
+        assert_eq!(lives([for_ever].into_iter(), TimeNs(50), TimeNs(u64::MAX), DurationNs(100), 2), [100, 100]);
     }
 }
