@@ -1,10 +1,11 @@
-//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N]`
+//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N] [--only TEXT]`
 //!
 //! Runs the stress workload under Headway again and again, taking turns among
 //! JDKs, collectors, locking modes, and between an agent loaded at start and
 //! one that is attached, started and stopped all the time. Prints a line per
 //! round and a summary; exit code 1 if anything crashed, hung, grew, or broke
-//! an invariant.
+//! an invariant. `--only` takes the configurations whose name has the text, such
+//! as `LockingMode=0`.
 
 use headway_e2e::jdk::{Jdk, RELEASES};
 use headway_e2e::stress::configuration::{self, Configuration};
@@ -19,6 +20,7 @@ struct Options {
     round: Duration,
     seed: u64,
     releases: Vec<u32>,
+    only: String,
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
         round: Duration::from_secs(10),
         seed: 1,
         releases: RELEASES.to_vec(),
+        only: String::new(),
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -59,13 +62,18 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
                 options.round = Duration::from_secs(value.parse().map_err(|_| wrong("a number of seconds"))?);
             }
             "--seed" => options.seed = value.parse().map_err(|_| wrong("a whole number"))?,
+            "--only" => options.only = value,
             "--jdk" => {
                 options.releases = value
                     .split(',')
                     .map(|release| release.parse().map_err(|_| wrong("releases such as 17,21,25")))
                     .collect::<Result<_, _>>()?;
             }
-            _ => return Err(format!("unknown option {name}; there are --minutes --seed --jdk --round-seconds").into()),
+            _ => {
+                return Err(
+                    format!("unknown option {name}; there are --minutes --seed --jdk --round-seconds --only").into()
+                )
+            }
         }
     }
     Ok(options)
@@ -74,9 +82,10 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
 fn stress(options: &Options) -> Result<bool, Problem> {
     let tools = Tools::find()?;
     let jdks: Vec<Jdk> = Jdk::all().into_iter().filter(|jdk| options.releases.contains(&jdk.release)).collect();
-    let turns = configuration::turns(&jdks, options.seed);
+    let mut turns = configuration::turns(&jdks, options.seed);
+    turns.retain(|turn| turn.to_string().contains(&options.only));
     if turns.is_empty() {
-        return Err("there is no JDK to stress".into());
+        return Err("there is no JDK or configuration to stress".into());
     }
     println!("stress: {} configurations, seed {}", turns.len(), options.seed);
     let mut tally = Tally::default();

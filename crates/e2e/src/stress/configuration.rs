@@ -13,15 +13,6 @@ pub struct Configuration {
     pub flags: Vec<&'static str>,
 }
 
-impl Configuration {
-    /// True where the VM makes a monitor of every lock and gives memory back
-    /// late: without Headway such a JVM of 25 grew by 221 MiB in 13 s of the
-    /// stress program, and by 17 MiB in another run.
-    pub fn grows_by_itself(&self) -> bool {
-        self.flags.iter().any(|flag| flag.ends_with("LockingMode=0") || flag.ends_with("UseHeavyMonitors"))
-    }
-}
-
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let telling = self.flags.iter().filter(|flag| !flag.contains("Unlock"));

@@ -24,9 +24,14 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 /// quarter before is growth. The heap is touched beforehand, so what is left is
 /// code, classes, monitors, and what the agent uses, which has a bound of
 /// 16 MiB. Where a JVM grew nevertheless, the same round without Headway is the
-/// measure; where it always does ([`Configuration::grows_by_itself`]), memory is
-/// printed and not judged.
+/// measure.
 const GROWTH_BYTES: u64 = 48 << 20;
+
+/// Most rounds without Headway that a round is measured by. A VM that makes a
+/// monitor of every lock (LockingMode=0, UseHeavyMonitors) gives their memory
+/// back late and unevenly: without Headway, JDK 25 grew by 17 MiB in one round
+/// and by 221 in another.
+const ROUNDS_ALONE: u32 = 3;
 
 /// How often memory is looked at.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -172,7 +177,12 @@ impl Round<'_> {
         // Past the deadline, the wait that follows tells the hang.
         while child.try_wait()?.is_none() && Instant::now() < deadline {
             if self.way == Way::AttachCycles && Instant::now() < last_cycle {
-                outcome.contentions += self.cycle(child.id(), outcome.cycles)?;
+                match self.cycle(child.id(), outcome.cycles) {
+                    Ok(contentions) => outcome.contentions += contentions,
+                    // On a busy machine it took so long that it met the exit after all.
+                    Err(_) if Instant::now() >= last_cycle => break,
+                    Err(problem) => return Err(problem),
+                }
                 outcome.cycles += 1;
                 check_files(&mut files, watch::usage(child.id()))?;
             } else {
@@ -266,14 +276,19 @@ fn sample_memory(pid: u32, ended: &AtomicBool) -> Memory {
 
 fn check_growth(round: &Round, outcome: Outcome) -> Result<Outcome, Problem> {
     let grown = outcome.grown_bytes();
-    if grown <= GROWTH_BYTES || round.how.grows_by_itself() {
-        return Ok(outcome);
+    let mut alone = 0;
+    for _ in 0..ROUNDS_ALONE {
+        if grown <= alone + GROWTH_BYTES {
+            return Ok(outcome);
+        }
+        alone = alone.max(Round { way: Way::Without, ..*round }.play()?.grown_bytes());
     }
-    let alone = Round { way: Way::Without, ..*round }.play()?.grown_bytes();
     if grown <= alone + GROWTH_BYTES {
         return Ok(outcome);
     }
-    Err(format!("resident memory grew by {} MiB, without Headway by {} MiB", grown >> 20, alone >> 20).into())
+    let (grown, alone) = (grown >> 20, alone >> 20);
+    Err(format!("resident memory grew by {grown} MiB, in {ROUNDS_ALONE} rounds without Headway by {alone} at most")
+        .into())
 }
 
 /// The first cycle sets what is open between recordings; later ones may not add to it.
