@@ -10,14 +10,14 @@ use headway_page::{html, Recording};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread;
 
-#[path = "view_server.rs"]
 mod server;
+mod site;
 
-use server::Site;
+use server::Server;
+use site::Site;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +31,6 @@ file instead that can be mailed.";
 
 /// Rows kept in memory; beyond them short stretches are added up.
 const ROWS: usize = 6_000_000;
-/// Requests that are answered at the same time.
-const WORKERS: usize = 4;
 
 /// Options of `view`.
 #[derive(Debug, Args)]
@@ -62,23 +60,22 @@ impl View {
             terminal::note(&format!("headway: {failure}"));
         }
         let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
-        let cannot_listen = || Failure::doing(format!("cannot listen on port {} of this machine", self.port));
         // Bound before anybody is told the address.
-        let server =
-            tiny_http::Server::http(("127.0.0.1", self.port)).map_err(io::Error::other).map_err(cannot_listen())?;
-        let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(self.cannot_listen())?;
+        let port = listener.local_addr().map_err(self.cannot_listen())?.port();
         let site = Site::new(page, recordings, port).map_err(Failure::doing("cannot make a secret"))?;
         let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
-        let (server, site) = (Arc::new(server), Arc::new(site));
-        for _ in 0..WORKERS {
-            let (server, site) = (server.clone(), site.clone());
-            thread::spawn(move || server.incoming_requests().for_each(|request| site.answer(request)));
-        }
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::doing("cannot wait for signals"))?;
+        let server = Server::start(listener, site).map_err(self.cannot_listen())?;
         terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
         terminal::note("open this address in a browser of this machine; Ctrl-C ends");
         signals.forever().next();
+        server.stop();
         Ok(DONE)
+    }
+
+    fn cannot_listen(&self) -> impl FnOnce(io::Error) -> Failure {
+        Failure::doing(format!("cannot listen on port {} of this machine", self.port))
     }
 }
 

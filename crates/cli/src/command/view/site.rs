@@ -7,22 +7,7 @@
 
 use headway_page::contract::Query;
 use headway_page::Recording;
-use std::io::{self, Read, Write};
-use tiny_http::{Method, Request, StatusCode};
-
-/// Longer questions are refused.
-const LONGEST_QUERY: u64 = 1 << 20;
-
-/// Sent with every answer. The page's own policy stands in the page; this adds
-/// what only a header can say.
-const HEADERS: [(&str, &str); 6] = [
-    ("Cache-Control", "no-store"),
-    ("X-Content-Type-Options", "nosniff"),
-    ("Referrer-Policy", "no-referrer"),
-    ("Content-Security-Policy", "frame-ancestors 'none'"),
-    ("Cross-Origin-Resource-Policy", "same-origin"),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
-];
+use std::io;
 
 /// A page, its recordings, and the secret.
 #[derive(Debug)]
@@ -35,20 +20,28 @@ pub struct Site {
 
 /// What a request gets.
 #[derive(Debug, PartialEq, Eq)]
-struct Reply {
-    status: u16,
-    content_type: &'static str,
-    body: String,
+pub struct Reply {
+    /// The status code of HTTP.
+    pub status: u16,
+    /// The type of the body.
+    pub content_type: &'static str,
+    /// The page, an answer as JSON, or a sentence that says why not.
+    pub body: String,
 }
 
 /// The part of a request that decides.
 #[derive(Debug)]
-struct Asked<'a> {
-    get: bool,
-    path: &'a str,
-    host: &'a str,
-    origin: Option<&'a str>,
-    body: &'a str,
+pub struct Asked<'a> {
+    /// True for GET; anything else counts as POST.
+    pub get: bool,
+    /// What stands in the request line, a query string included.
+    pub path: &'a str,
+    /// The one `Host`; empty if there is none or more than one.
+    pub host: &'a str,
+    /// `Origin`, if the request has one.
+    pub origin: Option<&'a str>,
+    /// What was sent with it.
+    pub body: &'a str,
 }
 
 impl Site {
@@ -68,28 +61,8 @@ impl Site {
         &self.token
     }
 
-    /// Answers a request. Who asked may have gone meanwhile.
-    pub fn answer(&self, mut request: Request) {
-        let mut body = String::new();
-        let read = request.as_reader().take(LONGEST_QUERY).read_to_string(&mut body);
-        let header = |name: &'static str| {
-            let mut headers = request.headers().iter();
-            headers.find(|header| header.field.equiv(name)).map(|header| header.value.as_str())
-        };
-        let reply = match read {
-            Ok(_) => self.reply(&Asked {
-                get: *request.method() == Method::Get,
-                path: request.url(),
-                host: header("Host").unwrap_or_default(),
-                origin: header("Origin"),
-                body: &body,
-            }),
-            Err(_) => refusal(400, "the question is not UTF-8"),
-        };
-        let _ = send(&reply, request.into_writer());
-    }
-
-    fn reply(&self, asked: &Asked<'_>) -> Reply {
+    /// What a request gets, having been read.
+    pub fn reply(&self, asked: &Asked<'_>) -> Reply {
         if !self.hosts.iter().any(|host| host == asked.host) {
             return refusal(403, "this server answers to its loopback address only");
         }
@@ -128,22 +101,8 @@ impl Site {
     }
 }
 
-/// Writes an answer and ends the connection. A connection that is kept open
-/// keeps one of the library's threads, and one that was accepted meanwhile may
-/// then wait for seconds until that thread is free.
-fn send(reply: &Reply, mut writer: impl Write) -> io::Result<()> {
-    let reason = StatusCode(reply.status).default_reason_phrase();
-    write!(writer, "HTTP/1.1 {} {reason}\r\nConnection: close\r\n", reply.status)?;
-    write!(writer, "Content-Type: {}\r\nContent-Length: {}\r\n", reply.content_type, reply.body.len())?;
-    for (name, value) in HEADERS {
-        write!(writer, "{name}: {value}\r\n")?;
-    }
-    writer.write_all(b"\r\n")?;
-    writer.write_all(reply.body.as_bytes())?;
-    writer.flush()
-}
-
-fn refusal(status: u16, why: &str) -> Reply {
+/// Says no, and why.
+pub fn refusal(status: u16, why: &str) -> Reply {
     Reply { status, content_type: "text/plain; charset=utf-8", body: why.to_owned() }
 }
 
@@ -185,16 +144,6 @@ mod tests {
         };
         assert_eq!(ask("{}"), 400);
         assert_eq!(ask("{\"ask\":\"stretch\",\"recording\":0,\"row\":0}"), 400);
-    }
-
-    #[test]
-    fn an_answer_says_its_length_and_ends_the_connection() {
-        let mut sent = Vec::new();
-        send(&refusal(404, "\u{fc}ber"), &mut sent).expect("written");
-        let sent = String::from_utf8(sent).expect("text");
-        assert!(sent.starts_with("HTTP/1.1 404 Not Found\r\nConnection: close\r\n"), "{sent}");
-        assert!(sent.contains("Content-Length: 5\r\n"), "{sent}");
-        assert!(sent.ends_with("\r\n\r\n\u{fc}ber"), "{sent}");
     }
 
     #[test]

@@ -1,0 +1,324 @@
+//! The site over HTTP.
+//!
+//! One thread waits for all connections at once. A browser opens some ahead of
+//! need and leaves them silent; those cost a descriptor each and hold nobody up.
+//! Questions are answered by other threads, as each takes a while.
+//!
+//! Everything a client can make us keep is bounded: connections, the size of a
+//! request's head and body, and the time until both are complete. The next head
+//! counts from the answer before, so that an idle connection ends as well.
+
+use super::site::{refusal, Asked, Reply, Site};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{io, net};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+/// Questions that are answered at the same time.
+const WORKERS: usize = 4;
+/// One more is closed at once. Each has one question under way at most.
+const MOST_CONNECTIONS: usize = 256;
+/// Longer questions are refused.
+const LONGEST_QUERY: usize = 1 << 20;
+/// Longer heads are refused, if not to the byte: a read may exceed this. Cookies
+/// count, and those of every server on this machine go to each of them.
+const LONGEST_HEAD: usize = 1 << 16;
+/// In which a head must have come, and as long again a body.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What is under way when the command is told to end may take so much longer.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// Until the next attempt, where no descriptor was free for a connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Sent with every answer. The page's own policy stands in the page; this adds
+/// what only a header can say.
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (CONTENT_SECURITY_POLICY, HeaderValue::from_static("frame-ancestors 'none'")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+];
+
+/// Answers until it is stopped.
+#[derive(Debug)]
+pub struct Server {
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Server {
+    /// Answers whoever connects to this listener.
+    ///
+    /// # Errors
+    /// The system refuses what waiting for many connections takes.
+    pub fn start(listener: net::TcpListener, site: Site) -> io::Result<Server> {
+        listener.set_nonblocking(true)?;
+        let runtime = runtime::Builder::new_current_thread().enable_all().max_blocking_threads(WORKERS).build()?;
+        let listener = {
+            let _context = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::Builder::new()
+            .name("headway-view".to_owned())
+            .spawn(move || run(runtime, serve(listener, Arc::new(site), stopped)))?;
+        Ok(Server { stop, thread })
+    }
+
+    /// Takes no more connections, and ends after the answers that are under way,
+    /// unless they take long.
+    pub fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.thread.join(); // a panic has been printed
+    }
+}
+
+fn run(runtime: Runtime, serving: impl Future<Output = ()>) {
+    runtime.block_on(serving);
+    runtime.shutdown_background(); // an answer that nobody waits for is not waited for
+}
+
+async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Receiver<()>) {
+    let connections = GracefulShutdown::new();
+    while let Some(connection) = next(&listener, &mut stopped).await {
+        match connection {
+            Ok(stream) if connections.count() < MOST_CONNECTIONS => attend(stream, site.clone(), &connections),
+            Ok(_) => (),
+            Err(_) => sleep(PAUSE).await,
+        }
+    }
+    drop(listener);
+    let _ = timeout(LAST_ANSWERS, connections.shutdown()).await;
+}
+
+/// The next connection; none once told to stop.
+async fn next(listener: &TcpListener, stopped: &mut oneshot::Receiver<()>) -> Option<io::Result<TcpStream>> {
+    poll_fn(|context| match Pin::new(&mut *stopped).poll(context) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => listener.poll_accept(context).map(|accepted| Some(accepted.map(|(stream, _)| stream))),
+    })
+    .await
+}
+
+/// Answers what comes on one connection, beside all others.
+fn attend(stream: TcpStream, site: Arc<Site>, connections: &GracefulShutdown) {
+    let _ = stream.set_nodelay(true); // else it is slower, no more
+    let answering = service_fn(move |request| respond(site.clone(), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), answering);
+    let connection = connections.watch(connection);
+    // How a connection fails concerns its other end only.
+    tokio::spawn(async { drop(connection.await) });
+}
+
+async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let reply = match read(body).await {
+        Err(refused) => refused,
+        Ok(body) => {
+            let answered = spawn_blocking(move || {
+                site.reply(&Asked {
+                    get: head.method == Method::GET,
+                    path: &head.uri.to_string(),
+                    host: only(&head.headers, &HOST).unwrap_or_default(),
+                    origin: only(&head.headers, &ORIGIN),
+                    body: &body,
+                })
+            });
+            answered.await.unwrap_or_else(|_| refusal(500, "the answer to this question failed"))
+        }
+    };
+    Ok(response(reply))
+}
+
+/// The body, complete and in time.
+async fn read(body: Incoming) -> Result<String, Reply> {
+    let Ok(read) = timeout(PATIENCE, Limited::new(body, LONGEST_QUERY).collect()).await else {
+        return Err(refusal(408, "the question did not come to its end"));
+    };
+    let read = read.map_err(|error| match error.is::<LengthLimitError>() {
+        true => refusal(413, "the question is too long"),
+        false => refusal(400, "the question did not come to its end"),
+    })?;
+    String::from_utf8(read.to_bytes().into()).map_err(|_| refusal(400, "the question is not UTF-8"))
+}
+
+/// A header's value. One that is there twice, or is no text, is empty: it must
+/// not pass for another one, nor for none.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    Some(value.to_str().ok().filter(|_| values.next().is_none()).unwrap_or_default())
+}
+
+fn response(reply: Reply) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(reply.body));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
+    response.headers_mut().extend(HEADERS);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+
+    struct Running {
+        server: Option<Server>,
+        address: SocketAddr,
+        token: String,
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            self.server.take().into_iter().for_each(Server::stop);
+        }
+    }
+
+    impl Running {
+        fn start() -> Running {
+            let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let site = Site::new("<page>".to_owned(), Vec::new(), address.port()).expect("random numbers");
+            let token = site.token().to_owned();
+            Running { server: Some(Server::start(listener, site).expect("a server")), address, token }
+        }
+
+        fn connect(&self) -> TcpStream {
+            TcpStream::connect(self.address).expect("a connection")
+        }
+
+        /// Sends a request whose headers begin with the right host.
+        fn ask(&self, first_line: &str, rest: &str) -> TcpStream {
+            let mut stream = self.connect();
+            let request = format!("{first_line} HTTP/1.1\r\nHost: {}\r\n{rest}", self.address);
+            // What is refused may be refused before all of it has been sent.
+            let _ = stream.write_all(request.as_bytes());
+            stream
+        }
+
+        fn page(&self) -> String {
+            format!("GET /{}/", self.token)
+        }
+    }
+
+    /// Everything until the other end closes.
+    fn received(mut stream: TcpStream) -> String {
+        let mut all = Vec::new();
+        // What was not read of a refused body makes the end an error.
+        let _ = stream.read_to_end(&mut all);
+        String::from_utf8(all).expect("text")
+    }
+
+    fn starts(told: &str, status: &str) {
+        assert!(told.starts_with(&format!("HTTP/1.1 {status} ")), "not {status}: {told}");
+    }
+
+    const LAST: &str = "Connection: close\r\n\r\n";
+
+    #[test]
+    fn the_page_comes_with_what_only_headers_can_say() {
+        let running = Running::start();
+        let told = received(running.ask(&running.page(), LAST));
+        starts(&told, "200");
+        for header in [
+            "content-length: 6",
+            "content-type: text/html; charset=utf-8",
+            "cache-control: no-store",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "content-security-policy: frame-ancestors 'none'",
+            "cross-origin-resource-policy: same-origin",
+            "cross-origin-opener-policy: same-origin",
+        ] {
+            assert!(told.contains(&format!("\r\n{header}\r\n")), "{header} is missing: {told}");
+        }
+        assert!(told.ends_with("\r\n\r\n<page>"), "{told}");
+    }
+
+    #[test]
+    fn silent_connections_hold_nobody_up() {
+        let running = Running::start();
+        let silent: Vec<TcpStream> = (0..64).map(|_| running.connect()).collect();
+        starts(&received(running.ask(&running.page(), LAST)), "200");
+        // It was answered beside them, not after they had been given up.
+        for mut stream in silent {
+            stream.set_nonblocking(true).expect("set");
+            let read = stream.read(&mut [0]);
+            assert!(read.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "{read:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_carries_several_requests() {
+        let running = Running::start();
+        let mut stream = running.ask(&running.page(), "\r\n");
+        let again = format!("{} HTTP/1.1\r\nHost: {}\r\n{LAST}", running.page(), running.address);
+        stream.write_all(again.as_bytes()).expect("sent");
+        assert_eq!(received(stream).matches("<page>").count(), 2);
+    }
+
+    #[test]
+    fn strangers_are_refused() {
+        let running = Running::start();
+        starts(&received(running.ask("GET /0123/", LAST)), "404");
+        starts(&received(running.ask(&running.page(), &format!("Host: evil.example\r\n{LAST}"))), "403");
+        starts(&received(running.ask(&running.page(), &format!("Origin: http://evil.example\r\n{LAST}"))), "403");
+        starts(&received(running.ask(&running.page(), &format!("Origin: \u{e4}\r\n{LAST}"))), "403");
+        let whole_address = format!("GET http://{}/{}/", running.address, running.token);
+        starts(&received(running.ask(&whole_address, LAST)), "404");
+        let mut stream = running.connect();
+        let request = format!("{} HTTP/1.1\r\nHost: evil.example\r\n{LAST}", running.page());
+        stream.write_all(request.as_bytes()).expect("sent");
+        starts(&received(stream), "403");
+    }
+
+    #[test]
+    fn heads_and_bodies_are_bounded() {
+        let running = Running::start();
+        let long = format!("Cookie: {}\r\n{LAST}", "c".repeat(4 * LONGEST_HEAD));
+        starts(&received(running.ask(&running.page(), &long)), "431");
+        let query = format!("POST /{}/query", running.token);
+        let body = |length: usize| format!("Content-Length: {length}\r\n{LAST}{}", " ".repeat(length));
+        starts(&received(running.ask(&query, &body(LONGEST_QUERY))), "400"); // read, but no question
+        starts(&received(running.ask(&query, &body(LONGEST_QUERY + 1))), "413");
+    }
+
+    #[test]
+    fn stopping_waits_for_no_silent_connection() {
+        let mut running = Running::start();
+        let silent = running.connect();
+        let kept = running.ask(&running.page(), "\r\n");
+        running.server.take().into_iter().for_each(Server::stop);
+        assert_eq!(received(silent), "");
+        drop(kept);
+        assert!(TcpStream::connect(running.address).is_err(), "still listening");
+    }
+}
