@@ -57,6 +57,8 @@ pub struct Agent {
     pub losses: Losses,
     /// Parked threads.
     pub parks: Parks,
+    /// Whether the park statistics are to be printed.
+    pub parks_asked: AtomicBool,
     /// Patched code.
     pub hooks: Hooks,
     /// When the pause in progress began, 0 if none.
@@ -121,6 +123,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         steal: Steal::default(),
         losses: Losses::default(),
         parks: Parks::default(),
+        parks_asked: AtomicBool::new(false),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),
         collections: AtomicU64::new(0),

@@ -27,6 +27,7 @@ pub fn table() -> EventCallbacks {
     set(EventKind::GarbageCollectionStart, gc_start as *const c_void);
     set(EventKind::GarbageCollectionFinish, gc_finish as *const c_void);
     set(EventKind::ObjectFree, object_free as *const c_void);
+    set(EventKind::DataDumpRequest, data_dump_request as *const c_void);
     set(EventKind::ClassFileLoadHook, class_file_load_hook as *const c_void);
     callbacks
 }
@@ -131,6 +132,11 @@ extern "system" fn object_free(_: *mut RawEnv, tag: jlong) {
         agent.locks.object_died(tag as u64);
         agent.parks.pauses.forget();
     });
+}
+
+/// Only leaves word: the draining thread looks for it.
+extern "system" fn data_dump_request(_: *mut RawEnv) {
+    recorded(|agent| agent.parks_asked.store(true, Ordering::Relaxed));
 }
 
 /// Only classes that are changed are of interest, not those that are loaded.

@@ -8,18 +8,20 @@ use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
 use crate::park;
+use crate::park_statistics::{LiveParks, Wish};
 use crate::pressure::LivePressure;
 use crate::process::CpuTimes;
 use crate::raw;
 use crate::steal;
 use crate::thread_events::current_os_id;
-use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_analysis::park::statistics::ParkStatisticsReport;
+use headway_jfr::{RecordingWriter, WriteError, WriterConfig};
 use headway_model::event::{RecordingInfo, SampleState, SelfCost, ThreadDef};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -70,6 +72,7 @@ enum Request {
     Dump(PathBuf, Sender<Result<(), String>>),
     Findings(Sender<Vec<String>>),
     Live(PathBuf),
+    Parks(Wish, Sender<Result<ParkStatisticsReport, String>>),
     Finish,
 }
 
@@ -108,6 +111,14 @@ impl DrainHandle {
         self.requests.send(Request::Live(file)).map_err(|_| "the draining thread is gone".to_owned())
     }
 
+    /// The park statistics up to now.
+    pub fn parks(&self, wish: Wish) -> Result<ParkStatisticsReport, String> {
+        let gone = || "the draining thread is gone".to_owned();
+        let (answer, answered) = mpsc::channel();
+        self.requests.send(Request::Parks(wish, answer)).map_err(|_| gone())?;
+        answered.recv().map_err(|_| gone())?
+    }
+
     /// Drains one last time and finishes the file.
     pub fn finish(&mut self) -> Recorded {
         // If the thread is gone there is nothing to tell it.
@@ -124,10 +135,12 @@ impl DrainHandle {
 /// The draining thread's state.
 pub struct Drain {
     agent: &'static Agent,
-    writer: RecordingWriter,
+    /// `None` where parks are only counted.
+    writer: Option<RecordingWriter>,
     dictionary: Kept,
     online: Online,
     pressure: LivePressure,
+    parks: LiveParks,
     recorded: Recorded,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
@@ -143,29 +156,25 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// Creates the recording's file.
+    /// Creates the recording's file; without a path, nothing is written.
     pub fn create(
         agent: &'static Agent,
-        path: PathBuf,
+        path: Option<PathBuf>,
         options: &Options,
         info: RecordingInfo,
         first: Vec<Event>,
     ) -> Result<Drain, String> {
         let start = info.start;
         let info = Arc::new(info);
-        let mut config = WriterConfig::new(path, info.clone());
-        config.max_size = options.max_size;
-        config.max_age = options.max_age_ns.map(DurationNs);
-        config.chunk_size = options.chunk_size.unwrap_or(config.chunk_size);
-        config.chunk_age = options.chunk_age_ns.map_or(config.chunk_age, DurationNs);
-        let (max_size, max_age) = (config.max_size, config.max_age);
-        let writer = RecordingWriter::create(config).map_err(|e| e.to_string())?;
+        let writer = path.map(|path| RecordingWriter::create(writer_config(path, options, info.clone())));
+        let writer = writer.transpose().map_err(|e| e.to_string())?;
         let mut drain = Drain {
             agent,
             writer,
             dictionary: Kept::of(agent),
             online: Online::new(agent),
             pressure: LivePressure::new(agent, options, start),
+            parks: LiveParks::new(agent, options, start),
             recorded: Recorded::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
@@ -176,8 +185,8 @@ impl Drain {
             cpu_times: CpuTimes::now(),
             flushes: 0,
             steal: steal::Drained::new(agent, options),
-            max_size,
-            max_age,
+            max_size: options.max_size,
+            max_age: options.max_age_ns.map(DurationNs),
         };
         // What an earlier recording defined is not defined again; the analysis
         // of this one has not heard of it.
@@ -196,17 +205,24 @@ impl Drain {
             match requests.recv_timeout(self.steal.patience(DRAIN_EVERY)) {
                 Ok(Request::Dump(path, answer)) => {
                     self.flush();
-                    let dumped = self.writer.dump(&path, self.max_size, self.max_age);
                     // Nobody waits for the answer any more: nothing to do.
-                    let _ = answer.send(dumped.map(drop).map_err(|e| e.to_string()));
+                    let _ = answer.send(self.dump(&path));
                 }
                 Ok(Request::Findings(answer)) => {
                     self.flush();
                     let _ = answer.send(self.online.findings());
                 }
                 Ok(Request::Live(file)) => self.pressure.publish_to(file, &self.dictionary),
+                Ok(Request::Parks(wish, answer)) => {
+                    self.flush();
+                    let _ = answer.send(self.parks.report(wish));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Request::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.parks.is_asked() {
+                self.flush();
+                self.parks.print();
             }
             self.sample_steal(false);
             match Instant::now() >= next_flush {
@@ -220,6 +236,11 @@ impl Drain {
         }
         let recorded = self.finish();
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
+    }
+
+    fn dump(&mut self, path: &Path) -> Result<(), String> {
+        let writer = self.writer.as_mut().ok_or("nothing is recorded")?;
+        writer.dump(path, self.max_size, self.max_age).map(drop).map_err(|e| e.to_string())
     }
 
     /// The draining thread is a thread of the process like any other.
@@ -237,7 +258,7 @@ impl Drain {
 
     fn publish(&mut self, shared: &Mutex<Recorded>) {
         self.recorded.own_cpu = clock::thread_cpu();
-        self.recorded.bytes = self.writer.bytes();
+        self.recorded.bytes = self.writer.as_ref().map_or(0, RecordingWriter::bytes);
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.recorded.clone();
     }
 
@@ -263,7 +284,8 @@ impl Drain {
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.advance(watermark, &self.dictionary);
         self.record_pressure(closed);
-        if let Err(error) = self.writer.flush(&self.dictionary, watermark) {
+        self.parks.settle(&self.dictionary);
+        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.flush(&self.dictionary, watermark)) {
             self.recorded.error = Some(error.to_string());
         }
         self.flushes += 1;
@@ -280,7 +302,13 @@ impl Drain {
             if let Some(kind) = kind(&event) {
                 *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
             }
-            self.writer.event(&event, &self.dictionary);
+            self.write(&event);
+        }
+    }
+
+    fn write(&mut self, event: &Event) {
+        if let Some(writer) = &mut self.writer {
+            writer.event(event, &self.dictionary);
         }
     }
 
@@ -346,8 +374,12 @@ impl Drain {
             }
         }
         self.dictionary.feed(event);
-        self.pressure.feed(event);
-        if !self.pressure.is_alone() {
+        self.parks.feed(event);
+        // Where parks are only counted, nobody asks for more.
+        if self.writer.is_some() {
+            self.pressure.feed(event);
+        }
+        if self.writer.is_some() && !self.pressure.is_alone() {
             self.online.feed(event, &mut self.pressure);
         }
         if let Some(kind) = kind(event) {
@@ -364,7 +396,7 @@ impl Drain {
             _ => {}
         }
         if self.pressure.records(event) {
-            self.writer.event(event, &self.dictionary);
+            self.write(event);
         }
     }
 
@@ -458,6 +490,7 @@ impl Drain {
         let dead = self.dying.pop_front().unwrap_or_default();
         for lock in &dead.locks {
             self.pressure.forget_lock(*lock);
+            self.parks.collected(*lock, clock::now());
         }
         forget(self.agent, &mut self.dictionary, dead);
     }
@@ -479,17 +512,43 @@ impl Drain {
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.finish(watermark, &self.dictionary);
         self.record_pressure(closed);
+        self.parks.settle(&self.dictionary);
+        match self.finish_file(watermark) {
+            Ok(bytes) => self.recorded.bytes = bytes,
+            Err(error) => self.recorded.error = Some(error.to_string()),
+        }
+        self.parks.print();
         self.recorded.own_cpu = clock::thread_cpu();
-        let finished = self.writer.finish(&self.dictionary, watermark);
         for dead in std::mem::take(&mut self.dying) {
             forget(agent, &mut self.dictionary, dead);
         }
-        match finished {
-            Ok(finished) => self.recorded.bytes = finished.bytes,
-            Err(error) => self.recorded.error = Some(error.to_string()),
-        }
         self.recorded
     }
+
+    /// Adds the park statistics and finishes the file; gives its size.
+    fn finish_file(&mut self, watermark: TimeNs) -> Result<u64, WriteError> {
+        let Some(mut writer) = self.writer.take() else { return Ok(0) };
+        let statistics = self.parks.finish(watermark);
+        if statistics.is_empty() {
+            return Ok(writer.finish(&self.dictionary, watermark)?.bytes);
+        }
+        // What they name may be forgotten already.
+        let mut names = Dictionary::clone(&self.dictionary);
+        self.parks.names().definitions().for_each(|definition| names.feed(&definition));
+        for event in &statistics {
+            writer.event(event, &names);
+        }
+        Ok(writer.finish(&names, watermark)?.bytes)
+    }
+}
+
+fn writer_config(path: PathBuf, options: &Options, info: Arc<RecordingInfo>) -> WriterConfig {
+    let mut config = WriterConfig::new(path, info);
+    config.max_size = options.max_size;
+    config.max_age = options.max_age_ns.map(DurationNs);
+    config.chunk_size = options.chunk_size.unwrap_or(config.chunk_size);
+    config.chunk_age = options.chunk_age_ns.map_or(config.chunk_age, DurationNs);
+    config
 }
 
 fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {

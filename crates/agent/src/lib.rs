@@ -6,6 +6,7 @@
 //! * [`sample`]: copies of running stacks, and their decoding.
 //! * [`monitor`], [`park`], [`thread_events`]: features, as application threads run them.
 //! * [`steal`]: CPU, stolen and run-queue time, and transactions.
+//! * [`park_statistics`]: how much threads parked on each blocker so far.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
 //! * [`large_blocks`]: where the agent's memory comes from.
@@ -34,6 +35,7 @@ pub mod naming;
 pub mod online;
 pub mod options;
 pub mod park;
+mod park_statistics;
 mod pressure;
 pub mod process;
 pub mod raw;

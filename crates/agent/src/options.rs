@@ -1,6 +1,7 @@
 //! The option string of the agent: `COMMAND[,key=value]...`, described in
 //! `docs/agent-protocol.md`.
 
+use crate::park_statistics::PrintTo;
 use crate::pressure::Announce;
 use crate::steal::sampler::INTERVALS_NS;
 use headway_analysis::pressure::PressureOptions;
@@ -21,6 +22,8 @@ pub enum Command {
     Status,
     /// Put a picture of now into a file, interval after interval.
     Live,
+    /// Give the park statistics so far; count parks from now on, if need be.
+    Parks,
     /// Stop and take every hook out.
     Detach,
 }
@@ -34,6 +37,7 @@ impl Command {
             Command::Dump => "dump",
             Command::Status => "status",
             Command::Live => "live",
+            Command::Parks => "parks",
             Command::Detach => "detach",
         }
     }
@@ -123,6 +127,18 @@ pub struct Options {
     pub phase_threshold: Option<f64>,
     /// What is done when a phase begins or ends.
     pub on_phase: Option<Announce>,
+    /// Where the park statistics are printed; nowhere unless told.
+    pub parks_to: Option<PrintTo>,
+    /// Print them as JSON even where the file's name does not ask for it.
+    pub parks_json: bool,
+    /// Parks on a blocker from which on it is measured.
+    pub park_threshold: Option<u64>,
+    /// Blockers with fewer parks are not shown.
+    pub park_print_threshold: Option<u64>,
+    /// Forget collected blockers once they were shown.
+    pub park_free_on_print: bool,
+    /// Stop counting afterwards, if nothing is recorded.
+    pub end: bool,
     /// JVMTI alone.
     pub safe: bool,
     /// Degraded mechanisms fail the start.
@@ -157,7 +173,7 @@ impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OptionError::UnknownCommand(word) => {
-                write!(f, "unknown agent command '{word}' (known: start, stop, dump, status, live, detach)")
+                write!(f, "unknown agent command '{word}' (known: start, stop, dump, status, live, parks, detach)")
             }
             OptionError::UnknownKey(key) => write!(f, "unknown agent option '{key}'"),
             OptionError::BadValue { key, value, expected } => {
@@ -192,6 +208,7 @@ impl Options {
             "dump" => Command::Dump,
             "status" => Command::Status,
             "live" => Command::Live,
+            "parks" => Command::Parks,
             "detach" => Command::Detach,
             other => return Err(OptionError::UnknownCommand(other.to_owned())),
         };
@@ -220,6 +237,12 @@ impl Options {
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
             "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
             "on_phase" => self.on_phase = Some(Announce::parse(&value)),
+            "parks" => self.parks_to = Some(PrintTo::parse(value)),
+            "parks_json" => self.parks_json = flag("parks_json", value)?,
+            "park_threshold" => self.park_threshold = Some(number("park_threshold", value)?),
+            "park_print_threshold" => self.park_print_threshold = Some(number("park_print_threshold", value)?),
+            "park_free_on_print" => self.park_free_on_print = flag("park_free_on_print", value)?,
+            "end" => self.end = flag("end", value)?,
             "safe" => self.safe = flag("safe", value)?,
             "strict" => self.strict = flag("strict", value)?,
             "redact" => self.redact = flag("redact", value)?,
@@ -240,6 +263,11 @@ impl Options {
                 .iter()
                 .any(|word| word == feature || (word == PRESSURE && matches!(feature, "monitor" | "park"))),
         }
+    }
+
+    /// True if parks are added up by blocker.
+    pub fn counts_parks(&self) -> bool {
+        self.wants("park") && !self.is_pressure_alone()
     }
 
     /// True if nothing but windows and phases is to be recorded.
@@ -363,7 +391,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_value() {
         let sentence = |text: &str| Options::parse(text).unwrap_err().to_string();
-        assert_eq!(sentence("halt"), "unknown agent command 'halt' (known: start, stop, dump, status, live, detach)");
+        assert_eq!(
+            sentence("halt"),
+            "unknown agent command 'halt' (known: start, stop, dump, status, live, parks, detach)"
+        );
         assert_eq!(sentence("start,colour=red"), "unknown agent option 'colour'");
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(

@@ -1,6 +1,7 @@
 //! The agent's answer to a command: JSON in a file that the command line
 //! named. Described in `docs/agent-protocol.md`.
 
+use headway_analysis::park::statistics::ParkStatisticsReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -99,6 +100,12 @@ pub struct Reply {
     /// Memory for buffers and tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// The park statistics asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parks: Option<ParkStatisticsReport>,
+    /// True if parks are counted only since this command.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parks_began: bool,
     /// The JVM.
     pub jvm: Jvm,
 }

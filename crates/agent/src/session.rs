@@ -5,6 +5,7 @@ use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
+use crate::park_statistics::Wish;
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, SamplerHandle};
@@ -22,7 +23,8 @@ use std::time::Duration;
 pub struct Session {
     sampler: Option<SamplerHandle>,
     drain: DrainHandle,
-    path: PathBuf,
+    /// `None` where parks are only counted.
+    path: Option<PathBuf>,
     started: TimeNs,
     attach_pause: DurationNs,
     mechanisms: Vec<MechanismState>,
@@ -112,17 +114,28 @@ fn current(agent: &Agent) -> MutexGuard<'_, Option<Session>> {
     agent.session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins a recording.
+/// True if parks are counted without being recorded.
+fn only_counts(agent: &Agent) -> bool {
+    current(agent).as_ref().is_some_and(|session| session.path.is_none())
+}
+
+/// Begins a recording, which counting alone makes way for.
 pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), StartError> {
+    if only_counts(agent) {
+        stop(agent);
+    }
+    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
+    begin(agent, jni, options, Some(PathBuf::from(process::expand_file_name(pattern))))
+}
+
+/// Without a path nothing is written.
+fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBuf>) -> Result<(), StartError> {
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
-        return Err(StartError::AlreadyRecording(session.path.clone()));
+        return Err(StartError::AlreadyRecording(session.path.clone().unwrap_or_default()));
     }
     let filter = options.threads.as_deref().map(Regex::new).transpose();
     let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;
-    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
-    let path = PathBuf::from(process::expand_file_name(pattern));
-
     agent.set_filters(options.redact, filter);
     let (plan, mechanisms) = prepare(agent, jni, options)?;
     let info = recording_info(agent, options);
@@ -179,11 +192,14 @@ fn prepare(
             return Err(StartError::Jvmti(error));
         }
     }
+    if options.parks_to.is_some() && agent.jvmti.enable_event(EventKind::DataDumpRequest, true).is_err() {
+        agent.definitions.degraded("park-statistics", "printed at the end only: the VM does not tell of thread dumps");
+    }
     Ok((plan, mechanisms))
 }
 
 fn unprepare(agent: &'static Agent) {
-    for event in EVENTS {
+    for event in EVENTS.into_iter().chain([EventKind::DataDumpRequest]) {
         // Nothing can be done about a VM that refuses to switch an event off;
         // its callbacks see that no recording is under way.
         let _ = agent.jvmti.enable_event(event, false);
@@ -290,8 +306,11 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
         Command::Status => describe(agent, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
         Command::Live => live(agent, options, &mut reply),
+        Command::Parks => parks(agent, jni, options, &mut reply),
         Command::Detach => {
-            if current(agent).is_some() {
+            if only_counts(agent) {
+                stop(agent);
+            } else if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
             for event in UNTIL_DETACH {
@@ -304,6 +323,9 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
 }
 
 fn finish(agent: &'static Agent, reply: &mut Reply) {
+    if only_counts(agent) {
+        return not_recording(reply);
+    }
     let Some((session, recorded)) = stop(agent) else {
         return not_recording(reply);
     };
@@ -318,7 +340,7 @@ fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
     let path = PathBuf::from(process::expand_file_name(pattern));
     let session = current(agent);
-    let Some(session) = session.as_ref() else { return not_recording(reply) };
+    let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
     let dumped = session.drain.dump(path.clone());
     fill(agent, reply, session, &session.drain.recorded());
     match dumped {
@@ -332,7 +354,7 @@ fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 
 fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let session = current(agent);
-    let Some(session) = session.as_ref() else { return not_recording(reply) };
+    let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
     let Some(file) = &options.file else {
         reply.error = Some("the command live needs a file".to_owned());
         reply.exit_code = 2;
@@ -345,6 +367,31 @@ fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     }
 }
 
+fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) {
+    if current(agent).is_none() {
+        let counting = Options { events: vec!["park".to_owned()], ..options.clone() };
+        if let Err(error) = begin(agent, jni, &counting, None) {
+            reply.exit_code = error.exit_code();
+            reply.error = Some(error.to_string());
+            return;
+        }
+        reply.parks_began = true;
+    }
+    let wish = Wish { printing_threshold: options.park_print_threshold, free_on_print: options.park_free_on_print };
+    let asked = current(agent).as_ref().map(|session| session.drain.parks(wish));
+    match asked {
+        Some(Ok(report)) => reply.parks = Some(report),
+        Some(Err(error)) => {
+            reply.error = Some(error);
+            reply.exit_code = 1;
+        }
+        None => not_recording(reply),
+    }
+    if options.end && only_counts(agent) {
+        stop(agent);
+    }
+}
+
 fn not_recording(reply: &mut Reply) {
     reply.error = Some("no recording is under way; start one first".to_owned());
     reply.exit_code = 1;
@@ -353,6 +400,7 @@ fn not_recording(reply: &mut Reply) {
 fn describe(agent: &'static Agent, reply: &mut Reply) {
     let session = current(agent);
     match session.as_ref() {
+        Some(session) if session.path.is_none() => reply.will_change = will_change(agent),
         Some(session) => {
             reply.findings = session.drain.findings();
             fill(agent, reply, session, &session.drain.recorded());
@@ -366,7 +414,7 @@ fn will_change(agent: &Agent) -> Vec<String> {
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {
-    reply.recording = Some(session.path.display().to_string());
+    reply.recording = session.path.as_ref().map(|path| path.display().to_string());
     reply.recording_bytes = Some(recorded.bytes);
     reply.duration_ns = Some(clock::now().since(session.started).0);
     reply.events = recorded.events.clone();

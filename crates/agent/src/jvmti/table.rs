@@ -86,6 +86,8 @@ pub enum EventKind {
     ThreadEnd = 53,
     /// A class is about to be loaded or changed.
     ClassFileLoadHook = 54,
+    /// A thread dump was asked for.
+    DataDumpRequest = 71,
     /// `Object.wait` begins.
     MonitorWait = 73,
     /// `Object.wait` is over.

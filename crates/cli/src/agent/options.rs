@@ -50,6 +50,12 @@ impl AgentOptions {
         Ok(self.with(key, text))
     }
 
+    /// The same options for another command.
+    pub fn as_command(self, command: &str) -> AgentOptions {
+        let options = self.text.find(',').and_then(|comma| self.text.get(comma..)).unwrap_or_default();
+        AgentOptions { text: format!("{command}{options}") }
+    }
+
     /// The finished string.
     pub fn as_str(&self) -> &str {
         &self.text

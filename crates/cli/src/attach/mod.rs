@@ -40,6 +40,8 @@ pub struct Session {
     /// Where the JVM loads the agent from; the same path every time, so that
     /// the dynamic linker finds it loaded.
     library: PathBuf,
+    /// True until the agent has been loaded.
+    is_new: bool,
 }
 
 impl Session {
@@ -59,10 +61,17 @@ impl Session {
             let place = Place::create(&process, &view)?;
             Ok::<_, Failure>((socket, version, place))
         })?;
-        let mut session =
-            Session { process, socket, version, place, library: jvm.agent_path.clone().unwrap_or_default() };
+        let mut session = Session {
+            process,
+            socket,
+            version,
+            place,
+            library: jvm.agent_path.clone().unwrap_or_default(),
+            is_new: false,
+        };
         if let Some(source) = library {
             session.bring_library(&source, &view)?;
+            session.is_new = true;
         }
         Ok(session)
     }
@@ -72,6 +81,16 @@ impl Session {
     /// # Errors
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
+        if std::mem::take(&mut self.is_new) {
+            // The VM looks for the native methods of the agent's own class in
+            // agents' libraries, among which it counts one only after its entry
+            // point has returned.
+            self.send(options.clone().as_command("status"))?;
+        }
+        self.send(options)
+    }
+
+    fn send(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
         let pid = self.process.pid;
         let options = options.with_path("reply", &self.place.path_of(REPLY_FILE))?;
         let arguments = [&self.library.to_string_lossy(), "true", options.as_str()];

@@ -269,6 +269,18 @@ impl ParkTally {
         list
     }
 
+    /// Changes what is shown, and whether collected blockers are forgotten then.
+    pub fn set_printing(&mut self, printing_threshold: u64, free_on_print: bool) {
+        self.options.printing_threshold = printing_threshold;
+        self.options.free_on_print = free_on_print;
+    }
+
+    /// Every blocker that is measured, as it was when last counted, in no
+    /// particular order.
+    pub fn measured(&self) -> impl Iterator<Item = &BlockerParks> {
+        self.records.values().filter(|record| record.is_measured())
+    }
+
     /// To be called after what was shown has been printed: forgets collected
     /// blockers, if so asked. Gives how many.
     pub fn printed(&mut self) -> usize {
