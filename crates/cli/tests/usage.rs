@@ -31,8 +31,8 @@ const MISTAKES: [(&[&str], &str); 24] = [
     (&["record", "-d", "soon", "1"], "--duration: \"soon\" is not a time"),
     (&["record", "-e", "montor", "1"], "--events: unknown event \"montor\"; did you mean \"monitor\"?"),
     (
-        &["record", "-e", "cpu", "1"],
-        "--events: unknown event \"cpu\" (this version records: monitor, or lock, which means the same)",
+        &["record", "-e", "lunch", "1"],
+        "--events: unknown event \"lunch\" (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal)",
     ),
     (
         &["record", "--max-size", "huge", "1"],

@@ -154,7 +154,7 @@ fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
-        format!("unknown event \"{word}\"{hint} (this version records: monitor, park, lock, which means both, pressure, cpu, wall and steal)")
+        format!("unknown event \"{word}\"{hint} (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal)")
     })
 }
 
