@@ -51,7 +51,7 @@ impl AgentOptions {
     }
 
     /// The same options for another command.
-    pub fn as_command(self, command: &str) -> AgentOptions {
+    pub fn with_command(self, command: &str) -> AgentOptions {
         let options = self.text.find(',').and_then(|comma| self.text.get(comma..)).unwrap_or_default();
         AgentOptions { text: format!("{command}{options}") }
     }

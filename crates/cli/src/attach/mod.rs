@@ -85,7 +85,7 @@ impl Session {
             // The VM looks for the native methods of the agent's own class in
             // agents' libraries, among which it counts one only after its entry
             // point has returned.
-            self.send(options.clone().as_command("status"))?;
+            self.send(options.clone().with_command("status"))?;
         }
         self.send(options)
     }
