@@ -36,11 +36,13 @@ struct Limits {
 /// wherever the rules of blame are right, and near enough to fail where one of
 /// them is not, which shows in tens of points. Each run prints what it reached.
 const LIMITS: Limits =
-    Limits { coverage_ge_1ms: 0.97, attributed: 0.9, approximate: 0.05, wrong: 0.02, share_difference: 0.04 };
+    Limits { coverage_ge_1ms: 0.98, attributed: 0.95, approximate: 0.02, wrong: 0.01, share_difference: 0.03 };
 
 /// Where holds are shorter than it takes to wake a thread, much of the blocked
 /// time lies in gaps between holds, and what is attributed is a small sample.
-const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.75, share_difference: 0.1, ..LIMITS };
+/// Single runs on a busy machine attributed 0.85 to 0.96, with shares off by up
+/// to 3.7 points.
+const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.85, share_difference: 0.05, ..LIMITS };
 
 /// Most runs of a scenario on a JDK.
 const RUNS: u32 = 4;
@@ -194,8 +196,10 @@ fn threads_that_take_turns() {
 
 #[test]
 fn exceptions_that_unwind_owners() {
-    // Unwinding takes about 10 us after the last stamp, in which the lock is still held.
-    Scenario::new(&["exceptions", "--hold-us", "5000"]).on_each_jdk();
+    // Unwinding takes about 10 us after the last stamp, in which the lock is still held;
+    // on a busy machine 1 to 2 % of the time went to wrong owners in half of the runs.
+    let limits = Limits { wrong: 0.02, share_difference: 0.04, ..LIMITS };
+    Scenario { limits, ..Scenario::new(&["exceptions", "--hold-us", "5000"]) }.on_each_jdk();
 }
 
 #[test]
@@ -218,7 +222,7 @@ fn waits_below_the_method_that_holds_the_lock() {
 /// machine several milliseconds later.
 #[test]
 fn waits_that_time_out_or_are_interrupted() {
-    let limits = Limits { coverage_ge_1ms: 0.7, ..LIMITS };
+    let limits = Limits { coverage_ge_1ms: 0.85, ..LIMITS };
     Scenario { limits, ..Scenario::new(&["timedwait", "--hold-us", "20000", "--pause-us", "5000"]) }.on_each_jdk();
 }
 
@@ -238,8 +242,9 @@ fn locks_that_die() {
 }
 
 /// Code that was compiled before an agent came has no debug information at its
-/// unlocks: what is inlined there is named by its physical method, and marked.
-const LIMITS_ATTACHED: Limits = Limits { approximate: 1.0, share_difference: 1.0, ..LIMITS };
+/// unlocks: what is inlined there is named by its physical method, and marked
+/// (3 to 8 % of the time in the runs that were looked at).
+const LIMITS_ATTACHED: Limits = Limits { approximate: 0.2, share_difference: 0.05, ..LIMITS };
 
 #[test]
 fn attached_to_compiled_code() {
