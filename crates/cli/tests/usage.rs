@@ -46,8 +46,8 @@ const MISTAKES: [(&[&str], &str); 24] = [
     (&["record", ""], "\"\" is not a process id"),
     (&["record", "99999999999999"], "\"99999999999999\" is not a process id"),
     (
-        &["export", "a.jfr", "-o", "a.pprof"],
-        "-o a.pprof: this version exports to .jfr (plain), .jfr.zst and .jfr.lz4 (packed)",
+        &["export", "a.jfr", "-o", "a.xyz"],
+        "-o a.xyz: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to .collapsed, ",
     ),
     (
         &["record", "NoSuchMainClass"],
