@@ -104,7 +104,7 @@ fn read(jdk: &Jdk, recording: &str) -> Result<BTreeMap<String, Seen>, Problem> {
     let mut all: BTreeMap<String, Seen> = BTreeMap::new();
     for park in print(jdk, recording, "jdk.ThreadPark")? {
         let thread = thread_name(park.get("eventThread"));
-        let outcome = name(&park, &["outcome", "name"]);
+        let outcome = name(&park, &["outcome"]);
         let seen = all.entry(thread.clone()).or_default();
         seen.parks += 1;
         seen.parked_ns += nanoseconds(&name(&park, &["duration"])).ok_or("a duration is not understood")?;
