@@ -186,6 +186,9 @@ impl Drop for Running {
     }
 }
 
+/// SIGQUIT, signal 3, in a mask of signals.
+const SIGQUIT_BIT: u64 = 1 << 2;
+
 /// True if a recording is under way.
 fn is_recording(tools: &Tools, pid: &str) -> bool {
     let status = Command::new(&tools.headway).args(["status", "--json", pid]).output().unwrap();
@@ -214,9 +217,13 @@ fn pictures_as_json_leave_the_target_as_it_was() {
     }
 }
 
+/// True once the program can be attached to: the VM is known and handles SIGQUIT.
 fn jps_knows(tools: &Tools, pid: &str) -> bool {
     let list = Command::new(&tools.headway).args(["list", "--json"]).output().unwrap();
-    String::from_utf8_lossy(&list.stdout).contains(pid)
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    String::from_utf8_lossy(&list.stdout).contains(pid) && caught & SIGQUIT_BIT != 0
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {

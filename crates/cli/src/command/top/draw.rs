@@ -44,15 +44,18 @@ pub fn draw(frame: &mut Frame<'_>, state: &State) {
 }
 
 fn heading_lines(state: &State, width: u16) -> Vec<Line<'static>> {
-    let mut title = vec![Span::styled(format!("headway top  {}", state.title), STRONG)];
+    // What must be seen comes before the program's name, which may be long.
+    let mut title = vec![Span::styled("headway top", STRONG)];
     if state.paused {
         title.push(Span::styled("  paused", IN_PHASE));
     }
+    let lost = state.picture.as_ref().map_or(0, |picture| picture.lost);
+    if lost > 0 {
+        title.push(Span::styled(format!("  {} lost", numbers::grouped(lost)), IN_PHASE));
+    }
+    title.push(Span::styled(format!("  {}", state.title), STRONG));
     let Some(picture) = &state.picture else { return vec![Line::from(title)] };
     title.push(Span::styled(format!("  every {}", numbers::time(picture.interval_ns)), FAINT));
-    if picture.lost > 0 {
-        title.push(Span::styled(format!("  {} lost", numbers::grouped(picture.lost)), IN_PHASE));
-    }
     vec![Line::from(title), threads_line(picture), pressure_line(picture, width)]
 }
 
