@@ -108,7 +108,8 @@ fn after_ctrl_c(lines: &str) -> Option<i32> {
         return None;
     }
     let directory = tempfile::tempdir().expect("a directory");
-    let line = format!("{} run -q -- {}", support::program().display(), script(&directory, lines));
+    // `exec`: a shell that stayed between would die of the key itself, as dash does.
+    let line = format!("exec {} run -q -- {}", support::program().display(), script(&directory, lines));
     let mut terminal = Command::new("script");
     terminal
         .args(["-qec", &line, "/dev/null"])
