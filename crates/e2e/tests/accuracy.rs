@@ -30,7 +30,7 @@ struct Limits {
     share_difference: f64,
 }
 
-/// What the best of some runs must reach: far enough from the targets of the
+/// What one of some runs must reach, each figure by itself: far enough from the targets of the
 /// project (99.9 % covered, 97.5 % attributed, 0.1 % wrong, shares within 2
 /// points; see [`RUNS`] for what a busy machine does to a run) to be passed
 /// wherever the rules of blame are right, and near enough to fail where one of
@@ -45,7 +45,7 @@ const LIMITS: Limits =
 const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.85, share_difference: 0.05, ..LIMITS };
 
 /// Most runs of a scenario on a JDK.
-const RUNS: u32 = 4;
+const RUNS: u32 = 6;
 
 struct Scenario<'a> {
     workload: Workload<'a>,
@@ -77,25 +77,35 @@ impl<'a> Scenario<'a> {
         assert!(failures.is_empty(), "{}:\n  {}", self.name(), failures.join("\n  "));
     }
 
-    /// What is wrong in the best of some runs. Where more threads are ready than
+    /// What is wrong in every one of some runs. Where more threads are ready than
     /// there are processors, a thread that was woken may not run for long, and
-    /// others own and release the lock meanwhile without the VM telling anybody;
-    /// a machine that is busy with other things loses a run to that. What does
-    /// not depend on time (a recording's defects) counts in every run.
+    /// others own and release the lock meanwhile without the VM telling anybody
+    /// (a release with a successor takes the fast path); a machine that is busy
+    /// with other things loses one figure or another of a run to that. A wrong
+    /// rule of blame shows in the same figure of each run. What does not depend
+    /// on time (a recording's defects) counts in every run.
     fn repeatedly_on(&self, tools: &Tools, jdk: &Jdk) -> Vec<String> {
-        let mut failures = Vec::new();
+        let mut failures: Option<Vec<(Figure, String)>> = None;
         for _ in 0..RUNS {
             let (measured, defects) = self.on(tools, jdk);
             println!("JDK {} {}: {measured}", jdk.release, self.name());
             if !defects.is_empty() {
                 return defects;
             }
-            failures = self.check(&measured);
-            if failures.is_empty() {
+            let found = self.check(&measured);
+            let again = match failures {
+                None => found,
+                Some(before) => {
+                    before.into_iter().filter(|(figure, _)| found.iter().any(|(is, _)| is == figure)).collect()
+                }
+            };
+            let is_enough = again.is_empty();
+            failures = Some(again);
+            if is_enough {
                 break;
             }
         }
-        failures
+        failures.unwrap_or_default().into_iter().map(|(_, failure)| failure).collect()
     }
 
     fn name(&self) -> String {
@@ -117,34 +127,57 @@ impl<'a> Scenario<'a> {
         (Accuracy::of(&truth, &all, &long), defects(&all))
     }
 
-    fn check(&self, measured: &Accuracy) -> Vec<String> {
+    fn check(&self, measured: &Accuracy) -> Vec<(Figure, String)> {
         let limits = self.limits;
         let mut failures = Vec::new();
-        let mut demand = |holds: bool, what: String| {
+        let mut demand = |figure: Figure, holds: bool, what: String| {
             if !holds {
-                failures.push(what);
+                failures.push((figure, what));
             }
         };
         demand(
+            Figure::Coverage,
             measured.coverage_ge_1ms >= limits.coverage_ge_1ms,
             format!("only {:.4} of the blocked time is reported", measured.coverage_ge_1ms),
         );
-        demand(measured.coverage < 1.02, format!("{:.4} of the blocked time is reported", measured.coverage));
         demand(
+            Figure::Excess,
+            measured.coverage < 1.02,
+            format!("{:.4} of the blocked time is reported", measured.coverage),
+        );
+        demand(
+            Figure::Attributed,
             measured.attributed >= measured.attributable * limits.attributed,
             format!("only {:.4} is attributed of {:.4} attributable", measured.attributed, measured.attributable),
         );
         demand(
+            Figure::Approximate,
             measured.approximate <= limits.approximate,
             format!("{:.4} is only approximately attributed", measured.approximate),
         );
-        demand(measured.wrong <= limits.wrong, format!("{:.4} is blamed on wrong owners", measured.wrong));
         demand(
+            Figure::Wrong,
+            measured.wrong <= limits.wrong,
+            format!("{:.4} is blamed on wrong owners", measured.wrong),
+        );
+        demand(
+            Figure::Share,
             measured.worst_share_difference <= limits.share_difference,
             format!("share of {} is off by {:.4}", measured.worst_method, measured.worst_share_difference),
         );
         failures
     }
+}
+
+/// What a limit is set to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Figure {
+    Coverage,
+    Excess,
+    Attributed,
+    Approximate,
+    Wrong,
+    Share,
 }
 
 /// What is wrong with a recording, whatever it says.
