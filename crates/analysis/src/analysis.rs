@@ -131,7 +131,7 @@ impl Analysis {
             (None, _) | (_, Event::Park(_)) => {}
             (Some(pressure), _) => pressure.feed(event),
         }
-        self.steal.feed(event);
+        self.steal.feed(event, also);
         match event {
             Event::MonitorEnter(e) => {
                 self.numbered |= e.seq.is_some();
@@ -363,7 +363,7 @@ impl Analysis {
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         open.retain(|stretch| self.accepts(stretch.thread));
         let pressure = self.pressure_report(end);
-        self.steal.finish();
+        self.steal.finish(also);
         self.report(&open, pressure)
     }
 
@@ -452,7 +452,7 @@ impl StretchSink for Collector<'_> {
             self.aggregate.blocked.below_minimum += 1;
         } else if accepts(self.options, self.accepted, self.names, stretch.thread) {
             self.aggregate.add(stretch, self.range, self.names);
-            self.owners.stretch(stretch, self.range, self.names);
+            self.owners.stretch(stretch, self.range, self.names, self.also);
         }
     }
 }

@@ -18,7 +18,7 @@ use super::report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
 use crate::aggregate::Range;
-use crate::monitor::{Holder, Kind, Slice, Stretch};
+use crate::monitor::{Holder, Kind, OwnerSample, Slice, Stretch, StretchSink};
 use crate::names::{NameId, Names};
 use crate::report::UNKNOWN;
 use headway_model::event::{Sample, SampleState};
@@ -34,7 +34,7 @@ const MOST: usize = 100;
 struct Seen {
     time: TimeNs,
     chain: ChainId,
-    lane: u8,
+    state: SampleState,
     weight: DurationNs,
 }
 
@@ -46,6 +46,14 @@ struct Site {
     blocked_ns: u64,
 }
 
+/// Where a sample's stack belongs.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    context: u32,
+    /// Frames that lie within the one that held the lock, if it is there.
+    within: Option<u16>,
+}
+
 /// See the module's description.
 #[derive(Debug)]
 pub(crate) struct Owners {
@@ -55,7 +63,7 @@ pub(crate) struct Owners {
     /// Lock, method that held it, line in it, and so on to the leaf.
     tree: ContextTree<LANES>,
     sites: FxHashMap<u32, Site>,
-    places: FxHashMap<(Holder, ChainId), u32>,
+    places: FxHashMap<(Holder, ChainId), Place>,
     has_runnable: bool,
     /// Samples given up before their thread's stretches were known.
     pub dropped: u64,
@@ -88,7 +96,7 @@ impl Owners {
             self.drop_older_half();
         }
         let (time, chain, weight) = (sample.time, sample.chain, sample.weight);
-        let seen = Seen { time, chain, lane: lane(sample.state) as u8, weight };
+        let seen = Seen { time, chain, state: sample.state, weight };
         let of_thread = self.recent.entry(sample.thread).or_default();
         let at = of_thread.iter().rposition(|earlier| earlier.time <= seen.time).map_or(0, |at| at + 1);
         of_thread.insert(at, seen);
@@ -113,20 +121,27 @@ impl Owners {
         self.kept = kept;
     }
 
-    /// Looks up what the owners did during a blocked stretch.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names) {
+    /// Looks up what the owners did during a blocked stretch, and tells `also`.
+    pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names, also: &mut dyn StretchSink) {
         if self.recent.is_empty() || stretch.kind == Kind::Conditional {
             return;
         }
         for slice in stretch.slices {
             let holder = stretch.holders.get(slice.holder);
             if holder.thread.is_some() && !slice.holder.is_folded() {
-                self.slice(slice, holder, range, names);
+                self.slice(slice, holder, range, names, &mut |sample| also.owner_sample(stretch, slice, sample));
             }
         }
     }
 
-    fn slice(&mut self, slice: &Slice, holder: Holder, range: Range, names: &mut Names) {
+    fn slice(
+        &mut self,
+        slice: &Slice,
+        holder: Holder,
+        range: Range,
+        names: &mut Names,
+        tell: &mut dyn FnMut(&OwnerSample),
+    ) {
         let Some((from, to)) = range.clip(slice.start, slice.start + slice.duration) else { return };
         let site = self.site(holder, names);
         if let Some(site) = self.sites.get_mut(&site) {
@@ -136,8 +151,10 @@ impl Owners {
         let first = samples.partition_point(|seen| seen.time < from);
         let during: Vec<Seen> = samples.range(first..).take_while(|seen| seen.time < to).copied().collect();
         for seen in during {
-            let context = self.place(site, holder, seen.chain, names);
-            self.tree.weigh(context, usize::from(seen.lane), Weight::sample(seen.weight.0));
+            let place = self.place(site, holder, seen.chain, names);
+            self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0));
+            let Seen { time, weight, chain, state } = seen;
+            tell(&OwnerSample { time, weight, chain, within: place.within, state });
         }
     }
 
@@ -153,19 +170,23 @@ impl Owners {
 
     /// The context of a sample's stack, as far as it lies within the frame
     /// that held the lock.
-    fn place(&mut self, site: u32, holder: Holder, chain: ChainId, names: &mut Names) -> u32 {
+    fn place(&mut self, site: u32, holder: Holder, chain: ChainId, names: &mut Names) -> Place {
         if let Some(place) = self.places.get(&(holder, chain)) {
             return *place;
         }
+        let unknown = |tree: &mut ContextTree<LANES>| tree.below(site, Step::Unknown, FrameKind::default());
         let place = match names.chain(chain) {
             Some(def) => match within(holder, &def.chain.frames, def.chain.truncated, names) {
-                Some(frames) => self.tree.of_frames(site, frames, names),
+                Some(frames) => {
+                    let context = self.tree.of_frames(site, frames, names);
+                    Place { context, within: u16::try_from(frames.len()).ok() }
+                }
                 None => {
-                    let unknown = self.tree.below(site, Step::Unknown, FrameKind::default());
-                    self.tree.of_frames(unknown, &def.chain.frames, names)
+                    let unknown = unknown(&mut self.tree);
+                    Place { context: self.tree.of_frames(unknown, &def.chain.frames, names), within: None }
                 }
             },
-            None => self.tree.below(site, Step::Unknown, FrameKind::default()),
+            None => Place { context: unknown(&mut self.tree), within: None },
         };
         if self.places.len() >= self.bound {
             // Only a shortcut; it fills again.

@@ -15,7 +15,7 @@ pub(crate) mod slicing;
 mod stretch;
 
 pub use holders::{Holder, HolderId, Holders};
-pub use stretch::{Basis, Kind, Slice, Stretch, StretchSink};
+pub use stretch::{Basis, Kind, OwnerSample, Slice, Stretch, StretchSink};
 
 use crate::options::Bounds;
 use crate::pauses::Pauses;

@@ -2,6 +2,8 @@
 
 use super::holders::{HolderId, Holders};
 use crate::park::ParkWait;
+use crate::steal::ThreadInterval;
+use headway_model::event::SampleState;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use serde::Serialize;
 
@@ -125,4 +127,32 @@ pub trait StretchSink {
     fn park_wait(&mut self, wait: &ParkWait) {
         let _ = wait;
     }
+
+    /// Called once for each sample of a thread that held a lock for which
+    /// `stretch` was blocked meanwhile. By default nothing is done with it.
+    fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
+        let _ = (stretch, slice, sample);
+    }
+
+    /// Called once for each measured interval of each thread. By default
+    /// nothing is done with it.
+    fn thread_interval(&mut self, interval: &ThreadInterval) {
+        let _ = interval;
+    }
+}
+
+/// What the owner of a contended lock was doing at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerSample {
+    /// The end of the time that it stands for.
+    pub time: TimeNs,
+    /// How much time that is; 0 if the recording does not say.
+    pub weight: DurationNs,
+    /// The owner's stack.
+    pub chain: ChainId,
+    /// Frames at its leaf that lie within the one that held the lock, that one
+    /// included; `None` if that frame is not on the stack.
+    pub within: Option<u16>,
+    /// What the sampler saw.
+    pub state: SampleState,
 }

@@ -96,6 +96,7 @@ impl Grid {
         let windows: Vec<(u64, f64)> = cells.iter().map(window).collect();
         let phases = self.phases(lock, threshold);
         LockPressure {
+            id: lock,
             lock: names.lock_text(lock),
             class: names.lock_class_text(lock),
             name: names.lock_short(lock),

@@ -1,5 +1,6 @@
 //! What `headway report --pressure` shows: plain data, ready for JSON.
 
+use headway_model::LockId;
 use serde::Serialize;
 
 /// Critical section pressure of a recording's range. Pressures are fractions,
@@ -32,6 +33,9 @@ pub struct PressureReport {
 /// One lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockPressure {
+    /// The lock.
+    #[serde(skip)]
+    pub id: LockId,
     /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
     pub lock: String,
     /// Class of the lock object.

@@ -20,7 +20,7 @@ mod history;
 mod holders;
 mod transactions;
 
-use crate::monitor::Stretch;
+use crate::monitor::{Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::{Bounds, ThreadFilter};
 use attribution::{CpuShare, Interval};
@@ -37,6 +37,21 @@ use transactions::Transactions;
 const MAX_WAITING: usize = 1_024;
 /// Windows kept; of more, neighbours are put together.
 const MAX_WINDOWS: usize = 2_048;
+
+/// What a thread used and lost in a measured interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ThreadInterval {
+    /// The thread.
+    pub thread: ThreadId,
+    /// When the interval began.
+    pub start: TimeNs,
+    /// When it ended.
+    pub end: TimeNs,
+    /// Its times. `lost_share` is how much of the time in which it had work to
+    /// do it probably was not running: what a lock that it held meanwhile looked
+    /// contended for nothing.
+    pub totals: Totals,
+}
 
 /// An interval as its events tell it.
 #[derive(Clone, Debug, Default)]
@@ -118,20 +133,21 @@ impl Steal {
         (self.from, self.to) = (from, to);
     }
 
-    pub fn feed(&mut self, event: &Event) {
+    /// Takes in an event, and tells `also` what has become known of threads.
+    pub fn feed(&mut self, event: &Event, also: &mut dyn StretchSink) {
         match event {
             Event::ThreadTime(e) => {
-                let interval = self.interval(e.start, e.duration);
+                let interval = self.interval(e.start, e.duration, also);
                 match e.thread.is_none() {
                     true => interval.process_ns = e.cpu.0,
                     false => interval.threads.push(*e),
                 }
             }
-            Event::Throttling(e) => self.interval(e.start, e.duration).throttling = *e,
-            Event::MachineTime(e) => self.machine(e),
+            Event::Throttling(e) => self.interval(e.start, e.duration, also).throttling = *e,
+            Event::MachineTime(e) => self.machine(e, also),
             Event::Sample(e) if self.enabled && e.cpu.is_some() => self.sample(e),
             Event::Transaction(e) => self.transactions.add(e, &self.history),
-            Event::Watermark(time) => self.settle(*time),
+            Event::Watermark(time) => self.settle(*time, also),
             Event::Recording(info) => self.enabled |= wants_steal(info),
             _ => {}
         }
@@ -146,30 +162,30 @@ impl Steal {
 
     /// The interval that begins at `start`. Where the machine cannot be read no
     /// event ends an interval but the next one.
-    fn interval(&mut self, start: TimeNs, duration: DurationNs) -> &mut Measured {
+    fn interval(&mut self, start: TimeNs, duration: DurationNs, also: &mut dyn StretchSink) -> &mut Measured {
         self.enabled = true;
         if self.current.as_ref().is_some_and(|current| current.start != start) {
-            self.close();
+            self.close(also);
         }
         self.current.get_or_insert_with(|| Measured { start, duration, ..Measured::default() })
     }
 
-    fn machine(&mut self, e: &MachineTime) {
+    fn machine(&mut self, e: &MachineTime, also: &mut dyn StretchSink) {
         let share = CpuShare { busy_ns: e.busy.0, stolen_ns: e.stolen.0 };
-        let interval = self.interval(e.start, e.duration);
+        let interval = self.interval(e.start, e.duration, also);
         match e.cpu {
             Some(number) => interval.cpus.push((number, share)),
             None => {
                 interval.machine = *e;
-                self.close();
+                self.close(also);
             }
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, also: &mut dyn StretchSink) {
         self.waiting.extend(self.current.take());
         if self.waiting.len() > MAX_WAITING {
-            self.settle_first();
+            self.settle_first(also);
         }
     }
 
@@ -181,17 +197,17 @@ impl Steal {
         self.samples.push_back(*sample);
     }
 
-    fn settle(&mut self, watermark: TimeNs) {
+    fn settle(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         while self.waiting.front().is_some_and(|interval| interval.end() <= watermark) {
-            self.settle_first();
+            self.settle_first(also);
         }
     }
 
-    fn settle_first(&mut self) {
+    fn settle_first(&mut self, also: &mut dyn StretchSink) {
         let Some(measured) = self.waiting.pop_front() else { return };
         let samples = self.samples_of(&measured);
         let middle = measured.start + DurationNs(measured.duration.0 / 2);
-        self.divide(&measured, samples, self.from <= middle && middle < self.to);
+        self.divide(&measured, samples, self.from <= middle && middle < self.to, also);
         let end = measured.end();
         self.transactions.known_to(end, &self.history);
         self.holders.known_to(end, &self.history);
@@ -213,7 +229,13 @@ impl Steal {
         weights
     }
 
-    fn divide(&mut self, measured: &Measured, samples: FxHashMap<ThreadId, FxHashMap<u16, u64>>, counts: bool) {
+    fn divide(
+        &mut self,
+        measured: &Measured,
+        samples: FxHashMap<ThreadId, FxHashMap<u16, u64>>,
+        counts: bool,
+        also: &mut dyn StretchSink,
+    ) {
         let machine = &measured.machine;
         self.accounting = machine.accounting;
         self.history.set_included(machine.accounting == StealAccounting::Included);
@@ -242,6 +264,7 @@ impl Steal {
             process.stolen += stolen;
             process.run_queue += run_queue;
             if thread.is_some() {
+                also.thread_interval(&self.told(*thread, measured, &spent));
                 self.add_thread(*thread, measured, spent, counts);
             }
         }
@@ -250,6 +273,11 @@ impl Steal {
             self.refined += u64::from(refines);
             self.add_totals(measured, process);
         }
+    }
+
+    fn told(&self, thread: ThreadId, measured: &Measured, spent: &Spent) -> ThreadInterval {
+        let (start, end) = (measured.start, measured.end());
+        ThreadInterval { thread, start, end, totals: self.totals(spent) }
     }
 
     fn add_thread(&mut self, thread: ThreadId, measured: &Measured, spent: Spent, counts: bool) {
@@ -295,9 +323,9 @@ impl Steal {
     }
 
     /// The recording is over: nothing is waited for any more.
-    pub fn finish(&mut self) {
-        self.close();
-        self.settle(TimeNs(u64::MAX));
+    pub fn finish(&mut self, also: &mut dyn StretchSink) {
+        self.close(also);
+        self.settle(TimeNs(u64::MAX), also);
         self.transactions.known_to(TimeNs(u64::MAX), &self.history);
         self.holders.known_to(TimeNs(u64::MAX), &self.history);
     }
