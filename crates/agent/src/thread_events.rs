@@ -85,6 +85,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
     definition.is_service |= is_carrier;
     agent.define_thread(definition);
+    agent.threads.changed();
 }
 
 /// Looks at a platform thread's name again, once in a while, and defines the

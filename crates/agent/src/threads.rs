@@ -211,6 +211,7 @@ pub struct Threads {
     slots: Box<[Slot]>,
     /// Threads turned away because the table was full.
     pub refused: AtomicU64,
+    changes: AtomicU64,
     epoch: AtomicU64,
     entering: Mutex<()>,
 }
@@ -232,6 +233,7 @@ impl Default for Threads {
             keys: filled(AtomicU64::default),
             slots: filled(Slot::default),
             refused: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             epoch: AtomicU64::new(1),
             entering: Mutex::new(()),
         }
@@ -247,6 +249,16 @@ impl Threads {
     #[inline]
     pub fn epoch(&self) -> &AtomicU64 {
         &self.epoch
+    }
+
+    /// Another number whenever threads came, went, or are known by something else.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Says that something changed: after it did.
+    pub fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &Slot)> {
@@ -291,6 +303,7 @@ impl Threads {
             if slot.thread() != thread {
                 slot.end_pending(unpin);
                 slot.reset(vm_thread, thread);
+                self.changed();
             }
             return Some(slot);
         }
@@ -305,6 +318,7 @@ impl Threads {
         };
         slot.reset(vm_thread, thread);
         key.store(vm_thread, Ordering::Release);
+        self.changed();
         Some(slot)
     }
 
@@ -313,6 +327,7 @@ impl Threads {
         let _entering = self.lock();
         if let Some((key, _)) = self.place(vm_thread, vm_thread) {
             key.store(vm_thread | ENDED, Ordering::Release);
+            self.changed();
         }
     }
 

@@ -3,6 +3,7 @@
 //! stand for any machine.
 //!
 //! * [`root`]: where these file systems are, and what went wrong reading them.
+//! * [`kept`]: files that stay open, because they are read again and again.
 //! * [`machine`]: CPU and stolen time of the machine and of each CPU.
 //! * [`task`]: threads, their CPU time and run-queue wait.
 //! * [`control_group`]: the container's CPU quota and what it cost.
@@ -14,11 +15,13 @@
 
 pub mod accounting;
 pub mod control_group;
+pub mod kept;
 pub mod machine;
 pub mod root;
 pub mod task;
 
 pub use accounting::Evidence;
 pub use control_group::ControlGroup;
+pub use kept::KeptFile;
 pub use machine::Machine;
 pub use root::{HostError, Root};

@@ -1,6 +1,7 @@
 //! CPU and stolen time of the machine and of each CPU: `/proc/stat`.
 
-use crate::root::{HostError, Root};
+use crate::kept::KeptFile;
+use crate::root::{garbled, HostError, Root};
 
 /// Busy, stolen and idle time since the machine started, or their difference.
 /// The kernel leaves stolen time out of the times of the machine's CPUs, so
@@ -34,6 +35,9 @@ pub struct Machine {
     pub cpus: Vec<(u16, CpuTime)>,
 }
 
+const PATH: &str = "/proc/stat";
+const LACKS: &str = "line of all CPUs";
+
 impl Machine {
     /// The machine now.
     ///
@@ -41,8 +45,23 @@ impl Machine {
     /// `/proc/stat` cannot be read, or lacks the line of all CPUs. One of a CPU
     /// that is cut off or makes no sense is left out.
     pub fn read(root: &Root) -> Result<Machine, HostError> {
-        const PATH: &str = "/proc/stat";
-        Machine::parse(&root.read(PATH)?, root.tick_ns).ok_or_else(|| root.garbled(PATH, "line of all CPUs"))
+        Machine::parse(&root.read(PATH)?, root.tick_ns).ok_or_else(|| root.garbled(PATH, LACKS))
+    }
+
+    /// The file to be kept open for [`Machine::read_from`].
+    pub fn file(root: &Root) -> KeptFile {
+        KeptFile::new(root, PATH)
+    }
+
+    /// The machine now, from its file that is kept open. What follows the CPUs in
+    /// it, which can be long, is not read.
+    ///
+    /// # Errors
+    /// As of [`Machine::read`].
+    pub fn read_from(file: &mut KeptFile, tick_ns: u64) -> Result<Machine, HostError> {
+        let text = file.read(has_all_cpus)?;
+        let machine = Machine::parse(&String::from_utf8_lossy(text), tick_ns);
+        machine.ok_or_else(|| garbled(file.path(), LACKS))
     }
 
     fn parse(text: &str, tick_ns: u64) -> Option<Machine> {
@@ -65,6 +84,14 @@ impl Machine {
         let cpus = self.cpus.iter().filter_map(|(number, time)| Some((*number, time.since(before(*number)?.1))));
         Machine { all: self.all.since(earlier.all), cpus: cpus.collect() }
     }
+}
+
+/// True if a line follows those of the CPUs.
+fn has_all_cpus(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').rev();
+    // The last one may be cut off after its first letters.
+    let _ = lines.next();
+    lines.next().is_some_and(|line| !line.starts_with(b"cpu"))
 }
 
 /// `user nice system idle iowait irq softirq steal ...`; old kernels lack the

@@ -89,8 +89,13 @@ impl Root {
 
     /// The error for a file that lacks something.
     pub fn garbled(&self, path: &str, lacks: &'static str) -> HostError {
-        HostError::Garbled { path: self.path(path), lacks }
+        garbled(&self.path(path), lacks)
     }
+}
+
+/// The error for a file that lacks something.
+pub(crate) fn garbled(path: &Path, lacks: &'static str) -> HostError {
+    HostError::Garbled { path: path.to_owned(), lacks }
 }
 
 /// The error for a path that could not be read.

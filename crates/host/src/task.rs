@@ -1,7 +1,10 @@
 //! Threads of a process: `/proc/self/task`.
 
-use crate::root::{failure, HostError, Root};
+use crate::kept::KeptFile;
+use crate::root::{failure, garbled, HostError, Root};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// What the scheduler tells of a thread, since the thread began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +29,17 @@ pub fn ids(root: &Root) -> Result<Vec<u32>, HostError> {
     Ok(entries.filter_map(id).collect())
 }
 
+/// How many threads the process has: one call, however many.
+///
+/// # Errors
+/// The list cannot be read.
+pub fn count(root: &Root) -> Result<u64, HostError> {
+    let path = root.path("/proc/self/task");
+    let list = fs::metadata(&path).map_err(|error| failure(&path, error))?;
+    // As of every directory: one link from each entry, from itself and its parent.
+    Ok(list.nlink().saturating_sub(2))
+}
+
 /// The kernel's name of a thread.
 ///
 /// # Errors
@@ -39,9 +53,33 @@ pub fn name(root: &Root, thread: u32) -> Result<String, HostError> {
 /// # Errors
 /// It ended, or the kernel keeps no such statistics.
 pub fn schedule(root: &Root, thread: u32) -> Result<Schedule, HostError> {
-    let path = format!("/proc/self/task/{thread}/schedstat");
-    let text = root.read(&path)?;
-    let garbled = || root.garbled(&path, "three numbers in a line of its own");
+    let path = schedule_path(thread);
+    parse_schedule(&root.read(&path)?, &root.path(&path))
+}
+
+/// The file of a thread's run-queue wait, to be kept open for
+/// [`schedule_from`].
+pub fn schedule_file(root: &Root, thread: u32) -> KeptFile {
+    KeptFile::new(root, &schedule_path(thread))
+}
+
+/// A thread's run-queue wait, from its file that is kept open.
+///
+/// # Errors
+/// It ended, or the kernel keeps no such statistics.
+pub fn schedule_from(file: &mut KeptFile) -> Result<Schedule, HostError> {
+    let parsed = parse_schedule(&String::from_utf8_lossy(file.read(|_| false)?), Path::new(""));
+    parsed.map_err(|_| garbled(file.path(), SCHEDULE_LACKS))
+}
+
+const SCHEDULE_LACKS: &str = "three numbers in a line of its own";
+
+fn schedule_path(thread: u32) -> String {
+    format!("/proc/self/task/{thread}/schedstat")
+}
+
+fn parse_schedule(text: &str, path: &Path) -> Result<Schedule, HostError> {
+    let garbled = || garbled(path, SCHEDULE_LACKS);
     // Without its end the line may be cut off within a number.
     let mut numbers = text.strip_suffix('\n').ok_or_else(garbled)?.split_ascii_whitespace().map(str::parse);
     match [numbers.next(), numbers.next(), numbers.next()] {

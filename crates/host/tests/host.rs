@@ -47,6 +47,29 @@ fn thread_stat(thread: u32, user: u64, system: u64) -> String {
     format!("{thread} (a) b (c) S 1 1 1 0 -1 4194368 10 0 0 0 {user} {system} 0 0 20 0 3 0 100 1 1\n")
 }
 
+/// Files that stay open say what the files say now, however long they are.
+#[test]
+fn kept_files_are_read_anew() {
+    let cpus: String = (0..200).map(|cpu| format!("cpu{cpu} {cpu} 0 0 1 0 0 0 2 0 0\n")).collect();
+    let text = |busy: u64| format!("cpu  {busy} 0 0 7 0 0 0 9 0 0\n{cpus}intr 1 {}\n", "0 ".repeat(100_000));
+    let tree = Tree::new(&[("proc/stat", &text(5)), ("proc/self/task/7/schedstat", "1 2 3\n")]);
+    let (mut machine, mut schedule) = (Machine::file(&tree.root), task::schedule_file(&tree.root, 7));
+    for (busy, wait) in [(5, 2), (50, 20)] {
+        tree.put("proc/stat", &text(busy));
+        tree.put("proc/self/task/7/schedstat", &format!("1 {wait} 3\n"));
+        let read = Machine::read_from(&mut machine, tree.root.tick_ns).unwrap();
+        assert_eq!(read, tree.machine());
+        assert_eq!((read.all, read.cpus.len()), (ticks(busy, 9, 7), 200));
+        assert_eq!(task::schedule_from(&mut schedule).unwrap().wait_ns, wait);
+    }
+    tree.put("proc/self/task/7/schedstat", "1 2");
+    let cut = task::schedule_from(&mut schedule).unwrap_err().to_string();
+    assert!(cut.ends_with("/7/schedstat has no three numbers in a line of its own"), "{cut}");
+    let none = task::schedule_from(&mut task::schedule_file(&tree.root, 8)).unwrap_err();
+    assert!(matches!(none, HostError::Missing(_)), "{none}");
+    assert_eq!(task::count(&tree.root).unwrap(), 1);
+}
+
 /// The published example: three threads on three CPUs, two of which are
 /// suspended for five ticks each between two samples.
 #[test]

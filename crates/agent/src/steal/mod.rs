@@ -2,6 +2,7 @@
 //!
 //! * [`sampler`]: on the draining thread, once an interval, reads what the
 //!   kernel tells of machine, threads and control group.
+//! * `tracked`: which threads are worth a look.
 //! * [`clocks`]: the kernel's clocks of threads and of the process.
 //! * [`ended`]: the last readings of threads that end between two samples.
 //! * [`transaction`]: units of work that the application names, as its threads
@@ -13,6 +14,7 @@ pub mod clocks;
 pub mod ended;
 pub mod pairing;
 pub mod sampler;
+mod tracked;
 pub mod transaction;
 
 use crate::agent::Agent;
@@ -50,6 +52,8 @@ pub fn on_thread_end(agent: &Agent, slot: &Slot) {
 pub struct Drained {
     agent: &'static Agent,
     sampler: Option<Sampler<KernelClocks>>,
+    /// The state of the table of threads when Java's were last listed.
+    listed: Option<u64>,
     pairing: Pairing,
 }
 
@@ -60,7 +64,7 @@ impl Drained {
         agent.steal.ended.set_wanted(wanted);
         let interval = Duration::from_nanos(options.steal_interval_ns.unwrap_or(sampler::DEFAULT_INTERVAL_NS));
         let sampler = wanted.then(|| Sampler::new(Root::default(), KernelClocks, interval));
-        Drained { agent, sampler, pairing: Pairing::default() }
+        Drained { agent, sampler, listed: None, pairing: Pairing::default() }
     }
 
     /// How long the draining thread may sleep until the next sample is due.
@@ -75,10 +79,16 @@ impl Drained {
             return Vec::new();
         };
         let threads = &self.agent.threads;
-        let slots = threads.iter().filter(|slot| !slot.is_filtered.load(Ordering::Relaxed));
-        let found = slots.map(|slot| Found { thread: slot.thread(), os_id: slot.os_id.load(Ordering::Relaxed) });
+        // Read before the threads are: a change meanwhile is seen the next time.
+        let changes = threads.changes();
+        let java = (self.listed != Some(changes)).then(|| {
+            let slots = threads.iter().filter(|slot| !slot.is_filtered.load(Ordering::Relaxed));
+            slots.map(|slot| Found { thread: slot.thread(), os_id: slot.os_id.load(Ordering::Relaxed) }).collect()
+        });
+        self.listed = Some(changes);
         let mut events = Vec::new();
-        sampler.sample(now, found, self.agent.steal.ended.take(), &mut events);
+        // After the list: a thread that is missing in it has left its last reading.
+        sampler.sample(now, java, self.agent.steal.ended.take(), &mut events);
         events
     }
 

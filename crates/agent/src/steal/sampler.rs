@@ -1,20 +1,20 @@
 //! Once an interval: what the kernel tells of machine, threads and control
 //! group, as differences to the sample before.
 //!
-//! A thread that did not run costs one system call. What costs more (its
-//! run-queue wait lies in a file) is asked only of threads that ran: a wait is
-//! added up when it ends, and then the thread runs. So one that goes on for
-//! longer than an interval counts in the interval in which it ends.
+//! Which threads are looked at is decided in [`tracked`](super::tracked). Their
+//! run-queue wait, which lies in a file, is asked only of threads that ran: a
+//! wait is added up when it ends, and then the thread runs. So one that goes on
+//! for longer than an interval counts in the interval in which it ends.
 
 use super::clocks::Clocks;
 use super::ended::Ended;
 use super::native_definition;
+use super::tracked::Tracked;
 use headway_host::control_group::{self, Quota};
 use headway_host::machine::CpuTime;
-use headway_host::{accounting, task, ControlGroup, Evidence, Machine, Root};
+use headway_host::{accounting, task, ControlGroup, Evidence, KeptFile, Machine, Root};
 use headway_model::event::{MachineTime, StealAccounting, ThreadTime, Throttling};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// Time between samples unless told otherwise.
@@ -22,8 +22,10 @@ pub const DEFAULT_INTERVAL_NS: u64 = 1_000_000_000;
 /// Shortest and longest time between samples. The longest is shorter than the
 /// draining thread remembers threads that ended.
 pub const INTERVALS_NS: std::ops::RangeInclusive<u64> = 10_000_000..=4_000_000_000;
-/// How often the kernel is asked for threads that are not Java's.
+/// How often it is asked whether there are new threads that are not Java's.
 const NATIVE_EVERY_NS: u64 = 1_000_000_000;
+/// How often they are listed even if their number is the same.
+const LIST_EVERY_NS: u64 = 10_000_000_000;
 /// How often a control group without a limit is looked at.
 const UNLIMITED_EVERY_NS: u64 = 1_000_000_000;
 /// Threads of which it is watched whether they only compute.
@@ -38,40 +40,28 @@ pub struct Found {
     pub os_id: u32,
 }
 
-/// What is known of a thread from the sample before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    cpu_ns: u64,
-    wait_ns: Option<u64>,
-    /// How often it gave up its CPU by itself, if that is watched.
-    switches: Option<u64>,
-    /// Number of the sample that saw it last.
-    seen: u64,
-}
-
 /// A thread's part of an interval.
 #[derive(Clone, Copy, Debug)]
-struct Ran {
-    os_id: u32,
-    cpu_ns: u64,
-    wait_ns: u64,
-    switches: (Option<u64>, Option<u64>),
+pub(super) struct Ran {
+    pub cpu_ns: u64,
+    pub wait_ns: u64,
+    /// How often it gave up its CPU by itself, before and after; if watched.
+    pub switches: (Option<u64>, Option<u64>),
 }
 
 /// See the module.
 pub struct Sampler<C> {
     root: Root,
-    clocks: C,
     interval_ns: u64,
     /// When the last sample was taken; `None` before the first.
     last: Option<TimeNs>,
     samples: u64,
+    machine_file: KeptFile,
     machine: Option<Machine>,
     group: Option<ControlGroup>,
     quotas: Vec<Option<Quota>>,
-    process_ns: u64,
-    threads: HashMap<ThreadId, Known>,
-    natives: HashSet<u32>,
+    threads: Tracked<C>,
+    natives_counted: TimeNs,
     natives_listed: TimeNs,
     accounting: StealAccounting,
     evidence: Evidence,
@@ -87,17 +77,16 @@ impl<C: Clocks> Sampler<C> {
         // A machine whose control groups cannot be seen has no quota to tell of.
         let group = ControlGroup::find(&root).ok().flatten();
         Sampler {
+            machine_file: Machine::file(&root),
+            threads: Tracked::new(root.clone(), clocks),
             root,
-            clocks,
             interval_ns: interval_ns.clamp(*INTERVALS_NS.start(), *INTERVALS_NS.end()),
             last: None,
             samples: 0,
             machine: None,
             group,
             quotas: Vec::new(),
-            process_ns: 0,
-            threads: HashMap::new(),
-            natives: HashSet::new(),
+            natives_counted: TimeNs(0),
             natives_listed: TimeNs(0),
             accounting,
             evidence: Evidence::default(),
@@ -117,24 +106,20 @@ impl<C: Clocks> Sampler<C> {
         Duration::from_nanos(due.since(now).0).min(at_most)
     }
 
-    /// Takes a sample. The first only takes the readings to start from.
-    pub fn sample(&mut self, now: TimeNs, found: impl Iterator<Item = Found>, ended: Vec<Ended>, out: &mut Vec<Event>) {
+    /// Takes a sample. The first only takes the readings to start from. `java`
+    /// are all of Java's threads, if they are others than for the sample before.
+    pub fn sample(&mut self, now: TimeNs, java: Option<Vec<Found>>, ended: Vec<Ended>, out: &mut Vec<Event>) {
         let start = self.last.replace(now);
         self.samples += 1;
         let interval = Interval { start: start.unwrap_or(now), duration: now.since(start.unwrap_or(now)) };
         let stolen = self.machine(interval, start.is_some());
-        let mut ran = Vec::new();
-        let java: Vec<Found> = found.filter(|found| found.os_id != 0).collect();
-        for found in &java {
-            ran.extend(self.thread(*found, interval, out));
+        self.threads.begin();
+        self.threads.ended(ended, interval, out);
+        if let Some(java) = java {
+            self.threads.set_java(java.into_iter());
         }
-        for last in ended {
-            self.ended(last, interval, out);
-        }
-        ran.extend(self.natives(&java, interval, out));
-        let sample = self.samples;
-        self.threads.retain(|_, known| known.seen == sample || known.seen + 1 == sample);
-        self.process(interval, out);
+        self.natives(now, out);
+        let ran = self.threads.look(interval, self.is_undecided(), out);
         if let Some(machine) = &stolen {
             self.decide(machine, interval, &ran);
         }
@@ -145,113 +130,29 @@ impl<C: Clocks> Sampler<C> {
     /// The machine's part of the interval; `None` for the first sample, or where
     /// it cannot be read.
     fn machine(&mut self, interval: Interval, has_start: bool) -> Option<Machine> {
-        let now = Machine::read(&self.root).ok()?;
+        let now = Machine::read_from(&mut self.machine_file, self.root.tick_ns).ok()?;
         let before = self.machine.replace(now.clone())?;
         (has_start && interval.duration.0 > 0).then(|| now.since(&before))
     }
 
-    fn thread(&mut self, found: Found, interval: Interval, out: &mut Vec<Event>) -> Option<Ran> {
-        let cpu_ns = self.clocks.thread_ns(found.os_id).or_else(|| task::cpu_ns(&self.root, found.os_id).ok())?;
-        let before = self.threads.get(&found.thread).copied();
-        if before.is_some_and(|before| before.cpu_ns == cpu_ns) {
-            let known = self.threads.get_mut(&found.thread)?;
-            known.seen = self.samples;
-            known.switches = None;
-            return None;
+    /// Looks for threads of the VM itself: compilers, collectors. A Java thread is
+    /// listed by the kernel before the VM tells of it, so one counts only from
+    /// the moment on at which it is found.
+    fn natives(&mut self, now: TimeNs, out: &mut Vec<Event>) {
+        let is_first = self.samples == 1;
+        if !is_first && now.since(self.natives_counted).0 < NATIVE_EVERY_NS {
+            return;
         }
-        let wait_ns = task::schedule(&self.root, found.os_id).ok().map(|schedule| schedule.wait_ns);
-        let ran = self.difference(before, cpu_ns, wait_ns, interval);
-        let busy = ran.is_some_and(|ran| ran.cpu_ns * 4 >= interval.duration.0) && self.is_undecided();
-        let watched = before.is_some_and(|before| before.switches.is_some());
-        let switches = match busy || watched {
-            true => task::voluntary_switches(&self.root, found.os_id).ok(),
-            false => None,
-        };
-        let known = Known { cpu_ns, wait_ns, switches, seen: self.samples };
-        self.threads.insert(found.thread, known);
-        let mut ran = ran?;
-        ran.os_id = found.os_id;
-        ran.switches = (before.and_then(|before| before.switches), switches);
-        tell_thread(found.thread, ran, wait_ns.is_some(), interval, out);
-        Some(ran)
-    }
-
-    /// What a thread used since the sample before. One that is seen for the
-    /// first time began in this interval, unless it used more than fits: then
-    /// its past is not known, and it begins to count now.
-    fn difference(&self, before: Option<Known>, cpu_ns: u64, wait_ns: Option<u64>, interval: Interval) -> Option<Ran> {
-        if self.samples <= 1 {
-            return None;
-        }
-        let from = before.unwrap_or_default();
-        let ran = Ran {
-            os_id: 0,
-            cpu_ns: cpu_ns.saturating_sub(from.cpu_ns),
-            wait_ns: wait_ns.unwrap_or(0).saturating_sub(from.wait_ns.unwrap_or(0)),
-            switches: (None, None),
-        };
-        let fits = before.is_some() || ran.cpu_ns <= interval.duration.0;
-        (fits && ran.cpu_ns > 0).then_some(ran)
-    }
-
-    fn ended(&mut self, last: Ended, interval: Interval, out: &mut Vec<Event>) {
-        let before = self.threads.remove(&last.thread);
-        if let Some(ran) = self.difference(before, last.cpu_ns, last.wait_ns, interval) {
-            tell_thread(last.thread, ran, last.wait_ns.is_some(), interval, out);
-        }
-    }
-
-    /// Threads of the VM itself: compilers, collectors. A Java thread is listed
-    /// by the kernel before the VM tells of it, so one counts only from the
-    /// second time on that it is found.
-    fn natives(&mut self, java: &[Found], interval: Interval, out: &mut Vec<Event>) -> Vec<Ran> {
-        let end = interval.start + interval.duration;
-        if end.since(self.natives_listed).0 >= NATIVE_EVERY_NS || self.natives_listed == TimeNs(0) {
-            self.natives_listed = end;
-            self.list_natives(java, out);
-        }
-        // A thread that turned out to be Java's.
-        for found in java {
-            self.natives.remove(&found.os_id);
-        }
-        let natives: Vec<u32> = self.natives.iter().copied().collect();
-        let mut ran = Vec::new();
-        for os_id in natives {
-            ran.extend(self.thread(Found { thread: ThreadId::native(os_id), os_id }, interval, out));
-        }
-        ran
-    }
-
-    fn list_natives(&mut self, java: &[Found], out: &mut Vec<Event>) {
-        let java: HashSet<u32> = java.iter().map(|found| found.os_id).collect();
-        let listed = task::ids(&self.root).unwrap_or_default();
-        let others: HashSet<u32> = listed.into_iter().filter(|os_id| !java.contains(os_id)).collect();
-        self.natives.retain(|os_id| others.contains(os_id));
-        for os_id in others {
-            let thread = ThreadId::native(os_id);
-            if self.natives.contains(&os_id) {
-                continue;
-            }
-            if self.samples > 1 && !self.threads.contains_key(&thread) {
-                let cpu_ns = self.clocks.thread_ns(os_id).unwrap_or(0);
-                let known = Known { cpu_ns, seen: self.samples, ..Known::default() };
-                self.threads.insert(thread, known);
-            }
-            if let Ok(name) = task::name(&self.root, os_id) {
-                self.natives.insert(os_id);
-                out.push(Event::Thread(native_definition(os_id, name)));
-            }
-        }
-    }
-
-    /// The whole process: what its threads used, whatever became of them.
-    fn process(&mut self, interval: Interval, out: &mut Vec<Event>) {
-        let now = self.clocks.process_ns();
-        let cpu_ns = now.saturating_sub(std::mem::replace(&mut self.process_ns, now));
-        if self.samples > 1 {
-            let cpu = DurationNs(cpu_ns);
-            let Interval { start, duration } = interval;
-            out.push(Event::ThreadTime(ThreadTime { start, duration, thread: ThreadId::NONE, cpu, run_queue: None }));
+        self.natives_counted = now;
+        if is_first || now.since(self.natives_listed).0 >= LIST_EVERY_NS || self.threads.are_others() {
+            self.natives_listed = now;
+            self.threads.list_natives(|root, os_id| match task::name(root, os_id) {
+                Ok(name) => {
+                    out.push(Event::Thread(native_definition(os_id, name)));
+                    true
+                }
+                Err(_) => false,
+            });
         }
     }
 
@@ -327,13 +228,15 @@ impl<C: Clocks> Sampler<C> {
     }
 }
 
+/// From one sample to the next.
 #[derive(Clone, Copy)]
-struct Interval {
-    start: TimeNs,
-    duration: DurationNs,
+pub(super) struct Interval {
+    pub start: TimeNs,
+    pub duration: DurationNs,
 }
 
-fn tell_thread(thread: ThreadId, ran: Ran, wait_known: bool, interval: Interval, out: &mut Vec<Event>) {
+/// Tells what a thread used.
+pub(super) fn tell_thread(thread: ThreadId, ran: Ran, wait_known: bool, interval: Interval, out: &mut Vec<Event>) {
     out.push(Event::ThreadTime(ThreadTime {
         start: interval.start,
         duration: interval.duration,
@@ -357,12 +260,14 @@ mod tests {
 
     #[derive(Clone, Default)]
     struct FakeClocks {
+        reads: Rc<Cell<u64>>,
         threads: Rc<RefCell<BTreeMap<u32, u64>>>,
         process: Rc<Cell<u64>>,
     }
 
     impl Clocks for FakeClocks {
         fn thread_ns(&self, os_id: u32) -> Option<u64> {
+            self.reads.set(self.reads.get() + 1);
             self.threads.borrow().get(&os_id).copied()
         }
 
@@ -418,7 +323,7 @@ mod tests {
             self.now += S;
             let found = threads.iter().map(|(id, os_id)| Found { thread: ThreadId(*id), os_id: *os_id });
             let mut events = Vec::new();
-            self.sampler.sample(TimeNs(self.now), found, ended, &mut events);
+            self.sampler.sample(TimeNs(self.now), Some(found.collect()), ended, &mut events);
             events
         }
     }
@@ -455,7 +360,7 @@ mod tests {
         let ended = Ended { thread: ThreadId(4), cpu_ns: 30, wait_ns: Some(3) };
         let events = fake.sample(&[(1, 11), (2, 12), (3, 13)], vec![ended]);
         // The second did not run, the third began, the fourth began and ended.
-        assert_eq!(times(&events), [(1, 1_000, Some(100)), (3, 40, Some(4)), (4, 30, Some(3)), (0, 9_000, None)]);
+        assert_eq!(times(&events), [(4, 30, Some(3)), (1, 1_000, Some(100)), (3, 40, Some(4)), (0, 9_000, None)]);
         let ended = Ended { thread: ThreadId(1), cpu_ns: 1_600, wait_ns: Some(160) };
         assert_eq!(times(&fake.sample(&[(2, 12), (3, 13)], vec![ended])), [(1, 100, Some(10)), (0, 0, None)]);
     }
@@ -546,6 +451,56 @@ mod tests {
         assert_eq!(quota(fake.sample(&[], Vec::new())), None);
         fake.put("sys/fs/cgroup/cpu.stat", &stat(20, 400));
         assert_eq!(quota(fake.sample(&[], Vec::new())), Some((50_000_000, 300_000, 10)));
+    }
+
+    /// Many idle threads, of which one begins to compute.
+    #[test]
+    fn idle_threads_are_looked_at_when_the_process_used_more_than_is_known() {
+        let mut fake = Fake::new("idle", "");
+        let threads: Vec<(u64, u32)> = (1..=1_000).map(|n| (n, n as u32)).collect();
+        for (_, os_id) in &threads {
+            fake.clocks.threads.borrow_mut().insert(*os_id, 5);
+        }
+        for _ in 0..4 {
+            assert!(times(&fake.sample(&threads, Vec::new())).iter().all(|(thread, ..)| *thread == 0));
+        }
+        // All were looked at just now. Less than a thousandth of a CPU: somebody else did that, or it can wait.
+        fake.thread(700, 5 + S / 2_000, 7, 0);
+        fake.clocks.process.set(S / 2_000);
+        fake.clocks.reads.set(0);
+        assert_eq!(times(&fake.sample(&threads, Vec::new())), [(0, S / 2_000, None)]);
+        assert_eq!(fake.clocks.reads.get(), 0);
+        fake.thread(700, 5 + S / 4, 8, 0);
+        fake.clocks.process.set(S / 4);
+        let told = times(&fake.sample(&threads, Vec::new()));
+        assert_eq!(told, [(700, S / 4, Some(8)), (0, S / 4 - S / 2_000, None)]);
+        // Now it is looked at in any case.
+        fake.thread(700, 10 + S / 4, 8, 0);
+        assert_eq!(times(&fake.sample(&threads, Vec::new()))[0], (700, 5, Some(0)));
+    }
+
+    #[test]
+    fn the_process_of_many_threads_is_told_less_often_and_loses_nothing() {
+        let mut fake = Fake::new("process", "");
+        fake.sampler = Sampler::new(Root::at(&fake.directory), fake.clocks.clone(), Duration::from_millis(100));
+        let threads: Vec<(u64, u32)> = (1..=1_000).map(|n| (n, n as u32)).collect();
+        for (_, os_id) in &threads {
+            fake.clocks.threads.borrow_mut().insert(*os_id, 0);
+        }
+        let (mut told_ns, mut told) = (0, 0);
+        for n in 0..=20 {
+            // One thread that is known to run, and what nobody is known to have used.
+            fake.thread(1, n * 50_000_000, 0, 0);
+            fake.clocks.process.set(n * 50_010_000);
+            fake.now -= S - 100_000_000;
+            for (thread, cpu_ns, _) in times(&fake.sample(&threads, Vec::new())) {
+                told_ns += cpu_ns;
+                told += u64::from(thread == 0);
+            }
+        }
+        assert_eq!(told, 5, "every 400 ms");
+        // The thread, told in every interval, and the rest of the process.
+        assert_eq!(told_ns, 20 * 50_000_000 + 20 * 50_010_000 - 15 * 50_000_000);
     }
 
     #[test]
