@@ -186,7 +186,7 @@ fn shapes() -> &'static [Shape] {
 }
 
 fn event_types() -> impl Iterator<Item = &'static Type> {
-    schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS).chain(schema::STEAL_EVENTS)
+    schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS).chain(schema::STEAL_EVENTS).chain(schema::CAUSAL_EVENTS)
 }
 
 fn shape(ty: &Type) -> Option<Shape> {

@@ -12,6 +12,7 @@ use crate::stack::{ChainDef, Method};
 use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;
 
+pub use crate::causal::Experiment;
 pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
 /// Anything that is fed to an analysis or written to a recording.
@@ -80,6 +81,9 @@ pub enum Event {
     /// Such a unit began or ended. Only on its way inside the agent, never in a
     /// recording.
     TransactionPoint(TransactionPoint),
+
+    /// A window of causal profiling.
+    Experiment(Experiment),
 
     /// All application threads stood still.
     StopTheWorld(StopTheWorld),
@@ -602,6 +606,7 @@ impl Event {
             Event::Throttling(e) => e.start + e.duration,
             Event::Transaction(e) => e.time,
             Event::TransactionPoint(e) => e.time,
+            Event::Experiment(e) => e.end,
             Event::StopTheWorld(e) => e.start + e.duration,
             Event::CpuLoad(e) => e.time,
             Event::SelfCost(e) => e.time,

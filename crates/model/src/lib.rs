@@ -9,10 +9,12 @@
 //! * [`time`]: nanoseconds on the recording's clock, durations.
 //! * [`stack`]: methods, frames, call chains.
 //! * [`steal`]: what the environment took, and transactions.
+//! * [`causal`]: what experiments measured.
 //! * [`event`]: what happened, in the field's words.
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
 //! * [`loss`]: why something is missing. Loss is data.
 
+pub mod causal;
 pub mod dictionary;
 pub mod event;
 pub mod id;

@@ -164,6 +164,7 @@ impl Chunk {
             EventKind::ThreadTime => Event::ThreadTime(self.thread_time()),
             EventKind::Throttling => Event::Throttling(self.throttling()),
             EventKind::Transaction => Event::Transaction(self.transaction()),
+            EventKind::Experiment => Event::Experiment(self.experiment()),
             EventKind::StopTheWorld => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
             // Collections stop the world inside safepoints, which say it better.
             EventKind::GcPause if self.has_safepoints => return None,

@@ -1,5 +1,6 @@
 //! Reading recordings.
 
+mod causal;
 mod chunk;
 mod cursor;
 mod decode;

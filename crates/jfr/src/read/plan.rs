@@ -32,6 +32,7 @@ pub(crate) enum EventKind {
     ThreadTime,
     Throttling,
     Transaction,
+    Experiment,
     StopTheWorld,
     GcPause,
     SafepointBegin,
@@ -75,6 +76,7 @@ fn kind(name: &str) -> EventKind {
         "headway.ThreadTime" => EventKind::ThreadTime,
         "headway.Throttling" => EventKind::Throttling,
         "headway.Transaction" => EventKind::Transaction,
+        "headway.CausalExperiment" => EventKind::Experiment,
         "headway.StopTheWorld" => EventKind::StopTheWorld,
         "jdk.GCPhasePause" => EventKind::GcPause,
         "jdk.SafepointBegin" => EventKind::SafepointBegin,
@@ -165,10 +167,19 @@ pub(crate) enum Slot {
     Parked,
     Waited,
     Forgotten,
+    Experiment,
+    Speedup,
+    Delay,
+    Stopped,
+    Selected,
+    Cpus,
+    Visits,
+    ExperimentTarget,
+    ProgressPoint,
 }
 
 /// Number of slots.
-pub(crate) const SLOTS: usize = Slot::Forgotten as usize + 1;
+pub(crate) const SLOTS: usize = Slot::ProgressPoint as usize + 1;
 
 fn slot(field: &str) -> Option<Slot> {
     Some(match field {
@@ -241,6 +252,15 @@ fn slot(field: &str) -> Option<Slot> {
         "parked" => Slot::Parked,
         "waited" => Slot::Waited,
         "forgotten" => Slot::Forgotten,
+        "experiment" => Slot::Experiment,
+        "speedup" => Slot::Speedup,
+        "delay" => Slot::Delay,
+        "stopped" => Slot::Stopped,
+        "selected" => Slot::Selected,
+        "cpus" => Slot::Cpus,
+        "visits" => Slot::Visits,
+        "experimentTarget" => Slot::ExperimentTarget,
+        "progressPoint" => Slot::ProgressPoint,
         _ => return None,
     })
 }

@@ -5,11 +5,13 @@
 //! The numbers are private to a file (readers go by names), but a recording
 //! that is continued or cut together keeps them, so they do not change.
 
+mod causal;
 mod headway;
 mod jdk;
 mod steal;
 mod values;
 
+pub(crate) use causal::CAUSAL_EVENTS;
 pub(crate) use headway::HEADWAY_EVENTS;
 pub(crate) use jdk::JDK_EVENTS;
 pub(crate) use steal::STEAL_EVENTS;
@@ -95,6 +97,7 @@ pub(crate) mod id {
     pub(crate) const THREAD_TIME: TypeId = 111;
     pub(crate) const THROTTLING: TypeId = 112;
     pub(crate) const TRANSACTION: TypeId = 113;
+    pub(crate) const EXPERIMENT: TypeId = 120;
 }
 
 /// What a type is, which decides its super type in the metadata.
@@ -192,7 +195,7 @@ const fn event(id: TypeId, name: &'static str, fields: &'static [Field], notes: 
 
 /// All types, in the order in which the metadata declares them.
 pub(crate) fn types() -> impl Iterator<Item = &'static Type> {
-    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(STEAL_EVENTS).chain(VALUES)
+    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(STEAL_EVENTS).chain(CAUSAL_EVENTS).chain(VALUES)
 }
 
 /// Frame types, by number.

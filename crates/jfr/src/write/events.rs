@@ -81,6 +81,7 @@ impl Context<'_> {
             Event::ThreadTime(e) => self.thread_time(e, out),
             Event::Throttling(e) => self.throttling(e, out),
             Event::Transaction(e) => self.transaction(e, out),
+            Event::Experiment(e) => self.experiment(e, out),
             Event::StopTheWorld(e) => self.stop_the_world(e, out),
             Event::Lost(cause, count) => self.lost(*cause, *count, out),
             Event::Degraded(e) => self.degraded(e, out),

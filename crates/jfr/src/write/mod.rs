@@ -1,5 +1,6 @@
 //! Writing recordings.
 
+mod causal;
 mod constants;
 mod events;
 mod file;
