@@ -422,7 +422,7 @@ impl Drain {
     /// Takes in what a thread did for its transactions, and those that it ended.
     fn pair(&mut self, event: &Event) {
         let mut told = Vec::new();
-        self.steal.feed(event, &mut |event| told.push(event));
+        self.steal.feed(event, &self.dictionary, &mut |event| told.push(event));
         for event in told {
             self.take_event(&event);
         }

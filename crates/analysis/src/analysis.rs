@@ -388,6 +388,7 @@ impl Analysis {
     fn report(&mut self, open: &[OpenStretch], pressure: Option<PressureReport>) -> Report {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
+        self.aggregate.set_off_cpu(self.steal.off_cpu());
         let mut report = summary::summarise(self, range, running, open);
         report.pressure = pressure;
         report.steal = self.steal.report(self.start, &self.names);
@@ -447,11 +448,16 @@ impl StretchSink for Collector<'_> {
         if let Some(pressure) = &mut self.pressure {
             pressure.stretch(stretch);
         }
-        self.steal.stretch(stretch);
+        let accepted = accepts(self.options, self.accepted, self.names, stretch.thread);
+        let counts = accepted && stretch.duration >= self.options.min_duration;
+        if counts {
+            self.aggregate.add(stretch, self.range, self.names);
+        }
+        let (aggregate, range) = (&*self.aggregate, self.range);
+        self.steal.stretch(stretch, |slice| aggregate.path_of(stretch, slice, range).filter(|_| counts));
         if stretch.duration < self.options.min_duration {
             self.aggregate.blocked.below_minimum += 1;
-        } else if accepts(self.options, self.accepted, self.names, stretch.thread) {
-            self.aggregate.add(stretch, self.range, self.names);
+        } else if accepted {
             self.owners.stretch(stretch, self.range, self.names, self.also);
         }
     }

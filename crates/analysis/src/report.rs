@@ -111,6 +111,10 @@ pub struct Row {
     /// Part of `total_ns` whose owner frame is only approximately known.
     #[serde(skip_serializing_if = "is_zero")]
     pub approximate_ns: u64,
+    /// Part of `total_ns` in which the holder probably had no CPU: the lock only
+    /// looked contended.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub holder_off_cpu_ns: u64,
     /// The next level.
     pub children: Vec<Row>,
 }

@@ -272,6 +272,10 @@ fn transactions_are_counted_and_taken_apart() {
         assert!(blocked.blocked_ns <= acquiring && blocked.blocked_ns > acquiring / 2, "{blocked:?}, truth {truth}");
         assert!(blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
         assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
+        let queued = report.transactions("queued");
+        let queueing = number(&truth, "queued_ns");
+        assert!(queued.blocked_ns <= queueing && queued.blocked_ns > queueing / 2, "{queued:?}, truth {truth}");
+        assert!(queued.parked_ns >= each * 5_000_000, "{queued:?}");
         if number(&truth, "virtual") > 0 {
             let mounted = report.transactions("virtual");
             assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), number(&truth, "virtual")));

@@ -129,9 +129,9 @@ pub struct Transaction {
     /// CPU time; `None` where it is not known (virtual threads, an end on
     /// another thread). With several, of all together, as are all that follow.
     pub cpu: Option<DurationNs>,
-    /// Time blocked acquiring monitors.
+    /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
     pub blocked: DurationNs,
-    /// Time parked.
+    /// Time parked for anything else.
     pub parked: DurationNs,
     /// Time in `Object.wait`.
     pub waited: DurationNs,

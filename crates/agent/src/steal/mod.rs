@@ -25,7 +25,7 @@ use clocks::KernelClocks;
 use ended::{Ended, EndedThreads};
 use headway_host::Root;
 use headway_model::event::ThreadDef;
-use headway_model::{Event, TimeNs};
+use headway_model::{Dictionary, Event, TimeNs};
 use pairing::Pairing;
 use sampler::{Found, Sampler};
 use std::sync::atomic::Ordering;
@@ -94,13 +94,13 @@ impl Drained {
 
     /// Takes in what application threads recorded; gives transactions that are
     /// complete to `sink`.
-    pub fn feed(&mut self, event: &Event, sink: &mut dyn FnMut(Event)) {
+    pub fn feed(&mut self, event: &Event, dictionary: &Dictionary, sink: &mut dyn FnMut(Event)) {
         match event {
             Event::TransactionPoint(point) => {
                 let kind = self.agent.steal.transactions.name(point.kind);
                 self.pairing.point(point, kind, sink);
             }
-            _ => self.pairing.feed(event, sink),
+            _ => self.pairing.feed(event, dictionary, sink),
         }
     }
 

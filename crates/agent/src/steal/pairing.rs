@@ -1,13 +1,15 @@
 //! Puts begins and ends of transactions together, with what their threads were
 //! blocked, parked and waiting for meanwhile.
 //!
-//! Bounded: so many open at once, nested so deeply, so many told one by one in
-//! a second. What goes beyond the last is added up by kind and length
+//! Bounded: so many open at once (the oldest was forgotten most likely: of
+//! virtual threads nobody says that they end), nested so deeply, so many told one
+//! by one in a second. What goes beyond the last is added up by kind and length
 //! (rounded to 3 %), which keeps totals exact and percentiles nearly so.
 
+use headway_analysis::park::acquires_lock;
 use headway_model::event::{Transaction, TransactionPoint};
-use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
-use std::collections::HashMap;
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Transactions open at once.
@@ -16,6 +18,8 @@ const MAX_OPEN: usize = 65_536;
 const MAX_DEPTH: usize = 64;
 /// Transactions told one by one between two flushes.
 const MAX_TOLD: usize = 1_000;
+/// Chains and blockers of which it is remembered what is parked for.
+const MAX_PARKS: usize = 8_192;
 /// Bits of a length that tell its class from the next.
 const CLASS_BITS: u32 = 5;
 
@@ -46,11 +50,14 @@ struct Class {
 /// See the module.
 #[derive(Default)]
 pub struct Pairing {
-    open: HashMap<u64, Open>,
+    /// By number, which is the order in which they began.
+    open: BTreeMap<u64, Open>,
     /// Open transactions of each thread, outermost first.
     stacks: HashMap<ThreadId, Vec<u64>>,
     told: usize,
     sums: HashMap<Class, Sum>,
+    /// Whether those who parked so acquired a lock.
+    locks: HashMap<(ChainId, LockId), bool>,
     forgotten: u64,
     lost: u64,
 }
@@ -66,18 +73,34 @@ fn class_of(length_ns: u64) -> u32 {
 
 impl Pairing {
     /// Takes in anything that a thread did.
-    pub fn feed(&mut self, event: &Event, sink: &mut dyn FnMut(Event)) {
+    pub fn feed(&mut self, event: &Event, dictionary: &Dictionary, sink: &mut dyn FnMut(Event)) {
         match event {
             Event::MonitorEntered(e) => self.add(e.thread, e.start, e.time, |t| &mut t.blocked),
             Event::MonitorReentered(e) => self.add(e.thread, e.start, e.time, |t| &mut t.blocked),
             Event::MonitorWaited(e) => self.add(e.thread, e.start, e.time, |t| &mut t.waited),
-            Event::Park(e) => self.add(e.thread, e.start, e.time, |t| &mut t.parked),
+            Event::Park(e) => self.park(e.thread, (e.start, e.time), (e.chain, e.blocker), dictionary),
             Event::ShortParks(e) => {
                 // They lie somewhere before `time`; longer than that they cannot have been.
-                self.add(e.thread, e.time - e.total, e.time, |t| &mut t.parked);
+                self.park(e.thread, (e.time - e.total, e.time), (e.chain, e.blocker), dictionary);
             }
             Event::ThreadEnd(e) => self.forget_above(e.thread, 0, e.time, sink),
             _ => {}
+        }
+    }
+
+    /// A park: blocked if it was for a lock.
+    fn park(&mut self, thread: ThreadId, span: (TimeNs, TimeNs), how: (ChainId, LockId), dictionary: &Dictionary) {
+        if !self.stacks.contains_key(&thread) {
+            return;
+        }
+        if self.locks.len() >= MAX_PARKS {
+            // Only a shortcut; it fills again.
+            self.locks.clear();
+        }
+        let acquires = *self.locks.entry(how).or_insert_with(|| acquires_lock(dictionary, how.0, how.1));
+        match acquires {
+            true => self.add(thread, span.0, span.1, |t| &mut t.blocked),
+            false => self.add(thread, span.0, span.1, |t| &mut t.parked),
         }
     }
 
@@ -105,14 +128,17 @@ impl Pairing {
     /// A transaction begins or ends.
     pub fn point(&mut self, point: &TransactionPoint, kind: Arc<str>, sink: &mut dyn FnMut(Event)) {
         match point.is_end {
-            false => self.begin(point, kind),
+            false => self.begin(point, kind, sink),
             true => self.end(point, sink),
         }
     }
 
-    fn begin(&mut self, point: &TransactionPoint, kind: Arc<str>) {
+    fn begin(&mut self, point: &TransactionPoint, kind: Arc<str>, sink: &mut dyn FnMut(Event)) {
+        if self.open.len() >= MAX_OPEN {
+            self.forget_oldest(point.time, sink);
+        }
         let stack = self.stacks.entry(point.thread).or_default();
-        if self.open.len() >= MAX_OPEN || stack.len() >= MAX_DEPTH {
+        if stack.len() >= MAX_DEPTH {
             self.lost += 1;
             return;
         }
@@ -162,6 +188,14 @@ impl Pairing {
                 self.stacks.remove(&thread);
             }
         }
+    }
+
+    fn forget_oldest(&mut self, time: TimeNs, sink: &mut dyn FnMut(Event)) {
+        let Some((id, open)) = self.open.pop_first() else { return };
+        self.pop(open.transaction.thread, id);
+        self.forgotten += 1;
+        let time = time.max(open.transaction.start);
+        sink(Event::Transaction(Transaction { time, forgotten: true, ..open.transaction }));
     }
 
     fn forget_above(&mut self, thread: ThreadId, depth: usize, time: TimeNs, sink: &mut dyn FnMut(Event)) {
@@ -220,9 +254,7 @@ impl Pairing {
     /// The recording ends: what is open is told as far as it got.
     pub fn finish(&mut self, now: TimeNs, sink: &mut dyn FnMut(Event)) {
         self.flush(sink);
-        let mut open: Vec<Open> = self.open.drain().map(|(_, open)| open).collect();
-        open.sort_by_key(|open| open.transaction.id);
-        for Open { transaction, .. } in open {
+        for Open { transaction, .. } in std::mem::take(&mut self.open).into_values() {
             let time = now.max(transaction.start);
             sink(Event::Transaction(Transaction { time, forgotten: true, ..transaction }));
         }
@@ -241,7 +273,9 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_model::event::{MonitorEntered, ThreadPoint};
+    use headway_model::event::{LockDef, MonitorEntered, Park, ThreadPoint};
+    use headway_model::stack::ChainDef;
+    use headway_model::{CallChain, Frame, FrameKind, Method, MethodId};
 
     const T: ThreadId = ThreadId(1);
 
@@ -266,6 +300,10 @@ mod tests {
         told
     }
 
+    fn feed(pairing: &mut Pairing, event: &Event) {
+        pairing.feed(event, &Dictionary::default(), &mut |event| panic!("{event:?}"));
+    }
+
     fn blocked(start: u64, time: u64) -> Event {
         let (start, time) = (TimeNs(start), TimeNs(time));
         Event::MonitorEntered(MonitorEntered { start, time, thread: T, ..MonitorEntered::default() })
@@ -274,11 +312,11 @@ mod tests {
     #[test]
     fn nested_transactions_contain_what_lies_in_them() {
         let mut pairing = Pairing::default();
-        pairing.feed(&blocked(0, 90), &mut |_| {});
+        feed(&mut pairing, &blocked(0, 90));
         begin(&mut pairing, 100, 1, "outer");
-        pairing.feed(&blocked(90, 110), &mut |_| {});
+        feed(&mut pairing, &blocked(90, 110));
         begin(&mut pairing, 120, 2, "inner");
-        pairing.feed(&blocked(125, 130), &mut |_| {});
+        feed(&mut pairing, &blocked(125, 130));
         let [inner] = &end(&mut pairing, 140, T, 2)[..] else { panic!() };
         assert_eq!((&*inner.kind, inner.parent, inner.duration().0), ("inner", 1, 20));
         assert_eq!((inner.cpu, inner.blocked), (Some(DurationNs(10)), DurationNs(5)));
@@ -301,7 +339,7 @@ mod tests {
         assert_eq!(end(&mut pairing, 210, T, 2), []);
         begin(&mut pairing, 300, 4, "left");
         let point = ThreadPoint { time: TimeNs(400), thread: T };
-        let ended = told(|sink| pairing.feed(&Event::ThreadEnd(point), sink));
+        let ended = told(|sink| pairing.feed(&Event::ThreadEnd(point), &Dictionary::default(), sink));
         assert!(ended.len() == 1 && ended[0].forgotten && ended[0].duration().0 == 100);
         assert_eq!(pairing.take_losses()[0], (Loss::TransactionForgotten, 3));
         begin(&mut pairing, 500, 5, "going on");
@@ -329,6 +367,67 @@ mod tests {
         }
         assert_eq!(pairing.open.len(), MAX_DEPTH);
         assert_eq!(pairing.take_losses()[1], (Loss::TransactionLost, MAX_DEPTH as u64));
+    }
+
+    /// Each on a virtual thread of its own, of which nobody says that it ended.
+    #[test]
+    fn the_oldest_of_too_many_open_is_told_as_forgotten() {
+        let mut pairing = Pairing::default();
+        let mut forgotten = Vec::new();
+        for id in 1..=MAX_OPEN as u64 + 2 {
+            let point =
+                TransactionPoint { time: TimeNs(id), thread: ThreadId(id), id, kind: 1, cpu: None, is_end: false };
+            pairing.point(&point, "left".into(), &mut |event| match event {
+                Event::Transaction(transaction) => forgotten.push((transaction.id, transaction.forgotten)),
+                other => panic!("{other:?}"),
+            });
+        }
+        assert_eq!(forgotten, [(1, true), (2, true)]);
+        assert_eq!((pairing.open.len(), pairing.stacks.len()), (MAX_OPEN, MAX_OPEN));
+        assert_eq!(pairing.take_losses(), [(Loss::TransactionForgotten, 2), (Loss::TransactionLost, 0)]);
+    }
+
+    #[test]
+    fn parks_for_a_lock_are_blocked_time_and_others_are_not() {
+        let mut dictionary = Dictionary::default();
+        let method = |class: &str, name: &str| Method { class: class.into(), name: name.into(), ..Method::default() };
+        let chain = |id: u64, methods: &[u64]| {
+            let frame = |method: &u64| Frame {
+                method: MethodId(*method),
+                bci: 0,
+                line: 0,
+                kind: FrameKind::default(),
+                approximate: false,
+            };
+            let chain = CallChain { frames: methods.iter().map(frame).collect(), truncated: false };
+            Event::Chain(Arc::new(ChainDef { id: ChainId(id), chain }))
+        };
+        let lock =
+            |id: u64, class: &str| Event::Lock(LockDef { id: LockId(id), class: class.into(), ..LockDef::default() });
+        let definitions = [
+            Event::Method(MethodId(1), Arc::new(method("java.util.concurrent.locks.LockSupport", "park"))),
+            Event::Method(
+                MethodId(2),
+                Arc::new(method("java.util.concurrent.locks.AbstractQueuedSynchronizer", "acquire")),
+            ),
+            Event::Method(MethodId(3), Arc::new(method("java.util.concurrent.locks.ReentrantLock$Sync", "lock"))),
+            Event::Method(MethodId(4), Arc::new(method("com.acme.Shop", "sell"))),
+            chain(1, &[1, 2, 3, 4]),
+            chain(2, &[1, 4]),
+            lock(1, "java.util.concurrent.locks.ReentrantLock$NonfairSync"),
+            lock(2, "com.acme.Shop"),
+        ];
+        definitions.iter().for_each(|event| dictionary.feed(event));
+        let mut pairing = Pairing::default();
+        begin(&mut pairing, 100, 1, "sale");
+        for (chain, blocker, start, time) in [(1, 1, 110, 130), (2, 2, 140, 145)] {
+            let (chain, blocker) = (ChainId(chain), LockId(blocker));
+            let (start, time) = (TimeNs(start), TimeNs(time));
+            let park = Event::Park(Park { chain, blocker, start, time, thread: T, ..Park::default() });
+            pairing.feed(&park, &dictionary, &mut |event| panic!("{event:?}"));
+        }
+        let [sale] = &end(&mut pairing, 200, T, 1)[..] else { panic!() };
+        assert_eq!((sale.blocked, sale.parked), (DurationNs(20), DurationNs(5)));
     }
 
     #[test]

@@ -227,6 +227,34 @@ impl Aggregate {
         }
     }
 
+    /// Where a slice of a stretch that was added is found in the breakdown, for
+    /// [`Self::set_off_cpu`].
+    pub fn path_of(&self, stretch: &Stretch<'_>, slice: &Slice, range: Range) -> Option<u32> {
+        if self.tree.by().is_empty() {
+            return None;
+        }
+        let Stretch { kind, lock, thread, chain, .. } = *stretch;
+        let side = self.side_ids.get(&Side { kind, lock, thread, chain, folded: false });
+        let side = side.or_else(|| self.side_ids.get(&folded_side(kind)))?;
+        let (start, _) = range.clip(slice.start, slice.start + slice.duration)?;
+        let number = |length: DurationNs| u32::try_from(start.since(range.from).0 / length.0).unwrap_or(u32::MAX);
+        let key = PathKey {
+            contender: self.sides.get(*side as usize)?.tuple,
+            owner: self.holders.get(slice.holder.index())?.tuple,
+            interval: self.interval.map_or(0, number),
+        };
+        self.path_ids.get(&key).copied().or(self.folded_path)
+    }
+
+    /// How long holders probably did not run, by path.
+    pub fn set_off_cpu(&mut self, off_cpu: &FxHashMap<u32, f64>) {
+        self.tree.clear_off_cpu();
+        for (path, ns) in off_cpu {
+            let nodes = self.paths.iter().skip(*path as usize).take(self.tree.by().len());
+            nodes.for_each(|node| self.tree.add_off_cpu(*node, *ns));
+        }
+    }
+
     fn add_part(
         &mut self,
         stretch: &Stretch<'_>,

@@ -75,6 +75,8 @@ struct Node {
     total: u64,
     paused: u64,
     approximate: u64,
+    /// Time in which the holder probably did not run.
+    off_cpu: f64,
     count: u64,
     max: u64,
     /// The stretch counted last, and its time so far.
@@ -117,6 +119,7 @@ impl Tree {
             total: 0,
             paused: 0,
             approximate: 0,
+            off_cpu: 0.0,
             count: 0,
             max: 0,
             stretch: 0,
@@ -145,6 +148,16 @@ impl Tree {
         }
         node.in_stretch += part.duration;
         node.max = node.max.max(node.in_stretch);
+    }
+
+    /// Nothing is known of holders that did not run.
+    pub fn clear_off_cpu(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.off_cpu = 0.0);
+    }
+
+    /// Adds time in which a holder probably did not run.
+    pub fn add_off_cpu(&mut self, node: u32, ns: f64) {
+        self.nodes[node as usize].off_cpu += ns;
     }
 
     /// The rows, sorted by total (intervals of time by time).
@@ -203,6 +216,8 @@ impl Rendering<'_> {
             share: share(node.total, self.root_ns),
             stop_the_world_ns: node.paused,
             approximate_ns: node.approximate,
+            // A slice counts whole in the interval in which it began.
+            holder_off_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
             children: self.rows(&self.tree.children[id as usize]),
         }
     }

@@ -32,5 +32,5 @@ pub use replay::ParkCounts;
 pub(crate) use replay::ParkReplay;
 pub(crate) use rounds::{Rounds, Stragglers};
 pub use stream::ParkStream;
-pub use synchronizer::Synchronizer;
+pub use synchronizer::{acquires_lock, Synchronizer};
 pub use wait::{ParkWait, Waker};

@@ -3,7 +3,7 @@
 
 use super::history::History;
 use super::report::HeldOff;
-use crate::monitor::{Kind, Stretch};
+use crate::monitor::{Kind, Slice, Stretch};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -18,6 +18,8 @@ struct Held {
     holder: ThreadId,
     start: TimeNs,
     end: TimeNs,
+    /// Its rows of the breakdown.
+    path: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,17 +36,25 @@ struct OfLock {
 pub(crate) struct Holders {
     pending: VecDeque<Held>,
     locks: FxHashMap<LockId, OfLock>,
+    /// Time off the CPU by rows of the breakdown.
+    pub by_path: FxHashMap<u32, f64>,
     bound: usize,
     pub folded: u64,
 }
 
 impl Holders {
     pub fn new(bound: usize) -> Holders {
-        Holders { pending: VecDeque::new(), locks: FxHashMap::default(), bound, folded: 0 }
+        Holders { pending: VecDeque::new(), locks: FxHashMap::default(), by_path: FxHashMap::default(), bound, folded: 0 }
     }
 
-    /// Takes in a blocked stretch with its slices.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>, from: TimeNs, to: TimeNs) {
+    /// Takes in a blocked stretch with its slices, whose rows `path` tells.
+    pub fn stretch(
+        &mut self,
+        stretch: &Stretch<'_>,
+        from: TimeNs,
+        to: TimeNs,
+        path: impl Fn(&Slice) -> Option<u32>,
+    ) {
         if stretch.kind == Kind::Conditional {
             return;
         }
@@ -55,7 +65,9 @@ impl Holders {
                 continue;
             }
             match self.pending.len() < self.bound {
-                true => self.pending.push_back(Held { lock: stretch.lock, holder, start, end }),
+                true => {
+                    self.pending.push_back(Held { lock: stretch.lock, holder, start, end, path: path(slice) });
+                }
                 false => self.folded += 1,
             }
         }
@@ -63,13 +75,16 @@ impl Holders {
 
     /// The intervals up to `time` are known.
     pub fn known_to(&mut self, time: TimeNs, history: &History) {
-        let locks = &mut self.locks;
+        let (locks, by_path) = (&mut self.locks, &mut self.by_path);
         self.pending.retain(|held| {
             if held.end > time {
                 return true;
             }
             let blocked = held.end.since(held.start).0 as f64;
             let off_cpu = history.off_cpu(held.holder, held.start, held.end);
+            if let Some(path) = held.path.filter(|_| off_cpu > 0.0) {
+                *by_path.entry(path).or_default() += off_cpu;
+            }
             let lock = locks.entry(held.lock).or_default();
             lock.blocked += blocked;
             lock.off_cpu += off_cpu;

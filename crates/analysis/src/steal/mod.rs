@@ -20,7 +20,7 @@ mod history;
 mod holders;
 mod transactions;
 
-use crate::monitor::{Stretch, StretchSink};
+use crate::monitor::{Slice, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::{Bounds, ThreadFilter};
 use attribution::{CpuShare, Interval};
@@ -153,11 +153,18 @@ impl Steal {
         }
     }
 
-    /// Takes in a blocked stretch.
-    pub fn stretch(&mut self, stretch: &Stretch<'_>) {
+    /// Takes in a blocked stretch. `path` tells where a slice of it is found in the
+    /// breakdown.
+    pub fn stretch(&mut self, stretch: &Stretch<'_>, path: impl Fn(&Slice) -> Option<u32>) {
         if self.enabled {
-            self.holders.stretch(stretch, self.from, self.to);
+            self.holders.stretch(stretch, self.from, self.to, path);
         }
+    }
+
+    /// How long holders of locks probably did not run, as far as it is known, by
+    /// place in the breakdown.
+    pub fn off_cpu(&self) -> &FxHashMap<u32, f64> {
+        &self.holders.by_path
     }
 
     /// The interval that begins at `start`. Where the machine cannot be read no

@@ -112,9 +112,9 @@ pub struct TransactionReport {
     pub cpu_ns: u64,
     /// CPU time without stolen time.
     pub corrected_ns: u64,
-    /// Time blocked acquiring monitors.
+    /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
     pub blocked_ns: u64,
-    /// Time parked.
+    /// Time parked for anything else.
     pub parked_ns: u64,
     /// Time in `Object.wait`.
     pub waited_ns: u64,

@@ -255,6 +255,12 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let [held] = &steal.locks[..] else { panic!("{:?}", steal.locks) };
     assert_eq!((held.blocked_ns / MS, held.holder_off_cpu_ns / MS), (400, 300));
     assert_eq!((held.slices, held.slices_off_cpu), (1, 1));
+    let mut rows = &report.rows;
+    for _ in &report.by {
+        let [row] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((row.total_ns / MS, row.holder_off_cpu_ns / MS), (400, 300), "{row:?}");
+        rows = &row.children;
+    }
     let finding = report.findings.iter().find(|finding| finding.text.contains("ready to run")).unwrap();
     assert_eq!(
         finding.text,

@@ -131,7 +131,7 @@ impl Tree<'_> {
         let _ = writeln!(self.out, "{}", self.screen.faint(&line));
     }
 
-    /// What has to be said besides: approximate owners, stopped world.
+    /// What has to be said besides: approximate owners, stopped world, holders without a CPU.
     fn marks(&mut self, row: &Row) -> String {
         let part = |ns: u64| ns as f64 / row.total_ns.max(1) as f64;
         let mut marks = String::new();
@@ -145,6 +145,9 @@ impl Tree<'_> {
         }
         if part(row.stop_the_world_ns) >= 0.01 {
             let _ = write!(marks, " ({} stop-the-world)", numbers::percent(part(row.stop_the_world_ns)));
+        }
+        if part(row.holder_off_cpu_ns) >= 0.01 {
+            let _ = write!(marks, " ({} holder not running)", numbers::percent(part(row.holder_off_cpu_ns)));
         }
         marks
     }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Transactions that lie inside each other, block, wait, are forgotten, run on virtual threads, and
@@ -17,6 +18,7 @@ import java.util.concurrent.locks.LockSupport;
 final class Requests {
     private static final long MILLI = 1_000_000;
     private static final Object LOCK = new Object();
+    private static final ReentrantLock QUEUE = new ReentrantLock();
 
     private Requests() {}
 
@@ -30,6 +32,7 @@ final class Requests {
         threads.add(new Thread(() -> forgetful(count), "forgetful"));
         threads.add(new Thread(() -> tiny(many), "tiny"));
         threads.add(new Thread(() -> blocking(count), "blocking"));
+        threads.add(new Thread(() -> queueing(count), "queueing"));
         boolean virtual = addVirtual(threads, count);
         threads.forEach(Thread::start);
         for (Thread thread : threads) {
@@ -42,6 +45,7 @@ final class Requests {
         truth.put("tiny", many);
         truth.put("blocked", count);
         truth.put("blocked_ns", acquiring);
+        truth.put("queued_ns", queueing);
         truth.put("virtual", virtual ? count : 0);
         truth.put("cpu_ns", (long) (count * 2 * (long) (5 * MILLI / unit) * unit));
         return truth;
@@ -76,6 +80,34 @@ final class Requests {
                 Thread.onSpinWait();
             }
         }
+    }
+
+    /** Each finds the lock of {@code java.util.concurrent} taken for 10 ms, and then parks for 5 ms. */
+    private static void queueing(int count) {
+        for (int i = 0; i < count; i++) {
+            Thread owner = new Thread(Requests::ownQueue, "queue-owner");
+            owner.start();
+            while (!QUEUE.isLocked()) {
+                Thread.onSpinWait();
+            }
+            try (Transaction queued = Headway.transaction("queued")) {
+                long before = System.nanoTime();
+                QUEUE.lock();
+                queueing += System.nanoTime() - before;
+                QUEUE.unlock();
+                LockSupport.parkNanos(5 * MILLI);
+            }
+            join(owner);
+        }
+    }
+
+    /** How long it took to get that lock. */
+    private static long queueing;
+
+    private static void ownQueue() {
+        QUEUE.lock();
+        sleep(10);
+        QUEUE.unlock();
     }
 
     /** Each finds the lock taken for 10 ms, and then parks for 5 ms. */
