@@ -132,33 +132,48 @@ impl WaitFor {
     /// that lock, and so is no reason why its holder held it.
     pub fn follow(&mut self, holders: &Holders, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
         for suspect in std::mem::take(&mut self.suspects) {
+            let found = self.meanwhile(&suspect, holders, &lock_of, names);
+            if found.is_empty() {
+                continue;
+            }
             let first = link(suspect.kind, suspect.lock, suspect.holder, holders, names);
-            self.follow_one(suspect, vec![first], holders, &lock_of, names);
+            self.follow_one(suspect, found, vec![first], holders, &lock_of, names);
         }
     }
 
+    /// The stretches in which the suspect's holder was blocked elsewhere.
+    fn meanwhile(
+        &self,
+        suspect: &Suspect,
+        holders: &Holders,
+        lock_of: &impl Fn(LockId) -> Option<LockId>,
+        names: &Names,
+    ) -> Vec<Blocked> {
+        // The cheap questions come first: few stretches pass them.
+        let releases = |blocked: &Blocked| {
+            blocked.kind == Kind::Conditional
+                && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
+                && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
+        };
+        let within = |blocked: &&Blocked| {
+            let meanwhile = blocked.end > suspect.start && blocked.start < suspect.end;
+            meanwhile && blocked.lock != suspect.lock && !releases(blocked)
+        };
+        let thread = holders.get(suspect.holder).thread;
+        self.threads.get(&thread).into_iter().flatten().filter(within).copied().collect()
+    }
+
     /// What the suspect's holder was blocked by, as one chain for each of its
-    /// stretches in that time.
+    /// stretches in that time (`found`).
     fn follow_one(
         &mut self,
         suspect: Suspect,
+        found: Vec<Blocked>,
         path: Vec<Link>,
         holders: &Holders,
         lock_of: &impl Fn(LockId) -> Option<LockId>,
         names: &mut Names,
     ) {
-        let thread = holders.get(suspect.holder).thread;
-        let releases = |blocked: &Blocked| {
-            let is_condition = names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"));
-            blocked.kind == Kind::Conditional
-                && is_condition
-                && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
-        };
-        let within = |blocked: &&Blocked| {
-            let elsewhere = blocked.lock != suspect.lock && !releases(blocked);
-            blocked.end > suspect.start && blocked.start < suspect.end && elsewhere
-        };
-        let found: Vec<Blocked> = self.threads.get(&thread).into_iter().flatten().filter(within).copied().collect();
         let mut explained = 0;
         for blocked in found {
             let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
@@ -170,7 +185,8 @@ impl WaitFor {
             if circle || longer.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional {
                 self.add(longer, end.since(start).0);
             } else {
-                self.follow_one(next, longer, holders, lock_of, names);
+                let found = self.meanwhile(&next, holders, lock_of, names);
+                self.follow_one(next, found, longer, holders, lock_of, names);
             }
         }
         let rest = suspect.end.since(suspect.start).0.saturating_sub(explained);

@@ -3,7 +3,7 @@
 use crate::event::{Event, LockDef, ThreadDef};
 use crate::id::{ChainId, LockId, MethodId, ThreadId};
 use crate::stack::{ChainDef, Method};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What threads, methods, chains and locks are called. Fed with the events
@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// the file defines.
 #[derive(Debug, Default, Clone)]
 pub struct Dictionary {
-    threads: HashMap<ThreadId, ThreadDef>,
-    methods: HashMap<MethodId, Arc<Method>>,
-    chains: HashMap<ChainId, Arc<ChainDef>>,
-    locks: HashMap<LockId, LockDef>,
+    threads: FxHashMap<ThreadId, ThreadDef>,
+    methods: FxHashMap<MethodId, Arc<Method>>,
+    chains: FxHashMap<ChainId, Arc<ChainDef>>,
+    locks: FxHashMap<LockId, LockDef>,
 }
 
 impl Dictionary {
