@@ -2,10 +2,11 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `bench`, `tidy`, `licences`.
+//! `test`, `stress`, `bench`, `eval`, `tidy`, `licences`.
 
 mod bench;
 mod demo;
+mod eval;
 mod java;
 mod jdks;
 mod licences;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         "test" => test::test(rest),
         "stress" => stress::stress(rest),
         "bench" => bench::bench(rest),
+        "eval" => eval::eval(rest),
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),
         _ => {

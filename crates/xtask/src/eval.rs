@@ -1,0 +1,52 @@
+//! `./hw eval`: what profilers cost and find, side by side, on real programs.
+//!
+//! Everything that is measured is in `eval/`; here it is only seen to that what
+//! it needs is built: the products, the programs (a Maven profile of their own,
+//! because of what they draw in), and a Python with the libraries for figures
+//! and charts, in `build/`.
+
+use crate::jdks::Jdks;
+use crate::process::{build_directory, program, root, run, target_directory};
+use crate::{java, products, Problem};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const REQUIREMENTS: &str = "eval/requirements.txt";
+
+/// See the file's head.
+pub fn eval(rest: &[String]) -> Result<(), Problem> {
+    let mut evaluate = python()?;
+    evaluate.args(["-B", "eval/evaluate.py"]).args(rest);
+    if rest.iter().any(|word| ["-h", "--help", "--report-only"].contains(&word.as_str())) {
+        return run(&mut evaluate);
+    }
+    let jdks = Jdks::for_tests();
+    products::rust(&["headway-cli", "headway-agent"])?;
+    run(&mut java::maven(jdks.with_compiler(), &["-Peval", "-pl", "eval-workloads", "-am", "-DskipTests", "package"]))?;
+    jdks.tell(&mut evaluate);
+    run(evaluate.env("HEADWAY_AGENT", target_directory().join("release/libheadway.so")))
+}
+
+/// The system's Python with the pinned libraries, which are fetched anew when the pins change.
+pub fn python() -> Result<Command, Problem> {
+    let libraries = build_directory().join("eval-python");
+    let stamp = libraries.join("requirements.txt");
+    let wanted = fs::read(root().join(REQUIREMENTS)).map_err(|e| format!("cannot read {REQUIREMENTS}: {e}"))?;
+    if fs::read(&stamp).ok().as_ref() != Some(&wanted) {
+        fetch(&libraries)?;
+        fs::write(&stamp, wanted).map_err(|e| format!("cannot write {}: {e}", stamp.display()))?;
+    }
+    let mut python = program("python3");
+    python.env("PYTHONPATH", libraries);
+    Ok(python)
+}
+
+fn fetch(libraries: &Path) -> Result<(), Problem> {
+    eprintln!("hw: fetching the libraries of {REQUIREMENTS}");
+    let mut pip = program("python3");
+    pip.env("PIP_ROOT_USER_ACTION", "ignore"); // it goes into a folder of ours, not into the system
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
+    pip.args(["--only-binary=:all:", "--upgrade", "--target"]).arg(libraries);
+    run(pip.args(["--requirement", REQUIREMENTS]))
+}

@@ -1,0 +1,44 @@
+"""Charts: one dot per program and profiler, with its interval."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib
+
+matplotlib.use("svg")
+
+import pandas as pd  # noqa: E402 (the drawing back end is chosen first)
+from matplotlib import pyplot  # noqa: E402
+
+INCH_PER_LINE = 0.17
+
+
+def overhead_chart(rows: pd.DataFrame, title: str) -> str:
+    """Overhead in per cent as an SVG: programs above each other, profilers in colours.
+
+    ``rows`` are lines of ``figures.table`` of one mode and JDK, for a ratio of which more than 1 is cost.
+    """
+    programs = list(dict.fromkeys(rows["workload"]))
+    profilers = list(dict.fromkeys(rows["profiler"]))
+    height = 1.6 + INCH_PER_LINE * len(programs) * (len(profilers) + 1)
+    figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
+    colours = pyplot.get_cmap("tab20")
+    for number, profiler in enumerate(profilers):
+        part = rows[rows["profiler"] == profiler]
+        at = [programs.index(w) * (len(profilers) + 1) + number for w in part["workload"]]
+        middle = (part["median"] - 1) * 100
+        low = (part["median"] - part["low"]).clip(upper=10) * 100
+        high = (part["high"] - part["median"]).clip(upper=10) * 100
+        axes.errorbar(middle, at, xerr=[low, high], fmt="o", ms=4, lw=1, color=colours(number % 20), label=profiler)
+    axes.axvline(0, color="0.5", lw=0.8)
+    axes.set_yticks([i * (len(profilers) + 1) + (len(profilers) - 1) / 2 for i in range(len(programs))], programs)
+    axes.invert_yaxis()
+    axes.set_xscale("symlog", linthresh=10)
+    axes.set_xlabel("overhead in % (linear up to 10, then logarithmic); bars are 95 % intervals")
+    axes.set_title(title)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg")
+    pyplot.close(figure)
+    return drawn.getvalue()[drawn.getvalue().index("<svg") :]

@@ -1,0 +1,117 @@
+"""Runs one cell: a JVM with a program, and a profiler in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cells import TOGGLE, Cell, Measured, Stretch
+from profilers import Place, Profiler, ProfilerError
+from program import Mark, Program
+from workloads import WORKLOADS
+
+# After switching, the first moments belong to neither state: pages and caches are
+# cold, and the switching itself used the processor.
+SETTLE_S = 0.08
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long things take."""
+
+    warm_up_s: float
+    pairs: int
+    """Phases that are on, in toggling."""
+    phase_s: float
+    fresh_s: float
+    """The measured stretch of a fresh JVM."""
+
+    def seconds(self, cell: Cell) -> float:
+        """What a cell will take, roughly: it is corrected by what cells did take."""
+        if cell.mode == TOGGLE:
+            return 1.5 + self.warm_up_s + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S + 0.03)
+        return 1.5 + self.warm_up_s + self.fresh_s
+
+
+def stretch(on: bool, begin: Mark, end: Mark) -> Stretch:
+    """What was done between two marks."""
+    return Stretch(
+        on=on, start_ns=begin.at_ns, end_ns=end.at_ns, operations=end.operations - begin.operations,
+        process_cpu_ns=end.process_cpu_ns - begin.process_cpu_ns,
+        threads_cpu_ns=end.threads_cpu_ns - begin.threads_cpu_ns,
+        p50_ns=end.p50_ns, p99_ns=end.p99_ns, max_ns=end.max_ns,
+    )  # fmt: skip
+
+
+class Bench:
+    """Everything that cells have in common."""
+
+    def __init__(self, java_homes: dict[int, Path], jar: Path, place: Place, pace: Pace) -> None:
+        self.java_homes = java_homes
+        self.jar = jar
+        self.place = place
+        self.pace = pace
+
+    def run(self, cell: Cell, profiler: Profiler) -> Measured:
+        """Measures a cell; what goes wrong is in the result."""
+        for old in self.place.scratch.glob("recording*"):
+            old.unlink()
+        try:
+            profiler.prepare(self.place)
+            return self.toggle(cell, profiler) if cell.mode == TOGGLE else self.fresh(cell, profiler)
+        except (ProfilerError, OSError) as error:
+            return Measured(cell, [], failure=str(error))
+
+    def program(self, cell: Cell, options: list[str]) -> Program:
+        """Starts the cell's JVM."""
+        home = self.java_homes[cell.jdk]
+        return Program(home, self.jar, WORKLOADS[cell.workload], options, self.place.scratch / "errors.txt")
+
+    def toggle(self, cell: Cell, profiler: Profiler) -> Measured:
+        """Switches the profiler on and off in one JVM; each phase is one stretch."""
+        stretches: list[Stretch] = []
+        on_ns: list[int] = []
+        off_ns: list[int] = []
+        with self.program(cell, []) as program:
+            program.await_ready()
+            time.sleep(self.pace.warm_up_s)
+            for number in range(self.pace.pairs + 1):
+                file = self.recording(profiler, number)
+                if number > 0:  # once for nothing: the first time loads classes and libraries
+                    stretches.append(self.phase(program, False))
+                on_ns.append(program.command(profiler.on(file)))
+                stretches.append(self.phase(program, True))
+                off_ns.append(program.command(profiler.off(file)))
+            del stretches[0]
+            stretches.append(self.phase(program, False))
+            resident = program.resident_bytes()
+        recorded = sum(self.recording(profiler, number).stat().st_size for number in range(1, self.pace.pairs + 1)
+                       if self.recording(profiler, number).exists())  # fmt: skip
+        return Measured(cell, stretches, on_ns, off_ns, recorded, resident, os.getloadavg()[0])
+
+    def phase(self, program: Program, on: bool) -> Stretch:
+        """Lets time pass, and measures the part of it that counts."""
+        time.sleep(SETTLE_S)
+        begin = program.mark()
+        time.sleep(self.pace.phase_s)
+        return stretch(on, begin, program.mark())
+
+    def fresh(self, cell: Cell, profiler: Profiler) -> Measured:
+        """A JVM that records from its first moment; one stretch after warming up."""
+        file = self.recording(profiler, 0)
+        with self.program(cell, profiler.at_start(file)) as program:
+            program.await_ready()
+            time.sleep(self.pace.warm_up_s)
+            begin = program.mark()
+            before = file.stat().st_size if file.exists() else 0
+            time.sleep(self.pace.fresh_s)
+            measured = stretch(cell.profiler not in ("none", "base"), begin, program.mark())
+            resident = program.resident_bytes()
+            recorded = file.stat().st_size - before if file.exists() else 0
+        return Measured(cell, [measured], [], [], recorded, resident, os.getloadavg()[0])
+
+    def recording(self, profiler: Profiler, number: int) -> Path:
+        """Where a recording goes."""
+        return self.place.scratch / f"recording{number}{profiler.suffix()}"

@@ -1,0 +1,93 @@
+"""Ratios of what a program does with a profiler to what it does without.
+
+Two ratios are formed of each pair of stretches that lie beside each other:
+
+- *CPU per operation* (with all of the profiler's own threads): what a profiler
+  costs, also where the machine is busy with other things. Above 1 is cost.
+- *Throughput*: operations per second. Below 1 is cost. On a machine that others
+  use it is far noisier, and where threads wait it moves less than CPU does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Iterable, Optional, Sequence
+
+from cells import FRESH, TOGGLE, Measured, Stretch
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One ratio of each kind, and where it comes from."""
+
+    mode: str
+    jdk: int
+    workload: str
+    profiler: str
+    cpu: float
+    throughput: float
+    p99: Optional[float]
+    """Of the 99th percentile of latencies; None where operations are no requests."""
+
+
+def cpu_per_operation(stretch: Stretch) -> float:
+    """Nanoseconds of the process for one operation."""
+    return stretch.process_cpu_ns / stretch.operations
+
+
+def throughput(stretch: Stretch) -> float:
+    """Operations per second."""
+    return stretch.operations * 1e9 / (stretch.end_ns - stretch.start_ns)
+
+
+def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional[Pair]:
+    """A stretch with a profiler, and the mean of those without that it is compared with. None if
+    somewhere nothing was done, so that there is no ratio."""
+    if any(s.operations == 0 or s.process_cpu_ns == 0 for s in (on, *off)):
+        return None
+    cell = measured.cell
+    base_cpu = sum(map(cpu_per_operation, off)) / len(off)
+    base_throughput = sum(map(throughput, off)) / len(off)
+    base_p99 = sum(s.p99_ns for s in off) / len(off)
+    return Pair(
+        cell.mode, cell.jdk, cell.workload, cell.profiler, cpu_per_operation(on) / base_cpu,
+        throughput(on) / base_throughput, on.p99_ns / base_p99 if base_p99 > 0 else None,
+    )  # fmt: skip
+
+
+def toggle_pairs(measured: Measured) -> list[Pair]:
+    """Each phase that is on against the two beside it.
+
+    Neighbours only: the machine's own drift over a run is larger than what is to be measured, and
+    mostly cancels between a phase and what is around it.
+    """
+    stretches = measured.stretches
+    found = [
+        compare(measured, stretches[i], (stretches[i - 1], stretches[i + 1]))
+        for i in range(1, len(stretches) - 1)
+        if stretches[i].on and not stretches[i - 1].on and not stretches[i + 1].on
+    ]
+    return [pair for pair in found if pair is not None]
+
+
+def fresh_pairs(all_measured: Iterable[Measured]) -> list[Pair]:
+    """Each fresh JVM against the same round's JVM without a profiler."""
+    rounds: dict[tuple[int, str, int], dict[str, Measured]] = defaultdict(dict)
+    for measured in all_measured:
+        cell = measured.cell
+        if cell.mode == FRESH and measured.stretches:
+            rounds[(cell.jdk, cell.workload, cell.round)][cell.profiler] = measured
+    pairs = []
+    for by_profiler in rounds.values():
+        base = by_profiler.get("base")
+        for name, measured in by_profiler.items():
+            if base is not None and name != "base":
+                pairs.append(compare(measured, measured.stretches[0], base.stretches))
+    return [pair for pair in pairs if pair is not None]
+
+
+def all_pairs(all_measured: Sequence[Measured]) -> list[Pair]:
+    """Everything that can be compared."""
+    toggled = [pair for m in all_measured if m.cell.mode == TOGGLE for pair in toggle_pairs(m)]
+    return toggled + fresh_pairs(all_measured)

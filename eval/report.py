@@ -1,0 +1,168 @@
+"""Tables, charts and the page, made from the raw data and nothing else."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Sequence
+
+import pandas as pd
+
+import charts
+import figures
+from cells import FRESH, TOGGLE, Measured
+from profilers import all_profilers
+from ratios import all_pairs
+from workloads import WORKLOADS
+
+MODES = {
+    TOGGLE: "switched on and off inside one JVM, neighbouring phases compared",
+    FRESH: "fresh JVMs in turns, recording from their start, compared with the same round's JVM without a profiler",
+}
+MEASURES = {
+    "cpu": "CPU time per operation, profiler's threads included",
+    "throughput": "time per operation",
+    "p99": "99th percentile of latencies",
+}
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: left }
+td + td { text-align: right } svg { max-width: 100%; height: auto }
+"""
+
+
+class Report:
+    """What an evaluation found."""
+
+    def __init__(self, measured: Sequence[Measured], machine: dict[str, str]) -> None:
+        self.measured = [m for m in measured if not m.failure]
+        done = {m.cell.key() for m in self.measured}
+        self.failed = [m for m in measured if m.failure and m.cell.key() not in done]
+        self.machine = machine
+        pairs = pd.DataFrame([asdict(pair) for pair in all_pairs(self.measured)])
+        if not pairs.empty:
+            # As time per operation, so that in every table more than 1 is cost.
+            pairs["throughput"] = 1 / pairs["throughput"]
+            pairs["order"] = pairs["profiler"].map({name: i for i, name in enumerate(all_profilers())})
+            pairs = pairs.sort_values(["mode", "jdk", "workload", "order"], kind="stable")
+        self.pairs = pairs
+
+    def write(self, directory: Path) -> None:
+        """Writes everything: tables.md, a CSV per measure, and index.html."""
+        directory.joinpath("tables.md").write_text(self.markdown(), encoding="utf-8")
+        for measure in MEASURES:
+            if not self.pairs.empty:
+                figures.table(self.pairs, measure).to_csv(directory / f"{measure}.csv", index=False)
+        self.resources().to_csv(directory / "resources.csv", index=False)
+        directory.joinpath("index.html").write_text(self.page(), encoding="utf-8")
+
+    def markdown(self) -> str:
+        """All tables."""
+        parts = ["# Evaluation", "", *[f"- {name}: {value}" for name, value in self.machine.items()], ""]
+        for heading, note, frame in self.tables():
+            parts += [f"## {heading}", "", note, "", as_markdown(frame), ""]
+        parts += self.failures()
+        return "\n".join(parts)
+
+    def page(self) -> str:
+        """The same with charts, as one file that needs no network."""
+        parts = ["<!doctype html><html lang='en'><meta charset='utf-8'><title>Evaluation</title>", f"<style>{STYLE}</style>"]
+        parts += ["<h1>Evaluation</h1><ul>"]
+        parts += [f"<li>{html.escape(name)}: {html.escape(value)}</li>" for name, value in self.machine.items()]
+        parts += ["</ul>", *self.drawings()]
+        for heading, note, frame in self.tables():
+            parts += [f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>", frame.to_html(index=False, border=0)]
+        parts += [f"<p>{html.escape(line)}</p>" for line in self.failures()]
+        return "\n".join([*parts, "</html>\n"])
+
+    def drawings(self) -> list[str]:
+        """One chart per mode and JDK."""
+        if self.pairs.empty:
+            return []
+        rows = figures.table(self.pairs, "cpu")
+        return [
+            charts.overhead_chart(part, f"JDK {jdk}: {MEASURES['cpu']} ({mode})")
+            for (mode, jdk), part in rows.groupby(["mode", "jdk"], sort=False)
+        ]
+
+    def tables(self) -> list[tuple[str, str, pd.DataFrame]]:
+        """Heading, note and table, in the order of reading."""
+        found: list[tuple[str, str, pd.DataFrame]] = []
+        if not self.pairs.empty:
+            for measure, words in MEASURES.items():
+                found += self.tables_of(measure, words)
+        found.append(("Resources", "Per profiler and program; bytes are those of the recordings.", self.resources()))
+        return found + [("Profilers", "What was compared.", self.profilers()), ("Programs", "What they do.", programs())]
+
+    def tables_of(self, measure: str, words: str) -> list[tuple[str, str, pd.DataFrame]]:
+        """The summary and the lines of one measure."""
+        if self.pairs[measure].dropna().empty:
+            return []
+        whole = figures.summary(self.pairs, measure)
+        whole["overhead"] = [percent(v, a, b) for v, a, b in zip(whole["mean"], whole["low"], whole["high"])]
+        found = [(f"Overhead: {words}", "Geometric mean over programs, in %, with its 95 % interval.",
+                  wide(whole, ["mode", "jdk"], "profiler"))]  # fmt: skip
+        lines = figures.table(self.pairs, measure)
+        lines["overhead"] = [percent(v, a, b) for v, a, b in zip(lines["median"], lines["low"], lines["high"])]
+        for (mode, jdk), part in lines.groupby(["mode", "jdk"], sort=False):
+            note = f"Medians in %, with 95 % intervals ([?]: too few values for one); {MODES[mode]}."
+            found.append((f"JDK {jdk}, {mode}: {words}", note, wide(part, ["workload"], "profiler")))
+        return found
+
+    def resources(self) -> pd.DataFrame:
+        """Bytes per second of recordings, memory, and what switching takes."""
+        rows = []
+        for m in self.measured:
+            on_s = sum(s.end_ns - s.start_ns for s in m.stretches if s.on) / 1e9
+            rows.append(
+                (m.cell.mode, m.cell.jdk, m.cell.workload, m.cell.profiler, m.recorded_bytes / on_s / 1024 if on_s else 0.0,
+                 m.resident_bytes / 2**20, median_ms(m.switch_on_ns[1:]), median_ms(m.switch_off_ns[1:]), m.load_average)
+            )  # fmt: skip
+        names = ["mode", "jdk", "workload", "profiler", "recorded_KiB_per_s", "resident_MiB", "on_ms", "off_ms", "load"]
+        frame = pd.DataFrame(rows, columns=names)
+        return frame.groupby(["mode", "jdk", "workload", "profiler"], sort=True, as_index=False).median().round(1)
+
+    def profilers(self) -> pd.DataFrame:
+        """Those that were measured."""
+        known = all_profilers()
+        names = dict.fromkeys(m.cell.profiler for m in self.measured)
+        return pd.DataFrame([(n, known[n].about) for n in known if n in names], columns=["profiler", "what"])
+
+    def failures(self) -> list[str]:
+        """What could not be measured, and why."""
+        return [f"Not measured: {m.cell.key()}: {m.failure}" for m in self.failed]
+
+
+def programs() -> pd.DataFrame:
+    """All programs."""
+    return pd.DataFrame([(w.name, w.kind, w.threads, w.about) for w in WORKLOADS.values()],
+                        columns=["program", "kind", "threads", "what"])  # fmt: skip
+
+
+def median_ms(values: Sequence[int]) -> float:
+    """Median of nanoseconds, in milliseconds."""
+    return float(pd.Series(values).median() / 1e6) if len(values) else float("nan")
+
+
+def percent(value: float, low: float, high: float) -> str:
+    """A ratio as overhead: ``+2.1 [1.0 3.2]``."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return f"{(value - 1) * 100:+.1f} [?]"
+    return f"{(value - 1) * 100:+.1f} [{(low - 1) * 100:.1f} {(high - 1) * 100:.1f}]"
+
+
+def wide(rows: pd.DataFrame, down: list[str], across: str) -> pd.DataFrame:
+    """Overheads with profilers as lines and programs (or JDKs) as columns."""
+    frame = rows.pivot_table(index=across, columns=down, values="overhead", aggfunc="first", sort=False)
+    frame.columns = [" ".join(str(part) for part in (c if isinstance(c, tuple) else (c,))) for c in frame.columns]
+    return frame.reset_index().fillna("")
+
+
+def as_markdown(frame: pd.DataFrame) -> str:
+    """A table."""
+    lines = ["| " + " | ".join(map(str, frame.columns)) + " |", "|" + "---|" * len(frame.columns)]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in frame.itertuples(index=False)]
+    return "\n".join(lines)

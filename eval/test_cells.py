@@ -1,0 +1,76 @@
+"""Tests of the plan and of what is kept: python3 -m unittest discover eval"""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from cells import FRESH, TOGGLE, Cell, Measured, RawData, Stretch, plan
+from profilers import Jfr, Profiler
+from workloads import WORKLOADS
+
+NONE = Profiler("none", "")
+NEW_ONLY = Jfr("new", "", "default", oldest_jdk=25)
+
+
+def keys(modes: list[str], jdks: list[int], names: list[str], seed: int = 1) -> list[str]:
+    """Keys of a plan of one round."""
+    return [c.key() for c in plan(modes, jdks, [WORKLOADS[n] for n in names], [NONE, NEW_ONLY], 1, seed)]
+
+
+class PlanTest(unittest.TestCase):
+    """What is measured, and in which order."""
+
+    def test_only_what_a_jdk_has(self) -> None:
+        planned = keys([TOGGLE], [17, 25], ["kernels", "virtual-threads"])
+        self.assertEqual(
+            sorted(planned),
+            ["toggle/17/kernels/none/0", "toggle/25/kernels/new/0", "toggle/25/kernels/none/0",
+             "toggle/25/virtual-threads/new/0", "toggle/25/virtual-threads/none/0"],
+        )  # fmt: skip
+
+    def test_fresh_jvms_have_a_base_beside_none(self) -> None:
+        self.assertEqual(sorted(keys([FRESH], [17], ["kernels"])), ["fresh/17/kernels/base/0", "fresh/17/kernels/none/0"])
+
+    def test_the_order_is_by_chance_but_repeatable(self) -> None:
+        names = list(WORKLOADS)
+        self.assertEqual(keys([TOGGLE], [17, 25], names), keys([TOGGLE], [17, 25], names))
+        self.assertNotEqual(keys([TOGGLE], [17, 25], names), keys([TOGGLE], [17, 25], names, seed=2))
+
+
+class RawDataTest(unittest.TestCase):
+    """An evaluation that was killed goes on."""
+
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = Path(directory.name) / "raw.jsonl"
+        self.raw = RawData(self.path)
+
+    def measured(self, number: int, failure: str = "") -> Measured:
+        """A cell of one stretch."""
+        cell = Cell(TOGGLE, 17, "kernels", "none", number)
+        return Measured(cell, [Stretch(True, 1, 2, 3, 4, 5)], [6], [7], 8, 9, 0.5, failure)
+
+    def test_what_is_written_is_read(self) -> None:
+        self.raw.append(self.measured(0))
+        self.raw.append(self.measured(1))
+        self.assertEqual(list(self.raw.read()), [self.measured(0), self.measured(1)])
+
+    def test_failures_are_measured_again(self) -> None:
+        self.raw.append(self.measured(0))
+        self.raw.append(self.measured(1, "no JVM"))
+        self.assertEqual(self.raw.done(), {"toggle/17/kernels/none/0"})
+
+    def test_a_line_that_was_cut_off_does_not_count_and_does_not_spoil_the_next(self) -> None:
+        self.raw.append(self.measured(0))
+        self.raw.append(self.measured(1))
+        self.path.write_bytes(self.path.read_bytes()[:-20])
+        self.assertEqual(self.raw.done(), {"toggle/17/kernels/none/0"})
+        self.raw.append(self.measured(2))
+        self.assertEqual(list(self.raw.read()), [self.measured(0), self.measured(2)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+package io.headway.eval.published;
+
+import io.headway.eval.Work;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.Writer;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import javax.tools.FileObject;
+import javax.tools.ForwardingJavaFileManager;
+import javax.tools.JavaCompiler;
+import javax.tools.JavaFileManager;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.StandardJavaFileManager;
+import javax.tools.StandardLocation;
+import javax.tools.ToolProvider;
+
+/** The JDK's compiler, in this process, over Apache Commons Lang, file by file; what it makes is thrown away. */
+public final class Javac implements Work {
+    private static final Writer SILENCE = Writer.nullWriter();
+
+    private final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
+    private final List<JavaFileObject> files = new ArrayList<>();
+    private final Path sources;
+
+    /** Reads the sources. */
+    public Javac() throws Exception {
+        if (compiler == null) {
+            throw new IOException("this Java has no compiler");
+        }
+        sources = Sources.jar();
+        for (Map.Entry<String, String> file : Sources.read().entrySet()) {
+            files.add(new Text(file.getKey(), file.getValue()));
+        }
+    }
+
+    @Override
+    public Operation operation(int thread, int threads) throws IOException {
+        StandardJavaFileManager manager = compiler.getStandardFileManager(d -> {}, null, null);
+        manager.setLocationFromPaths(StandardLocation.SOURCE_PATH, List.of(sources));
+        JavaFileManager discarding = new Discarding(manager);
+        int[] next = {thread * files.size() / threads};
+        return () -> compile(discarding, files.get(next[0]++ % files.size()));
+    }
+
+    private void compile(JavaFileManager manager, JavaFileObject file) {
+        List<String> options = List.of("-proc:none", "-implicit:none", "-nowarn", "-Xlint:none");
+        if (!compiler.getTask(SILENCE, manager, d -> {}, options, null, List.of(file)).call()) {
+            throw new IllegalStateException(file.getName() + " does not compile");
+        }
+    }
+
+    private static final class Text extends SimpleJavaFileObject {
+        private final String text;
+
+        Text(String name, String text) {
+            super(URI.create("text:///" + name), Kind.SOURCE);
+            this.text = text;
+        }
+
+        @Override
+        public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+            return text;
+        }
+    }
+
+    /** Finds everything, keeps nothing. */
+    private static final class Discarding extends ForwardingJavaFileManager<JavaFileManager> {
+        Discarding(JavaFileManager manager) {
+            super(manager);
+        }
+
+        @Override
+        public JavaFileObject getJavaFileForOutput(
+                Location location, String name, JavaFileObject.Kind kind, FileObject sibling) {
+            return new SimpleJavaFileObject(URI.create("void:///" + name), kind) {
+                @Override
+                public OutputStream openOutputStream() {
+                    return OutputStream.nullOutputStream();
+                }
+            };
+        }
+    }
+}
