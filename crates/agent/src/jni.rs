@@ -1,6 +1,9 @@
 //! The few JNI calls of the agent, typed.
 
-use jni_sys::{jfieldID, jint, jobject, jvalue, JNIEnv, JNINativeInterface_, JNINativeMethod, JavaVM, JNI_VERSION_1_8};
+use jni_sys::{
+    jfieldID, jint, jobject, jvalue, JNIEnv, JNINativeInterface_, JNINativeMethod, JavaVM, JavaVMAttachArgs,
+    JNI_VERSION_1_8,
+};
 use std::ffi::{c_void, CStr};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -27,6 +30,32 @@ pub fn of_current_thread() -> Option<Jni> {
     // its environment in any state.
     let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut env, JNI_VERSION_1_8) };
     (code == 0 && !env.is_null()).then_some(Jni(env.cast()))
+}
+
+/// Runs `work` on the current thread, which is made one of Java's for that time
+/// (a daemon of this name) if it is none. `None` if the VM refuses.
+pub fn attached<T>(name: &CStr, work: impl FnOnce(Jni) -> T) -> Option<T> {
+    if let Some(jni) = of_current_thread() {
+        return Some(work(jni));
+    }
+    let vm = VM.load(Ordering::Acquire);
+    if vm.is_null() {
+        return None;
+    }
+    let mut arguments =
+        JavaVMAttachArgs { version: JNI_VERSION_1_8, name: name.as_ptr().cast_mut(), group: std::ptr::null_mut() };
+    let mut env: *mut c_void = std::ptr::null_mut();
+    // SAFETY: `remember_vm`'s caller vouches for `vm`; the arguments and their
+    // name live until the call returns; a thread may attach itself in any state.
+    let code =
+        unsafe { ((**vm).v1_4.AttachCurrentThreadAsDaemon)(vm, &mut env, std::ptr::addr_of_mut!(arguments).cast()) };
+    if code != 0 || env.is_null() {
+        return None;
+    }
+    let done = work(Jni(env.cast()));
+    // SAFETY: attached above; `work` left nothing of Java's on this stack.
+    unsafe { ((**vm).v1_1.DetachCurrentThread)(vm) };
+    Some(done)
 }
 
 /// A reference to an object, live while the callback runs that it was made in.

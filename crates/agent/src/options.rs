@@ -123,6 +123,8 @@ pub struct Options {
     pub threads: Option<String>,
     /// Length of an interval of critical section pressure in ns.
     pub pressure_interval_ns: Option<u64>,
+    /// The recording ends when this file was not touched for a while.
+    pub lease: Option<PathBuf>,
     /// Pressure from which on an interval belongs to a phase, 0 to 1.
     pub phase_threshold: Option<f64>,
     /// What is done when a phase begins or ends.
@@ -235,6 +237,7 @@ impl Options {
             "memory" => self.memory = Some(number("memory", value)?),
             "threads" => self.threads = Some(value),
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
+            "lease" => self.lease = Some(PathBuf::from(value)),
             "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
             "on_phase" => self.on_phase = Some(Announce::parse(&value)),
             "parks" => self.parks_to = Some(PrintTo::parse(value)),

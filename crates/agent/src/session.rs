@@ -6,6 +6,7 @@ use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park_statistics::Wish;
+use crate::pressure::Lease;
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, SamplerHandle};
@@ -23,6 +24,7 @@ use std::time::Duration;
 pub struct Session {
     sampler: Option<SamplerHandle>,
     drain: DrainHandle,
+    _lease: Option<Lease>,
     /// `None` where parks are only counted.
     path: Option<PathBuf>,
     started: TimeNs,
@@ -160,7 +162,13 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
             |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
         sampler.inspect_err(failed).ok()
     });
-    *session = Some(Session { sampler, drain, path, started, attach_pause: agent.hooks.pause(), mechanisms });
+    let lease = options.lease.clone().and_then(|file| {
+        let failed =
+            |error: &_| agent.definitions.degraded("lease", &format!("nobody looks whether it is kept: {error}"));
+        Lease::begin(agent, file, started).inspect_err(failed).ok()
+    });
+    let attach_pause = agent.hooks.pause();
+    *session = Some(Session { sampler, drain, _lease: lease, path, started, attach_pause, mechanisms });
     Ok(())
 }
 
@@ -288,6 +296,15 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     recorded.own_cpu += sampler_cpu;
     agent.definitions.set_wanted(false);
     Some((session, recorded))
+}
+
+/// Takes the agent out again on behalf of somebody who is gone, if the recording
+/// is still that which began at `started`; where its file is.
+pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs) -> Option<PathBuf> {
+    let is_same = |session: &&Session| session.started == started;
+    let path = current(agent).as_ref().filter(is_same)?.path.clone();
+    command(agent, jni, &Options { command: Command::Detach, ..Options::default() });
+    path
 }
 
 /// Carries out a command on a running VM.

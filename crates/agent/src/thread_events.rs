@@ -46,7 +46,10 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn define_all(agent: &'static Agent, jni: Jni) {
     for thread in agent.jvmti.all_threads().unwrap_or_default() {
         let vm_thread = agent.java.vm_thread(jni, thread);
-        enter(agent, jni, thread, agent.hotspot.os_id(vm_thread));
+        if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
+            let state = agent.jvmti.thread_state(thread).unwrap_or(0);
+            agent.pressure.found.note(slot.thread(), vm_thread, state, clock::now());
+        }
         jni.forget(thread);
     }
 }

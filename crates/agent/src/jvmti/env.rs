@@ -125,6 +125,13 @@ impl Jvmti {
         Ok(self.take_array(list, count).into_iter().map(live).collect())
     }
 
+    /// What a thread is doing: bits of `JVMTI_THREAD_STATE`.
+    pub fn thread_state(&self, thread: Ref) -> Result<jint, JvmtiError> {
+        let mut state: jint = 0;
+        call!(self, 17, "GetThreadState", fn(thread.raw() => jobject, &mut state => *mut jint))?;
+        Ok(state)
+    }
+
     /// All loaded classes, as local references.
     pub fn loaded_classes(&self) -> Result<Vec<Ref>, JvmtiError> {
         let mut count: jint = 0;

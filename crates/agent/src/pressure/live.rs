@@ -1,6 +1,7 @@
 //! Windows, phases and the picture of now, on the draining thread.
 
 use super::announce::Announcer;
+use super::found::Found;
 use super::publish::Publisher;
 use crate::agent::Agent;
 use crate::options::Options;
@@ -22,6 +23,8 @@ pub struct LivePressure {
     publisher: Publisher,
     /// True if nothing else is recorded.
     alone: bool,
+    /// Threads that wait since before the recording.
+    found: Vec<Found>,
     folded: u64,
 }
 
@@ -41,6 +44,7 @@ impl LivePressure {
             announcer: Announcer::new(options.on_phase.clone()),
             publisher: Publisher::default(),
             alone,
+            found: Vec::new(),
             folded: 0,
         }
     }
@@ -81,6 +85,7 @@ impl LivePressure {
     /// All events before `watermark` were fed: what is to be recorded.
     pub fn advance(&mut self, watermark: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
         self.announcer.reap();
+        self.take_found(watermark);
         let closed = self.guarded(|online| online.advance(watermark)).unwrap_or_default();
         let any = !closed.is_empty();
         let events = self.tell(closed, dictionary);
@@ -89,6 +94,34 @@ impl LivePressure {
             self.count_folded();
         }
         events
+    }
+
+    /// Threads that wait since before the recording, and those of them that do so
+    /// no more.
+    fn take_found(&mut self, watermark: TimeNs) {
+        let mut found = std::mem::take(&mut self.found);
+        for new in self.agent.pressure.found.take() {
+            let waits = self.guarded(|online| online.found_waiting(new.thread, new.at, new.in_monitor));
+            found.extend(waits.unwrap_or(false).then_some(new));
+        }
+        found.retain(|found| {
+            let is_waiting = self.is_blocked(found.vm_thread);
+            self.guarded(|online| {
+                if !is_waiting {
+                    online.resumes(found.thread, watermark);
+                }
+                online.is_found_waiting(found.thread)
+            })
+            .unwrap_or(false)
+        });
+        self.found = found;
+    }
+
+    /// True if the VM says that the thread is blocked; also where it cannot be
+    /// asked.
+    fn is_blocked(&self, vm_thread: u64) -> bool {
+        let known = self.agent.hotspot.known();
+        known.is_none_or(|known| thread::is_blocked(&known.layout, &known.memory, vm_thread))
     }
 
     /// The recording ends: what is still to be recorded.

@@ -7,14 +7,19 @@
 //!
 //! * `requests`: which locks' chains are worth taking.
 //! * `live`: windows, phases and the picture of now.
+//! * `found`: threads that wait already when a recording begins.
+//! * `lease`: a recording ends when who wanted it is gone.
 //! * `announce`: a command, or a line, when a phase begins or ends.
 //! * `publish`: the picture of now, in a file that only its reader's user sees.
 
 mod announce;
+mod found;
+mod lease;
 mod live;
 mod publish;
 mod requests;
 
 pub use announce::Announce;
+pub use lease::Lease;
 pub use live::LivePressure;
 pub use requests::Requests;

@@ -65,7 +65,12 @@ fn watch_file(file: &Path) -> PathBuf {
 }
 
 fn is_watched(file: &Path) -> bool {
-    let touched = fs::symlink_metadata(watch_file(file)).and_then(|metadata| metadata.modified());
+    is_fresh(&watch_file(file))
+}
+
+/// True if the file was touched lately.
+pub(super) fn is_fresh(file: &Path) -> bool {
+    let touched = fs::symlink_metadata(file).and_then(|metadata| metadata.modified());
     // A clock set back makes it look fresh, until it is.
     touched.is_ok_and(|touched| touched.elapsed().unwrap_or_default() < WATCHES)
 }

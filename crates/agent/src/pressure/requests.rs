@@ -7,6 +7,7 @@
 //!
 //! All accesses are relaxed: a request seen late costs one event's chain.
 
+use super::found::FoundThreads;
 use headway_model::LockId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -52,11 +53,18 @@ pub struct Requests {
     sparing: AtomicBool,
     contenders: Bits,
     owners: Bits,
+    /// Threads that wait already when a recording begins.
+    pub found: FoundThreads,
 }
 
 impl Default for Requests {
     fn default() -> Requests {
-        Requests { sparing: AtomicBool::new(false), contenders: Bits::new(), owners: Bits::new() }
+        Requests {
+            sparing: AtomicBool::new(false),
+            contenders: Bits::new(),
+            owners: Bits::new(),
+            found: FoundThreads::default(),
+        }
     }
 }
 
@@ -64,6 +72,7 @@ impl Requests {
     /// A recording begins. If it is `sparing`, chains are taken on request only;
     /// each lock's first contender counts as asked for, since it names the lock.
     pub fn begin(&self, sparing: bool) {
+        self.found.begin();
         self.contenders.fill(u64::MAX);
         self.owners.fill(0);
         self.sparing.store(sparing, Ordering::Relaxed);

@@ -19,15 +19,17 @@ use std::collections::{HashMap, HashSet};
 /// was last read.
 const PROCESS_EVERY_NS: u64 = 400_000;
 /// For each thread, the time after which all are looked at in any case.
-const ALL_EVERY_NS: u64 = 2_800_000;
+const ALL_EVERY_NS: u64 = 10_000_000;
 /// The part of a CPU that may remain unexplained: a thousandth, but at least
 /// what clocks that are not read at once differ by.
 const UNEXPLAINED: u64 = 1_000;
 const LEAST_UNEXPLAINED_NS: u64 = 50_000;
 /// CPU time of a thread between its last reading and its end.
 const END_NS: i64 = 200_000;
-/// Looks in vain after which a thread of Java's counts as idle.
+/// Looks in vain after which a thread counts as idle. The VM's own threads are
+/// few, and wake up now and then.
 const IDLE_AFTER: u8 = 2;
+const NATIVE_IDLE_AFTER: u8 = 16;
 /// How long the wait of a thread that hardly runs may be left unread.
 const WAIT_EVERY_NS: u64 = 1_000_000_000;
 /// A thread hardly runs if it used less than this part of an interval.
@@ -259,9 +261,8 @@ impl<C: Clocks> Tracked<C> {
         if before == Some(cpu_ns) {
             known.switches = None;
             known.looks_in_vain = known.looks_in_vain.saturating_add(1);
-            // The VM's own threads are few, and wake up now and then.
-            let stays = known.looks_in_vain < IDLE_AFTER || self.natives.contains(&os_id);
-            match stays {
+            let is_native = thread.0 & ThreadId::NATIVE != 0;
+            match known.looks_in_vain < if is_native { NATIVE_IDLE_AFTER } else { IDLE_AFTER } {
                 true => self.active.push(thread),
                 false => self.files -= u64::from(known.file.take().is_some()),
             }

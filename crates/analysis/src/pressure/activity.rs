@@ -9,7 +9,7 @@ use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
     ParkBegin, ShortParks,
 };
-use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
 /// Notifies kept for a waiter whose own events have not arrived.
@@ -54,6 +54,8 @@ pub(super) enum Doing {
     Waited { lock: LockId, chain: ChainId, since: TimeNs, end: TimeNs },
     /// Parked, waiting for a condition.
     Parked { since: TimeNs },
+    /// In `Object.wait` or parked since before anything was recorded.
+    Found { since: TimeNs, in_monitor: bool },
 }
 
 /// One thread.
@@ -74,6 +76,8 @@ struct Activity {
 pub(super) struct Activities {
     threads: FxHashMap<ThreadId, Activity>,
     bound: usize,
+    /// Threads that wait as they did when the recording began.
+    waiting_since_before: usize,
     pub folded: u64,
 }
 
@@ -88,7 +92,7 @@ pub(super) struct Census {
 
 impl Activities {
     pub fn new(bound: usize) -> Activities {
-        Activities { threads: FxHashMap::default(), bound, folded: 0 }
+        Activities { threads: FxHashMap::default(), bound, waiting_since_before: 0, folded: 0 }
     }
 
     fn thread(&mut self, id: ThreadId) -> Option<&mut Activity> {
@@ -103,6 +107,55 @@ impl Activities {
     pub fn known(&mut self, id: ThreadId, role: Role) {
         if let Some(thread) = self.thread(id) {
             thread.role = role;
+        }
+    }
+
+    /// The thread has been waiting since before `since`, when the recording began;
+    /// false if it has done something meanwhile.
+    pub fn found(&mut self, id: ThreadId, since: TimeNs, in_monitor: bool) -> bool {
+        let Some(thread) = self.thread(id) else { return false };
+        let is_fresh = thread.doing == Doing::Running && thread.latest <= since && thread.started.is_none();
+        if is_fresh {
+            thread.doing = Doing::Found { since, in_monitor };
+            self.waiting_since_before += 1;
+        }
+        is_fresh
+    }
+
+    /// True if the thread still waits as it did when the recording began.
+    pub fn is_found(&self, id: ThreadId) -> bool {
+        self.threads.get(&id).is_some_and(|thread| matches!(thread.doing, Doing::Found { .. }))
+    }
+
+    /// A thread that was found waiting does something: at `time`, or since.
+    pub fn leaves_found(&mut self, event: &Event, spent: &mut impl Spent) {
+        if self.waiting_since_before == 0 {
+            return;
+        }
+        let (id, time) = match event {
+            Event::MonitorEnter(e) => (e.thread, e.time),
+            Event::MonitorEntered(e) => (e.thread, told_since(e.start, e.time)),
+            Event::MonitorWait(e) => (e.thread, e.time),
+            Event::MonitorWaited(e) => (e.thread, told_since(e.start, e.time)),
+            Event::MonitorReentered(e) => (e.thread, told_since(e.start, e.time)),
+            Event::MonitorNotify(e) => (e.thread, e.time),
+            Event::ParkBegin(e) => (e.thread, e.time),
+            Event::Park(e) => (e.thread, told_since(e.start, e.time)),
+            Event::ShortParks(e) => (e.thread, e.time - e.total),
+            Event::Unpark(e) => (e.thread, e.time),
+            Event::ThreadEnd(e) => (e.thread, e.time),
+            _ => return,
+        };
+        self.resumes(id, time, spent);
+    }
+
+    /// A thread that was found waiting does so no more.
+    pub fn resumes(&mut self, id: ThreadId, time: TimeNs, spent: &mut impl Spent) {
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        if let Doing::Found { since, in_monitor } = thread.doing {
+            spent.waited(thread.role, (since, time.max(since)), in_monitor);
+            thread.doing = Doing::Running;
+            self.waiting_since_before -= 1;
         }
     }
 
@@ -287,7 +340,8 @@ impl Activities {
                 Doing::Acquiring { .. } => census.blocked += 1,
                 Doing::Waiting { lock, .. } if thread.notifies.iter().any(|(_, of)| *of == lock) => census.blocked += 1,
                 Doing::Waiting { .. } => census.waiting += 1,
-                Doing::Parked { .. } => census.parked += 1,
+                Doing::Found { in_monitor: true, .. } => census.waiting += 1,
+                Doing::Parked { .. } | Doing::Found { .. } => census.parked += 1,
             }
         }
         census
@@ -340,6 +394,7 @@ impl Activity {
                 spent.acquired(self.role, lock, chain, (since, until), in_monitor);
             }
             Doing::Parked { since } => spent.waited(self.role, (since, until), false),
+            Doing::Found { since, in_monitor } => spent.waited(self.role, (since, until), in_monitor),
             Doing::Waiting { lock, chain, since } => {
                 let notified = self.notified().unwrap_or(until).min(until);
                 spent.waited(self.role, (since, notified), true);
@@ -354,6 +409,14 @@ impl Activity {
                 }
             }
         }
+    }
+}
+
+/// When something began that an event tells the end of.
+fn told_since(start: TimeNs, end: TimeNs) -> TimeNs {
+    match start {
+        TimeNs(0) => end,
+        _ => start.min(end),
     }
 }
 

@@ -148,6 +148,7 @@ impl Pressure {
             folded: &mut self.folded,
         };
         let activities = &mut self.activities;
+        activities.leaves_found(event, &mut spent);
         match event {
             Event::MonitorEnter(e) => activities.enters(e, &mut spent),
             Event::MonitorEntered(e) => activities.entered(e, &mut spent),
@@ -193,6 +194,18 @@ impl Pressure {
             folded: &mut self.folded,
         };
         self.activities.parked(park, acquires, &mut spent);
+    }
+
+    /// A thread that was found waiting runs again.
+    pub(crate) fn resumes(&mut self, thread: ThreadId, time: TimeNs) {
+        let mut spent = Ledger {
+            windows: &mut self.windows,
+            counts: &mut self.counts,
+            pinned: self.pinned,
+            bound: self.bounds.locks,
+            folded: &mut self.folded,
+        };
+        self.activities.resumes(thread, time, &mut spent);
     }
 
     fn feed_definition(&mut self, event: &Event) {

@@ -101,6 +101,24 @@ impl OnlinePressure {
         self.parks.feed(event);
     }
 
+    /// The thread was found in `Object.wait` or parked when the recording began at
+    /// `since`; false if its events say that it has done something meanwhile.
+    pub fn found_waiting(&mut self, thread: ThreadId, since: TimeNs, in_monitor: bool) -> bool {
+        self.pressure.activities.found(thread, since, in_monitor)
+    }
+
+    /// A thread that was found waiting is seen to run at `time`, of which there
+    /// may be no event: the mechanisms that tell the end of a wait were not in
+    /// force when it began.
+    pub fn resumes(&mut self, thread: ThreadId, time: TimeNs) {
+        self.pressure.resumes(thread, time);
+    }
+
+    /// True if the thread still waits as it was found.
+    pub fn is_found_waiting(&self, thread: ThreadId) -> bool {
+        self.pressure.activities.is_found(thread)
+    }
+
     /// A lock's object died, and all its events were fed.
     pub fn forget_lock(&mut self, lock: LockId) {
         self.pressure.forget_lock(lock);

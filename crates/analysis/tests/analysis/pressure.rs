@@ -3,7 +3,7 @@
 use crate::arrival::{shuffled, Dice};
 use crate::simulation::{lock_id, play, Play};
 use crate::story;
-use headway_analysis::pressure::online::OnlinePressure;
+use headway_analysis::pressure::online::{Closed, OnlinePressure};
 use headway_analysis::pressure::report::{LockPressure, PressureReport};
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Bound, Bounds, Options};
@@ -466,6 +466,25 @@ fn phases_begin_and_end_while_the_program_runs() {
         }
     }
     assert_eq!(told, [(3, "begins", 2000, 0.5), (6, "ended", 5000, 0.5)]);
+}
+
+/// Three threads, of which two wait since before the recording: one until it is
+/// notified, which its event tells, one until it is merely seen to run.
+#[test]
+fn threads_found_waiting_do_not_run_until_something_says_so() {
+    let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
+    [1, 2, 3].iter().for_each(|id| online.feed(&story::thread(*id, "worker")));
+    let start = TimeNs(START);
+    assert!(online.found_waiting(ThreadId(2), start, true) && online.found_waiting(ThreadId(3), start, false));
+    let time = TimeNs(START + 1500 * MS);
+    let waited = MonitorWaited { time, thread: ThreadId(2), lock: LockId(1), ..MonitorWaited::default() };
+    online.feed(&Event::MonitorWaited(waited));
+    assert!(!online.is_found_waiting(ThreadId(2)) && online.is_found_waiting(ThreadId(3)));
+    assert!(!online.found_waiting(ThreadId(2), start, true), "it has done something since");
+    let running = |closed: Vec<Closed>| closed.iter().map(|one| one.windows[0].running.0 / MS).collect::<Vec<_>>();
+    assert_eq!(running(online.advance(TimeNs(START + 2000 * MS))), [1000, 1500]);
+    online.resumes(ThreadId(3), TimeNs(START + 2000 * MS));
+    assert_eq!(running(online.advance(TimeNs(START + 3000 * MS))), [3000]);
 }
 
 #[test]

@@ -53,7 +53,9 @@ impl Source {
                 .with("events", "pressure")
                 .with("pressure_interval", &interval.ns.to_string())
                 .with("max_size", &RECORDING_BYTES.to_string())
-                .with_path("file", &crate::recording::file_name::literal_for_agent(&file))?;
+                .with_path("file", &crate::recording::file_name::literal_for_agent(&file))?
+                // Killed, we could not end it.
+                .with_path("lease", &source.session.place().path_of(WATCH))?;
             source.session.command(start)?;
             source.own_recording = true;
         }
