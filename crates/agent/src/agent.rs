@@ -1,6 +1,7 @@
 //! The one value that everything hangs on. Built and checked once, when the
 //! VM is ready; it lives as long as the process.
 
+use crate::causal::Causal;
 use crate::chain::{Chains, FullDebugInfo};
 use crate::clock;
 use crate::definitions::Definitions;
@@ -53,6 +54,8 @@ pub struct Agent {
     pub samples: Samples,
     /// Threads that ended, transactions.
     pub steal: Steal,
+    /// Experiments.
+    pub causal: Causal,
     /// Losses by cause.
     pub losses: Losses,
     /// Parked threads.
@@ -121,6 +124,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         definitions: Definitions::default(),
         samples: Samples::default(),
         steal: Steal::default(),
+        causal: Causal::default(),
         losses: Losses::default(),
         parks: Parks::default(),
         parks_asked: AtomicBool::new(false),

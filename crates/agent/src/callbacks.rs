@@ -122,6 +122,7 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
         if start != 0 {
             let start = TimeNs(start);
             let duration = clock::now().since(start);
+            agent.causal.stopped(duration.0);
             agent.definitions.pause(StopTheWorld { start, duration });
         }
     });
@@ -139,7 +140,7 @@ extern "system" fn data_dump_request(_: *mut RawEnv) {
     recorded(|agent| agent.parks_asked.store(true, Ordering::Relaxed));
 }
 
-/// Only classes that are changed are of interest, not those that are loaded.
+/// Only classes that are changed are of interest, and those with progress points.
 #[allow(clippy::too_many_arguments)] // JVMTI's signature
 extern "system" fn class_file_load_hook(
     _: *mut RawEnv,
@@ -153,7 +154,7 @@ extern "system" fn class_file_load_hook(
     new_length: *mut jint,
     new_bytes: *mut *mut u8,
 ) {
-    if changed.is_null() || name.is_null() || bytes.is_null() {
+    if name.is_null() || bytes.is_null() {
         return;
     }
     guarded(|agent| {
@@ -161,7 +162,13 @@ extern "system" fn class_file_load_hook(
         // live until the callback returns.
         let (name, bytes) =
             unsafe { (CStr::from_ptr(name), std::slice::from_raw_parts(bytes, usize::try_from(length).unwrap_or(0))) };
-        if let Some((memory, size)) = agent.parks.on_class_file(agent, &name.to_string_lossy(), bytes) {
+        let name = name.to_string_lossy();
+        let redirected = match changed.is_null() {
+            true => None,
+            false => agent.parks.on_class_file(agent, &name, bytes),
+        };
+        let counted = || agent.causal.counted.on_class_file(&agent.jvmti, &name, bytes);
+        if let Some((memory, size)) = redirected.or_else(counted) {
             // SAFETY: the VM passes places for what the class is to become.
             unsafe {
                 *new_length = size as jint;

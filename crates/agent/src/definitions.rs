@@ -87,6 +87,12 @@ impl Definitions {
         id
     }
 
+    /// The names of a method with this id. Looks at all methods.
+    pub fn method_of(&self, id: MethodId) -> Option<Arc<Method>> {
+        let inner = self.lock();
+        inner.methods.iter().find(|(_, known)| **known == id).map(|(method, _)| method.clone())
+    }
+
     /// Forgets which methods are known: from now on they get new ids, larger
     /// than the one returned.
     pub fn forget_methods(&self) -> MethodId {

@@ -666,6 +666,7 @@ fn kind(event: &Event) -> Option<&'static str> {
         Event::ThreadTime(_) => "thread_time",
         Event::Throttling(_) => "throttling",
         Event::Transaction(_) => "transaction",
+        Event::Experiment(_) => "experiment",
         Event::PressureWindow(_) => "pressure_window",
         Event::PressurePhase(_) => "pressure_phase",
         Event::Sample(sample) => match sample.state {

@@ -5,6 +5,7 @@
 //! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
 //! * [`sample`]: copies of running stacks, and their decoding.
 //! * [`monitor`], [`park`], [`thread_events`]: features, as application threads run them.
+//! * [`causal`]: experiments with virtual speedups.
 //! * [`steal`]: CPU, stolen and run-queue time, and transactions.
 //! * [`park_statistics`]: how much threads parked on each blocker so far.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
@@ -17,6 +18,7 @@
 
 pub mod agent;
 pub mod callbacks;
+pub mod causal;
 pub mod chain;
 pub mod clock;
 pub mod definitions;

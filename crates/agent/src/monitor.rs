@@ -108,6 +108,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
         false => slot.enter.begin(begun),
         true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
     }
+    if !current.is_virtual {
+        agent.causal.block(slot);
+    }
     let enter = MonitorEnter { time, thread: current.thread, lock: lock.id(), seq, chain, owner };
     agent.append(slot, &Record::enter(&enter));
 }
@@ -116,6 +119,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
 pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
+    if !current.is_virtual {
+        agent.causal.woken(slot);
+    }
     let time = clock::now();
     let begun = match current.is_virtual {
         false => slot.enter.end(),
@@ -168,6 +174,7 @@ pub struct ExitBegun {
 #[inline]
 pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Option<ExitBegun> {
     let slot = agent.threads.find(vm_thread)?;
+    agent.causal.before_release(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
@@ -266,6 +273,9 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         false => slot.wait.begin(begun),
         true => give_up(agent, agent.virtuals.begin_wait(current.thread, begun)),
     }
+    if !current.is_virtual {
+        agent.causal.block(slot);
+    }
     let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
     agent.append(slot, &Record::wait(&wait));
 }
@@ -295,6 +305,15 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
         (false, false) if agent.java.is_interrupted(jni, thread) => WaitOutcome::Interrupted,
         (false, false) => WaitOutcome::Notified,
     };
+    match (current.is_virtual, outcome) {
+        (true, _) => {}
+        (false, WaitOutcome::Notified) => {
+            agent.causal.woken(slot);
+            // Until it has the monitor again.
+            agent.causal.block(slot);
+        }
+        (false, _) => agent.causal.returned(slot),
+    }
     let seq = lock.next_seq();
     if current.is_virtual {
         // The VM tells of the end of the re-acquisition by a contended entered
@@ -375,6 +394,7 @@ fn give_up(agent: &Agent, stale: Option<Begun>) {
 pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     let Some(slot) = agent.threads.find(vm_thread) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
+    agent.causal.woken(slot);
     let time = clock::now();
     if let Some(begun) = slot.reenter.end() {
         agent.locks.unpin(begun.pin);

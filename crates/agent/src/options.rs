@@ -1,6 +1,7 @@
 //! The option string of the agent: `COMMAND[,key=value]...`, described in
 //! `docs/agent-protocol.md`.
 
+use crate::causal::Wishes;
 use crate::park_statistics::PrintTo;
 use crate::pressure::Announce;
 use crate::steal::sampler::INTERVALS_NS;
@@ -139,6 +140,8 @@ pub struct Options {
     pub park_print_threshold: Option<u64>,
     /// Forget collected blockers once they were shown.
     pub park_free_on_print: bool,
+    /// What experiments are to find out.
+    pub causal: Wishes,
     /// Stop counting afterwards, if nothing is recorded.
     pub end: bool,
     /// JVMTI alone.
@@ -191,7 +194,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal"];
+pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal", "causal"];
 
 /// Those that are recorded where none is named.
 pub const DEFAULT_FEATURES: &[&str] = &["monitor", "park", "steal"];
@@ -245,6 +248,10 @@ impl Options {
             "park_threshold" => self.park_threshold = Some(number("park_threshold", value)?),
             "park_print_threshold" => self.park_print_threshold = Some(number("park_print_threshold", value)?),
             "park_free_on_print" => self.park_free_on_print = flag("park_free_on_print", value)?,
+            "progress" => self.causal.progress = names(&value),
+            "target" => self.causal.targets = names(&value),
+            "scope" => self.causal.scope = names(&value),
+            "speedups" => self.causal.speedups = speedups(&value)?,
             "end" => self.end = flag("end", value)?,
             "safe" => self.safe = flag("safe", value)?,
             "strict" => self.strict = flag("strict", value)?,
@@ -260,11 +267,14 @@ impl Options {
     pub fn wants(&self, feature: &str) -> bool {
         match self.events.is_empty() {
             true => DEFAULT_FEATURES.contains(&feature),
-            // Pressure is computed from the events of both kinds of lock.
-            false => self
-                .events
-                .iter()
-                .any(|word| word == feature || (word == PRESSURE && matches!(feature, "monitor" | "park"))),
+            false => self.events.iter().any(|word| match word.as_str() {
+                word if word == feature => true,
+                // Pressure is computed from the events of both kinds of lock.
+                PRESSURE => matches!(feature, "monitor" | "park"),
+                // Experiments hang on samples, and give credit to who was woken.
+                CAUSAL => matches!(feature, "monitor" | "park" | "cpu"),
+                _ => false,
+            }),
         }
     }
 
@@ -283,6 +293,9 @@ impl Options {
         !self.safe && !self.disable.contains(&mechanism)
     }
 }
+
+/// The feature that makes experiments.
+const CAUSAL: &str = "causal";
 
 /// The feature that records windows and phases.
 const PRESSURE: &str = "pressure";
@@ -314,10 +327,27 @@ fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor, park, cpu, wall, pressure, steal)",
+                expected: "a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, causal)",
             }),
         })
         .collect()
+}
+
+/// Names joined by `;`, which is in no name of Java.
+fn names(value: &str) -> Vec<String> {
+    value.split(';').filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn speedups(value: &str) -> Result<Vec<u32>, OptionError> {
+    let percent = |word: &str| {
+        let number = word.parse().ok().filter(|percent| (1..=100).contains(percent));
+        number.ok_or_else(|| OptionError::BadValue {
+            key: "speedups",
+            value: word.to_owned(),
+            expected: "a whole number of percent from 1 to 100",
+        })
+    };
+    value.split('+').map(percent).collect()
 }
 
 fn steal_interval(value: String) -> Result<u64, OptionError> {
@@ -402,7 +432,7 @@ mod tests {
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor, park, cpu, wall, pressure, steal)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, causal)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }

@@ -1,6 +1,7 @@
 //! A recording under way: beginning it, ending it, and the commands.
 
 use crate::agent::Agent;
+use crate::causal::{self, ExperimentsHandle};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 /// The recording under way.
 pub struct Session {
+    experiments: Option<ExperimentsHandle>,
     sampler: Option<SamplerHandle>,
     drain: DrainHandle,
     _lease: Option<Lease>,
@@ -43,6 +45,8 @@ pub enum StartError {
     Unsuitable(String),
     /// The thread filter is no regular expression.
     BadFilter(String),
+    /// There can be no experiments, or not with this progress point.
+    Causal(String),
     /// `strict` was asked for, and something is degraded.
     Degraded(Vec<String>),
     /// A JVMTI call that must succeed failed.
@@ -62,6 +66,7 @@ impl fmt::Display for StartError {
             StartError::BadFilter(reason) => {
                 write!(f, "the thread filter is no regular expression: {reason}")
             }
+            StartError::Causal(reason) => write!(f, "no experiments: {reason}"),
             StartError::Degraded(reasons) => {
                 write!(f, "not everything is available and --strict was asked for: {}", reasons.join("; "))
             }
@@ -77,7 +82,7 @@ impl StartError {
     fn exit_code(&self) -> u8 {
         match self {
             StartError::Unsuitable(_) => 3,
-            StartError::BadFilter(_) => 2,
+            StartError::BadFilter(_) | StartError::Causal(_) => 2,
             _ => 1,
         }
     }
@@ -155,20 +160,33 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
         unprepare(agent);
     })?;
     agent.set_recording(true);
-    steal::api::set_active(jni, options.wants("steal"));
+    steal::api::set_active(jni, options.wants("steal") || options.wants("causal"));
+    let eager = plan.filter(|plan| plan.eager);
     let sampler = plan.and_then(|plan| {
         let sampler = sample::spawn(agent, plan);
         let failed =
             |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
         sampler.inspect_err(failed).ok()
     });
+    let experiments = eager.and_then(|plan| {
+        let begun = causal::spawn(agent, options.causal.clone(), plan.interval_ns);
+        begun.inspect_err(|error| agent.definitions.degraded("causal", &format!("no experiments: {error}"))).ok()
+    });
     let lease = options.lease.clone().and_then(|file| {
         let failed =
             |error: &_| agent.definitions.degraded("lease", &format!("nobody looks whether it is kept: {error}"));
         Lease::begin(agent, file, started).inspect_err(failed).ok()
     });
-    let attach_pause = agent.hooks.pause();
-    *session = Some(Session { sampler, drain, _lease: lease, path, started, attach_pause, mechanisms });
+    *session = Some(Session {
+        experiments,
+        sampler,
+        drain,
+        _lease: lease,
+        path,
+        started,
+        attach_pause: agent.hooks.pause(),
+        mechanisms,
+    });
     Ok(())
 }
 
@@ -187,6 +205,14 @@ fn prepare(
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, options);
     mechanisms.extend(sampling);
+    if options.wants("causal") {
+        let ready = plan.ok_or("running threads cannot be sampled here".to_owned());
+        let ready = ready.and_then(|_| agent.causal.prepare(agent, jni, options, &libjvm));
+        if let Err(reason) = ready {
+            unprepare(agent);
+            return Err(StartError::Causal(reason));
+        }
+    }
     let mut degraded: Vec<String> = degraded(&mechanisms).into_iter().map(|d| d.reason).collect();
     degraded.dedup();
     if options.strict && !degraded.is_empty() {
@@ -213,6 +239,10 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agent.hooks.remove();
+    agent.causal.set_wanted(false);
+    if let Some(lasting) = jni::of_current_thread().and_then(|jni| agent.causal.counted.remove(agent, jni)) {
+        eprintln!("headway: {lasting}");
+    }
     if let Some(jni) = jni::of_current_thread() {
         agent.parks.remove(agent, jni);
     }
@@ -276,6 +306,12 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     let mut session = current(agent).take()?;
+    if let Some(mut experiments) = session.experiments.take() {
+        experiments.finish();
+        for method in agent.causal.counted.missing() {
+            agent.definitions.degraded("causal", &format!("{method} was never visited: its class was never loaded"));
+        }
+    }
     // Its last samples are decoded while the VM is as it was for the others.
     let sampler = session.sampler.as_mut();
     let sampler_cpu = sampler.map_or(DurationNs::ZERO, |sampler| {

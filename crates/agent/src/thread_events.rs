@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, current_os_id()) else { return };
+    agent.causal.started(slot);
     if !agent.is_recording() {
         return;
     }
@@ -29,6 +30,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
+    agent.causal.before_wake(slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
@@ -66,6 +68,7 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
+    agent.causal.started(slot);
     define(agent, jni, slot, thread, os_id);
     Some(slot)
 }

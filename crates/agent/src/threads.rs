@@ -57,6 +57,10 @@ pub struct Slot {
     pub reenter: Pending,
     /// Who notified it, written by the notifier.
     pub notifier: AtomicU64,
+    /// What it has had of the delays of experiments.
+    pub delays: headway_causal::accounting::Account,
+    /// True while it sleeps off what it owes.
+    pub is_paying: AtomicBool,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// Scratch memory of the stack walk.
@@ -173,6 +177,7 @@ impl Slot {
         self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
         self.parks.reset();
+        self.is_paying.store(false, Ordering::Relaxed);
         self.enter.end();
         self.wait.end();
         self.reenter.end();
@@ -289,6 +294,14 @@ impl Threads {
     /// The slot of a platform thread by its Java id. Looks at all slots.
     pub fn find_by_id(&self, thread: ThreadId) -> Option<&Slot> {
         self.iter().find(|slot| slot.thread() == thread)
+    }
+
+    /// The slot at this address, if there is one.
+    #[inline]
+    pub fn slot_at(&self, address: u64) -> Option<&Slot> {
+        let offset = address.checked_sub(self.slots.as_ptr() as u64)? as usize;
+        let size = size_of::<Slot>();
+        self.slots.get(offset / size).filter(|_| offset % size == 0)
     }
 
     /// The slot of a VM thread, entered now if it has none. A slot that another

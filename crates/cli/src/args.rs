@@ -2,8 +2,9 @@
 //! `command/`; this file joins them and turns mistakes into sentences.
 
 use crate::command::{
-    completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man, parks::Parks,
-    record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, top::Top, view::View,
+    causal::Causal, completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man,
+    parks::Parks, record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, top::Top,
+    view::View,
 };
 use crate::error::Failure;
 use crate::suggest;
@@ -65,6 +66,8 @@ pub enum Command {
     View(View),
     /// Show how much threads parked on each blocker object.
     Parks(Parks),
+    /// Find out by experiment what a speedup would buy.
+    Causal(Causal),
     /// Write where time goes as a flame graph.
     Flame(Flame),
     /// Compare two recordings, method by method.

@@ -27,6 +27,8 @@ pub struct Config {
     pub ring_bytes: usize,
     /// Sample the time spent in the kernel too.
     pub kernel: bool,
+    /// Say at once that there is a sample, not only when the ring fills.
+    pub eager: bool,
 }
 
 /// A sample as it lies in the ring.
@@ -97,7 +99,7 @@ impl Ring {
             ..Default::default()
         };
         attributes.__bindgen_anon_1.sample_period = config.interval_ns.max(1);
-        attributes.__bindgen_anon_2.wakeup_watermark = (config.ring_bytes / 4) as u32;
+        attributes.__bindgen_anon_2.wakeup_watermark = if config.eager { 1 } else { (config.ring_bytes / 4) as u32 };
         attributes.set_watermark(1);
         attributes.set_use_clockid(1);
         attributes.set_exclude_kernel(u64::from(!config.kernel));

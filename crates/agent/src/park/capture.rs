@@ -117,6 +117,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
     begin(&current, limit);
+    agent.causal.block(slot);
     Some(slot)
 }
 
@@ -208,6 +209,11 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let seq = agent.parks.next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
+    match outcome {
+        _ if current.is_virtual => {}
+        ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.causal.returned(slot),
+        ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => agent.causal.woken(slot),
+    }
     if !agent.is_recording() {
         return;
     }
@@ -303,6 +309,8 @@ fn name_waker(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs) {
 pub struct Unparking {
     slot: &'static Slot,
     unpark: Unpark,
+    /// What the target is parked on, where that is asked for.
+    blocker: LockId,
     _event: InEvent<'static>,
 }
 
@@ -311,6 +319,7 @@ pub struct Unparking {
 #[inline]
 pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
     let slot = slot_of_current(agent, jni)?;
+    agent.causal.before_wake(slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;
@@ -325,32 +334,46 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         name_waker(agent, jni, thread, time);
     }
     let seq = agent.parks.next_seq();
+    let mut blocker = LockId::NONE;
+    let mut give = |park: &InProgress, permit: &Permit| {
+        if agent.pressure.is_sparing() {
+            blocker = park.blocker();
+        }
+        permit.give(seq, thread, time);
+    };
     match is_virtual {
         true => {
             if let Some((_, place)) = agent.parks.virtuals.place_of(id, time) {
-                place.permit.give(seq, thread, time);
+                give(&place.park, &place.permit);
             }
         }
         false => {
             if let Some(target) = agent.threads.find(agent.java.vm_thread(jni, target)) {
-                target.parks.permit.give(seq, thread, time);
+                give(&target.parks.park, &target.parks.permit);
             }
         }
     }
     if slot.is_filtered.load(Ordering::Relaxed) {
         return None;
     }
-    Some(Unparking { slot, unpark: Unpark { time, thread, seq, target: id, ..Unpark::default() }, _event: event })
+    let unpark = Unpark { time, thread, seq, target: id, ..Unpark::default() };
+    Some(Unparking { slot, unpark, blocker, _event: event })
 }
 
 /// The permit is given: walk and record.
 #[inline]
 pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
+    let Unparking { slot, mut unpark, blocker, .. } = unparking;
     if agent.pressure.is_sparing() {
-        // Who gave the permit is news only to whoever looks at single parks.
+        // Who gave the permit is news only to whoever looks at single parks, or
+        // asked who leaves the lock.
+        if blocker.is_some() && agent.pressure.wants_owner(blocker) {
+            let Unpark { time, thread, .. } = unpark;
+            let chain = agent.chains.in_native(agent, jni, slot);
+            agent.append(slot, &Record::exit(&MonitorExit { time, thread, chain, lock: blocker, ..Default::default() }));
+        }
         return;
     }
-    let Unparking { slot, mut unpark, .. } = unparking;
     unpark.chain = agent.chains.in_native(agent, jni, slot);
     agent.append(slot, &Record::unpark(&unpark));
 }

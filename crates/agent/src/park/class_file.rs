@@ -72,65 +72,74 @@ pub fn redirect(class: &[u8], redirects: &[Redirect]) -> Result<Vec<u8>> {
     let mut reader = Reader { bytes: class, at: 8 };
     let pool = Pool::read(&mut reader)?;
     let pool_end = reader.at;
-    let mut added = Added { bytes: Vec::new(), next: pool.entries.len() };
+    let mut out = Rewritten::begin(class, &pool, pool_end);
     let mut calls = Vec::new();
     for redirect in redirects {
         if let Some(from) = pool.interface_method(class, redirect) {
-            calls.push((from, added.method(redirect)?));
+            calls.push((from, out.static_method(redirect.to_class, redirect.to_name, redirect.to_descriptor)?));
         }
     }
-    let mut rest = class.get(pool_end..).ok_or(ClassFileError::Malformed(pool_end))?.to_vec();
-    let changed = patch_methods(class, pool_end, &pool, &mut rest, &calls)?;
-    if changed == 0 {
-        return Err(ClassFileError::NoCalls);
+    out.copy(pool_end, class.len())?;
+    match patch_methods(class, pool_end, &pool, &mut out.body, &calls)? {
+        0 => Err(ClassFileError::NoCalls),
+        _ => out.finish(),
     }
-    let count = u16::try_from(added.next).map_err(|_| ClassFileError::PoolFull)?;
-    let mut out = class.get(..8).ok_or(ClassFileError::Malformed(0))?.to_vec();
-    out.extend(count.to_be_bytes());
-    out.extend(class.get(10..pool_end).ok_or(ClassFileError::Malformed(10))?);
-    out.extend(added.bytes);
-    out.extend(rest);
-    Ok(out)
 }
 
+/// Reads a class file from a place on.
 #[derive(Clone, Copy)]
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+pub struct Reader<'a> {
+    /// The class file.
+    pub bytes: &'a [u8],
+    /// The place.
+    pub at: usize,
 }
 
-impl Reader<'_> {
-    fn skip(&mut self, bytes: usize) -> Result<()> {
+impl<'a> Reader<'a> {
+    /// Goes on by so many bytes.
+    pub fn skip(&mut self, bytes: usize) -> Result<()> {
         self.at = self.at.checked_add(bytes).filter(|at| *at <= self.bytes.len()).ok_or(self.malformed())?;
         Ok(())
     }
 
-    fn malformed(&self) -> ClassFileError {
+    /// Says that it makes no sense here.
+    pub fn malformed(&self) -> ClassFileError {
         ClassFileError::Malformed(self.at)
     }
 
-    fn u8(&mut self) -> Result<u8> {
+    /// So many bytes.
+    pub fn take(&mut self, bytes: usize) -> Result<&'a [u8]> {
+        let from = self.at;
+        self.skip(bytes)?;
+        self.bytes.get(from..self.at).ok_or(ClassFileError::Malformed(from))
+    }
+
+    /// The next byte.
+    pub fn u8(&mut self) -> Result<u8> {
         let byte = *self.bytes.get(self.at).ok_or(self.malformed())?;
         self.at += 1;
         Ok(byte)
     }
 
-    fn u16(&mut self) -> Result<u16> {
+    /// The next two bytes.
+    pub fn u16(&mut self) -> Result<u16> {
         Ok(u16::from(self.u8()?) << 8 | u16::from(self.u8()?))
     }
 
-    fn u32(&mut self) -> Result<u32> {
+    /// The next four bytes.
+    pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from(self.u16()?) << 16 | u32::from(self.u16()?))
     }
 }
 
 /// Where the constants are; 0 where there is none.
-struct Pool {
+pub struct Pool {
     entries: Vec<usize>,
 }
 
 impl Pool {
-    fn read(reader: &mut Reader<'_>) -> Result<Pool> {
+    /// Reads the pool; the reader stands behind it then.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Pool> {
         let count = usize::from(reader.u16()?);
         let mut entries = vec![0];
         while entries.len() < count {
@@ -163,7 +172,8 @@ impl Pool {
         Some((first, if tag == CLASS { 0 } else { reader.u16().ok()? }))
     }
 
-    fn is_text(&self, class: &[u8], index: u16, text: &str) -> bool {
+    /// True if a constant is this text.
+    pub fn is_text(&self, class: &[u8], index: u16, text: &str) -> bool {
         let Some(&at) = self.entries.get(usize::from(index)).filter(|at| **at != 0) else { return false };
         let mut expected = vec![UTF8];
         expected.extend((text.len() as u16).to_be_bytes());
@@ -211,13 +221,62 @@ impl Added {
         self.push(tag, &body)
     }
 
-    fn method(&mut self, redirect: &Redirect) -> Result<u16> {
-        let class = self.text(redirect.to_class)?;
+    fn method(&mut self, class: &str, name: &str, descriptor: &str) -> Result<u16> {
+        let class = self.text(class)?;
         let class = self.push(CLASS, &class.to_be_bytes())?;
-        let name = self.text(redirect.to_name)?;
-        let descriptor = self.text(redirect.to_descriptor)?;
+        let name = self.text(name)?;
+        let descriptor = self.text(descriptor)?;
         let name_and_type = self.pair(NAME_AND_TYPE, name, descriptor)?;
         self.pair(METHOD, class, name_and_type)
+    }
+}
+
+/// A class file that is being written anew, with constants of its own.
+pub struct Rewritten<'a> {
+    class: &'a [u8],
+    pool_end: usize,
+    added: Added,
+    /// What comes behind the constant pool.
+    pub body: Vec<u8>,
+}
+
+impl<'a> Rewritten<'a> {
+    /// Begins with the pool of a class file, which ends at `pool_end`.
+    pub fn begin(class: &'a [u8], pool: &Pool, pool_end: usize) -> Rewritten<'a> {
+        let added = Added { bytes: Vec::new(), next: pool.entries.len() };
+        Rewritten { class, pool_end, added, body: Vec::with_capacity(class.len()) }
+    }
+
+    /// The number of a constant for calls of a static method.
+    ///
+    /// # Errors
+    /// The pool is full.
+    pub fn static_method(&mut self, class: &str, name: &str, descriptor: &str) -> Result<u16> {
+        self.added.method(class, name, descriptor)
+    }
+
+    /// Copies a part of the class file.
+    ///
+    /// # Errors
+    /// There is no such part.
+    pub fn copy(&mut self, from: usize, to: usize) -> Result<()> {
+        self.body.extend(self.class.get(from..to).ok_or(ClassFileError::Malformed(from))?);
+        Ok(())
+    }
+
+    /// The class file.
+    ///
+    /// # Errors
+    /// The pool is full.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        let Rewritten { class, pool_end, added, body } = self;
+        let count = u16::try_from(added.next).map_err(|_| ClassFileError::PoolFull)?;
+        let mut out = class.get(..8).ok_or(ClassFileError::Malformed(0))?.to_vec();
+        out.extend(count.to_be_bytes());
+        out.extend(class.get(10..pool_end).ok_or(ClassFileError::Malformed(10))?);
+        out.extend(added.bytes);
+        out.extend(body);
+        Ok(out)
     }
 }
 

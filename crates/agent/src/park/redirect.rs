@@ -134,7 +134,7 @@ fn retransform(agent: &'static Agent, jni: Jni, name: &str) -> Result<(), String
 }
 
 /// Asks for the capability, if it was not taken when the agent was loaded.
-fn possess(jvmti: &Jvmti) -> Result<(), String> {
+pub fn possess(jvmti: &Jvmti) -> Result<(), String> {
     let wanted = Capabilities::default().with(Capability::RetransformClasses);
     let possible = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
     match possible.has(Capability::RetransformClasses) {

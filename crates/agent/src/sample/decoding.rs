@@ -3,6 +3,7 @@
 use super::naming::Names;
 use super::subjects::Subject;
 use crate::agent::Agent;
+use crate::causal::{Matcher, Seen};
 use crate::chain::by_walk::MAX_RECORDS;
 use crate::vm::Known;
 use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames, Reg};
@@ -41,6 +42,7 @@ pub struct Decoding {
     helper: Helper<'static, LiveMemory>,
     frames: Frames,
     names: Names,
+    matcher: Matcher,
     key: Vec<u64>,
     unloaded: u64,
     generation: u64,
@@ -58,6 +60,7 @@ impl Decoding {
             helper: Helper { code: Reader::new(&known.memory), native: Unwinder::new() },
             frames: Frames::with_room(MAX_RECORDS),
             names: Names::default(),
+            matcher: Matcher::default(),
             key: Vec::new(),
             unloaded: known.classes_unloaded(),
             generation: agent.chains.generation(),
@@ -105,6 +108,17 @@ impl Decoding {
         (self.chain(), self.thread(subject, &fragment))
     }
 
+    /// What the sample that was decoded last lies in; `chain` is its chain.
+    pub fn seen(&mut self, chain: ChainId) -> Seen {
+        let Decoding { agent, known, frames, names, matcher, .. } = self;
+        matcher.look(&agent.causal, &agent.definitions, chain, || {
+            let options = agent.debug_info.decode_options();
+            let (decoded, _) = decode(&known.layout, &known.memory, frames.records(), options);
+            let named = decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame));
+            named.map(|frame| (frame.method, frame.line)).collect()
+        })
+    }
+
     fn forget_what_changed(&mut self) {
         self.decoded += 1;
         if self.decoded % FORGET_CODE_AFTER == 0 {
@@ -119,6 +133,7 @@ impl Decoding {
         if generation != self.generation {
             self.generation = generation;
             self.names.forget();
+            self.matcher.forget();
         }
     }
 

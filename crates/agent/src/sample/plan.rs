@@ -43,7 +43,12 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Sample waiting threads too.
     pub wall: bool,
+    /// Look at each sample at once: experiments hang on it.
+    pub eager: bool,
 }
+
+/// CPU time between samples where experiments hang on them.
+pub const EAGER_INTERVAL_NS: u64 = 1_000_000;
 
 /// Decides, and says so. `None` if nothing is to be sampled, or cannot be.
 pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
@@ -58,7 +63,8 @@ pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismS
     if let Some(reason) = agent.hotspot.failure() {
         return (None, vec![state(State::Degraded, format!("no samples: {reason}"))]);
     }
-    let interval_ns = options.interval_ns.unwrap_or(DEFAULT_INTERVAL_NS);
+    let eager = options.wants("causal");
+    let interval_ns = options.interval_ns.unwrap_or(if eager { EAGER_INTERVAL_NS } else { DEFAULT_INTERVAL_NS });
     let wall = options.wants("wall");
     let perf = match options.allows(Mechanism::Perf) {
         true => try_perf(interval_ns),
@@ -83,7 +89,7 @@ pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismS
         ),
         Err(reason) => (Source::Timer, state(State::Degraded, without_perf(&reason))),
     };
-    (Some(Plan { source, interval_ns, wall }), vec![said])
+    (Some(Plan { source, interval_ns, wall, eager }), vec![said])
 }
 
 fn without_perf(reason: &str) -> String {
@@ -95,7 +101,7 @@ fn without_perf(reason: &str) -> String {
 
 /// Whether the kernel samples this process, and inside the kernel too.
 fn try_perf(interval_ns: u64) -> Result<bool, String> {
-    let config = |kernel| Config { interval_ns, stack_bytes: 1024, ring_bytes: 4 * PAGE, kernel };
+    let config = |kernel| Config { interval_ns, stack_bytes: 1024, ring_bytes: 4 * PAGE, kernel, eager: false };
     let open = |kernel| Ring::open(task::current(), &config(kernel));
     match open(true) {
         Ok(_) => return Ok(true),

@@ -125,6 +125,9 @@ impl Sampler {
 
     fn run(mut self, stop: &AtomicBool, cost: &Cost) {
         self.introduce_myself();
+        if self.plan.eager {
+            task::go_first();
+        }
         for slot in self.agent.threads.iter() {
             if let Some(subject) = Subject::of_slot(self.agent, slot) {
                 self.add(subject);
@@ -164,6 +167,9 @@ impl Sampler {
     /// A ring holds three samples and more, and there are places for as many per
     /// thread.
     fn pause(&self) -> Duration {
+        if self.plan.eager {
+            return Duration::from_millis(1);
+        }
         Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
     }
 
@@ -234,11 +240,19 @@ impl Sampler {
                     stack: sample.stack,
                     weight: DurationNs(interval.saturating_mul(sample.ticks)),
                 };
-                batch.push(Event::Sample(decoding.running(subject, &copied)));
+                let decoded = decoding.running(subject, &copied);
+                if plan.eager && subject.is_java() {
+                    let seen = decoding.seen(decoded.chain);
+                    agent.causal.sampled(agent, subject.vm_thread, &seen, sample.ticks);
+                }
+                batch.push(Event::Sample(decoded));
             }
             Record::Lost(count) => agent.losses.add(Loss::SampleLost, count),
             Record::Throttled => {}
         });
+        if plan.eager {
+            agent.causal.collect(agent);
+        }
         if let Some(waiting) = waiting {
             waiting.round(sources.subjects(), decoding, batch);
         }

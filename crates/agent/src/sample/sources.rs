@@ -82,8 +82,9 @@ impl Sources {
         if self.bytes + ring_bytes > plan::ALL_RINGS_BYTES {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
+        let eager = self.plan.eager && subject.is_java();
         let mut config =
-            Config { interval_ns: self.plan.interval_ns, stack_bytes: plan::STACK_BYTES, ring_bytes, kernel };
+            Config { interval_ns: self.plan.interval_ns, stack_bytes: plan::STACK_BYTES, ring_bytes, kernel, eager };
         loop {
             match Ring::open(subject.os_id, &config) {
                 // Less memory may be locked than was asked for.

@@ -9,7 +9,7 @@ use headway_analysis::method::Grouping;
 use headway_analysis::Aspect;
 
 /// How blocked time is broken down.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Breakdown {
     /// Break blocked time down by these aspects, each within the one before:
@@ -36,6 +36,12 @@ pub struct Breakdown {
 /// with the usual aspects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aspects(pub Vec<Aspect>, Option<Grouping>);
+
+impl Default for Aspects {
+    fn default() -> Aspects {
+        Aspects(vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod], None)
+    }
+}
 
 impl Breakdown {
     /// What is asked of a recording by these options.

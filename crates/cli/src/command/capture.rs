@@ -1,6 +1,7 @@
 //! What is recorded and how: the options of `run`, `record` and `start`.
 
 use crate::agent::options::AgentOptions;
+use crate::command::causal::Experiments;
 use crate::command::pressure;
 use crate::quantity::{self, Span};
 use crate::suggest;
@@ -12,7 +13,7 @@ use crate::error::Failure;
 use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 
 /// What is recorded and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), park
@@ -73,6 +74,12 @@ pub struct Capture {
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
 
+    /// Tell JMX collectors what `top` shows, by a management bean
+    /// (headway:type=Pressure) that can also start, stop and dump; loads the
+    /// JDK's management classes into the program
+    #[arg(long)]
+    pub jmx: bool,
+
     /// Use JVMTI alone: no patched code, nothing rebound; the report says what
     /// is then missing
     #[arg(long)]
@@ -94,6 +101,10 @@ pub struct Capture {
     /// Switch mechanisms off by name, to see what their fallbacks do
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,
+
+    /// What `headway causal` is to find out.
+    #[arg(skip)]
+    pub experiments: Option<Experiments>,
 }
 
 /// How stacks are taken.
@@ -162,7 +173,7 @@ fn event(word: &str) -> Result<Feature, String> {
 ///
 /// # Errors
 /// A sentence with the limits.
-fn interval(text: &str) -> Result<Span, String> {
+pub fn interval(text: &str) -> Result<Span, String> {
     match quantity::nanoseconds(text)? {
         span if (100_000..=1_000_000_000).contains(&span.ns) => Ok(span),
         span => Err(format!("{span} is not between 100us and 1s")),
@@ -191,6 +202,12 @@ pub fn regex(text: &str) -> Result<Regex, String> {
     })
 }
 
+/// Values as one; `None` if there are none.
+fn joined<T: ToString>(values: Option<&Vec<T>>, by: &str) -> Option<String> {
+    let values = values.filter(|values| !values.is_empty())?;
+    Some(values.iter().map(T::to_string).collect::<Vec<_>>().join(by))
+}
+
 impl Capture {
     /// Where the recordings go.
     ///
@@ -207,6 +224,7 @@ impl Capture {
     /// A path that cannot be passed on.
     pub fn start_options(&self, file: &Path) -> Result<AgentOptions, Failure> {
         let mut words: Vec<&str> = self.events.iter().flat_map(|feature| feature.words()).copied().collect();
+        words.extend(self.experiments.as_ref().map(|_| "causal"));
         words.sort_unstable();
         words.dedup();
         let engine = self.engine.map(|engine| match engine {
@@ -228,6 +246,11 @@ impl Capture {
             .with_some("phase_threshold", self.phase_threshold)
             .with_some("on_phase", self.on_phase.as_ref())
             .with_some("disable", (!self.disable.is_empty()).then(|| self.disable.join("+")))
+            .with_some("progress", joined(self.experiments.as_ref().map(|wishes| &wishes.progress), ";"))
+            .with_some("target", joined(self.experiments.as_ref().map(|wishes| &wishes.target), ";"))
+            .with_some("scope", joined(self.experiments.as_ref().map(|wishes| &wishes.scope), ";"))
+            .with_some("speedups", joined(self.experiments.as_ref().map(|wishes| &wishes.speedups), "+"))
+            .with_flag("jmx", self.jmx)
             .with_flag("safe", self.safe)
             .with_flag("strict", self.strict)
             .with_flag("redact", self.redact);

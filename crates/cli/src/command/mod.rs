@@ -3,6 +3,7 @@
 
 pub mod breakdown;
 pub mod capture;
+pub mod causal;
 pub mod completion;
 pub mod diff;
 pub mod dump;
@@ -42,6 +43,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Status(status) => status.execute(),
         Command::Top(top) => top.execute(),
         Command::Report(report) => report.execute(),
+        Command::Causal(causal) => causal.execute(),
         Command::Parks(parks) => parks.execute(),
         Command::View(view) => view.execute(),
         Command::Flame(flame) => flame.execute(),

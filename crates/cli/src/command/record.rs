@@ -6,6 +6,7 @@ use crate::attach::delivery::Delivery;
 use crate::attach::Session;
 use crate::command::breakdown::Breakdown;
 use crate::command::capture::Capture;
+use crate::command::causal;
 use crate::command::report;
 use crate::error::{Failure, DONE};
 use crate::jvm::{find, Jvm};
@@ -61,6 +62,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// The command with these options.
+    pub fn new(duration: Span, capture: Capture, breakdown: Breakdown, target: String) -> Record {
+        Record { duration, capture, breakdown, json: false, quiet: false, target }
+    }
+
     /// Carries out the command.
     ///
     /// # Errors
@@ -148,6 +154,9 @@ impl Record {
         terminal::note(&format!("Recorded into {}.{}", path.display(), own_cost(attach_pause, own_cpu)));
         if self.quiet {
             return Ok(DONE);
+        }
+        if let Some(experiments) = &self.capture.experiments {
+            return causal::show(path, experiments);
         }
         let question = self.breakdown.question();
         report::show(&[PathBuf::from(path)], &question, self.json)

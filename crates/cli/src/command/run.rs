@@ -7,6 +7,7 @@
 use crate::agent::library;
 use crate::command::breakdown::Breakdown;
 use crate::command::capture::Capture;
+use crate::command::causal;
 use crate::error::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::jvm::{self, Seen};
 use crate::recording::analysed::Analysed;
@@ -56,6 +57,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// The command with these options.
+    pub fn new(capture: Capture, breakdown: Breakdown, command: Vec<OsString>) -> Run {
+        Run { capture, breakdown, quiet: false, command }
+    }
+
     /// Carries out the command and gives the child's exit code.
     ///
     /// # Errors
@@ -103,6 +109,14 @@ impl Run {
             let note =
                 "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
             terminal::note(&format!("{} {note}", screen.warning("headway:")));
+            return;
+        }
+        if let Some(experiments) = &self.capture.experiments {
+            for path in recordings {
+                if let Err(failure) = causal::show(path, experiments) {
+                    terminal::note(&format!("{} {failure}", screen.alarm("headway:")));
+                }
+            }
             return;
         }
         let question = self.breakdown.question();

@@ -17,6 +17,9 @@ public final class Headway {
     /** Numbers of the kinds of transactions, by name; the agent bounds how many are told apart. */
     private static final ConcurrentMap<String, Integer> KINDS = new ConcurrentHashMap<>();
 
+    /** Numbers of progress points, by name. */
+    private static final ConcurrentMap<String, Integer> POINTS = new ConcurrentHashMap<>();
+
     /** Names that are remembered; an application that makes up names forever must not fill the heap. */
     private static final int MAX_KINDS = 4096;
 
@@ -87,6 +90,36 @@ public final class Headway {
         }
     }
 
+    /**
+     * Says that the program made progress: an order was handled, a frame was drawn. Causal profiling
+     * finds out what would make this happen more often.
+     *
+     * @param point what the progress is called; a few names, not one per order
+     */
+    public static void progress(String point) {
+        Objects.requireNonNull(point, "point");
+        if (active) {
+            visited(point);
+        }
+    }
+
+    private static void visited(String name) {
+        try {
+            Integer known = POINTS.get(name);
+            visit(known != null ? known : newPoint(name));
+        } catch (UnsatisfiedLinkError gone) {
+            active = false;
+        }
+    }
+
+    private static int newPoint(String name) {
+        int point = point(name);
+        if (POINTS.size() < MAX_KINDS) {
+            POINTS.put(name, point);
+        }
+        return point;
+    }
+
     @SuppressWarnings("deprecation") // its successor is not in Java 17
     private static long idOf(Thread thread) {
         return thread.getId();
@@ -99,6 +132,10 @@ public final class Headway {
     private static native int kind(String name);
 
     private static native long begin(int kind, Thread thread, long threadId);
+
+    private static native int point(String name);
+
+    private static native void visit(int point);
 
     private static native void end(long transaction, Thread thread, long threadId);
 }

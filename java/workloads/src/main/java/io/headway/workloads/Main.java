@@ -1,5 +1,6 @@
 package io.headway.workloads;
 
+import io.headway.workloads.causal.Known;
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.parks.Parks;
 import io.headway.workloads.predict.Predict;
@@ -14,6 +15,7 @@ import java.util.TreeMap;
 /** The workloads jar: {@code java -jar headway-workloads.jar SUBCOMMAND [--option value]...}. */
 public final class Main {
     private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of(
+            "causal", new Known(),
             "demo", new Demo(),
             "parks", new Parks(),
             "predict", new Predict(),

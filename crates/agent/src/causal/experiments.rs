@@ -1,0 +1,363 @@
+//! The thread that makes one experiment after another. It belongs to no Java
+//! thread and calls nothing of the VM.
+//!
+//! Windows with delays and windows without take turns, so that each experiment
+//! has its like right beside it. Between two windows debts are paid, and what is
+//! left is forgiven. A window is as long as it takes to see enough visits.
+
+use super::pay;
+use crate::agent::Agent;
+use crate::clock;
+use crate::drain::MaskedSignals;
+use headway_causal::experiment::{Experiment, Target, TargetKind};
+use headway_causal::statistics::curves;
+use headway_model::{event, DurationNs, Event, TimeNs};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Length of the first window, and bounds of later ones.
+const WINDOW: Duration = Duration::from_millis(250);
+const WINDOWS: (Duration, Duration) = (Duration::from_millis(150), Duration::from_secs(8));
+/// A window with fewer visits is too short, with more it may be shorter.
+const VISITS: (u64, u64) = (10, 80);
+/// Pause between two windows.
+const COOL_OFF: Duration = Duration::from_millis(10);
+/// Longest time for which debts are waited for.
+const PAID_WITHIN: Duration = Duration::from_millis(200);
+/// Windows of the warm-up, at least and at most.
+const WARM_UP: (usize, usize) = (4, 16);
+/// The program is warm when these many windows differ by no more than this.
+const STEADY: (usize, f64) = (3, 0.1);
+/// Speedups that are tried unless told otherwise, in percent.
+const SPEEDUPS: [u32; 4] = [25, 50, 75, 100];
+/// Candidates that are screened, experiments on each, and those that are kept.
+const SCREENED: (usize, usize, usize) = (8, 3, 4);
+/// A candidate whose gain at 50 % may be larger than this is kept.
+const WORTH: f64 = 0.02;
+
+/// What a run is to find out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// Progress points: methods, and names that the program says.
+    pub progress: Vec<String>,
+    /// What to speed up; chosen by the samples if empty.
+    pub targets: Vec<String>,
+    /// Where to choose from: packages or classes, a `*` at the end allowed.
+    pub scope: Vec<String>,
+    /// Speedups to try in percent.
+    pub speedups: Vec<u32>,
+}
+
+/// The session's end of the thread.
+pub struct ExperimentsHandle {
+    agent: &'static Agent,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ExperimentsHandle {
+    /// Ends the experiment under way; nobody is delayed any more.
+    pub fn finish(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic of it is no reason to lose the recording.
+            let _ = thread.join();
+        }
+        self.agent.causal.delay_ns.store(0, Ordering::SeqCst);
+        self.agent.causal.on.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for ExperimentsHandle {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Begins to experiment. `period_ns` is the CPU time between two samples.
+///
+/// # Errors
+/// No thread can be had.
+pub fn spawn(agent: &'static Agent, wishes: Wishes, period_ns: u64) -> io::Result<ExperimentsHandle> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let _masked = MaskedSignals::all_but_faults();
+    let thread = std::thread::Builder::new().name("headway-causal".to_owned()).spawn(move || {
+        let cpus = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() as u32);
+        let run = Run {
+            agent,
+            wishes,
+            period_ns,
+            cpus,
+            stop: stopped,
+            window: WINDOW,
+            number: 0,
+            made: Vec::new(),
+            random: clock::now().0 | 1,
+        };
+        run.go();
+    })?;
+    Ok(ExperimentsHandle { agent, stop, thread: Some(thread) })
+}
+
+/// What a target's name means.
+fn target(name: &str) -> Target {
+    let is_line = name.rsplit_once(':').is_some_and(|(_, line)| !line.is_empty() && line.parse::<u32>().is_ok());
+    let kind = match (name.contains(" < "), is_line) {
+        (true, _) => TargetKind::Call,
+        (false, true) => TargetKind::Line,
+        (false, false) => TargetKind::Method,
+    };
+    Target { kind, name: name.to_owned() }
+}
+
+/// How things stood at a moment.
+struct Stand {
+    time: TimeNs,
+    delay: u64,
+    stopped: u64,
+    samples: (u64, u64),
+    visits: BTreeMap<String, u64>,
+}
+
+struct Run {
+    agent: &'static Agent,
+    wishes: Wishes,
+    period_ns: u64,
+    cpus: u32,
+    stop: Arc<AtomicBool>,
+    window: Duration,
+    number: u64,
+    made: Vec<Experiment>,
+    random: u64,
+}
+
+impl Run {
+    fn go(mut self) {
+        let causal = &self.agent.causal;
+        causal.settle(self.agent);
+        causal.on.store(true, Ordering::SeqCst);
+        causal.targets.choose_from(&self.wishes.scope);
+        let mut targets: Vec<Target> = self.wishes.targets.iter().map(|name| target(name)).collect();
+        self.warm_up();
+        while targets.is_empty() && !self.is_over() {
+            targets = causal.targets.chosen(SCREENED.0);
+            if targets.is_empty() {
+                causal.targets.choose_from(&self.wishes.scope);
+                self.window(None, 0);
+            } else if targets.len() > 1 {
+                targets = self.screened(targets);
+            }
+        }
+        let speedups = match self.wishes.speedups.is_empty() {
+            true => SPEEDUPS.to_vec(),
+            false => self.wishes.speedups.clone(),
+        };
+        while !self.is_over() {
+            let mut round: Vec<(usize, u32)> =
+                (0..targets.len()).flat_map(|at| speedups.iter().map(move |speedup| (at, *speedup))).collect();
+            self.shuffle(&mut round);
+            for (at, speedup) in round {
+                if let Some(target) = targets.get(at) {
+                    self.pair(target, speedup);
+                }
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn pair(&mut self, target: &Target, speedup: u32) {
+        self.window(None, 0);
+        if !self.is_over() {
+            self.window(Some(target), speedup);
+        }
+    }
+
+    /// Until the program is as fast in one window as in the next.
+    fn warm_up(&mut self) {
+        let mut rates: Vec<f64> = Vec::new();
+        while !self.is_over() && rates.len() < WARM_UP.1 {
+            let Some(window) = self.window(None, 0) else { return };
+            let visits = window.visits.values().copied().max().unwrap_or(0);
+            if visits == 0 {
+                // Somebody has to visit first, however long that takes.
+                rates.clear();
+                continue;
+            }
+            rates.push(visits as f64 / window.duration_ns as f64);
+            let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
+            let (low, high) =
+                last.iter().fold((f64::MAX, 0.0), |(low, high): (f64, f64), rate| (low.min(*rate), high.max(*rate)));
+            if rates.len() >= WARM_UP.0 && high - low <= STEADY.1 * high {
+                return;
+            }
+        }
+    }
+
+    /// The targets whose halving may matter.
+    fn screened(&mut self, targets: Vec<Target>) -> Vec<Target> {
+        for _ in 0..SCREENED.1 {
+            for target in &targets {
+                if self.is_over() {
+                    return targets;
+                }
+                self.pair(target, 50);
+            }
+        }
+        let point = self.most_visited();
+        let curves = curves(&self.made, &point);
+        let worth = curves.into_iter().filter(|curve| curve.at_50.ci95.1 > WORTH);
+        let kept: Vec<Target> = worth.take(SCREENED.2).map(|curve| curve.target).collect();
+        match kept.is_empty() {
+            true => targets.into_iter().take(SCREENED.2).collect(),
+            false => kept,
+        }
+    }
+
+    fn most_visited(&self) -> String {
+        let points = self.agent.causal.points.all();
+        let most = points.into_iter().max_by_key(|(_, visits)| *visits);
+        most.map_or(String::new(), |(name, _)| name.to_string())
+    }
+
+    /// Waits; false if the run is over.
+    fn wait(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.is_over() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return true;
+            }
+            std::thread::park_timeout(left);
+        }
+        false
+    }
+
+    fn stand(&self) -> Stand {
+        let causal = &self.agent.causal;
+        Stand {
+            time: clock::now(),
+            delay: causal.ledger.total(),
+            stopped: causal.stopped_ns.load(Ordering::Relaxed),
+            samples: causal.targets.counts(),
+            visits: causal.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits)).collect(),
+        }
+    }
+
+    /// One window; `None` if it was cut short.
+    fn window(&mut self, target: Option<&Target>, speedup: u32) -> Option<Experiment> {
+        let causal = &self.agent.causal;
+        causal.targets.aim(target.cloned());
+        causal.settle(self.agent);
+        let before = self.stand();
+        causal.delay_ns.store(self.period_ns * u64::from(speedup) / 100, Ordering::SeqCst);
+        let is_whole = self.wait(self.window);
+        causal.delay_ns.store(0, Ordering::SeqCst);
+        let after = self.stand();
+        self.cool_off();
+        if !is_whole {
+            return None;
+        }
+        let window = self.measured(target, speedup, &before, &after);
+        self.adapt(&window);
+        self.tell(&window, &after, &before);
+        self.made.push(window.clone());
+        self.number += 1;
+        Some(window)
+    }
+
+    /// Debts are paid in the pause, as far as threads run.
+    fn cool_off(&self) {
+        let causal = &self.agent.causal;
+        let until = Instant::now() + PAID_WITHIN;
+        while self.wait(COOL_OFF) && pay::is_owed(causal, self.agent) && Instant::now() < until {}
+        causal.settle(self.agent);
+    }
+
+    fn measured(&self, target: Option<&Target>, speedup: u32, before: &Stand, after: &Stand) -> Experiment {
+        let stopped = after.stopped - before.stopped;
+        let visits = after.visits.iter().map(|(name, visits)| {
+            let earlier = before.visits.get(name).copied().unwrap_or(0);
+            (name.clone(), visits - earlier)
+        });
+        let nothing = || Target { kind: TargetKind::Method, name: String::new() };
+        Experiment {
+            number: self.number,
+            start_ns: before.time.0,
+            duration_ns: after.time.since(before.time).0.saturating_sub(stopped),
+            delay_ns: after.delay - before.delay,
+            target: target.cloned().unwrap_or_else(nothing),
+            speedup: f64::from(speedup) / 100.0,
+            selected_samples: after.samples.1 - before.samples.1,
+            samples: after.samples.0 - before.samples.0,
+            period_ns: self.period_ns,
+            cpus: self.cpus,
+            visits: visits.collect(),
+        }
+    }
+
+    /// The next window's length.
+    fn adapt(&mut self, window: &Experiment) {
+        let Some(visits) = window.visits.values().copied().max() else { return };
+        if visits < VISITS.0 && visits > 0 {
+            self.window = (self.window * 2).min(WINDOWS.1);
+        } else if visits > VISITS.1 {
+            self.window = (self.window / 2).max(WINDOWS.0);
+        }
+    }
+
+    fn tell(&self, window: &Experiment, after: &Stand, before: &Stand) {
+        let is_baseline = window.is_baseline();
+        let event = |(point, visits): (&String, &u64)| {
+            Event::Experiment(event::Experiment {
+                start: before.time,
+                end: after.time,
+                number: window.number,
+                speedup: window.speedup as f32,
+                delay: DurationNs(window.delay_ns),
+                stopped: DurationNs(after.stopped - before.stopped),
+                selected_samples: window.selected_samples,
+                samples: window.samples,
+                period: DurationNs(self.period_ns),
+                cpus: self.cpus,
+                visits: *visits,
+                kind: if is_baseline { "".into() } else { window.target.kind.name().into() },
+                target: window.target.name.as_str().into(),
+                point: point.as_str().into(),
+            })
+        };
+        let mut events: Vec<Event> = window.visits.iter().map(event).collect();
+        // What finds no room among the samples is one of very many.
+        let _ = self.agent.samples.push(&mut events);
+    }
+
+    fn shuffle<T>(&mut self, all: &mut [T]) {
+        for last in (1..all.len()).rev() {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            all.swap(last, (self.random % (last as u64 + 1)) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_targets_name_says_what_it_is() {
+        assert_eq!(target("a.Shop.price").kind, TargetKind::Method);
+        assert_eq!(target("Shop.java:42").kind, TargetKind::Line);
+        assert_eq!(target("a.Shop.price < a.Shop.order").kind, TargetKind::Call);
+        assert_eq!(target("a.Shop:x").kind, TargetKind::Method);
+    }
+}

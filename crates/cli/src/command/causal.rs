@@ -1,0 +1,178 @@
+//! `headway causal`: what would a speedup buy? Experiments in a JVM, and what
+//! they say.
+
+use crate::command::breakdown::Breakdown;
+use crate::command::capture::Capture;
+use crate::command::record::Record;
+use crate::command::run::Run;
+use crate::error::Failure;
+use crate::quantity::{self, Span};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
+
+mod report;
+mod source;
+pub use report::{show, CausalReport};
+
+const EXAMPLES: &str = "\
+Examples:
+  headway causal run --progress com.acme.Shop.order -- java -jar shop.jar
+  headway causal record -d 2m --progress order --scope 'com.acme.*' 4711
+  headway causal run --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
+  headway causal report shop.jfr -o shop.coz
+
+Experiments slow everything else down while a method runs, so that it is
+virtually faster, and count visits of a progress point: a method that is called
+once per piece of work, or a name that the program says by
+io.headway.Headway.progress(name). The program runs slower meanwhile. The longer
+it is watched, the narrower the intervals; a minute is a good beginning.";
+
+/// Options of `causal`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Causal {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Run a command, and experiment with every JVM that it starts.
+    Run(CausalRun),
+    /// Experiment with a running JVM for a while.
+    Record(CausalRecord),
+    /// Show what experiments say, from a recording or from a profile of coz.
+    Report(CausalReport),
+}
+
+/// What experiments are to find out.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Experiments")]
+pub struct Experiments {
+    /// What counts as progress: a method, com.acme.Shop.order, or a name that the
+    /// program says; may be repeated
+    #[arg(long, value_name = "METHOD|NAME", value_parser = progress)]
+    pub progress: Vec<String>,
+
+    /// Speed this up: a method, a line (Shop.java:42), or a method where another
+    /// calls it ("Shop.price < Shop.order"); may be repeated. Unless told, the
+    /// methods with most CPU samples are screened
+    #[arg(long, value_name = "TARGET", value_parser = name)]
+    pub target: Vec<String>,
+
+    /// Choose targets within this package or class (com.acme.*); may be repeated.
+    /// Unless told, everywhere but in the JDK
+    #[arg(long, value_name = "PATTERN", value_parser = name)]
+    pub scope: Vec<String>,
+
+    /// Speedups to try, in percent; 25,50,75,100 unless told otherwise
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub speedups: Vec<u32>,
+
+    /// Print the report as JSON
+    #[arg(long = "json", help_heading = None)]
+    pub json: bool,
+}
+
+/// Options of `causal run`.
+#[derive(Debug, Args)]
+pub struct CausalRun {
+    #[command(flatten)]
+    experiments: Experiments,
+    #[command(flatten)]
+    capture: Recording,
+
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Options of `causal record`.
+#[derive(Debug, Args)]
+pub struct CausalRecord {
+    /// How long to experiment (s, m, h; a bare number is seconds)
+    #[arg(short, long, value_name = "TIME", default_value = "1m", value_parser = quantity::positive_seconds)]
+    duration: Span,
+
+    #[command(flatten)]
+    experiments: Experiments,
+    #[command(flatten)]
+    capture: Recording,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    process: String,
+}
+
+/// What of recording can be chosen here.
+#[derive(Debug, Args)]
+struct Recording {
+    /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
+    /// .jfr.lz4 pick the format
+    #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
+    output: std::path::PathBuf,
+
+    /// CPU time between samples (0.1ms to 1s); 1ms unless told otherwise
+    #[arg(short, long, value_name = "TIME", value_parser = crate::command::capture::interval)]
+    interval: Option<Span>,
+}
+
+impl Recording {
+    fn capture(self, experiments: Experiments) -> Capture {
+        Capture { output: self.output, interval: self.interval, experiments: Some(experiments), ..Capture::default() }
+    }
+}
+
+/// A name that can be passed to the agent.
+fn name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing".to_owned()),
+        text if text.contains(';') => Err(format!("\"{text}\" has a semicolon, which no Java name has")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// A progress point: lines are not among them.
+fn progress(text: &str) -> Result<String, String> {
+    let text = name(text)?;
+    let is_line = text.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
+    match is_line || text.ends_with(".java") {
+        true => Err(format!(
+            "\"{text}\" is a line, and lines cannot be progress points: name the method, or say \
+             Headway.progress(\"...\") there"
+        )),
+        false => Ok(text),
+    }
+}
+
+impl Causal {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// As `run`, `record` and `report`.
+    pub fn execute(self) -> Result<u8, Failure> {
+        match self.what {
+            What::Run(run) => {
+                Run::new(run.capture.capture(run.experiments), Breakdown::default(), run.command).execute()
+            }
+            What::Record(record) => {
+                let capture = record.capture.capture(record.experiments);
+                Record::new(record.duration, capture, Breakdown::default(), record.process).execute()
+            }
+            What::Report(report) => report.execute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_progress_point_is_a_method_or_a_name() {
+        assert_eq!(progress("com.acme.Shop.order").as_deref(), Ok("com.acme.Shop.order"));
+        assert_eq!(progress("order").as_deref(), Ok("order"));
+        assert!(progress("Shop.java:42").is_err_and(|sentence| sentence.contains("is a line")));
+        assert!(name("a;b").is_err() && name(" ").is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! `headway causal report`: what experiments say.
+
+use super::source::{self, Source};
+use super::Experiments;
+use crate::error::{Failure, DONE};
+use crate::terminal;
+use clap::Args;
+use headway_causal::coz;
+use headway_causal::report::{progress_points, report, Report, TargetReport};
+use headway_causal::statistics::throughput_raise;
+use std::path::{Path, PathBuf};
+
+/// Options of `causal report`.
+#[derive(Debug, Args)]
+pub struct CausalReport {
+    /// Look at this progress point; at the one with most visits unless told
+    #[arg(long, value_name = "POINT")]
+    progress: Option<String>,
+
+    /// Print JSON; gains are fractions of the time per visit
+    #[arg(long)]
+    json: bool,
+
+    /// Write the experiments for coz's viewer: .coz or .jsonl
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Recordings, or profiles of coz (.coz, .jsonl); several runs are merged
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl CausalReport {
+    /// Carries out the command.
+    ///
+    /// # Errors
+    /// A file cannot be read or has no experiments. Of a damaged recording the
+    /// readable part is shown first.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let mut runs = Vec::new();
+        let (mut notes, mut damage) = (Vec::new(), None);
+        for file in &self.files {
+            let Source { experiments, notes: said, damage: found } = source::read(file)?;
+            runs.push(experiments);
+            notes.extend(said);
+            damage = damage.or(found);
+        }
+        let experiments = source::merged(runs);
+        let first = self.files.first().map_or(Path::new(""), PathBuf::as_path);
+        if experiments.is_empty() {
+            return Err(damage.unwrap_or_else(|| nothing(first, &notes)));
+        }
+        let points = progress_points(&experiments);
+        if let Some(progress) = self.progress.as_ref().filter(|progress| !points.contains(progress)) {
+            let known = if points.is_empty() { "none".to_owned() } else { points.join(", ") };
+            return Err(Failure::Usage(format!("there is no progress point {progress} in it (there are: {known})")));
+        }
+        if let Some(output) = &self.output {
+            let text = match output.extension().and_then(|extension| extension.to_str()) {
+                Some("coz") => coz::legacy(&experiments),
+                Some("jsonl") => coz::json_lines(&experiments),
+                _ => {
+                    return Err(Failure::Usage(format!("{}: the name must end in .coz or .jsonl", output.display())));
+                }
+            };
+            std::fs::write(output, text).map_err(Failure::doing(format!("cannot write {}", output.display())))?;
+            terminal::note(&format!("Wrote {}.", output.display()));
+        } else {
+            print(&report(&experiments, self.progress.as_deref()), &notes, self.json)?;
+        }
+        damage.map_or(Ok(DONE), Err)
+    }
+}
+
+fn nothing(path: &Path, notes: &[String]) -> Failure {
+    let why = match notes {
+        [] => "has no experiments: it was not made by `headway causal`, the program said no progress point, or it \
+               ended within the first second"
+            .to_owned(),
+        notes => format!("has no experiments: {}", notes.join("; ")),
+    };
+    Failure::UselessRecording { path: path.to_owned(), problem: why }
+}
+
+/// Shows the recording that `causal run` or `causal record` just made.
+///
+/// # Errors
+/// As `causal report`.
+pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
+    let asked = CausalReport { progress: None, json: experiments.json, output: None, files: vec![path.to_owned()] };
+    asked.execute()
+}
+
+fn print(report: &Report, notes: &[String], json: bool) -> Result<(), Failure> {
+    let text = match json {
+        true => {
+            let text = serde_json::to_string_pretty(report);
+            text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })? + "\n"
+        }
+        false => in_words(report, notes),
+    };
+    terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+}
+
+fn in_words(report: &Report, notes: &[String]) -> String {
+    let mut text = String::new();
+    for sentence in report.sentences() {
+        text += &format!("{sentence}\n");
+    }
+    for warning in notes.iter().chain(&report.warnings) {
+        text += &format!("! {warning}\n");
+    }
+    if report.targets.is_empty() {
+        return text;
+    }
+    text += &format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", report.progress);
+    for target in &report.targets {
+        text += &format!("\n  {} ({}, {:.0} % of CPU samples)\n", target.target, target.kind, target.share * 100.0);
+        text += &curve(target);
+    }
+    text
+}
+
+fn curve(target: &TargetReport) -> String {
+    let raise = |gain: f64| format!("{:+.1} %", throughput_raise(gain) * 100.0);
+    let line = |point: &headway_causal::report::PointReport| {
+        let interval = point
+            .ci95
+            .map_or("too few experiments".to_owned(), |[low, high]| format!("{} to {}", raise(low), raise(high)));
+        let experiments = if point.experiments == 1 { "experiment" } else { "experiments" };
+        format!(
+            "    {:>3.0} % faster  {:>10}   ({interval}; {} {experiments})\n",
+            point.speedup * 100.0,
+            raise(point.gain),
+            point.experiments
+        )
+    };
+    target.points.iter().map(line).collect()
+}

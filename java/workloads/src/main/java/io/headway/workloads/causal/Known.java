@@ -1,0 +1,182 @@
+package io.headway.workloads.causal;
+
+import io.headway.Headway;
+import io.headway.workloads.Arguments;
+import io.headway.workloads.UsageException;
+import io.headway.workloads.Workload;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+
+/**
+ * Programs whose gain by a speedup can be computed by hand: {@code causal SCENARIO --seconds N}.
+ *
+ * <ul>
+ *   <li>{@code lines}: one thread, twice as long in {@code longer} as in {@code shorter}: 2s/3 and s/3.
+ *   <li>{@code barrier}: two threads that meet, 10 ms and 5 ms: {@code longer} min(s, 0.5), {@code shorter} 0.
+ *   <li>{@code lock}: two threads that do everything under one fair lock, 4 ms each: s/2.
+ *   <li>{@code handoff}: two threads that wait for each other in turn by {@code wait} and {@code notify}: s/2.
+ *   <li>{@code sleeper}: runs 6 ms, sleeps 4 ms: {@code longer} 0.6s.
+ * </ul>
+ *
+ * <p>Each round is a visit of {@code round}, said by the program, and a call of {@link #done}.
+ */
+public final class Known implements Workload {
+    /** Results go here, so that no work is optimised away. */
+    static volatile long sink;
+
+    private static double unitsPerMilli;
+    private static volatile boolean running = true;
+    private static final Object LOCK = new Object();
+    private static boolean turn;
+
+    @Override
+    public int run(Arguments arguments) throws Exception {
+        String scenario = arguments.word();
+        long nanos = arguments.secondsAsNanos("seconds", 20);
+        arguments.refuseUnknown();
+        calibrate();
+        Thread[] threads = threads(scenario == null ? "" : scenario);
+        for (Thread thread : threads) {
+            thread.setDaemon(true);
+            thread.start();
+        }
+        Thread.sleep(nanos / 1_000_000);
+        running = false;
+        for (Thread thread : threads) {
+            thread.join(1_000);
+        }
+        return 0;
+    }
+
+    private static Thread[] threads(String scenario) {
+        CyclicBarrier barrier = new CyclicBarrier(2);
+        var lock = new java.util.concurrent.locks.ReentrantLock(true);
+        return switch (scenario) {
+            case "lines" -> new Thread[] {thread("only", () -> {
+                longer(4);
+                shorter(2);
+                done();
+            })};
+            case "barrier" -> new Thread[] {
+                thread("long", () -> {
+                    longer(10);
+                    meet(barrier);
+                    done();
+                }),
+                thread("short", () -> {
+                    shorter(5);
+                    meet(barrier);
+                })
+            };
+            case "lock" -> new Thread[] {
+                thread("long", () -> {
+                    lock.lock();
+                    try {
+                        longer(4);
+                        done();
+                    } finally {
+                        lock.unlock();
+                    }
+                }),
+                thread("short", () -> {
+                    lock.lock();
+                    try {
+                        shorter(4);
+                        done();
+                    } finally {
+                        lock.unlock();
+                    }
+                })
+            };
+            case "handoff" -> new Thread[] {
+                thread("long", () -> inTurn(true)), thread("short", () -> inTurn(false))
+            };
+            case "sleeper" -> new Thread[] {thread("only", () -> {
+                longer(6);
+                pause(4);
+                done();
+            })};
+            default -> throw new UsageException("causal takes lines, barrier, lock, handoff or sleeper");
+        };
+    }
+
+    private static Thread thread(String name, Runnable round) {
+        return new Thread(() -> {
+            while (running) {
+                round.run();
+            }
+        }, name);
+    }
+
+    private static void inTurn(boolean isLong) {
+        synchronized (LOCK) {
+            while (turn != isLong && running) {
+                try {
+                    LOCK.wait(1_000);
+                } catch (InterruptedException e) {
+                    return;
+                }
+            }
+            if (isLong) {
+                longer(4);
+            } else {
+                shorter(4);
+            }
+            done();
+            turn = !isLong;
+            LOCK.notifyAll();
+        }
+    }
+
+    private static void meet(CyclicBarrier barrier) {
+        try {
+            barrier.await();
+        } catch (InterruptedException | BrokenBarrierException e) {
+            running = false;
+        }
+    }
+
+    private static void pause(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            running = false;
+        }
+    }
+
+    /** Called once a round. */
+    static void done() {
+        Headway.progress("round");
+    }
+
+    /** Work for about so many milliseconds of CPU time: always the same. */
+    static void longer(double millis) {
+        sink = work((long) (millis * unitsPerMilli));
+    }
+
+    /** The same, under another name. */
+    static void shorter(double millis) {
+        sink = work((long) (millis * unitsPerMilli));
+    }
+
+    private static long work(long units) {
+        long value = units;
+        for (long unit = 0; unit < units; unit++) {
+            value = value * 6364136223846793005L + 1442695040888963407L;
+            value ^= value >>> 29;
+        }
+        return value;
+    }
+
+    /** Finds out how much work takes a millisecond, once the code is compiled. */
+    private static void calibrate() {
+        long units = 100_000;
+        double best = 0;
+        for (int attempt = 0; attempt < 60; attempt++) {
+            long begun = System.nanoTime();
+            sink = work(units);
+            best = Math.max(best, units * 1e6 / (System.nanoTime() - begun));
+        }
+        unitsPerMilli = best;
+    }
+}
