@@ -36,7 +36,7 @@ function row(page: Page, text: string) {
   return page.locator(".tablerow", { hasText: text }).first();
 }
 
-const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "compare"];
+const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"];
 
 describe.each([["in one file", () => file], ["served", () => served.address]])("the page %s", (_, address) => {
   it("answers on its first picture which lock, who suffers, who causes it, and when", async () => {
@@ -66,6 +66,47 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const again = await visit(page.url());
     await again.page.locator(".chain", { hasText: "Who held the lock" }).getByText("Stock.rebuildIndex").waitFor();
     expect(await again.page.locator(".tablerow.selected").innerText()).toContain("Stock.rebuildIndex:71");
+    expect([...complaints, ...again.complaints]).toEqual([]);
+    await context.close();
+    await again.context.close();
+  });
+
+  it("tells where inside the owner the time went", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/locks?lock=Stock`);
+    const inside = page.getByLabel("Inside the owner", { exact: true });
+    await inside.getByText("Index.sort:12").waitFor();
+    expect(await inside.locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
+    await page.getByRole("button", { name: "Inside the owner" }).click();
+    await page.locator(".flame g", { hasText: "Stock.rebuildIndex" }).first().waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("shows what the environment took, of whom and when, and which holders did not run", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/steal`);
+    const lost = page.getByLabel("Time lost by thread", { exact: true });
+    await lost.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
+    const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
+    expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
+    expect(await row(page, "POST /stock").innerText()).toContain("60");
+    expect(await page.getByLabel("Locks whose holder was descheduled").innerText()).toContain("Stock.lock");
+    await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
+    await lost.locator(".tablerow", { hasText: "request-6" }).waitFor();
+    expect(await lost.innerText()).not.toBe(whole);
+    // The same is said where the stretch is looked at.
+    await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
+    await page.locator("table a").first().click();
+    await page.getByLabel("Selected stretch").getByText("the holder was probably descheduled").first().waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps the order of the calling context tree in the address", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/profile?mode=cpu.tree`);
+    await page.getByRole("button", { name: "method", exact: true }).click();
+    await page.waitForFunction(() => location.hash.includes("sort=-text"));
+    const again = await visit(page.url());
+    await again.page.locator("[aria-sort=descending]", { hasText: "method" }).waitFor();
     expect([...complaints, ...again.complaints]).toEqual([]);
     await context.close();
     await again.context.close();

@@ -1,13 +1,14 @@
 //! Writes the recordings on which the page is tested: a shop whose stock is
 //! locked by an indexer, the same after a change, one with hostile names, an
-//! empty one, and (`--mb N`) a large one.
+//! empty one; a large one (`--mb N`), or one of many threads and ten times as
+//! many locks (`--threads N`).
 //!
-//! `page_recordings DIRECTORY [--mb N]`
+//! `page_recordings DIRECTORY [--mb N | --threads N]`
 
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{
-    LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, Park, RecordingInfo, Sample,
-    ThreadDef, ThreadPoint,
+    LockDef, MachineTime, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, Park, RecordingInfo,
+    Sample, StealAccounting, ThreadDef, ThreadPoint, ThreadTime, Throttling, Transaction,
 };
 use headway_model::stack::ChainDef;
 use headway_model::{
@@ -43,7 +44,7 @@ impl Scene {
             java_arguments: "com.acme.shop.Main --serve".into(),
             pid: 4711,
             jvm_start: TimeNs(START - 1000 * MS),
-            settings: vec![("events".into(), "monitor,park,cpu".into())],
+            settings: vec![("events".into(), "monitor,park,cpu,steal".into())],
             ..RecordingInfo::default()
         };
         let writer = RecordingWriter::create(WriterConfig::new(path, Arc::new(info)))?;
@@ -134,7 +135,8 @@ fn at(ns: u64) -> TimeNs {
 }
 
 /// Six request threads need the stock; an indexer holds it for `hold` each
-/// second from the second on. `request-1` waits for it holding the orders.
+/// second from the second on. `request-1` waits for it holding the orders. In
+/// the eighth second the indexer hardly runs, and a quota holds all back.
 fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     let mut scene = Scene::new(path)?;
     let indexer = scene.thread(10, "indexer-1");
@@ -143,6 +145,7 @@ fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
     let stock = scene.lock(1, "java.lang.Object", "Stock.lock");
     let orders = scene.lock(2, "com.acme.shop.Orders", "");
     let mail = scene.lock(3, "java.util.ArrayDeque", "Mailer.queue");
+    let queue = scene.lock(4, CONDITION, "");
     let root = ["java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"];
     let rebuild =
         scene.chain(&[&["com.acme.shop.Stock.rebuildIndex:71", "com.acme.shop.Indexer.tick:30"], &root[..]].concat());
@@ -158,6 +161,13 @@ fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
         "com.acme.shop.Mailer.run:21",
         "java.lang.Thread.run:1583",
     ]);
+    let sort = scene.chain(
+        &[
+            &["com.acme.shop.Index.sort:12", "com.acme.shop.Stock.rebuildIndex:68", "com.acme.shop.Indexer.tick:30"],
+            &root[..],
+        ]
+        .concat(),
+    );
     let poll = scene.chain(
         &[&["jdk.internal.misc.Unsafe.park:-1", "java.util.concurrent.LinkedBlockingQueue.take:435"], &root[..]]
             .concat(),
@@ -170,7 +180,14 @@ fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
         samples(&mut scene, &requests, parse, s);
         waits(&mut scene, mailer, mail, take, s);
         for thread in &requests {
-            park(&mut scene, *thread, poll, s + 700 * MS, s + 980 * MS);
+            park(&mut scene, *thread, queue, poll, s + 700 * MS, s + 980 * MS);
+        }
+        environment(&mut scene, indexer, &requests, s, second == 8);
+        if second >= 2 && hold > 0 {
+            for n in 1..=hold / (10 * MS) {
+                let chain = if n % 3 == 0 { rebuild } else { sort };
+                sample(&mut scene, indexer, chain, s + 20 * MS + n * 10 * MS - MS);
+            }
         }
         if second >= 2 && hold > 0 {
             let chains = [rebuild, reserve, place];
@@ -182,13 +199,57 @@ fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
 
 fn samples(scene: &mut Scene, threads: &[ThreadId], chain: ChainId, from: u64) {
     for n in 0..20 {
-        let thread = threads[n as usize % threads.len()];
-        let weight = DurationNs(10 * MS);
-        scene.put(Event::Sample(Sample {
-            time: at(from + 5 * MS + n * 10 * MS),
-            thread,
-            chain,
-            weight,
+        sample(scene, threads[n as usize % threads.len()], chain, from + 5 * MS + n * 10 * MS);
+    }
+}
+
+fn sample(scene: &mut Scene, thread: ThreadId, chain: ChainId, time: u64) {
+    let weight = DurationNs(10 * MS);
+    scene.put(Event::Sample(Sample { time: at(time), thread, chain, weight, ..Default::default() }));
+}
+
+/// What a second's sampling of the proc and cgroup file systems tells, and the
+/// transactions of the second.
+fn environment(scene: &mut Scene, indexer: ThreadId, requests: &[ThreadId], from: u64, scarce: bool) {
+    let (start, duration) = (at(from), DurationNs(1000 * MS));
+    let mut time = |thread: ThreadId, cpu: u64, waited: u64| {
+        let (cpu, run_queue) = (DurationNs(cpu * MS), Some(DurationNs(waited * MS)));
+        scene.put(Event::ThreadTime(ThreadTime { start, duration, thread, cpu, run_queue }));
+    };
+    time(indexer, if scarce { 60 } else { 320 }, if scarce { 700 } else { 15 });
+    for thread in requests {
+        time(*thread, if scarce { 70 } else { 90 }, if scarce { 120 } else { 5 });
+    }
+    time(ThreadId::NONE, if scarce { 500 } else { 900 }, 0);
+    let throttled = DurationNs(if scarce { 600 * MS } else { 0 });
+    let (quota, period) = (DurationNs(100 * MS), DurationNs(100 * MS));
+    let (periods, throttled_periods) = (10, if scarce { 6 } else { 0 });
+    let used = DurationNs(900 * MS);
+    scene.put(Event::Throttling(Throttling {
+        start,
+        duration,
+        throttled,
+        periods,
+        throttled_periods,
+        quota,
+        period,
+        used,
+    }));
+    let (busy, stolen, idle) = (DurationNs(950 * MS), DurationNs(50 * MS), DurationNs(1000 * MS));
+    let accounting = StealAccounting::LeftOut;
+    scene.put(Event::MachineTime(MachineTime { start, duration, cpu: None, busy, stolen, idle, accounting }));
+    for (n, thread) in requests.iter().enumerate() {
+        let begin = from + n as u64 * 20 * MS;
+        let kind = if n == 0 { "GET /orders" } else { "POST /stock" };
+        scene.put(Event::Transaction(Transaction {
+            time: at(begin + (if scarce { 700 } else { 400 + 10 * n as u64 }) * MS),
+            start: at(begin),
+            thread: *thread,
+            kind: kind.into(),
+            count: 1,
+            id: from / MS + n as u64 + 1,
+            cpu: Some(DurationNs(60 * MS)),
+            blocked: DurationNs(250 * MS),
             ..Default::default()
         }));
     }
@@ -203,10 +264,11 @@ fn waits(scene: &mut Scene, thread: ThreadId, lock: LockId, chain: ChainId, from
     scene.put(Event::MonitorWaited(MonitorWaited { time, start, thread, lock, seq, chain, ..Default::default() }));
 }
 
-fn park(scene: &mut Scene, thread: ThreadId, chain: ChainId, from: u64, to: u64) {
-    let blocker_class = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject".into();
-    let (time, start) = (at(to), at(from));
-    scene.put(Event::Park(Park { time, start, thread, chain, blocker_class, ..Default::default() }));
+const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+
+fn park(scene: &mut Scene, thread: ThreadId, blocker: LockId, chain: ChainId, from: u64, to: u64) {
+    let (time, start, blocker_class) = (at(to), at(from), CONDITION.into());
+    scene.put(Event::Park(Park { time, start, thread, blocker, chain, blocker_class, ..Default::default() }));
 }
 
 fn contention(
@@ -267,16 +329,42 @@ fn hostile(path: &Path, many: u64) -> Result<(), Box<dyn Error>> {
         scene.entered(time + 41 * MS, time, blocked, lock, chain);
         time += 50 * MS;
     }
+    for (n, name) in names.iter().enumerate() {
+        let (thread, kind) = (ThreadId(10 + 2 * n as u64), name.chars().take(4000).collect::<String>().into());
+        let (start, end) = (at(MS), at(30 * MS));
+        scene.put(Event::Transaction(Transaction {
+            time: end,
+            start,
+            thread,
+            kind,
+            count: 1,
+            id: n as u64 + 1,
+            ..Default::default()
+        }));
+    }
+    let time = many_of_each(&mut scene, time, many, many)?;
+    scene.end(time + MS)
+}
+
+/// Each of many locks is contended once, by one of many threads.
+fn many_of_each(scene: &mut Scene, from: u64, threads: u64, locks: u64) -> Result<u64, Box<dyn Error>> {
     let chain = scene.chain(&["com.acme.Many.run:1", "java.lang.Thread.run:1"]);
-    for n in 0..many {
-        let blocked = scene.thread(1000 + n, &format!("many-{n}"));
+    let mut time = from;
+    for n in 0..locks {
+        let blocked = match n < threads {
+            true => scene.thread(1000 + n, &format!("many-{n}")),
+            false => ThreadId(1000 + n % threads),
+        };
         let lock = scene.lock(1000 + n, "com.acme.Many", "");
         scene.enter(time, blocked, lock, chain, ThreadId(10));
         scene.exit(time + MS, ThreadId(10), lock, chain);
         scene.entered(time + MS + 1000, time, blocked, lock, chain);
         time += MS / 10;
+        if n % 20_000 == 19_999 {
+            scene.writer.flush(&scene.dictionary, at(time))?;
+        }
     }
-    scene.end(time + MS)
+    Ok(time)
 }
 
 /// About so many megabytes of contention among 64 threads and 50 locks.
@@ -322,9 +410,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let directory = Path::new(arguments.first().ok_or("where to?")?);
     std::fs::create_dir_all(directory)?;
-    if let [_, option, megabytes] = arguments.as_slice() {
-        assert_eq!(option, "--mb", "only --mb N");
-        return large(&directory.join(format!("large-{megabytes}.jfr")), megabytes.parse()?);
+    if let [_, option, number] = arguments.as_slice() {
+        return match option.as_str() {
+            "--mb" => large(&directory.join(format!("large-{number}.jfr")), number.parse()?),
+            "--threads" => {
+                let mut scene = Scene::new(&directory.join(format!("many-{number}.jfr")))?;
+                let threads = number.parse()?;
+                let end = many_of_each(&mut scene, MS, threads, 10 * threads)?;
+                scene.end(end + MS)
+            }
+            _ => Err(format!("there is no option {option}").into()),
+        };
     }
     shop(&directory.join("shop.jfr"), 300 * MS, 12)?;
     shop(&directory.join("shop-after.jfr"), 60 * MS, 12)?;

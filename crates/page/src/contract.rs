@@ -15,6 +15,13 @@ use std::collections::BTreeMap;
 #[cfg(test)]
 use ts_rs::TS;
 
+mod whole;
+
+pub use whole::{
+    Blocker, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
+    Transactions, Whole,
+};
+
 /// What a row of the recording's table is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
@@ -37,12 +44,38 @@ pub enum Kind {
     Alive,
     /// The whole VM stood still.
     Paused,
+    /// A sample of a lock's holder while somebody was blocked on it.
+    Inside,
+    /// Measured CPU time, without stolen time; the row's span is the interval.
+    Ran,
+    /// Time the hypervisor took, of the interval.
+    Stolen,
+    /// Time the quota held the thread back, of the interval.
+    Throttled,
+    /// Time ready and waiting for a CPU, of the interval.
+    Queued,
+    /// A transaction; what the application calls it stands in place of a lock.
+    Transaction,
 }
 
 impl Kind {
     /// Every kind; the place is the number in the table.
-    pub const ALL: [Kind; 8] =
-        [Kind::Monitor, Kind::Juc, Kind::Wait, Kind::Park, Kind::Cpu, Kind::Wall, Kind::Alive, Kind::Paused];
+    pub const ALL: [Kind; 14] = [
+        Kind::Monitor,
+        Kind::Juc,
+        Kind::Wait,
+        Kind::Park,
+        Kind::Cpu,
+        Kind::Wall,
+        Kind::Alive,
+        Kind::Paused,
+        Kind::Inside,
+        Kind::Ran,
+        Kind::Stolen,
+        Kind::Throttled,
+        Kind::Queued,
+        Kind::Transaction,
+    ];
 }
 
 /// How it is known who held the lock, how a wait ended, or what a sample saw.
@@ -131,6 +164,8 @@ pub enum Dimension {
     OwnerMethod,
     /// The call chain of the frame that held the lock.
     OwnerChain,
+    /// What the holder was executing, up to the frame that held the lock.
+    Inside,
     /// Number of the interval when the range is cut into equal ones.
     Time,
     /// [`How`], by its number.
@@ -223,6 +258,11 @@ pub enum Query {
         /// A row of the stretch.
         row: u32,
     },
+    /// What only an analysis of the whole recording can tell.
+    Whole {
+        /// Which recording.
+        recording: usize,
+    },
 }
 
 /// The answer to the query of the same name.
@@ -245,6 +285,13 @@ pub enum Answer {
     Stretch {
         /// The stretch; `None` if there is no such row.
         stretch: Option<Stretch>,
+        /// Names of all ids in it.
+        names: Names,
+    },
+    /// See [`Whole`].
+    Whole {
+        /// What is known.
+        whole: Whole,
         /// Names of all ids in it.
         names: Names,
     },
@@ -274,6 +321,8 @@ pub struct Groups {
     pub stopped: Vec<u64>,
     /// Part of the time whose owner frame is only approximately known.
     pub approximate: Vec<u64>,
+    /// Part of the time whose holder was probably ready, but not running.
+    pub descheduled: Vec<u64>,
     /// Groups of the first level beyond the limit.
     pub left_out: u64,
     /// Names of all ids in it.
@@ -360,6 +409,8 @@ pub struct Slice {
     pub stopped: u64,
     /// True where the owner's frame is only approximately known.
     pub approximate: bool,
+    /// True where the holder was probably not running for most of it.
+    pub descheduled: bool,
 }
 
 /// What ids stand for.

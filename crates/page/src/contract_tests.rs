@@ -22,10 +22,10 @@ fn typescript() -> String {
             text.push_str(&format!("export {}\n", <$type as TS>::decl(&config)));
         )* };
     }
-    add!(
-        Kind, How, Dimension, Pick, Filter, Scope, Query, Answer, Groups, Lanes, Lane, Stretch, Slice, Names, Thread,
-        Lock, Frame, Facts, Finding, Loss, Opening
-    );
+    add!(Kind, How, Dimension, Pick, Filter, Scope, Query, Answer, Groups, Lanes, Lane, Stretch, Slice);
+    add!(Names, Thread, Lock, Frame, Facts, Finding, Loss, Opening);
+    add!(Whole, Pressure, LockPressure, Phase, ParkStatistics, Blocker);
+    add!(Steal, Machine, Quota, Spent, Transactions, Spread, HeldOff);
     text.push_str(&format!("\nexport const KINDS = {} as const;\n", json(&Kind::ALL)));
     text.push_str(&format!("export const HOWS = {} as const;\n", json(&How::ALL)));
     text

@@ -6,7 +6,7 @@
 //! integer is told in groups of seven bits, lowest first, the eighth bit set
 //! where more follow. Starts are told as differences (zigzag).
 
-use crate::contract::{Facts, Frame, Lock, Thread};
+use crate::contract::{Facts, Frame, Lock, Thread, Whole};
 use crate::recording::Recording;
 use crate::table::SUMMED;
 use base64::prelude::{Engine, BASE64_STANDARD};
@@ -17,8 +17,21 @@ use std::io::{self, Write};
 
 /// The columns, in their order. `sums` has three integers (total, count, max)
 /// for each row that stands for several stretches.
-pub const COLUMNS: [&str; 12] =
-    ["start", "span", "stopped", "thread", "chain", "lock", "owner", "owner_chain", "kind", "how", "flags", "sums"];
+pub const COLUMNS: [&str; 13] = [
+    "start",
+    "span",
+    "stopped",
+    "thread",
+    "chain",
+    "lock",
+    "owner",
+    "owner_chain",
+    "inside",
+    "kind",
+    "how",
+    "flags",
+    "sums",
+];
 
 #[derive(Serialize)]
 struct Embedded<'a> {
@@ -30,6 +43,7 @@ struct Embedded<'a> {
     frames: &'a [Frame],
     chains: &'a [Vec<u32>],
     acting: &'a [u32],
+    whole: &'a Whole,
 }
 
 /// The recording as text that may stand in a script element: base64.
@@ -47,6 +61,7 @@ pub fn embed(recording: &Recording) -> io::Result<String> {
         frames: names.frames(),
         chains: names.chains(),
         acting: recording.acting(),
+        whole: recording.whole(),
     };
     let json = serde_json::to_vec(&head)?;
     let mut packed = GzEncoder::new(Vec::new(), Compression::new(6));
@@ -86,6 +101,7 @@ fn columns(recording: &Recording) -> Vec<Vec<u8>> {
         column(|row| row.lock.into()),
         column(|row| row.owner.into()),
         column(|row| row.owner_chain.into()),
+        column(|row| row.inside.into()),
         column(|row| row.kind.into()),
         column(|row| row.how.into()),
         column(|row| row.flags.into()),

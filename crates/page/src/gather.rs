@@ -2,21 +2,31 @@
 
 use crate::contract::{Facts, How, Kind};
 use crate::facts;
+use crate::measured::{Interval, Measured};
 use crate::names::Names;
 use crate::recording::Recording;
-use crate::table::{Row, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
-use headway_analysis::monitor::{self, Basis, Stretch, StretchSink};
+use crate::table::{Row, Sum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
+use crate::whole;
+use headway_analysis::monitor::{self, Basis, OwnerSample, Slice, Stretch, StretchSink};
+use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::ParkWait;
-use headway_analysis::{Analysis, Options};
+use headway_analysis::steal::ThreadInterval;
+use headway_analysis::{Analysis, Bounds, Options};
 use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState};
-use headway_model::event::{StopTheWorld, WaitOutcome};
+use headway_model::event::{StopTheWorld, Transaction, WaitOutcome};
 use headway_model::{Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
+
+/// Intervals of pressure; a chart has no more pixels.
+const MOST_WINDOWS: usize = 2048;
+/// Measured intervals of all threads together.
+const MOST_INTERVALS: usize = 100_000;
 
 /// Takes in a recording's events.
 #[derive(Debug)]
 pub struct Gather {
     analysis: Analysis,
+    parks: ParkTally,
     rows: Rows,
     lives: FxHashMap<ThreadId, Life>,
     /// Threads that are in `Object.wait`, or whose wait may still be cut.
@@ -30,6 +40,7 @@ pub struct Gather {
 struct Rows {
     names: Names,
     table: Table,
+    measured: Measured,
     start: Option<TimeNs>,
 }
 
@@ -51,9 +62,12 @@ impl Gather {
     /// Nothing yet. About `rows` rows are kept; beyond them short stretches are
     /// added up.
     pub fn new(rows: usize) -> Gather {
+        let bounds = Bounds { pressure_windows: MOST_WINDOWS, ..Bounds::offline() };
+        let measured = Measured::new(MOST_INTERVALS);
         Gather {
-            analysis: Analysis::new(Options { by: Vec::new(), ..Options::default() }),
-            rows: Rows { names: Names::default(), table: Table::new(rows), start: None },
+            analysis: Analysis::new(Options { by: Vec::new(), bounds, ..Options::default() }),
+            parks: ParkTally::new(TallyOptions::offline()),
+            rows: Rows { names: Names::default(), table: Table::new(rows), measured, start: None },
             lives: FxHashMap::default(),
             waits: FxHashMap::default(),
             end: TimeNs(0),
@@ -76,6 +90,7 @@ impl Gather {
             self.end = self.end.max(time);
         }
         self.analysis.feed_to(event, &mut self.rows);
+        self.parks.feed(event);
         self.take(event);
         self.rows.table.make_room();
     }
@@ -96,6 +111,7 @@ impl Gather {
             Event::Park(e) => self.acts(e.thread, e.start),
             Event::Sample(e) => self.sample(e),
             Event::StopTheWorld(e) => self.pause(e),
+            Event::Transaction(e) if !e.forgotten => self.rows.transaction(e),
             _ => {}
         }
     }
@@ -174,15 +190,20 @@ impl Gather {
             }
         }
         self.rows.lives(&self.lives, end);
+        self.rows.measured.rows(&mut self.rows.table);
         self.rows.table.make_room();
-        self.rows.table.order();
+        self.rows.table.settle();
+        self.rows.measured.mark(&mut self.rows.table);
         let start = self.rows.start.unwrap_or(end);
+        self.parks.settle(TimeNs(u64::MAX));
+        let (pressure, steal) = (report.pressure.as_ref(), report.steal.as_ref());
+        let whole = whole::of(pressure, steal, &self.parks, (start, end), &mut self.rows.names);
         let mut facts = facts::of(facts, &report);
         facts.duration_ns = facts.duration_ns.max(end.since(start).0);
         facts.samples_weighted = self.weighted;
         facts.summed = self.rows.table.summed();
         facts.stretches = self.rows.table.count_by_kind();
-        Recording::new(facts, self.rows.names, self.rows.table)
+        Recording::new(facts, self.rows.names, self.rows.table, whole)
     }
 }
 
@@ -218,6 +239,25 @@ impl Rows {
             e.time,
             Row { lock, chain, owner, how: how as u8, flags, ..Row::default() },
         );
+    }
+
+    /// Of several that were told together the threads are not known.
+    fn transaction(&mut self, e: &Transaction) {
+        let lock = self.names.named(&e.kind);
+        if e.count == 1 {
+            return self.add(Kind::Transaction, e.thread, e.start, e.time, Row { lock, ..Row::default() });
+        }
+        let origin = self.start.unwrap_or(e.start);
+        let length = e.duration().0;
+        let row = Row {
+            start: e.start.max(origin).since(origin).0,
+            span: length.max(1),
+            thread: self.names.thread(e.thread),
+            lock,
+            kind: Kind::Transaction as u8,
+            ..Row::default()
+        };
+        self.table.add_sum(row, Sum { total: length.saturating_mul(e.count), count: e.count, max: length });
     }
 
     /// When the application's platform threads lived: the base of running time.
@@ -268,6 +308,52 @@ impl StretchSink for Rows {
             }
         });
         self.table.add(slices);
+    }
+
+    fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
+        let kind = match stretch.kind {
+            monitor::Kind::Monitor | monitor::Kind::Juc => Kind::Inside,
+            _ => return,
+        };
+        let holder = stretch.holders.get(slice.holder);
+        let inside = match sample.within {
+            Some(end) => self.names.chain_up_to(sample.chain, end),
+            None => 0,
+        };
+        let how = match sample.state {
+            SampleState::Java => How::Java,
+            SampleState::Native => How::Native,
+            SampleState::Waiting => How::Waiting,
+            // The same time as that of CPU samples, seen by another clock.
+            _ => return,
+        };
+        let row = Row {
+            chain: self.names.chain(stretch.chain, 0),
+            lock: self.names.lock(stretch.lock),
+            owner: self.names.thread(holder.thread),
+            owner_chain: self.names.holder_chain(holder.chain, holder.frame),
+            inside,
+            how: how as u8,
+            ..Row::default()
+        };
+        // The time of the sample is what decides whether it lies in the slice.
+        let start = TimeNs(sample.time.0.saturating_sub(sample.weight.0.max(1)));
+        self.add(kind, stretch.thread, start, sample.time, row);
+    }
+
+    fn thread_interval(&mut self, e: &ThreadInterval) {
+        let origin = self.start.unwrap_or(e.start);
+        let since = |time: TimeNs| time.max(origin).since(origin).0;
+        let interval = Interval {
+            start: since(e.start),
+            end: since(e.end),
+            ran: e.totals.corrected_ns,
+            stolen: e.totals.stolen_ns,
+            throttled: e.totals.throttled_ns,
+            queued: e.totals.run_queue_ns,
+        };
+        let thread = self.names.thread(e.thread);
+        self.measured.add(thread, interval);
     }
 
     fn park_wait(&mut self, e: &ParkWait) {

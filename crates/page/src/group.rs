@@ -6,20 +6,29 @@ use crate::recording::Recording;
 use crate::scope::Selection;
 use crate::table::{Row, CONTINUES, SUMMED};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Groups that are kept at most while adding up; beyond it new ones are not
 /// told apart any more, but the totals stay right.
 const MOST: usize = 1 << 21;
+/// Places of children that are looked up without a hash.
+const MOST_PLACES: usize = 1 << 22;
+const NO_BLOCK: u32 = u32::MAX;
+/// Threads that add up together, and rows that are worth one.
+const MOST_THREADS: usize = 8;
+const LEAST_ROWS: usize = 1 << 15;
 
 #[derive(Clone, Debug, Default)]
 struct Node {
     parent: u32,
     value: u32,
+    level: u8,
     total: u64,
     count: u64,
     max: u64,
     stopped: u64,
     approximate: u64,
+    descheduled: u64,
     /// The stretch counted last, and its time so far.
     stretch: u64,
     in_stretch: u64,
@@ -33,14 +42,19 @@ struct Part {
     count: u64,
     max: u64,
     approximate: bool,
+    descheduled: bool,
     summed: bool,
 }
 
 struct Adding<'a> {
     recording: &'a Recording,
     by: &'a [Dimension],
+    intervals: u32,
     /// The first node stands for everything.
     nodes: Vec<Node>,
+    /// Where the places of a node's children begin, if they have any of their own.
+    blocks: Vec<u32>,
+    places: Vec<u32>,
     ids: FxHashMap<(u32, u32), u32>,
 }
 
@@ -52,38 +66,37 @@ pub(crate) fn group(
     intervals: u32,
     limit: usize,
 ) -> Groups {
-    let by_time = by.contains(&Dimension::Time);
-    let length = (selection.to - selection.from) as f64 / f64::from(intervals.max(1));
-    let mut adding = Adding { recording, by, nodes: vec![Node::default()], ids: FxHashMap::default() };
-    let mut stretch = 0;
-    for (place, row) in recording.table().rows().iter().enumerate() {
-        stretch += u64::from(row.flags & CONTINUES == 0);
-        if !selection.takes(row) {
-            continue;
+    let rows = recording.table().rows();
+    let parts = in_parts(rows);
+    let add = |part: Range<usize>| {
+        let mut adding = Adding::new(recording, by, intervals.max(1));
+        adding.rows(part, selection);
+        adding
+    };
+    let mut parts = std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| add(part))).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>().into_iter()
+    });
+    let mut all = parts.next().unwrap_or_else(|| Adding::new(recording, by, intervals.max(1)));
+    parts.for_each(|part| all.merge(&part));
+    all.groups(limit)
+}
+
+/// Cuts the rows between stretches into parts, one for each processor.
+fn in_parts(rows: &[Row]) -> Vec<Range<usize>> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let length = (rows.len() / processors).max(LEAST_ROWS);
+    let mut parts = Vec::new();
+    let mut from = 0;
+    while from < rows.len() {
+        let mut to = (from + length).min(rows.len());
+        while rows.get(to).is_some_and(|row| row.flags & CONTINUES != 0) {
+            to += 1;
         }
-        if !by_time {
-            if let Some(part) = part(recording, place, row, selection.from, selection.to) {
-                adding.add(row, 0, stretch, part);
-            }
-            continue;
-        }
-        let first = interval_of(row.start.max(selection.from), selection.from, length, intervals);
-        for number in first..intervals.max(1) {
-            let from = selection.from + (f64::from(number) * length) as u64;
-            let to = if number + 1 == intervals {
-                selection.to
-            } else {
-                selection.from + (f64::from(number + 1) * length) as u64
-            };
-            if from >= row.start + row.span {
-                break;
-            }
-            if let Some(part) = part(recording, place, row, from, to) {
-                adding.add(row, number, stretch, part);
-            }
-        }
+        parts.push(from..to);
+        from = to;
     }
-    adding.groups(limit)
+    parts
 }
 
 fn interval_of(at: u64, from: u64, length: f64, intervals: u32) -> u32 {
@@ -92,15 +105,74 @@ fn interval_of(at: u64, from: u64, length: f64, intervals: u32) -> u32 {
     number.saturating_sub(1).min(intervals)
 }
 
-fn part(recording: &Recording, place: usize, row: &Row, from: u64, to: u64) -> Option<Part> {
+fn part_of(recording: &Recording, place: usize, row: &Row, from: u64, to: u64) -> Option<Part> {
     let sum = recording.table().sum(place);
     let (total, stopped) = row.clip(sum, from, to);
     let summed = row.flags & SUMMED != 0;
     let approximate = row.flags & crate::table::APPROXIMATE != 0;
-    (total > 0).then_some(Part { total, stopped, count: sum.count, max: sum.max.min(total), approximate, summed })
+    let descheduled = row.flags & crate::table::DESCHEDULED != 0;
+    let (count, max) = (sum.count, sum.max.min(total));
+    (total > 0).then_some(Part { total, stopped, count, max, approximate, descheduled, summed })
 }
 
-impl Adding<'_> {
+impl<'a> Adding<'a> {
+    fn new(recording: &'a Recording, by: &'a [Dimension], intervals: u32) -> Adding<'a> {
+        let (blocks, places, ids) = (vec![NO_BLOCK], Vec::new(), FxHashMap::default());
+        Adding { recording, by, intervals, nodes: vec![Node::default()], blocks, places, ids }
+    }
+
+    fn rows(&mut self, part: Range<usize>, selection: &Selection<'_>) {
+        let by_time = self.by.contains(&Dimension::Time);
+        // Numbers of stretches only have to differ within a part.
+        let mut stretch = 0;
+        let first = part.start;
+        for (at, row) in self.recording.table().rows()[part].iter().enumerate() {
+            stretch += u64::from(row.flags & CONTINUES == 0);
+            if !selection.takes(row) {
+                continue;
+            }
+            if by_time {
+                self.over_time(first + at, row, stretch, selection);
+            } else if let Some(part) = part_of(self.recording, first + at, row, selection.from, selection.to) {
+                self.add(row, 0, stretch, part);
+            }
+        }
+    }
+
+    fn over_time(&mut self, place: usize, row: &Row, stretch: u64, selection: &Selection<'_>) {
+        let length = (selection.to - selection.from) as f64 / f64::from(self.intervals);
+        let intervals = self.intervals;
+        let edge = |number: u32| match number == intervals {
+            true => selection.to,
+            false => selection.from + (f64::from(number) * length) as u64,
+        };
+        let first = interval_of(row.start.max(selection.from), selection.from, length, self.intervals);
+        for number in first..self.intervals {
+            let (from, to) = (edge(number), edge(number + 1));
+            if from >= row.start + row.span {
+                break;
+            }
+            if let Some(part) = part_of(self.recording, place, row, from, to) {
+                self.add(row, number, stretch, part);
+            }
+        }
+    }
+
+    /// Adds what another part of the rows came to.
+    fn merge(&mut self, other: &Adding<'_>) {
+        let mut own: Vec<Option<u32>> = Vec::with_capacity(other.nodes.len());
+        for (id, node) in other.nodes.iter().enumerate() {
+            let place = match id {
+                0 => Some(0),
+                _ => own[node.parent as usize].and_then(|parent| self.node(parent, node.value, node.level)),
+            };
+            if let Some(place) = place {
+                self.nodes[place as usize].merge(node);
+            }
+            own.push(place);
+        }
+    }
+
     fn add(&mut self, row: &Row, interval: u32, stretch: u64, part: Part) {
         self.nodes[0].add(stretch, part);
         let mut node = 0;
@@ -109,23 +181,57 @@ impl Adding<'_> {
                 Dimension::Time => interval,
                 by => self.recording.value(by, row),
             };
-            let Some(next) = self.node(node, value) else { return };
+            let Some(next) = self.node(node, value, level as u8) else { return };
             node = next;
             self.nodes[node as usize].add(stretch, part);
         }
     }
 
-    fn node(&mut self, parent: u32, value: u32) -> Option<u32> {
-        if let Some(id) = self.ids.get(&(parent, value)) {
-            return Some(*id);
-        }
-        if self.nodes.len() >= MOST {
-            return None;
+    /// The group of a value below another one; `None` if there are too many.
+    fn node(&mut self, parent: u32, value: u32, level: u8) -> Option<u32> {
+        let block = self.block(parent, level);
+        let known = match block {
+            NO_BLOCK => self.ids.get(&(parent, value)).copied(),
+            block => self.places.get((block + value) as usize).copied().filter(|id| *id > 0),
+        };
+        if known.is_some() || self.nodes.len() >= MOST {
+            return known;
         }
         let id = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, value, ..Node::default() });
-        self.ids.insert((parent, value), id);
+        self.nodes.push(Node { parent, value, level, ..Node::default() });
+        self.blocks.push(NO_BLOCK);
+        match self.places.get_mut((block.saturating_add(value)) as usize).filter(|_| block != NO_BLOCK) {
+            Some(place) => *place = id,
+            None => {
+                self.ids.insert((parent, value), id);
+            }
+        }
         Some(id)
+    }
+
+    /// Where the places of a node's children begin. Looking a child up by its
+    /// value is several times faster than by a hash, but takes room for those
+    /// that do not exist.
+    #[inline]
+    fn block(&mut self, parent: u32, level: u8) -> u32 {
+        let known = self.blocks[parent as usize];
+        if known != NO_BLOCK {
+            return known;
+        }
+        let width = match self.by[usize::from(level)] {
+            Dimension::Time => self.intervals as usize,
+            Dimension::Kind | Dimension::How | Dimension::ThreadKind => 16,
+            _ if level == 0 => MOST_PLACES / 2,
+            _ => return NO_BLOCK,
+        };
+        let width = if level == 0 { width.min(self.recording.values_of(self.by[0])) } else { width };
+        if self.places.len() + width > MOST_PLACES {
+            return NO_BLOCK;
+        }
+        let block = self.places.len() as u32;
+        self.places.resize(self.places.len() + width, 0);
+        self.blocks[parent as usize] = block;
+        block
     }
 
     /// The largest of each parent, level by level.
@@ -169,6 +275,7 @@ impl Node {
         self.total += part.total;
         self.stopped += part.stopped;
         self.approximate += if part.approximate { part.total } else { 0 };
+        self.descheduled += if part.descheduled { part.total } else { 0 };
         if part.summed {
             self.count += part.count;
             self.max = self.max.max(part.max);
@@ -183,6 +290,15 @@ impl Node {
         self.max = self.max.max(self.in_stretch);
     }
 
+    fn merge(&mut self, other: &Node) {
+        self.total += other.total;
+        self.count += other.count;
+        self.max = self.max.max(other.max);
+        self.stopped += other.stopped;
+        self.approximate += other.approximate;
+        self.descheduled += other.descheduled;
+    }
+
     fn tell(&self, parent: i32, groups: &mut Groups) {
         groups.parent.push(parent);
         groups.value.push(self.value);
@@ -191,6 +307,7 @@ impl Node {
         groups.max.push(self.max);
         groups.stopped.push(self.stopped);
         groups.approximate.push(self.approximate);
+        groups.descheduled.push(self.descheduled);
     }
 }
 
@@ -199,7 +316,7 @@ fn mention(by: Dimension, value: u32, told: &mut Mentioned<'_>) {
         Dimension::Kind | Dimension::Time | Dimension::How | Dimension::ThreadKind => {}
         Dimension::Lock => told.lock(value),
         Dimension::ContenderThread | Dimension::OwnerThread => told.thread(value),
-        Dimension::ContenderChain | Dimension::OwnerChain => told.chain(value),
+        Dimension::ContenderChain | Dimension::OwnerChain | Dimension::Inside => told.chain(value),
         Dimension::LockClass
         | Dimension::LockName
         | Dimension::ContenderGroup

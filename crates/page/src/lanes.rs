@@ -4,11 +4,11 @@ use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch};
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::Selection;
-use crate::table::{Row, AFTER_WAIT, APPROXIMATE, SUMMED, UNFINISHED};
-use rustc_hash::FxHashMap;
+use crate::table::{Row, AFTER_WAIT, APPROXIMATE, DESCHEDULED, SUMMED, UNFINISHED};
 
 #[derive(Clone, Copy, Default)]
 struct ThreadTotals {
+    seen: bool,
     blocked: u64,
     other: u64,
 }
@@ -25,16 +25,16 @@ pub(crate) fn lanes(
     let chosen: Vec<(u32, ThreadTotals)> = order.iter().skip(first).take(count).copied().collect();
     let mut told = Mentioned::of(recording.names());
     let mut lanes: Vec<Lane> = Vec::with_capacity(chosen.len());
-    let mut places: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut places: Vec<Option<usize>> = vec![None; recording.names().threads().len()];
     for (thread, totals) in chosen {
-        places.insert(thread, lanes.len());
+        places[thread as usize] = Some(lanes.len());
         lanes.push(Lane { thread, blocked_ns: totals.blocked, ..Lane::default() });
         told.thread(thread);
     }
     let pixel = ((selection.to - selection.from) / u64::from(pixels.max(1))).max(1);
     let mut longest: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
     for (place, rows) in recording.table().stretches() {
-        let Some(place_of_lane) = places.get(&rows[0].thread).copied() else { continue };
+        let Some(place_of_lane) = places.get(rows[0].thread as usize).copied().flatten() else { continue };
         if !rows.iter().any(|row| selection.takes(row)) {
             continue;
         }
@@ -49,19 +49,21 @@ pub(crate) fn lanes(
 
 /// Threads in scope: most blocked first, then most of anything else.
 fn order(recording: &Recording, selection: &Selection<'_>) -> Vec<(u32, ThreadTotals)> {
-    let mut totals: FxHashMap<u32, ThreadTotals> = FxHashMap::default();
+    let mut totals = vec![ThreadTotals::default(); recording.names().threads().len()];
     for (place, row) in recording.table().rows().iter().enumerate() {
         if row.thread == 0 || !selection.takes(row) {
             continue;
         }
         let (time, _) = row.clip(recording.table().sum(place), selection.from, selection.to);
-        let thread = totals.entry(row.thread).or_default();
+        let thread = &mut totals[row.thread as usize];
+        thread.seen = true;
         match row.kind <= Kind::Juc as u8 {
             true => thread.blocked += time,
             false => thread.other += time,
         }
     }
-    let mut order: Vec<(u32, ThreadTotals)> = totals.into_iter().collect();
+    let numbered = (0..).zip(totals).filter(|(_, totals)| totals.seen);
+    let mut order: Vec<(u32, ThreadTotals)> = numbered.collect();
     order.sort_by_key(|(id, totals)| (std::cmp::Reverse((totals.blocked, totals.other)), *id));
     order
 }
@@ -167,5 +169,6 @@ fn slice(row: &Row) -> Slice {
         how: row.how(),
         stopped: row.stopped,
         approximate: row.flags & APPROXIMATE != 0,
+        descheduled: row.flags & DESCHEDULED != 0,
     }
 }

@@ -24,8 +24,10 @@ pub mod table;
 mod facts;
 mod group;
 mod lanes;
+mod measured;
 mod recording;
 mod scope;
+mod whole;
 
 #[cfg(test)]
 mod contract_tests;

@@ -32,6 +32,7 @@ pub struct Names {
     chains: Interned<Vec<u32>>,
     chain_ids: FxHashMap<(ChainId, u16), u32>,
     holder_ids: FxHashMap<(ChainId, u16), u32>,
+    parts: FxHashMap<(ChainId, u16), u32>,
 }
 
 #[derive(Debug)]
@@ -73,6 +74,7 @@ impl Default for Names {
             chains: Interned::new(Vec::new()),
             chain_ids: FxHashMap::default(),
             holder_ids: FxHashMap::default(),
+            parts: FxHashMap::default(),
         }
     }
 }
@@ -180,6 +182,24 @@ impl Names {
         place
     }
 
+    /// The id under which something that is no object has a place among locks.
+    pub fn named(&mut self, name: &str) -> u32 {
+        let text = self.text(name);
+        if let Some(known) = self.class_locks.get(&text) {
+            return *known;
+        }
+        let name = self.texts.values[text as usize].clone();
+        self.locks.push(Lock { name: name.clone(), short: name, class: text, title: text });
+        let place = self.locks.len() as u32 - 1;
+        self.class_locks.insert(text, place);
+        place
+    }
+
+    /// The definitions taken in so far.
+    pub(crate) fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
     fn read_lock(&mut self, id: LockId) -> Lock {
         let unknown = LockDef::default();
         let def = self.dictionary.lock(id).unwrap_or(&unknown).clone();
@@ -216,6 +236,19 @@ impl Names {
         let frames: Vec<u32> = frames.map(|frame| self.frame(frame.method, frame.line)).collect();
         let id = if frames.is_empty() { 0 } else { self.chains.id(frames) };
         self.chain_ids.insert((chain, from), id);
+        id
+    }
+
+    /// The id of a chain up to the frame with index `end`, that one left out.
+    pub fn chain_up_to(&mut self, chain: ChainId, end: u16) -> u32 {
+        if let Some(known) = self.parts.get(&(chain, end)) {
+            return *known;
+        }
+        let Some(def) = self.dictionary.chain(chain).cloned() else { return 0 };
+        let frames = def.chain.frames.iter().take(end as usize);
+        let frames: Vec<u32> = frames.map(|frame| self.frame(frame.method, frame.line)).collect();
+        let id = if frames.is_empty() { 0 } else { self.chains.id(frames) };
+        self.parts.insert((chain, end), id);
         id
     }
 

@@ -1,11 +1,11 @@
 //! A recording that answers queries.
 
-use crate::contract::{Answer, Dimension, Facts, Names as NoNames, Query, Scope};
+use crate::contract::{Answer, Dimension, Facts, Names as NoNames, Query, Scope, Whole};
 use crate::gather::Gather;
 use crate::names::Names;
 use crate::scope::Selection;
 use crate::table::{Row, Table};
-use crate::{group, lanes};
+use crate::{group, lanes, whole};
 use headway_jfr::{Problem, Reader};
 use std::path::Path;
 
@@ -17,6 +17,7 @@ pub struct Recording {
     table: Table,
     /// Text of the method that each chain is about.
     acting: Vec<u32>,
+    whole: Whole,
 }
 
 impl Recording {
@@ -39,14 +40,19 @@ impl Recording {
         Ok(gather.finish(Facts { file, problems, ..Facts::default() }))
     }
 
-    pub(crate) fn new(facts: Facts, names: Names, table: Table) -> Recording {
+    pub(crate) fn new(facts: Facts, names: Names, table: Table, whole: Whole) -> Recording {
         let acting = names.acting_methods();
-        Recording { facts, names, table, acting }
+        Recording { facts, names, table, acting, whole }
     }
 
     /// What is known before anything is asked.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// What the analyses of the whole recording say.
+    pub fn whole(&self) -> &Whole {
+        &self.whole
     }
 
     /// What ids stand for.
@@ -90,9 +96,27 @@ impl Recording {
             Dimension::OwnerGroup => group(row.owner),
             Dimension::OwnerMethod => acting(row.owner_chain),
             Dimension::OwnerChain => row.owner_chain,
+            Dimension::Inside => row.inside,
             Dimension::How => u32::from(row.how),
             Dimension::ThreadKind => u32::from(self.thread_kind(row.thread)),
             Dimension::Time => 0,
+        }
+    }
+
+    /// All values of a dimension in any row are below this.
+    pub(crate) fn values_of(&self, by: Dimension) -> usize {
+        match by {
+            Dimension::Kind | Dimension::How | Dimension::ThreadKind => 16,
+            Dimension::Lock => self.names.locks().len(),
+            Dimension::ContenderThread | Dimension::OwnerThread => self.names.threads().len(),
+            Dimension::ContenderChain | Dimension::OwnerChain | Dimension::Inside => self.names.chains().len(),
+            Dimension::Time => MOST_INTERVALS as usize,
+            Dimension::LockClass
+            | Dimension::LockName
+            | Dimension::ContenderGroup
+            | Dimension::ContenderMethod
+            | Dimension::OwnerGroup
+            | Dimension::OwnerMethod => self.names.texts().len(),
         }
     }
 
@@ -110,6 +134,11 @@ impl Recording {
                 let (stretches, names) = lanes::longest(self, &selection(scope), (*limit).min(MOST_LANES));
                 Answer::Longest { stretches, names }
             }
+            Query::Whole { .. } => {
+                let whole = self.whole.clone();
+                let names = whole::mentioned(&whole, &self.names);
+                Answer::Whole { whole, names }
+            }
             Query::Stretch { row, .. } => {
                 let (stretch, names) = lanes::stretch(self, *row as usize);
                 Answer::Stretch { stretch, names }
@@ -121,7 +150,7 @@ impl Recording {
     pub fn asked(query: &Query) -> usize {
         match query {
             Query::Group { scope, .. } | Query::Lanes { scope, .. } | Query::Longest { scope, .. } => scope.recording,
-            Query::Stretch { recording, .. } => *recording,
+            Query::Stretch { recording, .. } | Query::Whole { recording } => *recording,
         }
     }
 

@@ -19,6 +19,8 @@ pub const AFTER_WAIT: u8 = 4;
 pub const UNFINISHED: u8 = 8;
 /// The row stands for several stretches.
 pub const SUMMED: u8 = 16;
+/// The holder was probably ready, but not running, for most of the slice.
+pub const DESCHEDULED: u8 = 32;
 
 /// A row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +41,10 @@ pub struct Row {
     pub owner: u32,
     /// The holder's chain.
     pub owner_chain: u32,
+    /// What the holder was executing; for [`Kind::Inside`] only.
+    pub inside: u32,
+    /// Place of what it stands for, for rows with [`SUMMED`].
+    pub(crate) sum: u32,
     /// [`Kind`], by its number.
     pub kind: u8,
     /// [`How`], by its number.
@@ -58,15 +64,20 @@ pub struct Sum {
     pub max: u64,
 }
 
+/// Intervals in which short stretches are added up, at most twice as many.
+const INTERVALS: u64 = 1024;
+
 /// The rows of a recording.
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Row>,
-    sums: FxHashMap<u32, Sum>,
+    sums: Vec<Sum>,
     bound: usize,
     /// Length of the intervals in which short stretches are added up; 0 while
     /// none were.
     interval: u64,
+    /// True if adding up gained little the last time.
+    crowded: bool,
     summed: u64,
 }
 
@@ -79,6 +90,7 @@ struct Cell {
     lock: u32,
     owner: u32,
     owner_chain: u32,
+    inside: u32,
     kind: u8,
     how: u8,
     flags: u8,
@@ -87,7 +99,7 @@ struct Cell {
 impl Table {
     /// A table that keeps about `bound` rows.
     pub fn new(bound: usize) -> Table {
-        Table { rows: Vec::new(), sums: FxHashMap::default(), bound: bound.max(1024), interval: 0, summed: 0 }
+        Table { rows: Vec::new(), sums: Vec::new(), bound: bound.max(1024), interval: 0, crowded: false, summed: 0 }
     }
 
     /// Takes in the rows of one stretch, in time order.
@@ -100,47 +112,83 @@ impl Table {
         }
     }
 
+    /// Takes in a row that stands for more than its span.
+    pub fn add_sum(&mut self, row: Row, sum: Sum) {
+        let place = self.sums.len() as u32;
+        self.sums.push(sum);
+        self.rows.push(Row { flags: row.flags | SUMMED, sum: place, ..row });
+    }
+
     /// Makes room if there are too many rows. Not to be called within a stretch.
     pub fn make_room(&mut self) {
         if self.rows.len() > self.bound {
             self.sum_up();
+            self.crowded = self.rows.len() > self.bound / 2;
+            // Where nothing is alike adding up is in vain; once more for every
+            // event it would take for ever.
+            self.bound = self.bound.max(self.rows.len() / 4 * 5);
         }
     }
 
     /// Adds up the shorter three quarters of all stretches.
     fn sum_up(&mut self) {
         self.order();
-        let end = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
-        self.interval = (end / 1024).max(self.interval.saturating_mul(2)).max(1);
-        let mut spans: Vec<u64> = self.stretches().map(|(_, rows)| span_of(rows)).collect();
-        let middle = spans.len() / 4 * 3;
-        let limit = if spans.is_empty() { 0 } else { *spans.select_nth_unstable(middle).1 };
+        self.widen();
+        let limit = self.third_quartile();
         let former = std::mem::take(&mut self.rows);
         let sums = std::mem::take(&mut self.sums);
         let mut cells: FxHashMap<Cell, (Sum, u64)> = FxHashMap::default();
         let mut at = 0;
         while at < former.len() {
             let rows = stretch_at(&former, at);
-            let keep = span_of(rows) > limit && rows[0].flags & SUMMED == 0 || is_context(&rows[0]);
-            if keep {
-                self.rows.extend_from_slice(rows);
-            } else {
-                self.summed += u64::from(rows[0].flags & SUMMED == 0);
-                for (place, row) in rows.iter().enumerate() {
-                    let sum = sums.get(&((at + place) as u32)).copied();
-                    let sum = sum.unwrap_or(Sum { total: row.span, count: u64::from(place == 0), max: row.span });
-                    let cell = cells.entry(self.cell(row)).or_default();
-                    cell.0.total += sum.total;
-                    cell.0.count += sum.count;
-                    cell.0.max = cell.0.max.max(sum.max);
-                    cell.1 += row.stopped;
-                }
-            }
             at += rows.len();
+            let is_sum = rows[0].flags & SUMMED != 0;
+            if is_context(&rows[0]) && is_sum {
+                self.add_sum(rows[0], sum_of(&rows[0], &sums, true));
+                continue;
+            }
+            if is_context(&rows[0]) || !is_sum && span_of(rows) > limit {
+                self.rows.extend_from_slice(rows);
+                continue;
+            }
+            self.summed += u64::from(!is_sum);
+            for (place, row) in rows.iter().enumerate() {
+                let sum = sum_of(row, &sums, place == 0);
+                let cell = cells.entry(self.cell(row)).or_default();
+                cell.0.total += sum.total;
+                cell.0.count += sum.count;
+                cell.0.max = cell.0.max.max(sum.max);
+                cell.1 += row.stopped;
+            }
         }
         for (cell, (sum, stopped)) in cells {
-            self.sums.insert(self.rows.len() as u32, sum);
-            self.rows.push(self.row(&cell, stopped));
+            self.add_sum(self.row(&cell, stopped), sum);
+        }
+    }
+
+    /// Sees to it that the intervals are long enough. They double, so that each
+    /// lies within one of the longer ones.
+    fn widen(&mut self) {
+        let end = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
+        if self.interval == 0 {
+            self.interval = (end / INTERVALS).max(1);
+        } else if self.crowded && self.interval < end {
+            self.interval *= 2;
+        }
+        while self.interval < end / INTERVALS {
+            self.interval *= 2;
+        }
+    }
+
+    /// The length that three quarters of the stretches do not exceed, of those
+    /// that are there one by one.
+    fn third_quartile(&self) -> u64 {
+        let single = |rows: &[Row]| rows[0].flags & SUMMED == 0 && !is_context(&rows[0]);
+        let mut spans: Vec<u64> =
+            self.stretches().filter(|(_, rows)| single(rows)).map(|(_, rows)| span_of(rows)).collect();
+        match spans.len() / 4 * 3 {
+            0 => 0,
+            place => *spans.select_nth_unstable(place).1,
         }
     }
 
@@ -152,6 +200,7 @@ impl Table {
             lock: row.lock,
             owner: row.owner,
             owner_chain: row.owner_chain,
+            inside: row.inside,
             kind: row.kind,
             how: row.how,
             flags: row.flags & (APPROXIMATE | AFTER_WAIT),
@@ -168,9 +217,11 @@ impl Table {
             lock: cell.lock,
             owner: cell.owner,
             owner_chain: cell.owner_chain,
+            inside: cell.inside,
             kind: cell.kind,
             how: cell.how,
             flags: cell.flags | SUMMED,
+            sum: 0,
         }
     }
 
@@ -188,15 +239,23 @@ impl Table {
         }
         starts.sort_unstable();
         let mut rows = Vec::with_capacity(self.rows.len());
-        let mut sums = FxHashMap::default();
         for (_, at, length) in starts {
-            if let Some(sum) = self.sums.get(&at) {
-                sums.insert(rows.len() as u32, *sum);
-            }
             rows.extend_from_slice(&self.rows[at as usize..(at + length) as usize]);
         }
         self.rows = rows;
-        self.sums = sums;
+    }
+
+    /// The table is complete: brings all into the order in which it is asked.
+    pub fn settle(&mut self) {
+        self.order();
+        // Sums that lie as their rows do are read without a miss each.
+        let former = std::mem::take(&mut self.sums);
+        for row in self.rows.iter_mut().filter(|row| row.flags & SUMMED != 0) {
+            let sum = sum_of(row, &former, true);
+            row.sum = self.sums.len() as u32;
+            self.sums.push(sum);
+        }
+        self.rows.shrink_to_fit();
     }
 
     /// The rows.
@@ -204,14 +263,14 @@ impl Table {
         &self.rows
     }
 
+    /// The rows, to be marked.
+    pub(crate) fn rows_mut(&mut self) -> &mut [Row] {
+        &mut self.rows
+    }
+
     /// What a row stands for.
     pub fn sum(&self, place: usize) -> Sum {
-        let row = &self.rows[place];
-        let single = || Sum { total: row.span, count: 1, max: row.span };
-        match row.flags & SUMMED {
-            0 => single(),
-            _ => self.sums.get(&(place as u32)).copied().unwrap_or_else(single),
-        }
+        sum_of(&self.rows[place], &self.sums, true)
     }
 
     /// Each stretch with the place of its first row.
@@ -252,7 +311,18 @@ impl Table {
 
 /// True for rows that say what the others are a part of.
 fn is_context(row: &Row) -> bool {
-    row.kind == Kind::Alive as u8 || row.kind == Kind::Paused as u8
+    let kinds = [Kind::Alive, Kind::Paused, Kind::Ran, Kind::Stolen, Kind::Throttled, Kind::Queued];
+    kinds.iter().any(|kind| *kind as u8 == row.kind)
+}
+
+/// What a row stands for; of a stretch its first row counts.
+#[inline]
+fn sum_of(row: &Row, sums: &[Sum], first: bool) -> Sum {
+    let single = Sum { total: row.span, count: u64::from(first), max: row.span };
+    match row.flags & SUMMED {
+        0 => single,
+        _ => sums.get(row.sum as usize).copied().unwrap_or(single),
+    }
 }
 
 fn span_of(rows: &[Row]) -> u64 {
@@ -324,7 +394,7 @@ mod tests {
             table.add([row(n * 1000, if n % 100 == 0 { 900_000 } else { 500 }, (n % 3) as u32 + 1)].into_iter());
             table.make_room();
         }
-        table.order();
+        table.settle();
         let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
         let count: u64 = (0..table.rows().len()).map(|place| table.sum(place).count).sum();
         assert_eq!((total, count), (40 * 900_000 + 3960 * 500, 4000));
@@ -332,6 +402,34 @@ mod tests {
         assert!(table.summed() > 1000);
         let longest = table.rows().iter().filter(|row| row.flags & SUMMED == 0).map(|row| row.span).max();
         assert_eq!(longest, Some(900_000));
+    }
+
+    #[test]
+    fn what_came_early_and_what_came_late_stay_apart_however_long_it_goes_on() {
+        let mut table = Table::new(1024);
+        for n in 0..60_000_u64 {
+            table.add([row(n * 1000, 400 + n % 200, (n / 30_000) as u32 + 1)].into_iter());
+            table.make_room();
+        }
+        table.order();
+        let of = |thread: u32| table.rows().iter().filter(move |row| row.thread == thread);
+        assert!(table.rows().len() <= 1280, "{} rows", table.rows().len());
+        let end = of(1).map(|row| row.start + row.span).max();
+        assert!(end.is_some_and(|end| end < 33_000_000), "{end:?}");
+        assert!(of(2).all(|row| row.start > 29_000_000 - 2_000_000));
+        assert!(of(1).filter(|row| row.flags & SUMMED != 0).count() > 50);
+    }
+
+    #[test]
+    fn where_nothing_is_alike_there_is_no_end_of_rows_but_one_of_adding_up() {
+        let mut table = Table::new(1024);
+        for n in 0..20_000_u32 {
+            table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, 1) }].into_iter());
+            table.make_room();
+        }
+        let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
+        assert_eq!(total, 20_000 * 500);
+        assert!(table.summed() > 10_000);
     }
 
     #[test]

@@ -4,12 +4,14 @@ import { KINDS, type Groups } from "./contract";
 import { flame, flat, follow, JDK } from "./flame";
 import { NO_NAMES } from "./group";
 import { NameBook } from "./names";
-import { addUp, phases, states } from "./states";
+import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
+import { spentOf } from "./spent";
+import { addUp, states } from "./states";
 import { edgesOf, rootsOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
-  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], leftOut: 0, names: NO_NAMES };
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], leftOut: 0, names: NO_NAMES };
   const places = new Map<string, number>();
   const depth = Math.max(0, ...told.map(([path]) => path.length));
   for (let level = 1; level <= depth; level++) {
@@ -41,16 +43,29 @@ describe("states of threads", () => {
       [[1, kind("wait"), 0], 999], // of virtual threads: no part of platform lives
       [[0, kind("cpu"), 0], 10],
     ]);
-    const { time, running } = states(blocked, context, 1, true);
-    expect(running).toEqual([80]);
+    const { time } = states(blocked, context, 1, true);
     expect([time.monitor[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 20, 10, 40]);
     expect(states(blocked, context, 1, false).time.alive).toEqual([50]);
   });
-  it("phases are runs above the threshold", () => {
-    expect(phases([0, 0.1, 0.3, 0.01, 0.05], 0.05)).toEqual([
-      { from: 1, to: 3, peak: 0.3 },
-      { from: 4, to: 5, peak: 0.05 },
+  it("measured CPU time is better than samples, and nothing is more than running time", () => {
+    const blocked = groups([[[kind("monitor"), 0], 30]]);
+    const context = groups([
+      [[0, kind("alive"), 0], 100],
+      [[0, kind("cpu"), 0], 60],
+      [[0, kind("ran"), 0], 40],
+      [[0, kind("stolen"), 0], 10],
+      [[0, kind("throttled"), 0], 5],
+      [[0, kind("queued"), 0], 50], // those 5 included
     ]);
+    const { time } = states(blocked, context, 1, true);
+    expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
+  });
+  it("lost time is stolen time and the larger of the other two", () => {
+    const rows = spentOf(groups([
+      [[3, kind("ran")], 60], [[3, kind("stolen")], 10], [[3, kind("throttled")], 5], [[3, kind("queued")], 30],
+      [[4, kind("ran")], 90],
+    ]));
+    expect(rows.map(({ value, lost, share }) => [value, lost, share])).toEqual([[3, 40, 0.4], [4, 0, 0]]);
   });
   it("totals are told with the path above them", () => {
     const told: [number[], number, number][] = [];
@@ -122,5 +137,30 @@ describe("comparisons", () => {
   });
   it("one burst is not more than noise", () => {
     expect(changes(rate(even(900)), rate(uneven))[0]!.verdict).toBe("within noise");
+  });
+});
+
+describe("pressure of locks", () => {
+  const names = new NameBook();
+  names.learn({ ...NO_NAMES, texts: { 1: "Stock.lock", 2: "com.acme.Stock" }, locks: { 1: { name: "Stock.lock (com.acme.Stock@1)", short: "Stock.lock", class: 2, title: 1 }, 2: { name: "Stock.lock (com.acme.Stock@2)", short: "Stock.lock", class: 2, title: 1 } } });
+  const phase = (from: number, mean: number) => ({ from, to: from + 10, mean, peak: mean, acquiring: "", owner: "" });
+  const pressure = {
+    intervalNs: 10,
+    threshold: 0.05,
+    windows: [[0, 0.1], [10, 0.4], [20, 0]] as [number, number][],
+    locks: [
+      { lock: 1, mean: 0.1, peak: 0.3, windows: [[10, 0.3]] as [number, number][], phases: [phase(10, 0.3)] },
+      { lock: 2, mean: 0.1, peak: 0.4, windows: [[0, 0.1], [10, 0.1]] as [number, number][], phases: [phase(0, 0.4)] },
+    ],
+  };
+  it("is a line with every interval, as long as the recording", () => {
+    expect(pressureEdges(pressure, 25)).toEqual([0, 10, 20, 25]);
+    expect(linesOf(pressure, names, "", 9).map((line) => line.values)).toEqual([[0, 0.3, 0], [0.1, 0.1, 0]]);
+    expect(linesOf(pressure, names, "stock@2", 9).map((line) => line.lock)).toEqual([2]);
+    expect(linesOf(pressure, names, "=com.acme.Stock", 1).map((line) => line.lock)).toEqual([1]);
+  });
+  it("phases of objects of one name belong together, the worst first", () => {
+    expect(phasesOf(pressure, names, 1).map((one) => one.from)).toEqual([0, 10]);
+    expect(phasesOf(pressure, names, 7)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { group, NO_NAMES } from "./group";
 import { lanes, longest, stretch } from "./lanes";
 import { NameBook } from "./names";
 import type { Recording } from "./scope";
-import type { AnswerTo, Source } from "./source";
+import { recordingOf, type AnswerTo, type Source } from "./source";
 import { read, unpack } from "./table";
 
 export class EmbeddedSource implements Source {
@@ -33,7 +33,7 @@ export class EmbeddedSource implements Source {
   }
 
   answer(query: Query) {
-    const asked = query.ask === "stretch" ? query.recording : query.scope.recording;
+    const asked = recordingOf(query);
     const recording = this.recordings[asked];
     if (!recording) throw new Error(`there is no recording number ${asked}`);
     switch (query.ask) {
@@ -45,6 +45,8 @@ export class EmbeddedSource implements Source {
         return { answer: "longest", stretches: longest(recording, query.scope, query.limit), names: NO_NAMES };
       case "stretch":
         return { answer: "stretch", stretch: stretch(recording, query.row), names: NO_NAMES };
+      case "whole":
+        return { answer: "whole", whole: recording.head.whole, names: NO_NAMES };
     }
   }
 }

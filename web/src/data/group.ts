@@ -1,7 +1,7 @@
 // Totals along a sequence of dimensions: the embedded twin of crates/page/src/group.rs.
 import type { Dimension, Groups, Scope } from "./contract";
 import { selection, valueOf, type Recording } from "./scope";
-import { APPROXIMATE, CONTINUES, SUMMED, type Sum, type Table } from "./table";
+import { APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, type Sum, type Table } from "./table";
 
 export const NO_NAMES = { texts: {}, threads: {}, locks: {}, frames: {}, chains: {} };
 const MOST_INTERVALS = 4000;
@@ -12,6 +12,7 @@ class Node {
   max = 0;
   stopped = 0;
   approximate = 0;
+  descheduled = 0;
   stretch = 0;
   inStretch = 0;
   readonly children = new Map<number, Node>();
@@ -28,6 +29,7 @@ class Node {
     this.total += part.total;
     this.stopped += part.stopped;
     if (part.approximate) this.approximate += part.total;
+    if (part.descheduled) this.descheduled += part.total;
     if (part.sum) {
       this.count += part.sum.count;
       this.max = Math.max(this.max, Math.min(part.sum.max, part.total));
@@ -47,6 +49,7 @@ interface Part {
   total: number;
   stopped: number;
   approximate: boolean;
+  descheduled: boolean;
   sum: Sum | undefined;
 }
 
@@ -63,7 +66,8 @@ export function clip(table: Table, row: number, from: number, to: number): Part 
   };
   const total = pro(sum ? sum.total : span);
   if (total <= 0) return null;
-  return { total, stopped: pro(table.stopped[row]!), approximate: (table.flags[row]! & APPROXIMATE) !== 0, sum };
+  const flags = table.flags[row]!;
+  return { total, stopped: pro(table.stopped[row]!), approximate: (flags & APPROXIMATE) !== 0, descheduled: (flags & DESCHEDULED) !== 0, sum };
 }
 
 export function group(recording: Recording, scope: Scope, by: Dimension[], intervals: number, limit: number): Groups {
@@ -116,6 +120,7 @@ function tell(root: Node, by: Dimension[], limit: number): Groups {
     max: [],
     stopped: [],
     approximate: [],
+    descheduled: [],
     leftOut: 0,
     names: NO_NAMES,
   };
@@ -137,6 +142,7 @@ function tell(root: Node, by: Dimension[], limit: number): Groups {
         groups.max.push(child.max);
         groups.stopped.push(child.stopped);
         groups.approximate.push(child.approximate);
+        groups.descheduled.push(child.descheduled);
       }
     }
     level = next;

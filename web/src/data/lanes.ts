@@ -2,7 +2,7 @@
 import { HOWS, KINDS, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
 import { clip, NO_NAMES } from "./group";
 import { selection, type Recording } from "./scope";
-import { AFTER_WAIT, APPROXIMATE, CONTINUES, SUMMED, UNFINISHED, type Table } from "./table";
+import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
 const JUC = KINDS.indexOf("juc");
@@ -139,5 +139,6 @@ function slice(table: Table, row: number) {
     how: HOWS[table.how[row]!] ?? "none",
     stopped: table.stopped[row]!,
     approximate: (table.flags[row]! & APPROXIMATE) !== 0,
+    descheduled: (table.flags[row]! & DESCHEDULED) !== 0,
   };
 }

@@ -38,6 +38,8 @@ export function valueOf(by: Dimension, { head, table }: Recording): (row: number
       return (row) => head.acting[table.ownerChain[row]!] ?? 0;
     case "owner-chain":
       return (row) => table.ownerChain[row]!;
+    case "inside":
+      return (row) => table.inside[row]!;
     case "how":
       return (row) => table.how[row]!;
     case "thread-kind":

@@ -1,7 +1,7 @@
 // Answers from the command that serves this page.
 import type { Opening, Query } from "./contract";
 import { NameBook } from "./names";
-import type { AnswerTo, Source } from "./source";
+import { recordingOf, type AnswerTo, type Source } from "./source";
 
 export class ServedSource implements Source {
   readonly embedded = false;
@@ -28,8 +28,7 @@ export class ServedSource implements Source {
     const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" });
     if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
     const answer = (await reply.json()) as AnswerTo<Q>;
-    const recording = query.ask === "stretch" ? query.recording : query.scope.recording;
-    this.names(recording).learn(answer.names);
+    this.names(recordingOf(query)).learn(answer.names);
     return answer;
   }
 }

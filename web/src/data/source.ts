@@ -5,6 +5,11 @@ import type { NameBook } from "./names";
 /** The answer that belongs to a query. */
 export type AnswerTo<Q extends Query> = Extract<Answer, { answer: Q["ask"] }>;
 
+/** The recording that a query is about. */
+export function recordingOf(query: Query): number {
+  return "scope" in query ? query.scope.recording : query.recording;
+}
+
 export interface Source {
   readonly opening: Opening;
   /** True if the page is complete in one file. */

@@ -1,5 +1,5 @@
 // The table of an embedded recording: the columns of crates/page/src/embed.rs.
-import type { Facts, Frame, Lock, Thread } from "./contract";
+import type { Facts, Frame, Lock, Thread, Whole } from "./contract";
 
 /** Flags of a row, as in crates/page/src/table.rs. */
 export const CONTINUES = 1;
@@ -7,6 +7,7 @@ export const APPROXIMATE = 2;
 export const AFTER_WAIT = 4;
 export const UNFINISHED = 8;
 export const SUMMED = 16;
+export const DESCHEDULED = 32;
 
 /** What stands before the columns. */
 export interface Head {
@@ -18,6 +19,7 @@ export interface Head {
   frames: Frame[];
   chains: number[][];
   acting: number[];
+  whole: Whole;
 }
 
 /** What a summed row stands for. */
@@ -37,6 +39,7 @@ export interface Table {
   lock: Uint32Array;
   owner: Uint32Array;
   ownerChain: Uint32Array;
+  inside: Uint32Array;
   kind: Uint8Array;
   how: Uint8Array;
   flags: Uint8Array;
@@ -68,6 +71,7 @@ export function read(bytes: Uint8Array): { head: Head; table: Table } {
     lock: integers.fill(new Uint32Array(rows)),
     owner: integers.fill(new Uint32Array(rows)),
     ownerChain: integers.fill(new Uint32Array(rows)),
+    inside: integers.fill(new Uint32Array(rows)),
     kind: integers.fill(new Uint8Array(rows)),
     how: integers.fill(new Uint8Array(rows)),
     flags: integers.fill(new Uint8Array(rows)),

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { Dimension } from "../data/contract";
+import type { Dimension, Kind } from "../data/contract";
 import { DIMENSIONS, pathOf, stepsOf } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
@@ -12,6 +12,7 @@ import { Flame } from "../view/Flame";
 import { flame } from "../data/flame";
 import { Longest } from "../view/Longest";
 import { TreeTable, type Column } from "../view/TreeTable";
+import { Inside, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
 import { Bar } from "./Overview";
 import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
 
@@ -32,6 +33,7 @@ const MODES = [
   ["chains", "Both call chains"],
   ["waiting", "Waiting stacks"],
   ["holding", "Holding stacks"],
+  ["inside", "Inside the owner"],
   ["longest", "Longest stretches"],
 ] as const;
 
@@ -72,6 +74,7 @@ export function Locks() {
         {mode === "chains" && <Chains />}
         {mode === "waiting" && <Stacks by="contender-chain" why="Call chains of blocked threads; width is blocked time." />}
         {mode === "holding" && <Stacks by="owner-chain" why="Call chains of whoever held the lock, at its release; width is the time that others were blocked meanwhile." />}
+        {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={INSIDE_EMPTY} kinds={["inside"]} />}
         {mode === "longest" && <Longest within={pick} />}
       </section>
     </div>
@@ -178,6 +181,7 @@ function Chains() {
         <Chain chain={pair.owner} title="Who held the lock" why="Call chain of the owner when it released the lock, from the frame that held it on"
           unknown="Not known: the lock was changing hands, or the owner's exit was not recorded." />
       </div>
+      {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", value: pair.owner }]} />}
     </>
   );
 }
@@ -198,13 +202,13 @@ function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; s
   return pairs.sort((a, b) => b.total - a.total);
 }
 
-function Stacks({ by, why }: { by: Dimension; why: string }) {
+function Stacks({ by, why, empty = "No blocked time here.", kinds }: { by: Dimension; why: string; empty?: string; kinds?: Kind[] }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const answers = useAnswers(grouping(scopeOf(view.value, whole, undefined, view.value.pick), [by], 5000));
+  const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds, view.value.pick), [by], 5000));
   const root = useMemo(() => answers && flame(answers[0], names, { fold: true, inverted: false }), [answers]);
   if (!root) return <p aria-busy="true">…</p>;
-  if (root.total === 0) return <p class="empty">No blocked time here.</p>;
+  if (root.total === 0) return <p class="empty">{empty}</p>;
   const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);
   return <Flame root={root} why={why} label={why} format={duration} zoom={zoom} onZoom={(path) => show({ zoom: path.join(".") })} search="" />;
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
-import { HOWS, type Facts, type Finding, type Groups, type Scope } from "../data/contract";
-import { addUp, phases, type Phase } from "../data/states";
+import { HOWS, type Facts, type Finding, type Groups, type Phase, type Pressure as Told } from "../data/contract";
+import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
@@ -9,11 +9,8 @@ import { split } from "../text/frames";
 import { PALETTE } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
-import { boundaries, useStates } from "../view/Timeline";
 
 const WORST = 5;
-/** Above this part of running time a lock is said to be in a phase of contention. */
-const THRESHOLD = 0.05;
 
 export function Overview() {
   const { opening } = useSource();
@@ -32,30 +29,10 @@ export function Overview() {
   );
 }
 
-function intervalsFor(whole: number): number {
-  return Math.min(300, Math.max(30, Math.ceil(whole / 1e9)));
-}
-
-interface Line {
-  lock: number;
-  pressure: number[];
-  phases: Phase[];
-}
-
-/** Pressure of the worst locks, over the whole recording. */
-function usePressure(intervals: number): Line[] | null {
-  const whole = useDuration();
-  const told = useStates(intervals);
-  const scope: Scope = { ...scopeOf(view.value, whole), from: 0, to: whole };
-  const answers = useAnswers(grouping(scope, ["lock-name", "time"], WORST, intervals));
-  if (!told || !answers) return null;
-  const lines = new Map<number, number[]>();
-  addUp(answers[0], 1, ([lock = 0], interval, total) => {
-    const line = lines.get(lock) ?? new Array<number>(intervals).fill(0);
-    lines.set(lock, line);
-    line[interval] = told.running[interval]! > 0 ? Math.min(1, total / told.running[interval]!) : 0;
-  });
-  return [...lines].map(([lock, pressure]) => ({ lock, pressure, phases: phases(pressure, THRESHOLD) }));
+/** Pressure as the analysis of the whole recording tells it. */
+function usePressure(): Told | null {
+  const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
+  return answers && answers[0].whole.pressure;
 }
 
 /** Which lock, who suffers, who causes it, when: for the range and filter. */
@@ -63,8 +40,7 @@ function Answers() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const scope = scopeOf(view.value, whole);
-  const intervals = intervalsFor(whole);
-  const pressure = usePressure(intervals);
+  const pressure = usePressure();
   const answers = useAnswers(
     grouping(scope, ["lock-name", "owner-method", "how"], WORST),
     grouping(scope, ["lock-name", "contender-method"], WORST),
@@ -73,7 +49,6 @@ function Answers() {
   if (!answers) return <section class="card" aria-busy="true" />;
   const [owners, methods, groups] = answers;
   if (owners.totalNs === 0) return <NothingBlocked />;
-  const times = boundaries(whole, intervals);
   return (
     <section class="card">
       <h2 title="Time that threads were blocked acquiring locks, all threads added up">
@@ -94,7 +69,6 @@ function Answers() {
         </thead>
         <tbody>
           {tops(owners).map(({ value, total }) => {
-            const line = pressure?.find((one) => one.lock === value);
             const method = (id: number | undefined) => (id === undefined ? "unknown" : id === 0 ? "unknown" : split(names.text(id))[1]);
             const blocked = below(methods, value)[0];
             const group = below(groups, value)[0];
@@ -117,7 +91,7 @@ function Answers() {
                 <td>
                   <Cause owners={owners} lock={value} total={total} />
                 </td>
-                <td>{line ? <When line={line} times={times} whole={whole} /> : null}</td>
+                <td>{pressure && <When phases={phasesOf(pressure, names, value)} whole={whole} />}</td>
               </tr>
             );
           })}
@@ -150,6 +124,7 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   if (!first) return <>unknown</>;
   const known = first.value > 0 ? first : second;
   const free = first.value === 0 ? handedOver(owners, lock) : 0;
+  const descheduled = owners.descheduled[placeOf(owners, lock)] ?? 0;
   return (
     <>
       {known && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
@@ -160,16 +135,26 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
         </small>
       )}
       {!known && free === 0 && <>not provable</>}
+      {descheduled > total / 100 && (
+        <small title="Its holder was ready, but did not run for most of the time: the environment is the cause, not the lock">
+          {percent(descheduled / total)} holder descheduled
+        </small>
+      )}
     </>
   );
 }
 
 /** Time in which the lock was changing hands. */
 function handedOver(owners: Groups, lock: number): number {
-  const top = owners.value.findIndex((one, at) => one === lock && owners.parent[at]! < 0);
+  const top = placeOf(owners, lock);
   const unknown = owners.value.findIndex((one, at) => one === 0 && owners.parent[at] === top);
   const how = HOWS.indexOf("hand-over");
   return owners.value.reduce((sum, one, at) => sum + (owners.parent[at] === unknown && one === how ? owners.total[at]! : 0), 0);
+}
+
+/** Where a value stands on the first level. */
+function placeOf(groups: Groups, value: number): number {
+  return groups.value.findIndex((one, at) => one === value && groups.parent[at]! < 0);
 }
 
 /** Groups of the first level. */
@@ -179,31 +164,27 @@ function tops(groups: Groups): { value: number; total: number }[] {
 
 /** Groups of the second level below a value. */
 function below(groups: Groups, value: number): { value: number; total: number }[] {
-  const parent = groups.value.findIndex((one, at) => one === value && groups.parent[at]! < 0);
+  const parent = placeOf(groups, value);
   return groups.value.flatMap((one, at) => (groups.parent[at] === parent && parent >= 0 ? [{ value: one, total: groups.total[at]! }] : []));
 }
 
-function When({ line, times: edges, whole }: { line: Line; times: number[]; whole: number }) {
-  if (line.phases.length === 0) return <small title="No interval in which a twentieth of running time went into acquiring it">spread thin</small>;
-  const worst = [...line.phases].sort((a, b) => weight(b, line) - weight(a, line)).slice(0, 2);
+function When({ phases, whole }: { phases: Phase[]; whole: number }) {
+  if (phases.length === 0) return <small title="No interval in which the lock's pressure reached the threshold">spread thin</small>;
   return (
     <>
-      {worst.map((phase) => {
-        const range = { from: edges[phase.from]!, to: edges[phase.to]! };
+      {phases.slice(0, 2).map((phase) => {
+        const range = { from: phase.from, to: Math.min(phase.to, whole) };
+        const who = phase.owner ? `; ${phase.owner} held it while ${phase.acquiring || "others"} waited` : "";
         return (
-          <button key={phase.from} type="button" class="small" title={`Choose this range; at worst ${percent(phase.peak)} of running time went into acquiring this lock`}
+          <button key={phase.from} type="button" class="small" title={`Choose this range; at worst ${percent(phase.peak)} of running time went into acquiring this lock${who}`}
             onClick={() => show({ range })}>
             {moment(range.from, whole)}–{moment(range.to, whole)}
           </button>
         );
       })}
-      {line.phases.length > 2 && <small> and {times(line.phases.length - 2, "more phase")}</small>}
+      {phases.length > 2 && <small> and {times(phases.length - 2, "more phase")}</small>}
     </>
   );
-}
-
-function weight(phase: Phase, line: Line): number {
-  return line.pressure.slice(phase.from, phase.to).reduce((sum, value) => sum + value, 0);
 }
 
 export function Bar({ part }: { part: number }) {
@@ -217,13 +198,13 @@ export function Bar({ part }: { part: number }) {
 function Pressure() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const intervals = intervalsFor(whole);
-  const lines = usePressure(intervals);
+  const pressure = usePressure();
   const [hover, setHover] = useState<number | null>(null);
-  if (!lines || lines.length === 0) return null;
-  const edges = boundaries(whole, intervals);
-  const shades = lines[0]!.phases.map((phase) => ({ from: edges[phase.from]!, to: edges[phase.to]!, colour: PALETTE[0] }));
-  const at = hover !== null && hover < intervals ? hover : null;
+  const lines = pressure ? linesOf(pressure, names, view.value.lock, WORST) : [];
+  if (!pressure || lines.length === 0) return null;
+  const edges = edgesOf(pressure, whole);
+  const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
+  const at = hover !== null && hover < pressure.windows.length ? hover : null;
   return (
     <section class="card">
       <h2 title="Critical section pressure: time spent acquiring the lock, over the running time of all threads. Waiting for work does not count as running.">
@@ -231,16 +212,16 @@ function Pressure() {
       </h2>
       <div class="legend">
         {lines.map((line, place) => (
-          <span key={line.lock} title={names.text(line.lock)}>
-            <i class="swatch" style={{ background: PALETTE[place] }} /> {names.text(line.lock)}
-            {at !== null && <b> {percent(line.pressure[at]!)}</b>}
+          <span key={line.lock} title={names.lock(line.lock).name}>
+            <i class="swatch" style={{ background: PALETTE[place] }} /> {line.label}
+            {at !== null && <b> {percent(line.values[at]!)}</b>}
           </span>
         ))}
       </div>
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
         times={edges}
-        series={lines.map((line, place) => ({ label: names.text(line.lock), colour: PALETTE[place]!, values: line.pressure }))}
+        series={lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }))}
         stacked={false}
         height={170}
         range={view.value.range}
@@ -249,7 +230,9 @@ function Pressure() {
         format={(value) => `${Math.round(value * 100)} %`}
         shades={shades}
       />
-      <p class="hint">Shaded: {percent(THRESHOLD)} and more of all running time went into acquiring {names.text(lines[0]!.lock)}.</p>
+      <p class="hint">
+        In intervals of {duration(pressure.intervalNs)}, over all threads. {shades.length > 0 && `Shaded: ${percent(pressure.threshold)} and more of all running time went into acquiring ${lines[0]!.label}.`}
+      </p>
     </section>
   );
 }

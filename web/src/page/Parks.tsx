@@ -8,7 +8,9 @@ import { count, duration, times } from "../text/units";
 import { Chain } from "../view/Chain";
 import { COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
+import { Sparkline } from "../view/Sparkline";
 import { TreeTable, type Column } from "../view/TreeTable";
+import { ParkStatistics } from "./ParkStatistics";
 
 const INTERVALS = 60;
 const MOST = 1000;
@@ -29,12 +31,32 @@ interface Blocker {
   line: number[];
 }
 
+const STATISTICS = "statistics";
+
 export function Parks() {
+  const [mode = ""] = view.value.mode.split(".");
+  const chosen = MODES[mode] ? mode : STATISTICS;
+  const tabs = [[STATISTICS, "park statistics"], ...Object.entries(MODES).map(([name, [title]]) => [name, title])] as [string, string][];
+  return (
+    <>
+      <section class="card">
+        <div class="tabs" role="group" aria-label="What waits are shown">
+          {tabs.map(([name, title]) => (
+            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: name, sort: "", pick: [] }, false)}>{title}</button>
+          ))}
+          {chosen !== STATISTICS && <span class="hint">in the chosen range and filter</span>}
+        </div>
+        {chosen === STATISTICS ? <ParkStatistics /> : <Waits key={chosen} mode={chosen} />}
+      </section>
+      {chosen !== STATISTICS && view.value.pick[0]?.by === "lock" && <Waiters lock={view.value.pick[0].value} kinds={MODES[chosen]![1]} />}
+    </>
+  );
+}
+
+function Waits({ mode }: { mode: string }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const [mode = "", order = ""] = view.value.mode.split(".");
-  const chosen = MODES[mode] ? mode : "park";
-  const [, kinds, empty] = MODES[chosen]!;
+  const [, kinds, empty] = MODES[mode]!;
   const scope = scopeOf(view.value, whole, kinds);
   const answers = useAnswers(
     grouping(scope, ["lock", "how"], MOST),
@@ -42,12 +64,12 @@ export function Parks() {
     grouping(scope, ["lock", "time"], MOST, INTERVALS),
   );
   const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], (lock) => names.lock(lock).name), [answers]);
-  const sort = /^-?(name|total|count|average|max|threads)$/.test(order) ? order : "-total";
+  const sort = /^-?(name|total|count|average|max|threads)$/.test(view.value.sort) ? view.value.sort : "-total";
   const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].value : null;
   const colour = COLOURS[kinds[0]!];
   const columns: Column<Blocker>[] = [
     { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={row.name} /> },
+    { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={`Waits on ${row.name} over time`} /> },
     { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
     { id: "total", title: "thread time", why: "Time waited, all threads added up", width: "100px", value: (row) => row.total, cell: (row) => <span class="number">{duration(row.total)}</span> },
     { id: "average", title: "average", why: "Thread time divided by times", width: "90px", value: (row) => row.total / row.count, cell: (row) => <span class="number">{duration(row.total / row.count)}</span> },
@@ -55,28 +77,16 @@ export function Parks() {
     { id: "threads", title: "threads", why: "Different threads that waited on it", width: "70px", value: (row) => row.threads, cell: (row) => <span class="number">{count(row.threads)}</span> },
     { id: "ended", title: "how it ended", why: "How the waits came to their end", width: "190px", value: (row) => row.ended, cell: (row) => <span class="cut" title={row.ended}>{row.ended}</span> },
   ];
+  if (!rows) return <p aria-busy="true">…</p>;
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
     <>
-      <section class="card">
-        <div class="tabs" role="group" aria-label="What waits are shown">
-          {Object.entries(MODES).map(([name, [title]]) => (
-            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: `${name}.${sort}`, pick: [] }, false)}>{title}</button>
-          ))}
-        </div>
-        {!rows && <p aria-busy="true">…</p>}
-        {rows?.length === 0 && <p class="empty">{empty}</p>}
-        {rows && rows.length > 0 && (
-          <>
-            <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(picked)}
-              onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ mode: `${chosen}.${next}` }, false)} height={360} />
-            <p class="foot">
-              {times(rows.length, "blocker")}
-              <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>
-            </p>
-          </>
-        )}
-      </section>
-      {picked !== null && <Waiters lock={picked} kinds={kinds} />}
+      <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(picked)}
+        onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={360} />
+      <p class="foot">
+        {times(rows.length, "blocker")}
+        <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>
+      </p>
     </>
   );
 }
@@ -127,14 +137,3 @@ function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, name: (lock
   for (const [lock, told] of ends) found.get(lock)!.ended = told.join(", ");
   return order.map((lock) => found.get(lock)!);
 }
-
-function Sparkline({ values, colour, label }: { values: number[]; colour: string; label: string }) {
-  const most = Math.max(1, ...values);
-  const points = values.map((value, at) => `${(at / (values.length - 1)) * 116},${20 - (value / most) * 18}`).join(" ");
-  return (
-    <svg width="118" height="22" role="img" aria-label={`Waits on ${label} over time`}>
-      <polygon points={`0,20 ${points} 116,20`} style={{ fill: colour, opacity: "0.55" }} />
-    </svg>
-  );
-}
-

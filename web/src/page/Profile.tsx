@@ -50,7 +50,7 @@ export function Profile() {
   const counted = (chosen === "cpu" || chosen === "wall") && !facts.samplesWeighted;
   const format = counted ? (value: number) => times(value, "sample") : duration;
   const mode = (next: Partial<{ weight: string; shape: string; folding: string }>) =>
-    show({ mode: [next.weight ?? chosen, next.shape ?? form, next.folding ?? folding].join("."), zoom: "" });
+    show({ mode: [next.weight ?? chosen, next.shape ?? form, next.folding ?? folding].join("."), zoom: "", sort: "" });
   return (
     <section class="card">
       <div class="tabs">
@@ -115,13 +115,14 @@ function ContextTree({ root, format, search }: { root: FlameNode; format: (value
     { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "110px", value: (row) => row.node.self, cell: (row) => <span class="number">{format(row.node.self)}</span> },
   ];
+  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-total";
   const toggle = (row: ContextRow) => {
     const next = open.includes(row.id) ? open.filter((id) => id !== row.id && !id.startsWith(`${row.id}.`)) : [...open, ...hotPath(row)];
     show({ zoom: [...new Set(next)].join("~") }, false);
   };
   return (
     <TreeTable label="Calling context tree" rows={rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children} canOpen={(row) => row.node.children.length > 0}
-      open={open} onToggle={toggle} selected={null} sort="-total" onSort={() => undefined} height={520} />
+      open={open} onToggle={toggle} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520} />
   );
 }
 
@@ -138,7 +139,7 @@ function hotPath(row: ContextRow): string[] {
 
 function Flat({ methods, total, format, search }: { methods: MethodTotal[]; total: number; format: (value: number) => string; search: string }) {
   const shown = search ? methods.filter((method) => method.name.toLowerCase().includes(search.toLowerCase())) : methods;
-  const sort = view.value.zoom.startsWith("by ") ? view.value.zoom.slice(3) : "-self";
+  const sort = /^-?(text|self|total)$/.test(view.value.sort) ? view.value.sort : "-self";
   const columns: Column<MethodTotal>[] = [
     { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "150px", value: (row) => row.self, cell: (row) => <span class="number">{format(row.self)} <small class="inline">{percent(row.self / total)}</small></span> },
@@ -146,8 +147,8 @@ function Flat({ methods, total, format, search }: { methods: MethodTotal[]; tota
   ];
   return (
     <>
-      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ zoom: `by ${next}` }, false)} height={520}
-        onSelect={(row) => show({ mode: view.value.mode.replace(/\.flat/, ".callers") || "..callers", search: split(row.name)[1], zoom: "" })} />
+      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520}
+        onSelect={(row) => show({ mode: view.value.mode.replace(/\.flat/, ".callers") || "..callers", search: split(row.name)[1], zoom: "", sort: "" })} />
       <p class="foot">
         {times(shown.length, "method")}; select one to see its callers
         <button type="button" class="small push" onClick={() => save("methods.csv", "text/csv", csv([["method", "self", "total"], ...shown.map((row) => [row.name, row.self, row.total])]))}>CSV</button>

@@ -17,7 +17,22 @@ const MOST = 300;
 const PIXELS = 1000;
 const KINDS_SHOWN: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive"];
 /** Heights within a lane: what blocks stands out. */
-const HEIGHTS: Record<Kind, number> = { monitor: 18, juc: 18, wait: 9, park: 9, cpu: 13, wall: 5, alive: 2, paused: 18 };
+const HEIGHTS: Record<Kind, number> = {
+  monitor: 18,
+  juc: 18,
+  wait: 9,
+  park: 9,
+  cpu: 13,
+  wall: 5,
+  alive: 2,
+  paused: 18,
+  inside: 5,
+  ran: 5,
+  stolen: 5,
+  throttled: 5,
+  queued: 5,
+  transaction: 5,
+};
 
 export function Threads() {
   const whole = useDuration();
@@ -331,6 +346,7 @@ function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
                 {HOW_WORDS[slice.how]}
                 {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}
                 {slice.approximate && "; its innermost method is approximate"}
+                {slice.descheduled && "; the holder was probably descheduled: ready, but not running"}
               </td>
             </tr>
           ))}

@@ -12,6 +12,7 @@ describe("the address tells the whole view", () => {
       kind: "juc",
       services: true,
       by: ["owner-chain", "lock"],
+      sort: "-self",
       open: ["owner-chain:3", "owner-chain:3/lock:4"],
       pick: [{ by: "owner-chain", value: 3 }],
       stretch: 17,

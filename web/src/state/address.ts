@@ -2,7 +2,7 @@
 // shared, reloaded and gone back to.
 import type { Dimension } from "../data/contract";
 
-export const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "compare"] as const;
+export const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
 export type PageName = (typeof PAGES)[number];
 
 /** A condition of the drill-down, outermost first. */
@@ -23,6 +23,8 @@ export interface View {
   services: boolean;
   /** Aspects of the drill-down. */
   by: Dimension[];
+  /** Order of a table that is one of several on its page: a column, `-` in front for largest first. */
+  sort: string;
   /** Rows of the drill-down that are open, as paths. */
   open: string[];
   /** The selected row, as a path. */
@@ -48,6 +50,7 @@ export const DEFAULT: View = {
   kind: "all",
   services: false,
   by: ["lock-name", "owner-method", "contender-method"],
+  sort: "",
   open: [],
   pick: [],
   stretch: null,
@@ -72,7 +75,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   "owner-chain",
 ];
 
-const TEXTS = ["thread", "lock", "method", "mode", "search", "zoom"] as const;
+const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom"] as const;
 
 export function toAddress(view: View): string {
   const told = new URLSearchParams();

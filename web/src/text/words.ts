@@ -8,8 +8,14 @@ export const KIND_WORDS: Record<Kind, string> = {
   park: "parked",
   cpu: "on CPU",
   wall: "sampled on the wall clock",
-  alive: "running or not recorded",
+  alive: "asleep, in I/O or not recorded",
   paused: "whole VM stopped",
+  inside: "holding a lock that others wait for",
+  ran: "on CPU",
+  stolen: "stolen by the hypervisor",
+  throttled: "throttled by the quota",
+  queued: "ready, waiting for a CPU",
+  transaction: "in a transaction",
 };
 
 export const HOW_WORDS: Record<How, string> = {
@@ -42,6 +48,7 @@ export const ASPECT_WORDS: Record<Dimension, [name: string, sentence: string]> =
   "owner-group": ["owner thread group", "threads that held the lock, numbers in their names folded"],
   "owner-method": ["owner method", "the method that held the lock meanwhile"],
   "owner-chain": ["owner call chain", "the whole call chain that held the lock, from its frame on"],
+  inside: ["inside the owner", "what the holder was executing, from its innermost method to the one that held the lock"],
   time: ["time", "intervals of equal length"],
   how: ["how known", "how it is known, or how it ended"],
   "thread-kind": ["kind of thread", "platform, virtual or of the JVM itself"],

@@ -10,6 +10,7 @@ import { Locks } from "../page/Locks";
 import { Overview } from "../page/Overview";
 import { Parks } from "../page/Parks";
 import { Profile } from "../page/Profile";
+import { Steal } from "../page/Steal";
 import { Threads } from "../page/Threads";
 import { WaitFor } from "../page/WaitFor";
 
@@ -20,6 +21,7 @@ const TITLES: Record<PageName, string> = {
   profile: "CPU / wall",
   threads: "Threads",
   parks: "Parks",
+  steal: "Stolen time",
   compare: "Compare",
 };
 
@@ -30,6 +32,7 @@ const BODIES: Record<PageName, () => ComponentChildren> = {
   profile: () => <Profile />,
   threads: () => <Threads />,
   parks: () => <Parks />,
+  steal: () => <Steal />,
   compare: () => <Compare />,
 };
 
@@ -48,7 +51,7 @@ export function App() {
           {PAGES.map((name) => (
             <a
               key={name}
-              href={address({ page: name, stretch: null, zoom: "", mode: "", search: "" })}
+              href={address({ page: name, stretch: null, zoom: "", mode: "", sort: "", search: "" })}
               aria-current={name === page ? "page" : undefined}
             >
               {TITLES[name]}

@@ -11,8 +11,8 @@ import { useDuration } from "./FilterBar";
 import { Plot } from "./Plot";
 
 const INTERVALS = 300;
-const CONTEXT: Kind[] = ["alive", "wait", "park", "cpu"];
-const ORDER: Kind[] = ["monitor", "juc", "cpu", "alive", "wait", "park"];
+const CONTEXT: Kind[] = ["alive", "wait", "park", "cpu", "ran", "stolen", "throttled", "queued"];
+const ORDER: Kind[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park"];
 
 export function useStates(intervals: number): States | null {
   const whole = useDuration();

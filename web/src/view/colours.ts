@@ -11,6 +11,12 @@ export const COLOURS: Record<Kind, string> = {
   wall: "#8fbfa9",
   alive: "#8d939c",
   paused: "#f0e442",
+  inside: "#e69f00",
+  ran: "#009e73",
+  stolen: "#a6206a",
+  throttled: "#e69f00",
+  queued: "#f0e442",
+  transaction: "#7b61c4",
 };
 
 /** For things that are told apart, not states. */

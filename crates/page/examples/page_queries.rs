@@ -1,0 +1,79 @@
+//! How long the page's questions take on a recording, and how much memory.
+//!
+//! `page_queries FILE [ROWS]`: reads it as `headway view` does and asks what the
+//! page asks; of each question the time of its first asking and the median of
+//! five more, in milliseconds of this thread.
+
+use headway_page::contract::{Dimension, Filter, Kind, Query, Scope};
+use headway_page::Recording;
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+
+/// As many as `headway view` keeps.
+const ROWS: usize = 1_500_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let path = Path::new(arguments.first().ok_or("which recording?")?);
+    let rows = arguments.get(1).map_or(Ok(ROWS), |rows| rows.parse())?;
+    let begin = Instant::now();
+    let recording = Recording::read(path, rows)?;
+    let facts = recording.facts();
+    println!("{:>9.1} s  read {} events, {} added up", begin.elapsed().as_secs_f64(), facts.events, facts.summed);
+    println!("{:>9} MB most memory, {} MB now", memory("VmHWM")?, memory("VmRSS")?);
+    for (name, query) in questions(facts.duration_ns.max(1)) {
+        let times: Vec<f64> = (0..6).map(|_| time(&recording, &query)).collect();
+        let mut again = times[1..].to_vec();
+        again.sort_by(f64::total_cmp);
+        println!("{:>9.1} ms first, {:>7.1} ms again  {name}", times[0], again[2]);
+    }
+    Ok(())
+}
+
+fn time(recording: &Recording, query: &Query) -> f64 {
+    let begin = Instant::now();
+    let answer = recording.answer(query);
+    let bytes = serde_json::to_string(&answer).map_or(0, |text| text.len());
+    std::hint::black_box(bytes);
+    begin.elapsed().as_secs_f64() * 1e3
+}
+
+fn memory(name: &str) -> Result<u64, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such figure")?;
+    let kb: u64 = line.trim_matches(|c: char| !c.is_ascii_digit()).parse()?;
+    Ok(kb / 1024)
+}
+
+fn questions(to: u64) -> Vec<(&'static str, Query)> {
+    use Dimension::{ContenderGroup, ContenderMethod, LockName, OwnerChain, OwnerMethod, ThreadKind, Time};
+    let blocked = vec![Kind::Monitor, Kind::Juc];
+    let all = Scope { recording: 0, from: 0, to, filter: Filter::default(), kinds: blocked, within: Vec::new() };
+    let context = Scope { kinds: Kind::ALL[2..].to_vec(), ..all.clone() };
+    let part = Scope { from: to / 3, to: to / 2, ..all.clone() };
+    let filter = Filter { thread: "-1".into(), ..Filter::default() };
+    let filtered = Scope { filter, ..all.clone() };
+    let group = |scope: &Scope, by: &[Dimension], intervals: u32, limit: usize| Query::Group {
+        scope: scope.clone(),
+        by: by.to_vec(),
+        intervals,
+        limit,
+    };
+    let lanes = |scope: &Scope| Query::Lanes { scope: scope.clone(), first: 0, count: 300, pixels: 1000 };
+    vec![
+        ("timeline, blocked", group(&all, &[Dimension::Kind, Time], 300, 10)),
+        ("timeline, the rest", group(&context, &[ThreadKind, Dimension::Kind, Time], 300, 10)),
+        ("worst locks by owner", group(&all, &[LockName, OwnerMethod, Dimension::How], 1, 5)),
+        ("worst locks by group", group(&all, &[LockName, ContenderGroup], 1, 5)),
+        ("the same of a sixth", group(&part, &[LockName, ContenderGroup], 1, 5)),
+        ("the same of some threads", group(&filtered, &[LockName, ContenderGroup], 1, 5)),
+        ("drill-down by lock", group(&all, &[Dimension::Lock], 1, 500)),
+        ("drill-down by method", group(&all, &[ContenderMethod], 1, 500)),
+        ("pairs of chains", group(&all, &[Dimension::ContenderChain, OwnerChain], 1, 30)),
+        ("flame graph", group(&all, &[OwnerChain], 1, 5000)),
+        ("lanes", lanes(&Scope { kinds: Kind::ALL[..7].to_vec(), ..all.clone() })),
+        ("lanes of a sixth", lanes(&part)),
+        ("longest", Query::Longest { scope: all, limit: 100 }),
+    ]
+}

@@ -1,0 +1,264 @@
+//! What only an analysis of the whole recording can tell; it follows neither the
+//! page's range nor its filter.
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use ts_rs::TS;
+
+/// What the analyses of the whole recording say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Whole {
+    /// Critical section pressure.
+    pub pressure: Pressure,
+    /// Park statistics.
+    pub parks: ParkStatistics,
+    /// What the environment took; `None` if the recording does not say.
+    pub steal: Option<Steal>,
+}
+
+/// Critical section pressure: time spent acquiring a lock over the running time
+/// of all threads, interval by interval. Fractions, 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Pressure {
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// Pressure from which on an interval belongs to a phase.
+    pub threshold: f64,
+    /// Where each interval begins, and the pressure of all locks together.
+    pub windows: Vec<(u64, f64)>,
+    /// Locks, highest mean first.
+    pub locks: Vec<LockPressure>,
+}
+
+/// Pressure of one lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct LockPressure {
+    /// The lock.
+    pub lock: u32,
+    /// Of the whole recording.
+    pub mean: f64,
+    /// Of the worst interval.
+    pub peak: f64,
+    /// Intervals in which it was acquired with blocking: where each begins, and
+    /// the pressure.
+    pub windows: Vec<(u64, f64)>,
+    /// Consecutive intervals above the threshold.
+    pub phases: Vec<Phase>,
+}
+
+/// A phase of contention.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Phase {
+    /// When its first interval begins.
+    pub from: u64,
+    /// When its last interval ends.
+    pub to: u64,
+    /// Pressure over all of it.
+    pub mean: f64,
+    /// Pressure of the worst interval.
+    pub peak: f64,
+    /// The method that spent most time acquiring the lock; empty if unknown.
+    pub acquiring: String,
+    /// The method that held it for most of that time; empty if unknown.
+    pub owner: String,
+}
+
+/// Park statistics: how much threads parked on each blocker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct ParkStatistics {
+    /// How long parks were watched: what utilisations are parts of.
+    pub execution_ns: u64,
+    /// The blockers, most parked thread time first.
+    pub blockers: Vec<Blocker>,
+    /// Blockers beyond those.
+    pub left_out: u64,
+}
+
+/// The parks on one blocker object. Utilisations are fractions of a time: 1 is
+/// one thread parked all the time, 63 are 63.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Blocker {
+    /// The blocker.
+    pub lock: u32,
+    /// Its identity hash code, in hexadecimal; `0` if unknown.
+    pub hash: String,
+    /// The thread that was seen first to park on it.
+    pub thread: u32,
+    /// Its call chain then.
+    pub chain: u32,
+    /// How often threads parked on it.
+    pub times: u64,
+    /// How many are parked at the recording's end.
+    pub now: u32,
+    /// How many were parked at once at most.
+    pub peak: u32,
+    /// Parked time of all threads added up.
+    pub thread_time: u64,
+    /// Time in which at least one thread was parked.
+    pub real_time: u64,
+    /// Thread time over times.
+    pub average_park: u64,
+    /// Real time over the parks that ended.
+    pub average_hold: u64,
+    /// Real time over the execution time.
+    pub real_use: f64,
+    /// Thread time over the execution time.
+    pub thread_use: f64,
+    /// Real time over the time from the first to the last event on it.
+    pub real_life_use: f64,
+    /// Thread time over the time from the first to the last event on it.
+    pub thread_life_use: f64,
+}
+
+/// What the environment took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Steal {
+    /// `left out`, `included` or `unknown`: whether this kernel's thread times
+    /// contain stolen time. Only where they do is it subtracted.
+    pub accounting: String,
+    /// Intervals measured.
+    pub intervals: u64,
+    /// Time covered by them.
+    pub covered_ns: u64,
+    /// Intervals whose stolen time was divided CPU by CPU.
+    pub refined_intervals: u64,
+    /// False if the kernel does not tell how long threads wait for a CPU.
+    pub run_queue_known: bool,
+    /// The machine, all processes together.
+    pub machine: Machine,
+    /// The container's quota, if there is one.
+    pub quota: Option<Quota>,
+    /// The process: all its threads, those without a name included.
+    pub process: Spent,
+    /// Kinds of transactions, longest in all first.
+    pub transactions: Vec<Transactions>,
+    /// Locks whose holders were not running, most such time first.
+    pub locks: Vec<HeldOff>,
+}
+
+/// CPU time of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Machine {
+    /// Time spent running something.
+    pub busy: u64,
+    /// Stolen time.
+    pub stolen: u64,
+    /// Idle time.
+    pub idle: u64,
+}
+
+/// A quota and what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Quota {
+    /// CPU time allowed in a period; 0 if there is no limit.
+    pub quota: u64,
+    /// Length of a period.
+    pub period: u64,
+    /// Periods.
+    pub periods: u64,
+    /// How many of them were cut short.
+    pub throttled_periods: u64,
+    /// For how long, all CPUs added up.
+    pub throttled: u64,
+}
+
+/// Where ready time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Spent {
+    /// CPU time as the kernel gives it.
+    pub cpu: u64,
+    /// CPU time without stolen time.
+    pub corrected: u64,
+    /// Stolen time.
+    pub stolen: u64,
+    /// Time held back by the quota.
+    pub throttled: u64,
+    /// Time ready and waiting for a CPU.
+    pub queued: u64,
+    /// Part of the ready time that was lost.
+    pub lost_share: f64,
+}
+
+/// Transactions of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Transactions {
+    /// What the application calls them.
+    pub name: String,
+    /// How many ended.
+    pub count: u64,
+    /// How many were never seen to end; in no other figure.
+    pub not_ended: u64,
+    /// How many of `count` have no CPU time.
+    pub without_cpu: u64,
+    /// How long they took.
+    pub wall: Spread,
+    /// What the environment took of each.
+    pub lost: Spread,
+    /// CPU time without stolen time, of all together.
+    pub corrected: u64,
+    /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
+    pub blocked: u64,
+    /// Time parked for anything else.
+    pub parked: u64,
+    /// Time in `Object.wait`.
+    pub waited: u64,
+    /// Stolen time.
+    pub stolen: u64,
+    /// Time held back by the quota.
+    pub throttled: u64,
+    /// Time waiting for a CPU.
+    pub queued: u64,
+}
+
+/// Lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Spread {
+    /// All together.
+    pub total: u64,
+    /// Half are no longer than this.
+    pub p50: u64,
+    /// Nine of ten.
+    pub p90: u64,
+    /// 99 of 100.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// A lock that looked contended while its holders did not run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct HeldOff {
+    /// The lock's name.
+    pub lock: String,
+    /// Blocked time whose holder is known and was measured.
+    pub blocked: u64,
+    /// How much of it the holder was ready but not running.
+    pub off_cpu: u64,
+    /// Blocked slices.
+    pub slices: u64,
+    /// Those for more than half of which the holder did not run.
+    pub slices_off_cpu: u64,
+}

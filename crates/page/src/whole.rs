@@ -1,0 +1,163 @@
+//! What the analyses of the whole recording say, in the page's words.
+
+use crate::contract::{
+    self, Blocker, HeldOff, LockPressure, Machine, ParkStatistics, Phase, Pressure, Quota, Spent, Spread, Steal,
+    Transactions, Whole,
+};
+use crate::names::{bounded, Mentioned, Names};
+use headway_analysis::park::statistics::{BlockerStatistics, ParkTally};
+use headway_analysis::pressure::report::{LockPressure as ReportedLock, PhaseReport, PressureReport};
+use headway_analysis::steal::report::{self, StealReport};
+use headway_model::TimeNs;
+
+/// Rows of each list that a page is given.
+const MOST: usize = 300;
+
+/// Everything that is known; `start` is the recording's.
+pub(crate) fn of(
+    pressure: Option<&PressureReport>,
+    steal: Option<&StealReport>,
+    parks: &ParkTally,
+    (start, end): (TimeNs, TimeNs),
+    names: &mut Names,
+) -> Whole {
+    Whole {
+        pressure: pressure.map(|report| of_pressure(report, names)).unwrap_or_default(),
+        parks: of_parks(parks, start, end, names),
+        steal: steal.map(of_steal),
+    }
+}
+
+/// The names that `whole` mentions.
+pub(crate) fn mentioned(whole: &Whole, names: &Names) -> contract::Names {
+    let mut told = Mentioned::of(names);
+    whole.pressure.locks.iter().for_each(|lock| told.lock(lock.lock));
+    for blocker in &whole.parks.blockers {
+        told.lock(blocker.lock);
+        told.thread(blocker.thread);
+        told.chain(blocker.chain);
+    }
+    told.told()
+}
+
+fn of_pressure(report: &PressureReport, names: &mut Names) -> Pressure {
+    Pressure {
+        interval_ns: report.interval_ns,
+        threshold: report.threshold,
+        windows: report.windows.clone(),
+        locks: report.locks.iter().take(MOST).map(|lock| of_lock(lock, names)).collect(),
+    }
+}
+
+fn of_lock(lock: &ReportedLock, names: &mut Names) -> LockPressure {
+    LockPressure {
+        lock: names.lock(lock.id),
+        mean: lock.csp_mean,
+        peak: lock.csp_peak,
+        windows: lock.windows.clone(),
+        phases: lock.phases.iter().map(of_phase).collect(),
+    }
+}
+
+fn of_phase(phase: &PhaseReport) -> Phase {
+    Phase {
+        from: phase.start_ns,
+        to: phase.end_ns,
+        mean: phase.csp_mean,
+        peak: phase.csp_peak,
+        acquiring: bounded(&phase.acquiring_method),
+        owner: bounded(&phase.owner_method),
+    }
+}
+
+fn of_parks(tally: &ParkTally, start: TimeNs, end: TimeNs, names: &mut Names) -> ParkStatistics {
+    let execution = end.since(start);
+    let mut shown = tally.shown(end);
+    let left_out = tally.not_shown(shown.len()) + shown.len().saturating_sub(MOST) as u64;
+    shown.truncate(MOST);
+    let blocker = |parks: &headway_analysis::park::statistics::BlockerParks| {
+        let derived = BlockerStatistics::new(parks, execution, names.dictionary());
+        Blocker {
+            lock: names.lock(parks.blocker),
+            hash: derived.hash,
+            thread: names.thread(parks.thread),
+            chain: names.chain(parks.chain, 0),
+            times: derived.times_parked,
+            now: derived.parked_now,
+            peak: derived.peak_parked,
+            thread_time: derived.thread_time_ns,
+            real_time: derived.real_time_ns,
+            average_park: derived.avg_park_ns,
+            average_hold: derived.avg_hold_ns,
+            real_use: derived.real_util,
+            thread_use: derived.thread_util,
+            real_life_use: derived.real_life_util,
+            thread_life_use: derived.thread_life_util,
+        }
+    };
+    ParkStatistics { execution_ns: execution.0, blockers: shown.iter().map(blocker).collect(), left_out }
+}
+
+fn of_steal(steal: &StealReport) -> Steal {
+    Steal {
+        accounting: steal.accounting.to_owned(),
+        intervals: steal.intervals,
+        covered_ns: steal.covered_ns,
+        refined_intervals: steal.refined_intervals,
+        run_queue_known: steal.run_queue_known,
+        machine: Machine { busy: steal.machine.busy_ns, stolen: steal.machine.stolen_ns, idle: steal.machine.idle_ns },
+        quota: steal.quota.map(|quota| Quota {
+            quota: quota.quota_ns,
+            period: quota.period_ns,
+            periods: quota.periods,
+            throttled_periods: quota.throttled_periods,
+            throttled: quota.throttled_ns,
+        }),
+        process: spent(&steal.process),
+        transactions: steal.transactions.iter().take(MOST).map(transactions).collect(),
+        locks: steal.locks.iter().take(MOST).map(held_off).collect(),
+    }
+}
+
+fn spent(totals: &report::Totals) -> Spent {
+    Spent {
+        cpu: totals.cpu_ns,
+        corrected: totals.corrected_ns,
+        stolen: totals.stolen_ns,
+        throttled: totals.throttled_ns,
+        queued: totals.run_queue_ns,
+        lost_share: totals.lost_share,
+    }
+}
+
+fn transactions(kind: &report::TransactionReport) -> Transactions {
+    Transactions {
+        name: bounded(&kind.kind),
+        count: kind.count,
+        not_ended: kind.not_ended,
+        without_cpu: kind.without_cpu,
+        wall: spread(&kind.wall),
+        lost: spread(&kind.lost),
+        corrected: kind.corrected_ns,
+        blocked: kind.blocked_ns,
+        parked: kind.parked_ns,
+        waited: kind.waited_ns,
+        stolen: kind.stolen_ns,
+        throttled: kind.throttled_ns,
+        queued: kind.run_queue_ns,
+    }
+}
+
+fn spread(spread: &report::Spread) -> Spread {
+    Spread { total: spread.total_ns, p50: spread.p50_ns, p90: spread.p90_ns, p99: spread.p99_ns, max: spread.max_ns }
+}
+
+fn held_off(lock: &report::HeldOff) -> HeldOff {
+    HeldOff {
+        lock: bounded(&lock.lock),
+        blocked: lock.blocked_ns,
+        off_cpu: lock.holder_off_cpu_ns,
+        slices: lock.slices,
+        slices_off_cpu: lock.slices_off_cpu,
+    }
+}

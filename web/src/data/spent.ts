@@ -1,0 +1,53 @@
+// What threads used and lost, from groups by something and kind.
+import { KINDS, type Groups, type Kind } from "./contract";
+
+/** Kinds of rows that the agent measures, interval by interval. */
+export const MEASURED: Kind[] = ["ran", "stolen", "throttled", "queued"];
+/** Those that are lost time. */
+export const LOST: Kind[] = ["stolen", "throttled", "queued"];
+
+export interface SpentRow {
+  value: number;
+  ran: number;
+  stolen: number;
+  throttled: number;
+  queued: number;
+  /** Stolen time and the larger of the other two, which most kernels count twice. */
+  lost: number;
+  /** As part of the time in which it could have run. */
+  share: number;
+}
+
+/** Rows of groups by something, then kind; most lost time first. */
+export function spentOf(groups: Groups): SpentRow[] {
+  const rows = new Map<number, SpentRow>();
+  groups.value.forEach((value, at) => {
+    const parent = groups.parent[at]!;
+    if (parent < 0) {
+      rows.set(at, { value, ran: 0, stolen: 0, throttled: 0, queued: 0, lost: 0, share: 0 });
+      return;
+    }
+    const row = rows.get(parent);
+    const kind = KINDS[value];
+    if (row && (kind === "ran" || kind === "stolen" || kind === "throttled" || kind === "queued")) row[kind] = groups.total[at]!;
+  });
+  for (const row of rows.values()) {
+    row.lost = row.stolen + Math.max(row.throttled, row.queued);
+    row.share = row.lost > 0 ? row.lost / (row.lost + row.ran) : 0;
+  }
+  return [...rows.values()].sort((a, b) => b.lost - a.lost || b.ran - a.ran);
+}
+
+/** Totals over time of each value of the first level. */
+export function linesOver(groups: Groups, intervals: number): Map<number, number[]> {
+  const lines = new Map<number, number[]>();
+  groups.value.forEach((interval, at) => {
+    const parent = groups.parent[at]!;
+    if (parent < 0) return;
+    const value = groups.value[parent]!;
+    const line = lines.get(value) ?? new Array<number>(intervals).fill(0);
+    lines.set(value, line);
+    line[interval] = groups.total[at]!;
+  });
+  return lines;
+}

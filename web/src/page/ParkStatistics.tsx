@@ -1,0 +1,87 @@
+// Park statistics of the whole recording: how much threads parked on each blocker.
+import { useMemo } from "preact/hooks";
+import type { Blocker } from "../data/contract";
+import type { NameBook } from "../data/names";
+import { linesOver } from "../data/spent";
+import { filterOf, grouping, useAnswers, useNames } from "../state/asking";
+import { show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { count, duration, percent, times } from "../text/units";
+import { Chain } from "../view/Chain";
+import { COLOURS } from "../view/colours";
+import { useDuration } from "../view/FilterBar";
+import { Sparkline } from "../view/Sparkline";
+import { TreeTable, type Column } from "../view/TreeTable";
+
+const INTERVALS = 60;
+
+export function ParkStatistics() {
+  const whole = useDuration();
+  const { recording, pick, lock } = view.value;
+  const names = useNames(recording);
+  const scope = { recording, from: 0, to: whole, filter: { ...filterOf(view.value), thread: "", method: "", services: true }, kinds: ["park" as const, "juc" as const], within: [] };
+  const answers = useAnswers({ ask: "whole" as const, recording }, grouping(scope, ["lock", "time"], 1000, INTERVALS));
+  const lines = useMemo(() => (answers ? linesOver(answers[1], INTERVALS) : new Map<number, number[]>()), [answers]);
+  if (!answers) return <p aria-busy="true">…</p>;
+  const { executionNs, blockers, leftOut } = answers[0].whole.parks;
+  const wanted = lock.replace(/^=/, "").toLowerCase();
+  const rows = blockers.filter((row) => names.lock(row.lock).name.toLowerCase().includes(wanted));
+  const columns = columnsOf(names, lines);
+  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-threadTime";
+  const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].value === row.lock);
+  if (rows.length === 0) {
+    return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : "No thread parked. Record with -e park (or -e lock) to fill this table."}</p>;
+  }
+  return (
+    <>
+      <TreeTable label="Park statistics by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked ? String(picked.lock) : null}
+        onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={330} />
+      <p class="foot">
+        {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range
+        {leftOut > 0 && `; ${count(leftOut)} with less parked time not shown`}
+        <button type="button" class="small push" title="Download as CSV" onClick={() => save("park-statistics.csv", "text/csv", csv(tableOf(rows, names)))}>CSV</button>
+      </p>
+      {picked && (
+        <Chain chain={picked.chain} title={`Where ${names.thread(picked.thread).name} parked on ${names.lock(picked.lock).short}`} why="Thread and call chain of the first park that was measured"
+          unknown="The call chain was not recorded." />
+      )}
+    </>
+  );
+}
+
+function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocker>[] {
+  const text = (id: string, title: string, why: string, width: string, value: (row: Blocker) => string): Column<Blocker> => ({
+    id, title, why, width, value, cell: (row) => <span class="cut" title={value(row)}>{value(row)}</span>,
+  });
+  const number = (id: keyof Blocker & string, title: string, why: string, width: string, format: (value: number) => string): Column<Blocker> => ({
+    id, title, why, width, value: (row) => row[id] as number, cell: (row) => <span class="number">{format(row[id] as number)}</span>,
+  });
+  return [
+    text("name", "blocker", "What the code calls the object that threads parked on; its class where it has no name", "minmax(120px, 1.4fr)", (row) => names.lock(row.lock).short),
+    text("class", "class", "Class of the blocker", "minmax(80px, 1fr)", (row) => names.text(names.lock(row.lock).class)),
+    text("hash", "hash", "Its identity hash code, in hexadecimal; 0 if unknown", "62px", (row) => row.hash),
+    text("thread", "thread", "The thread whose park was measured first; its call chain is below the table", "minmax(70px, 0.8fr)", (row) => names.thread(row.thread).name),
+    { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
+      cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
+    number("times", "parks", "How often threads parked on it", "62px", count),
+    number("now", "now", "Threads parked on it at the end of the recording", "44px", count),
+    number("peak", "peak", "Most threads parked on it at once", "46px", count),
+    number("threadTime", "thread time", "Parked time of all threads added up", "74px", duration),
+    number("realTime", "real time", "Time in which at least one thread was parked", "70px", duration),
+    number("averagePark", "avg park", "Thread time over parks", "68px", duration),
+    number("averageHold", "avg hold", "Real time over the parks that ended: how long it is between two threads getting what they waited for", "68px", duration),
+    number("realUse", "real", "Real time over the execution time", "56px", percent),
+    number("threadUse", "threads", "Thread time over the execution time: 100 % is one thread parked all the time. Of several blockers the highest is the bottleneck", "62px", percent),
+    number("realLifeUse", "real life", "Real time over the time from the first to the last event on it", "62px", percent),
+    number("threadLifeUse", "threads life", "Thread time over the time from the first to the last event on it", "78px", percent),
+  ];
+}
+
+function tableOf(rows: Blocker[], names: NameBook): (string | number)[][] {
+  const head = ["blocker", "class", "hash", "thread", "parks", "now", "peak", "thread_time_ns", "real_time_ns", "avg_park_ns", "avg_hold_ns", "real_util", "thread_util", "real_life_util", "thread_life_util", "chain"];
+  const lines = rows.map((row) => [
+    names.lock(row.lock).name, names.text(names.lock(row.lock).class), row.hash, names.thread(row.thread).name, row.times, row.now, row.peak, row.threadTime, row.realTime,
+    row.averagePark, row.averageHold, row.realUse, row.threadUse, row.realLifeUse, row.threadLifeUse, names.chain(row.chain).map((frame) => names.frameText(frame)).join(" < "),
+  ]);
+  return [head, ...lines];
+}

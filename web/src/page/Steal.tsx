@@ -1,0 +1,218 @@
+// What the environment took: time in which threads were ready and did not run.
+import { useMemo } from "preact/hooks";
+import { KINDS, type Kind, type Scope, type Steal as Told } from "../data/contract";
+import { linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
+import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { address, show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { count, duration, percent, times } from "../text/units";
+import { KIND_WORDS } from "../text/words";
+import { COLOURS } from "../view/colours";
+import { useDuration } from "../view/FilterBar";
+import { Plot } from "../view/Plot";
+import { Sparkline } from "../view/Sparkline";
+import { boundaries } from "../view/Timeline";
+import { TreeTable, type Column } from "../view/TreeTable";
+import { Bar } from "./Overview";
+import { Transactions } from "./Transactions";
+
+const INTERVALS = 200;
+const SPARKS = 60;
+const MOST = 1000;
+
+export function Steal() {
+  const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
+  if (!answers) return <p aria-busy="true">…</p>;
+  const steal = answers[0].whole.steal;
+  if (!steal) {
+    return (
+      <p class="empty card">
+        The recording does not say what the environment took. Record with <code>-e steal</code>, which is on unless <code>-e</code> leaves it out, to fill this page.
+      </p>
+    );
+  }
+  return (
+    <>
+      <div class="columns">
+        <div>
+          <OverTime />
+        </div>
+        <div>
+          <Facts steal={steal} />
+        </div>
+      </div>
+      <Threads />
+      <Transactions rows={steal.transactions} />
+      <Holders steal={steal} />
+    </>
+  );
+}
+
+/** The machine, the quota, and how to read the figures. */
+function Facts({ steal }: { steal: Told }) {
+  const { machine, process, quota } = steal;
+  const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
+  const accounting: Record<string, string> = {
+    "left out": "This kernel leaves stolen time out of threads' CPU times; nothing is subtracted.",
+    included: "This kernel counts stolen time as CPU time of threads; it was subtracted.",
+  };
+  return (
+    <section class="card">
+      <h2 title="Time in which threads were ready and did not run: taken by the hypervisor, by the container's quota, or by other threads">What the environment took</h2>
+      <p class="lead">
+        The process was ready for {duration(process.corrected + lostOf(process))} and lost <b>{percent(process.lostShare)}</b> of it.
+      </p>
+      <dl>
+        <Fact name="stolen" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
+        <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
+        <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not told by this kernel"} />
+        <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} stolen time was divided CPU by CPU` : ""}`} />
+      </dl>
+      <p class="hint">{accounting[steal.accounting] ?? "Whether this kernel counts stolen time as CPU time of threads is not known; nothing is subtracted."}</p>
+    </section>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function lostOf({ stolen, throttled, queued }: { stolen: number; throttled: number; queued: number }): number {
+  return stolen + Math.max(throttled, queued);
+}
+
+function OverTime() {
+  const whole = useDuration();
+  const scope: Scope = { ...scopeOf(view.value, whole, MEASURED), from: 0, to: whole };
+  const answers = useAnswers(grouping(scope, ["kind", "time"], 10, INTERVALS));
+  const series = useMemo(() => {
+    if (!answers) return [];
+    const lines = linesOver(answers[0], INTERVALS);
+    const length = whole / INTERVALS;
+    const of = (kind: Kind, at: number) => lines.get(KINDS.indexOf(kind))?.[at] ?? 0;
+    const value = (kind: Kind, at: number) => (kind === "queued" ? Math.max(0, of("queued", at) - of("throttled", at)) : of(kind, at)) / length;
+    return ORDER.map((kind) => ({ label: KIND_WORDS[kind], colour: COLOURS[kind], values: Array.from({ length: INTERVALS }, (_, at) => value(kind, at)) }));
+  }, [answers]);
+  if (!answers) return <section class="card" aria-busy="true" />;
+  return (
+    <section class="card">
+      <h2 title="How many threads were running, or could have been and were not, on average of each interval">Running, and kept from it</h2>
+      <div class="legend">
+        {series.map(({ label, colour }) => (
+          <span key={label}>
+            <i class="swatch" style={{ background: colour }} /> {label}
+          </span>
+        ))}
+      </div>
+      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={boundaries(whole, INTERVALS)} series={series} stacked height={170}
+        range={view.value.range} onBrush={(range) => show({ range })} format={(value) => (value >= 10 ? value.toFixed(0) : value.toFixed(1))} />
+    </section>
+  );
+}
+
+const ORDER: Kind[] = ["stolen", "throttled", "queued", "ran"];
+
+interface Row extends SpentRow {
+  name: string;
+  line: number[];
+}
+
+/** Threads or their groups, in the range and filter. */
+function Threads() {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const [tab = "", rest = ""] = view.value.mode.split(".");
+  const single = tab === "threads";
+  const by = single ? ("contender-thread" as const) : ("contender-group" as const);
+  const answers = useAnswers(
+    grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST),
+    grouping(scopeOf(view.value, whole, LOST), [by, "time"], MOST, SPARKS),
+  );
+  const rows = useMemo((): Row[] => {
+    if (!answers) return [];
+    const lines = linesOver(answers[1], SPARKS);
+    const name = (value: number) => (single ? names.thread(value).name : names.text(value));
+    return spentOf(answers[0]).map((row) => ({ ...row, name: name(row.value), line: lines.get(row.value) ?? [] }));
+  }, [answers, single]);
+  const columns: Column<Row>[] = [
+    { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
+      cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, ""), mode: "", sort: "" })}>{row.name}</a> },
+    { id: "line", title: "lost over time", why: "Time lost to the environment, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Time that ${row.name} lost, over time`} /> },
+    time("ran", "on CPU", "CPU time, without stolen time: what was really computed"),
+    time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
+    time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
+    time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
+    { id: "share", title: "lost", why: "Stolen time and the larger of the other two, as part of the time in which the thread could have run", width: "120px", value: (row) => row.share,
+      cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
+  ];
+  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-share";
+  const mode = (next: string) => show({ mode: `${next}.${rest}` }, false);
+  return (
+    <section class="card">
+      <div class="tabs" role="group" aria-label="Whose time">
+        <button type="button" aria-pressed={!single} onClick={() => mode("groups")}>thread groups</button>
+        <button type="button" aria-pressed={single} onClick={() => mode("threads")}>threads</button>
+        <span class="hint">in the chosen range and filter</span>
+      </div>
+      {answers && rows.length === 0 ? (
+        <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
+      ) : (
+        <>
+          <TreeTable label="Time lost by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={230} />
+          <p class="foot">
+            {times(rows.length, single ? "thread" : "group")}
+            {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
+            <button type="button" class="small push" title="Download as CSV" onClick={() => save("stolen.csv", "text/csv", csv([["name", "cpu_ns", "stolen_ns", "throttled_ns", "run_queue_ns", "lost_share"], ...rows.map((row) => [row.name, row.ran, row.stolen, row.throttled, row.queued, row.share])]))}>CSV</button>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why: string): Column<Row> {
+  return { id, title, why, width: "100px", value: (row) => row[id], cell: (row) => <span class="number">{duration(row[id])}</span> };
+}
+
+/** Locks that looked contended because their holders did not run. */
+function Holders({ steal }: { steal: Told }) {
+  if (steal.locks.length === 0) return null;
+  return (
+    <section class="card">
+      <h2 title="Blocked time during which the thread that held the lock was ready, but not running: an estimate for the whole recording">Locks whose holder was descheduled</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose holder was descheduled">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>lock</th>
+              <th class="number" title="Blocked time whose holder is known and was measured">blocked</th>
+              <th class="number" title="How much of it the holder was ready, but not running">holder descheduled</th>
+              <th class="number" title="Slices of blocked time for more than half of which the holder did not run">slices</th>
+            </tr>
+          </thead>
+          <tbody>
+            {steal.locks.slice(0, 50).map((row) => (
+              <tr key={row.lock}>
+                <td>
+                  <a href={address({ page: "locks", lock: `=${row.lock}`, mode: "", sort: "" })}><code>{row.lock}</code></a>
+                </td>
+                <td class="number">{duration(row.blocked)}</td>
+                <td class="number">
+                  {duration(row.offCpu)} ({percent(row.offCpu / Math.max(1, row.blocked))})
+                </td>
+                <td class="number">
+                  {count(row.slicesOffCpu)} of {count(row.slices)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

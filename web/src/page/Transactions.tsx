@@ -1,0 +1,81 @@
+// Transactions by kind: how long they took, and where that time went.
+import { useMemo } from "preact/hooks";
+import type { Scope, Transactions as Told } from "../data/contract";
+import { linesOver } from "../data/spent";
+import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { show, view } from "../state/view";
+import { csv, save } from "../text/download";
+import { count, duration, percent, times } from "../text/units";
+import { COLOURS } from "../view/colours";
+import { useDuration } from "../view/FilterBar";
+import { Sparkline } from "../view/Sparkline";
+import { TreeTable, type Column } from "../view/TreeTable";
+
+const SPARKS = 60;
+
+export function Transactions({ rows }: { rows: Told[] }) {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const scope: Scope = { ...scopeOf(view.value, whole, ["transaction"]), from: 0, to: whole };
+  const answers = useAnswers(grouping(scope, ["lock-name", "time"], 1000, SPARKS));
+  const lines = useMemo(() => {
+    const told = answers ? linesOver(answers[0], SPARKS) : new Map<number, number[]>();
+    return new Map([...told].map(([value, line]) => [names.text(value), line]));
+  }, [answers]);
+  const [tab = "", order = ""] = view.value.mode.split(".");
+  const columns = columnsOf(lines);
+  const sort = columns.some((column) => column.id === order.replace(/^-/, "")) ? order : "-wall";
+  return (
+    <section class="card">
+      <h2 title="What the program told about itself with Headway.transaction: the whole recording">Transactions</h2>
+      {rows.length === 0 ? (
+        <p class="empty">
+          No transaction was recorded. With <code>Headway.transaction("name")</code> of the Java API the program says where a request begins and ends.
+        </p>
+      ) : (
+        <>
+          <TreeTable label="Transactions by kind" rows={rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ mode: `${tab}.${next}` }, false)} height={230} />
+          <p class="foot">
+            {times(rows.length, "kind")} of transactions
+            {rows.some((row) => row.notEnded > 0) && `; ${count(rows.reduce((sum, row) => sum + row.notEnded, 0))} were never seen to end and are left out`}
+            {rows.some((row) => row.withoutCpu > 0) && `; of ${count(rows.reduce((sum, row) => sum + row.withoutCpu, 0))} the CPU time is not known`}
+            <button type="button" class="small push" title="Download as CSV" onClick={() => save("transactions.csv", "text/csv", csv(tableOf(rows)))}>CSV</button>
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function columnsOf(lines: Map<string, number[]>): Column<Told>[] {
+  const number = (id: string, title: string, why: string, value: (row: Told) => number, format = duration, width = "68px"): Column<Told> => ({
+    id, title, why, width, value, cell: (row) => <span class="number">{format(value(row))}</span>,
+  });
+  const lost = (row: Told) => row.stolen + Math.max(row.throttled, row.queued);
+  return [
+    { id: "name", title: "transaction", why: "What the program calls it", width: "minmax(110px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "line", title: "over time", why: "How many were under way, over the recording", width: "100px", value: () => 0, cell: (row) => <Sparkline values={lines.get(row.name) ?? []} colour={COLOURS.transaction} label={`${row.name} over time`} width={92} /> },
+    number("count", "count", "How many ended", (row) => row.count, count),
+    number("p50", "median", "Half took no longer than this", (row) => row.wall.p50),
+    number("p99", "99 %", "99 of 100 took no longer than this", (row) => row.wall.p99),
+    number("max", "longest", "The longest", (row) => row.wall.max),
+    number("wall", "all", "How long all took together", (row) => row.wall.total),
+    number("cpu", "on CPU", "CPU time of all, without stolen time", (row) => row.corrected),
+    number("blocked", "blocked", "Time blocked acquiring monitors and j.u.c. locks, of all", (row) => row.blocked),
+    number("parked", "parked", "Time parked for anything else, of all", (row) => row.parked),
+    number("waited", "waited", "Time in Object.wait, of all", (row) => row.waited),
+    number("stolen", "stolen", "Time the hypervisor took, of all", (row) => row.stolen),
+    number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
+    number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
+    number("lost", "lost", "What the environment took, as part of the time they took", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
+    number("lost99", "lost 99%", "Of 99 of 100 the environment took no more than this", (row) => row.lost.p99),
+  ];
+}
+
+function tableOf(rows: Told[]): (string | number)[][] {
+  const head = ["transaction", "count", "p50_ns", "p90_ns", "p99_ns", "max_ns", "wall_ns", "cpu_ns", "blocked_ns", "parked_ns", "waited_ns", "stolen_ns", "throttled_ns", "run_queue_ns", "lost_p99_ns", "not_ended"];
+  const lines = rows.map((row) => [
+    row.name, row.count, row.wall.p50, row.wall.p90, row.wall.p99, row.wall.max, row.wall.total, row.corrected, row.blocked, row.parked, row.waited, row.stolen, row.throttled, row.queued, row.lost.p99, row.notEnded,
+  ]);
+  return [head, ...lines];
+}
