@@ -1,13 +1,16 @@
 //! `./hw licences`: may we depend on what we depend on?
 //!
 //! Reads `deny.toml` (the file that cargo-deny reads, so that either can check)
-//! and cargo's own resolution of `Cargo.lock`, which must be up to date.
+//! and cargo's own resolution of `Cargo.lock`, which must be up to date; and for
+//! the page, the lock file of npm.
 
 use crate::process::{cargo, output_of, root};
 use crate::{takes_nothing, Problem};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+
+mod npm;
 
 /// The part of `deny.toml` that is checked here.
 #[derive(Debug, Deserialize)]
@@ -107,8 +110,11 @@ pub fn licences(rest: &[String]) -> Result<(), Problem> {
         count = count.max(used.len());
         complaints.extend(policy.complaints(&used, &linked));
     }
+    let lock = fs::read_to_string(root().join("web/package-lock.json"))?;
+    let (of_page, wrong) = npm::check(&lock, &policy.licenses.allow)?;
+    complaints.extend(wrong);
     if complaints.is_empty() {
-        println!("{count} packages of others, all of them allowed by deny.toml");
+        println!("{count} packages of others and {of_page} of the page, all of them allowed by deny.toml");
         return Ok(());
     }
     Err(complaints.into_iter().collect::<Vec<_>>().join("\n").into())
