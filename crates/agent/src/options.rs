@@ -124,6 +124,8 @@ pub struct Options {
     pub threads: Option<String>,
     /// Length of an interval of critical section pressure in ns.
     pub pressure_interval_ns: Option<u64>,
+    /// Register the management bean.
+    pub jmx: bool,
     /// The recording ends when this file was not touched for a while.
     pub lease: Option<PathBuf>,
     /// Pressure from which on an interval belongs to a phase, 0 to 1.
@@ -240,6 +242,7 @@ impl Options {
             "memory" => self.memory = Some(number("memory", value)?),
             "threads" => self.threads = Some(value),
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
+            "jmx" => self.jmx = flag("jmx", value)?,
             "lease" => self.lease = Some(PathBuf::from(value)),
             "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
             "on_phase" => self.on_phase = Some(Announce::parse(&value)),
@@ -319,7 +322,8 @@ fn engine(value: String) -> Result<Engine, OptionError> {
     }
 }
 
-fn features(value: &str) -> Result<Vec<String>, OptionError> {
+/// Words of features joined by `+`.
+pub fn features(value: &str) -> Result<Vec<String>, OptionError> {
     let words = value.split('+').filter(|word| !word.is_empty());
     words
         .map(|word| match FEATURES.contains(&word) {

@@ -132,7 +132,13 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
         stop(agent);
     }
     let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
-    begin(agent, jni, options, Some(PathBuf::from(process::expand_file_name(pattern))))
+    begin(agent, jni, options, Some(PathBuf::from(process::expand_file_name(pattern))))?;
+    // Somebody may be told of the bean and ask it for the recording: the session
+    // is not locked any more.
+    if let Some(Err(reason)) = options.jmx.then(|| agent.pressure.beans.register(jni)) {
+        agent.definitions.degraded("jmx", &format!("no management bean: {reason}"));
+    }
+    Ok(())
 }
 
 /// Without a path nothing is written.
@@ -334,6 +340,11 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     Some((session, recorded))
 }
 
+/// Where the recording under way goes; `None` also while one begins or ends.
+pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
+    agent.session.try_lock().ok()?.as_ref().and_then(|session| session.path.clone())
+}
+
 /// Takes the agent out again on behalf of somebody who is gone, if the recording
 /// is still that which began at `started`; where its file is.
 pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs) -> Option<PathBuf> {
@@ -366,6 +377,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
             } else if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
+            agent.pressure.beans.unregister(jni);
             for event in UNTIL_DETACH {
                 // See `unprepare`.
                 let _ = agent.jvmti.enable_event(event, false);

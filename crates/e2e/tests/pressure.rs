@@ -161,6 +161,27 @@ fn windows_alone_tell_the_same_and_hold_no_event_of_a_lock() {
     }
 }
 
+/// Of a lock of `java.util.concurrent`, too, both chains are taken.
+#[test]
+fn windows_alone_tell_who_leaves_a_queued_lock() {
+    for jdk in Jdk::all() {
+        let scenario = ["pingpong", "--threads", "8", "--seconds", "3", "--queued", "true"];
+        let ran = Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]);
+        let pressure = ran.report(&["--pressure"]);
+        let lock = &pressure["locks"][0];
+        assert!(lock["class"].as_str().unwrap().contains("ReentrantLock"), "JDK {}: {pressure:#}", jdk.release);
+        let is_ours = |frame: &Value| frame.as_str().unwrap_or_default().contains("pressure.Meter.holdQueue");
+        for chain in ["acquiring_chain", "owner_chain"] {
+            let phase = &lock["phases"][0];
+            assert!(
+                phase[chain].as_array().is_some_and(|frames| frames.iter().any(is_ours)),
+                "JDK {}: {phase:#}",
+                jdk.release
+            );
+        }
+    }
+}
+
 #[test]
 fn a_phase_is_found_told_and_missed_by_the_average() {
     for jdk in Jdk::all() {
@@ -241,6 +262,49 @@ fn pictures_as_json_leave_the_target_as_it_was() {
         assert!(all >= 8 && count("sleeping") >= 1, "JDK {}: {threads}", jdk.release);
         assert!(!is_recording(&tools, &running.pid()), "JDK {}", jdk.release);
     }
+}
+
+/// A JMX client sees what `top` would show, and can start, stop and dump.
+#[test]
+fn a_jmx_client_reads_the_figures_and_uses_the_operations() {
+    for jdk in Jdk::all() {
+        let directory = TempDir::new().unwrap();
+        let dumped = directory.path().join("dumped.jfr");
+        let scenario = ["beans", "--threads", "8", "--dump", dumped.to_str().unwrap()];
+        let ran = Ran::new(&jdk, &scenario, &["--jmx", "--pressure-interval", "200ms"]);
+        let seen = &ran.truth;
+        let text = |key: &str| seen[key].as_str().unwrap_or_else(|| panic!("no {key} in {seen:#}"));
+        assert_eq!(text("lock"), "Meter.lock", "JDK {}: {seen:#}", jdk.release);
+        assert!(text("owner").contains("pressure.Meter."), "JDK {}: {seen:#}", jdk.release);
+        assert!(text("contender").contains("pressure.Meter."), "JDK {}: {seen:#}", jdk.release);
+        let threads: u64 = ["running", "blocked", "sleeping"].iter().map(|key| seen[*key].as_u64().unwrap()).sum();
+        assert!(threads >= 7, "JDK {}: {seen:#}", jdk.release);
+        assert_eq!(seen["operations"], 3);
+        // `headway run` gives it its final name when the program has ended.
+        let recording = text("recording");
+        assert!(Path::new(recording).starts_with(ran.directory.path()), "JDK {}: {seen:#}", jdk.release);
+        assert_eq!((text("stopped"), text("second")), ("", &*format!("{recording}.second.jfr")));
+        assert_eq!(text("stop_again"), "no recording is under way; start one first");
+        for file in [&dumped, &PathBuf::from(text("second"))] {
+            let report = tools::run(&ran.tools.headway, [PathBuf::from("report"), "--json".into(), file.clone()]);
+            assert!(report.is_ok(), "JDK {}: {} cannot be read", jdk.release, file.display());
+        }
+    }
+}
+
+/// The class that the agent carries is what its source says.
+#[test]
+fn the_bean_is_built_from_its_source() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let class = "io/headway/agent/HeadwayBean.class";
+    let built = root.join("java/agent-beans/target/classes").join(class);
+    let Ok(built) = fs::read(&built) else {
+        assert!(env::var("CI").as_deref() != Ok("true"), "{} is missing", built.display());
+        eprintln!("SKIPPED: {} is missing; `mvn -f java package` builds it", built.display());
+        return;
+    };
+    let carried = fs::read(root.join("crates/agent/src/pressure/HeadwayBean.class")).unwrap();
+    assert!(built == carried, "copy java/agent-beans/target/classes/{class} to crates/agent/src/pressure");
 }
 
 /// Killed, it cannot end the recording that it began; the agent notices. On one

@@ -18,8 +18,8 @@ use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{InEvent, Slot};
 use crate::virtuals::NAME_CHECK_NS;
-use headway_model::event::{Park, ParkBegin, ParkLimit, ParkOutcome, Unpark};
-use headway_model::{ChainId, DurationNs, Loss, Seq, ThreadId, TimeNs};
+use headway_model::event::{MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, Unpark};
+use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -309,6 +309,8 @@ fn name_waker(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs) {
 pub struct Unparking {
     slot: &'static Slot,
     unpark: Unpark,
+    /// What the target is parked on, where that is asked for.
+    blocker: LockId,
     _event: InEvent<'static>,
 }
 
@@ -332,32 +334,47 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         name_waker(agent, jni, thread, time);
     }
     let seq = agent.parks.next_seq();
+    let mut blocker = LockId::NONE;
+    let mut give = |park: &InProgress, permit: &Permit| {
+        if agent.pressure.is_sparing() {
+            blocker = park.blocker();
+        }
+        permit.give(seq, thread, time);
+    };
     match is_virtual {
         true => {
             if let Some((_, place)) = agent.parks.virtuals.place_of(id, time) {
-                place.permit.give(seq, thread, time);
+                give(&place.park, &place.permit);
             }
         }
         false => {
             if let Some(target) = agent.threads.find(agent.java.vm_thread(jni, target)) {
-                target.parks.permit.give(seq, thread, time);
+                give(&target.parks.park, &target.parks.permit);
             }
         }
     }
     if slot.is_filtered.load(Ordering::Relaxed) {
         return None;
     }
-    Some(Unparking { slot, unpark: Unpark { time, thread, seq, target: id, ..Unpark::default() }, _event: event })
+    let unpark = Unpark { time, thread, seq, target: id, ..Unpark::default() };
+    Some(Unparking { slot, unpark, blocker, _event: event })
 }
 
 /// The permit is given: walk and record.
 #[inline]
 pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
+    let Unparking { slot, mut unpark, blocker, .. } = unparking;
     if agent.pressure.is_sparing() {
-        // Who gave the permit is news only to whoever looks at single parks.
+        // Who gave the permit is news only to whoever looks at single parks, or
+        // asked who leaves the lock.
+        if blocker.is_some() && agent.pressure.wants_owner(blocker) {
+            let Unpark { time, thread, .. } = unpark;
+            let chain = agent.chains.in_native(agent, jni, slot);
+            let exit = MonitorExit { time, thread, chain, lock: blocker, ..MonitorExit::default() };
+            agent.append(slot, &Record::exit(&exit));
+        }
         return;
     }
-    let Unparking { slot, mut unpark, .. } = unparking;
     unpark.chain = agent.chains.in_native(agent, jni, slot);
     agent.append(slot, &Record::unpark(&unpark));
 }

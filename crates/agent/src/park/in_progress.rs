@@ -85,6 +85,15 @@ impl InProgress {
         Seq(self.state.load(Ordering::Relaxed) >> 1)
     }
 
+    /// What the thread is parked on; `NONE` if it is not parked.
+    #[inline]
+    pub fn blocker(&self) -> LockId {
+        match self.state.load(Ordering::Acquire) {
+            0 => LockId::NONE,
+            _ => LockId(self.blocker.load(Ordering::Relaxed)),
+        }
+    }
+
     fn read(&self, state: u64) -> ParkBegin {
         ParkBegin {
             time: TimeNs(self.start.load(Ordering::Relaxed)),

@@ -128,6 +128,7 @@ impl LivePressure {
     pub fn finish(&mut self, end: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
         let closed = self.guarded(|online| online.finish(end)).unwrap_or_default();
         self.publisher.end();
+        self.agent.pressure.beans.show(None);
         self.agent.pressure.begin(false);
         self.tell(closed, dictionary)
     }
@@ -165,7 +166,8 @@ impl LivePressure {
     }
 
     fn publish(&mut self, dictionary: &Dictionary) {
-        if self.publisher.is_idle() {
+        let for_beans = self.agent.pressure.beans.are_read();
+        if self.publisher.is_idle() && !for_beans {
             return;
         }
         let Some(mut picture) = self.guarded(|online| online.picture(dictionary)) else { return };
@@ -178,6 +180,9 @@ impl LivePressure {
         picture.lost = losses.map(|(_, count)| count).sum();
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);
+        }
+        if for_beans {
+            self.agent.pressure.beans.show(Some(picture));
         }
     }
 

@@ -7,12 +7,14 @@
 //!
 //! * `requests`: which locks' chains are worth taking.
 //! * `live`: windows, phases and the picture of now.
+//! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
 //! * `lease`: a recording ends when who wanted it is gone.
 //! * `announce`: a command, or a line, when a phase begins or ends.
 //! * `publish`: the picture of now, in a file that only its reader's user sees.
 
 mod announce;
+mod beans;
 mod found;
 mod lease;
 mod live;

@@ -7,6 +7,7 @@
 //!
 //! All accesses are relaxed: a request seen late costs one event's chain.
 
+use super::beans::Beans;
 use super::found::FoundThreads;
 use headway_model::LockId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,6 +56,8 @@ pub struct Requests {
     owners: Bits,
     /// Threads that wait already when a recording begins.
     pub found: FoundThreads,
+    /// The picture of now for JMX.
+    pub beans: Beans,
 }
 
 impl Default for Requests {
@@ -64,6 +67,7 @@ impl Default for Requests {
             contenders: Bits::new(),
             owners: Bits::new(),
             found: FoundThreads::default(),
+            beans: Beans::default(),
         }
     }
 }

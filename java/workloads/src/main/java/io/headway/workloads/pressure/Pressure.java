@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * {@code pressure SCENARIO [--threads N] [--seconds S] [--hold-ms N] [--process-ms N] [--truth FILE]}:
+ * {@code pressure SCENARIO [--threads N] [--seconds S] [--hold-ms N] [--process-ms N] [--queued true] [--truth FILE]}:
  * programs whose critical section pressure follows from their own timestamps.
  *
  * <ul>
@@ -19,6 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *   <li>{@code forkjoin}: a master hands out work under a lock, workers fetch and process it.
  *   <li>{@code phase}: two of several threads take a lock in turns for three seconds, from a third of
  *       the run on.
+ *   <li>{@code beans}: as {@code pingpong}, until a JMX client in the program has seen the lock and
+ *       tried the operations; dumps into {@code --dump FILE}.
  * </ul>
  *
  * <p>Whoever waits sleeps, so that all of a thread's life is running time.
@@ -26,7 +28,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public final class Pressure implements Workload {
     private static final long PHASE_NS = 3_000_000_000L;
 
-    private final Meter meter = new Meter();
+    private Meter meter;
     private final List<Thread> threads = new ArrayList<>();
     private final AtomicLong livedNs = new AtomicLong();
     private volatile boolean over;
@@ -39,6 +41,8 @@ public final class Pressure implements Workload {
         long runNs = arguments.secondsAsNanos("seconds", 4);
         long holdMs = arguments.number("hold-ms", 1, 1);
         long processMs = arguments.number("process-ms", 50, 1);
+        meter = new Meter(arguments.flag("queued", false));
+        String dumpTo = arguments.text("dump", "dump.jfr");
         TruthOutput output = new TruthOutput(arguments);
         arguments.refuseUnknown();
 
@@ -65,7 +69,12 @@ public final class Pressure implements Workload {
                 truth.put("phase_end_epoch_ms", System.currentTimeMillis());
                 letPass((runNs - PHASE_NS) / 3 * 2);
             }
-            default -> throw new UsageException("expected pingpong, forkjoin or phase, found '" + scenario + "'");
+            case "beans" -> {
+                contended = true;
+                takingTurns(count, holdMs);
+                truth.putAll(Beans.seen(dumpTo));
+            }
+            default -> throw new UsageException("expected pingpong, forkjoin, phase or beans, found '" + scenario + "'");
         }
         over = true;
         for (Thread thread : threads) {
