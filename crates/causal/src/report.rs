@@ -160,7 +160,8 @@ fn warnings(experiments: &[Experiment], progress: &str, targets: &[TargetReport]
     if running.is_some_and(|running| running < 0.6) && is_open_loop(experiments, progress) {
         warnings.push(format!(
             "Delays left the number of visits of {progress} per second as it was, while the program was mostly idle: \
-             work seems to arrive at its own pace (an open loop). Its throughput cannot rise; look at latency instead."
+             work seems to arrive at its own pace (an open loop), and then its throughput cannot rise; or other programs \
+             have the CPUs, and then all gains are too small."
         ));
     }
     warnings

@@ -218,17 +218,21 @@ fn parks_of_virtual_threads_are_recorded_as_they_were() {
 }
 
 #[test]
-fn the_class_that_the_agent_carries_is_what_its_source_says() {
+fn the_classes_that_the_agent_carries_are_what_their_sources_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-    let class = "java/util/concurrent/locks/HeadwayParking.class";
-    let built = root.join("java/agent-helper/target/classes").join(class);
-    let Ok(built) = fs::read(&built) else {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", built.display());
-        eprintln!("SKIPPED: {} is missing; `mvn -f java package` builds it", built.display());
-        return;
-    };
-    let carried = fs::read(root.join("crates/agent/src/park/HeadwayParking.class")).unwrap();
-    assert!(built == carried, "copy java/agent-helper/target/classes/{class} to crates/agent/src/park");
+    for (class, place) in [
+        ("java/util/concurrent/locks/HeadwayParking.class", "crates/agent/src/park"),
+        ("java/util/concurrent/HeadwayProgress.class", "crates/agent/src/causal"),
+    ] {
+        let built = root.join("java/agent-helper/target/classes").join(class);
+        let Ok(bytes) = fs::read(&built) else {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{} is missing", built.display());
+            eprintln!("SKIPPED: {} is missing; `mvn -f java package` builds it", built.display());
+            continue;
+        };
+        let carried = fs::read(root.join(place).join(built.file_name().unwrap())).unwrap();
+        assert!(bytes == carried, "copy java/agent-helper/target/classes/{class} to {place}");
+    }
 }
 
 #[test]

@@ -248,8 +248,15 @@ impl Run {
             delay: causal.ledger.total(),
             stopped: causal.stopped_ns.load(Ordering::Relaxed),
             samples: causal.targets.counts(),
-            visits: causal.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits)).collect(),
+            visits: self.points(),
         }
+    }
+
+    /// Visits of the points that were asked for or visited. Others have names
+    /// from earlier recordings.
+    fn points(&self) -> BTreeMap<String, u64> {
+        let points = self.agent.causal.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
+        points.filter(|(name, visits)| *visits > 0 || self.wishes.progress.contains(name)).collect()
     }
 
     /// One window; `None` if it was cut short.

@@ -150,6 +150,9 @@ impl Causal {
         }
         if let Some(slot) = agent.threads.find(vm_thread) {
             slot.delays.hit(&self.ledger, delay.saturating_mul(ticks));
+            // The others stand still from now on, not only once all samples
+            // are looked at.
+            pay::remind_all(self, agent);
         }
     }
 
