@@ -44,17 +44,17 @@ pub(crate) struct Holders {
 
 impl Holders {
     pub fn new(bound: usize) -> Holders {
-        Holders { pending: VecDeque::new(), locks: FxHashMap::default(), by_path: FxHashMap::default(), bound, folded: 0 }
+        Holders {
+            pending: VecDeque::new(),
+            locks: FxHashMap::default(),
+            by_path: FxHashMap::default(),
+            bound,
+            folded: 0,
+        }
     }
 
     /// Takes in a blocked stretch with its slices, whose rows `path` tells.
-    pub fn stretch(
-        &mut self,
-        stretch: &Stretch<'_>,
-        from: TimeNs,
-        to: TimeNs,
-        path: impl Fn(&Slice) -> Option<u32>,
-    ) {
+    pub fn stretch(&mut self, stretch: &Stretch<'_>, from: TimeNs, to: TimeNs, path: impl Fn(&Slice) -> Option<u32>) {
         if stretch.kind == Kind::Conditional {
             return;
         }
