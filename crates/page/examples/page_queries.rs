@@ -1,8 +1,8 @@
 //! How long the page's questions take on a recording, and how much memory.
 //!
 //! `page_queries FILE [ROWS]`: reads it as `headway view` does and asks what the
-//! page asks; of each question the time of its first asking and the median of
-//! five more, in milliseconds of this thread.
+//! page asks; of each question the time of its first asking, the median of five
+//! more, and their CPU time, which a busy machine changes less.
 
 use headway_page::contract::{Dimension, Filter, Kind, Query, Scope};
 use headway_page::Recording;
@@ -20,13 +20,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let recording = Recording::read(path, rows)?;
     let facts = recording.facts();
-    println!("{:>9.1} s  read {} events, {} added up", begin.elapsed().as_secs_f64(), facts.events, facts.summed);
+    let (wall, cpu) = (begin.elapsed().as_secs_f64(), cpu_seconds()?);
+    println!("{wall:>9.1} s  read {} events, {} added up; {cpu:.1} s of CPU", facts.events, facts.summed);
     println!("{:>9} MB most memory, {} MB now", memory("VmHWM")?, memory("VmRSS")?);
     for (name, query) in questions(facts.duration_ns.max(1)) {
+        let before = cpu_seconds()?;
         let times: Vec<f64> = (0..6).map(|_| time(&recording, &query)).collect();
+        let cpu = (cpu_seconds()? - before) * 1e3 / 6.0;
         let mut again = times[1..].to_vec();
         again.sort_by(f64::total_cmp);
-        println!("{:>9.1} ms first, {:>7.1} ms again  {name}", times[0], again[2]);
+        println!("{:>9.1} ms first, {:>7.1} ms again, {cpu:>7.1} ms of CPU  {name}", times[0], again[2]);
     }
     Ok(())
 }
@@ -37,6 +40,14 @@ fn time(recording: &Recording, query: &Query) -> f64 {
     let bytes = serde_json::to_string(&answer).map_or(0, |text| text.len());
     std::hint::black_box(bytes);
     begin.elapsed().as_secs_f64() * 1e3
+}
+
+/// CPU time of this process so far.
+fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, rest) = stat.rsplit_once(')').ok_or("no such figure")?;
+    let ticks = rest.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
 }
 
 fn memory(name: &str) -> Result<u64, Box<dyn Error>> {

@@ -391,8 +391,10 @@ fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
     let mut time = MS;
     let mut round = 0_u64;
     while std::fs::metadata(path).map_or(0, |data| data.len()) < megabytes << 20 {
-        let (lock, blocked, owner) = (locks[next(8) * next(7)], threads[next(64)], threads[next(64)]);
-        let (waiting, holding) = (chains[next(400)], chains[next(20) * next(20)]);
+        let place = next(8) * next(7);
+        let (lock, blocked, owner) = (locks[place], threads[next(64)], threads[next(64)]);
+        // A lock is taken in a few places only.
+        let (waiting, holding) = (chains[place * 8 + next(8)], chains[place * 8 + next(2) * next(4)]);
         let hold = 20_000 + next(1000) as u64 * 1000;
         scene.enter(time, blocked, lock, waiting, owner);
         scene.exit(time + hold, owner, lock, holding);

@@ -92,7 +92,7 @@ impl Gather {
         self.analysis.feed_to(event, &mut self.rows);
         self.parks.feed(event);
         self.take(event);
-        self.rows.table.make_room();
+        self.rows.make_room();
     }
 
     fn take(&mut self, event: &Event) {
@@ -191,7 +191,7 @@ impl Gather {
         }
         self.rows.lives(&self.lives, end);
         self.rows.measured.rows(&mut self.rows.table);
-        self.rows.table.make_room();
+        self.rows.make_room();
         self.rows.table.settle();
         self.rows.measured.mark(&mut self.rows.table);
         let start = self.rows.start.unwrap_or(end);
@@ -208,6 +208,11 @@ impl Gather {
 }
 
 impl Rows {
+    fn make_room(&mut self) {
+        let names = &mut self.names;
+        self.table.make_room(&mut |thread| names.together(thread));
+    }
+
     fn add(&mut self, kind: Kind, thread: ThreadId, start: TimeNs, end: TimeNs, rest: Row) {
         let origin = self.start.unwrap_or(start);
         let begin = start.max(origin);

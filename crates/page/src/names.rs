@@ -23,6 +23,7 @@ pub struct Names {
     texts: Interned<String>,
     threads: Vec<Thread>,
     thread_ids: FxHashMap<ThreadId, u32>,
+    groups: FxHashMap<u32, u32>,
     locks: Vec<Lock>,
     lock_ids: FxHashMap<LockId, u32>,
     class_locks: FxHashMap<u32, u32>,
@@ -65,6 +66,7 @@ impl Default for Names {
             texts: Interned::new(UNKNOWN.to_owned()),
             threads: vec![Thread { name: UNKNOWN.into(), group: 0, kind: 0 }],
             thread_ids: FxHashMap::default(),
+            groups: FxHashMap::default(),
             locks: vec![unknown_lock],
             lock_ids: FxHashMap::default(),
             class_locks: FxHashMap::default(),
@@ -119,6 +121,22 @@ impl Names {
         self.threads.push(thread);
         let place = self.threads.len() as u32 - 1;
         self.thread_ids.insert(id, place);
+        place
+    }
+
+    /// What stands for all threads of a thread's group.
+    pub fn together(&mut self, thread: u32) -> u32 {
+        let Some(Thread { group, kind, .. }) = self.threads.get(thread as usize).cloned() else { return 0 };
+        if thread == 0 || self.groups.get(&group).is_some_and(|stands| *stands == thread) {
+            return thread;
+        }
+        if let Some(known) = self.groups.get(&group) {
+            return *known;
+        }
+        let name = format!("{} (added up)", self.texts.values[group as usize]);
+        self.threads.push(Thread { name, group, kind });
+        let place = self.threads.len() as u32 - 1;
+        self.groups.insert(group, place);
         place
     }
 

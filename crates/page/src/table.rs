@@ -64,6 +64,8 @@ pub struct Sum {
     pub max: u64,
 }
 
+/// Times that adding up is tried again at once, more coarsely.
+const MOST_STEPS: u32 = 4;
 /// Intervals in which short stretches are added up, at most twice as many.
 const INTERVALS: u64 = 1024;
 
@@ -76,8 +78,8 @@ pub struct Table {
     /// Length of the intervals in which short stretches are added up; 0 while
     /// none were.
     interval: u64,
-    /// True if adding up gained little the last time.
-    crowded: bool,
+    /// How often adding up gained too little.
+    coarseness: u32,
     summed: u64,
 }
 
@@ -99,7 +101,7 @@ struct Cell {
 impl Table {
     /// A table that keeps about `bound` rows.
     pub fn new(bound: usize) -> Table {
-        Table { rows: Vec::new(), sums: Vec::new(), bound: bound.max(1024), interval: 0, crowded: false, summed: 0 }
+        Table { rows: Vec::new(), sums: Vec::new(), bound: bound.max(1024), interval: 0, coarseness: 0, summed: 0 }
     }
 
     /// Takes in the rows of one stretch, in time order.
@@ -120,19 +122,28 @@ impl Table {
     }
 
     /// Makes room if there are too many rows. Not to be called within a stretch.
-    pub fn make_room(&mut self) {
-        if self.rows.len() > self.bound {
-            self.sum_up();
-            self.crowded = self.rows.len() > self.bound / 2;
-            // Where nothing is alike adding up is in vain; once more for every
-            // event it would take for ever.
-            self.bound = self.bound.max(self.rows.len() / 4 * 5);
+    /// Where adding up gains little, short stretches lose what they differ in:
+    /// first the owner's thread, then their own, for which `together` gives what
+    /// stands for the thread's group; then the intervals become longer.
+    pub fn make_room(&mut self, together: &mut dyn FnMut(u32) -> u32) {
+        if self.rows.len() <= self.bound {
+            return;
         }
+        self.sum_up(together);
+        for _ in 0..MOST_STEPS {
+            if self.rows.len() <= self.bound / 5 * 3 {
+                return;
+            }
+            self.coarseness += 1;
+            self.sum_up(together);
+        }
+        // Where nothing is alike adding up is in vain; once more for every event
+        // it would take for ever.
+        self.bound = self.bound.max(self.rows.len() / 3 * 4);
     }
 
     /// Adds up the shorter three quarters of all stretches.
-    fn sum_up(&mut self) {
-        self.order();
+    fn sum_up(&mut self, together: &mut dyn FnMut(u32) -> u32) {
         self.widen();
         let limit = self.third_quartile();
         let former = std::mem::take(&mut self.rows);
@@ -154,7 +165,9 @@ impl Table {
             self.summed += u64::from(!is_sum);
             for (place, row) in rows.iter().enumerate() {
                 let sum = sum_of(row, &sums, place == 0);
-                let cell = cells.entry(self.cell(row)).or_default();
+                let owner = if self.coarseness > 0 { together(row.owner) } else { row.owner };
+                let thread = if self.coarseness > 1 { together(row.thread) } else { row.thread };
+                let cell = cells.entry(self.cell(row, thread, owner)).or_default();
                 cell.0.total += sum.total;
                 cell.0.count += sum.count;
                 cell.0.max = cell.0.max.max(sum.max);
@@ -170,12 +183,12 @@ impl Table {
     /// lies within one of the longer ones.
     fn widen(&mut self) {
         let end = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
-        if self.interval == 0 {
-            self.interval = (end / INTERVALS).max(1);
-        } else if self.crowded && self.interval < end {
-            self.interval *= 2;
+        let least = (end / INTERVALS).max(1) << self.coarseness.saturating_sub(2).min(20);
+        self.interval = self.interval.max(1);
+        if self.interval == 1 {
+            self.interval = least;
         }
-        while self.interval < end / INTERVALS {
+        while self.interval < least {
             self.interval *= 2;
         }
     }
@@ -192,13 +205,13 @@ impl Table {
         }
     }
 
-    fn cell(&self, row: &Row) -> Cell {
+    fn cell(&self, row: &Row, thread: u32, owner: u32) -> Cell {
         Cell {
             interval: row.start / self.interval,
-            thread: row.thread,
+            thread,
             chain: row.chain,
             lock: row.lock,
-            owner: row.owner,
+            owner,
             owner_chain: row.owner_chain,
             inside: row.inside,
             kind: row.kind,
@@ -392,7 +405,7 @@ mod tests {
         let mut table = Table::new(1024);
         for n in 0..4000_u64 {
             table.add([row(n * 1000, if n % 100 == 0 { 900_000 } else { 500 }, (n % 3) as u32 + 1)].into_iter());
-            table.make_room();
+            table.make_room(&mut |thread| thread);
         }
         table.settle();
         let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
@@ -409,7 +422,7 @@ mod tests {
         let mut table = Table::new(1024);
         for n in 0..60_000_u64 {
             table.add([row(n * 1000, 400 + n % 200, (n / 30_000) as u32 + 1)].into_iter());
-            table.make_room();
+            table.make_room(&mut |thread| thread);
         }
         table.order();
         let of = |thread: u32| table.rows().iter().filter(move |row| row.thread == thread);
@@ -425,11 +438,27 @@ mod tests {
         let mut table = Table::new(1024);
         for n in 0..20_000_u32 {
             table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, 1) }].into_iter());
-            table.make_room();
+            table.make_room(&mut |thread| thread);
         }
         let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
         assert_eq!(total, 20_000 * 500);
         assert!(table.summed() > 10_000);
+    }
+
+    #[test]
+    fn threads_of_short_stretches_stand_together_before_times_do() {
+        let mut table = Table::new(1024);
+        for n in 0..20_000_u32 {
+            let row = Row { owner: n % 700 + 100, lock: n % 2, ..row(u64::from(n) * 1000, 500, n % 600 + 1000) };
+            table.add([row].into_iter());
+            table.make_room(&mut |thread| if thread < 1000 { 1 } else { 2 });
+        }
+        table.settle();
+        let summed: Vec<&Row> = table.rows().iter().filter(|row| row.flags & SUMMED != 0).collect();
+        assert!(summed.iter().all(|row| row.owner == 1), "owners are told by their group");
+        assert!(table.rows().len() < 1400 && summed.len() > 200, "{} of {}", summed.len(), table.rows().len());
+        let of_lock = (0..table.rows().len()).filter(|place| table.rows()[*place].lock == 0);
+        assert_eq!(of_lock.map(|place| table.sum(place).total).sum::<u64>(), 10_000 * 500);
     }
 
     #[test]

@@ -314,7 +314,7 @@ function Missing({ facts }: { facts: Facts }) {
     ...facts.losses.map((loss): [string, string] => [`${count(loss.count)} ${loss.name}`, loss.explanation]),
     ...facts.degraded,
   ];
-  if (facts.summed > 0) lines.push(["added up", `${count(facts.summed)} short stretches are shown as sums per interval, because there are too many to show each`]);
+  if (facts.summed > 0) lines.push(["added up", `${count(facts.summed)} short stretches are shown as sums per interval, because there are too many to show each; where that is not enough, their threads are told by group`]);
   if (facts.foreign) lines.push(["owners", `${facts.producer} does not record which call chain held a lock; record with headway to see it`]);
   if (lines.length === 0) return <p class="empty">Nothing: no event was lost, no mechanism was off.</p>;
   return (

@@ -30,7 +30,7 @@ only from this machine. Ctrl-C ends it. `headway report -o report.html` makes a
 file instead that can be mailed.";
 
 /// Rows kept in memory; beyond them short stretches are added up.
-const ROWS: usize = 6_000_000;
+const ROWS: usize = 1_500_000;
 
 /// Options of `view`.
 #[derive(Debug, Args)]
