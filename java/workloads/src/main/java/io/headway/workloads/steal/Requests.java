@@ -87,7 +87,7 @@ final class Requests {
         for (int i = 0; i < count; i++) {
             Thread owner = new Thread(Requests::ownQueue, "queue-owner");
             owner.start();
-            while (!QUEUE.isLocked()) {
+            while (!queueOwned) {
                 Thread.onSpinWait();
             }
             try (Transaction queued = Headway.transaction("queued")) {
@@ -95,17 +95,21 @@ final class Requests {
                 QUEUE.lock();
                 queueing += System.nanoTime() - before;
                 QUEUE.unlock();
+                queueOwned = false;
                 LockSupport.parkNanos(5 * MILLI);
             }
             join(owner);
         }
     }
 
+    private static volatile boolean queueOwned;
+
     /** How long it took to get that lock. */
     private static long queueing;
 
     private static void ownQueue() {
         QUEUE.lock();
+        queueOwned = true;
         sleep(10);
         QUEUE.unlock();
     }
