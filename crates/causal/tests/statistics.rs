@@ -15,9 +15,12 @@ impl Noise {
     }
 }
 
+/// A target and its gain by a speedup.
+type Truth = (&'static str, fn(f64) -> f64);
+
 /// A run in which each window's period is off by up to `noise`, and the machine
 /// gets slower all the time.
-fn run(targets: &[(&str, fn(f64) -> f64)], rounds: u64, noise: f64, seed: u64) -> Vec<Experiment> {
+fn run(targets: &[Truth], rounds: u64, noise: f64, seed: u64) -> Vec<Experiment> {
     let (mut random, mut windows) = (Noise(seed), Vec::new());
     let speedups = [0.25, 0.5, 0.75];
     for number in 0..rounds {
@@ -68,8 +71,7 @@ fn intervals_cover_the_truth_while_the_machine_drifts() {
 
 #[test]
 fn what_has_no_effect_is_not_called_one() {
-    let targets: Vec<(&str, fn(f64) -> f64)> =
-        vec![("hot", capped), ("a", none), ("b", none), ("c", none), ("d", none)];
+    let targets: Vec<Truth> = vec![("hot", capped), ("a", none), ("b", none), ("c", none), ("d", none)];
     let mut wrong = 0;
     for seed in 1..=20 {
         let found = curves(&run(&targets, 241, 0.05, seed), "order");

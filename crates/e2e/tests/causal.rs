@@ -1,12 +1,13 @@
 //! Experiments in a real JVM, on a program whose gain is known. How exact they
 //! are is measured elsewhere: a busy machine disturbs them. Here they must be
-//! made, count what they should, and point the right way.
+//! made, and count what they should.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::Tools;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
@@ -36,9 +37,10 @@ fn experiments(command: &mut Command, method: &str) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-/// One thread, two thirds of its time in the target: without it a round takes a
-/// third of the time.
-fn judge(report: &str) {
+/// One thread, two thirds of its time in the target. What it gains depends on who
+/// else has the CPUs; that everybody is to stand still for as long as the target
+/// was seen to run does not.
+fn judge(report: &str, jdk: &Jdk, recording: &Path) {
     let report: Value = serde_json::from_str(report).unwrap_or_else(|error| panic!("{error}: {report}"));
     let point = format!("{PROGRAM}.done");
     let points: Vec<&str> = report["progress_points"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -47,8 +49,29 @@ fn judge(report: &str) {
     assert_eq!((target["target"].as_str(), target["kind"].as_str()), (Some("Known.longer"), Some("method")));
     let share = target["share"].as_f64().unwrap();
     assert!((0.5..0.8).contains(&share), "{report:#}");
-    let gain = target["points"][0]["gain"].as_f64().unwrap();
-    assert!((0.25..0.95).contains(&gain), "{report:#}");
+    let (points, significant) = (target["points"].as_array().unwrap(), target["significant"].is_boolean());
+    assert!(significant && points.len() == 1 && points[0]["speedup"] == 1.0, "{report:#}");
+
+    let printed = Command::new(jdk.tool("jfr"))
+        .args(["print", "--json", "--events", "headway.CausalExperiment"])
+        .arg(recording)
+        .output()
+        .unwrap();
+    let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    let events = printed["recording"]["events"].as_array().unwrap();
+    let with_delays: Vec<&Value> = events.iter().map(|e| &e["values"]).filter(|e| e["speedup"] == 1.0).collect();
+    assert!(!with_delays.is_empty(), "{printed:#}");
+    for event in with_delays {
+        let (delay, selected) = (seconds(&event["delay"]), event["selected"].as_f64().unwrap());
+        // A sample at either edge may fall on the other side of it.
+        assert!(selected > 0.0 && (delay * 1e3 - selected).abs() <= 4.0, "{event:#}");
+    }
+}
+
+/// The seconds of `PT0.297S`.
+fn seconds(duration: &Value) -> f64 {
+    let text = duration.as_str().unwrap();
+    text.strip_prefix("PT").and_then(|text| text.strip_suffix('S')).and_then(|text| text.parse().ok()).unwrap()
 }
 
 #[test]
@@ -62,7 +85,7 @@ fn a_program_is_experimented_with_from_its_start() {
     headway.args(["--json", "--progress", &point, "--target", "Known.longer", "--speedups", "100", "--"]);
     let output = headway.args(java(&tools, &jdk, 15)).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    judge(&String::from_utf8_lossy(&output.stdout));
+    judge(&String::from_utf8_lossy(&output.stdout), &jdk, &recording);
 }
 
 #[test]
@@ -91,5 +114,5 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
     assert_eq!(code, 2, "{said}");
     let (code, report, said) = record("15", "done");
     assert_eq!(code, 0, "{said}");
-    judge(&report);
+    judge(&report, &jdk, &directory.path().join("done.jfr"));
 }

@@ -28,8 +28,10 @@ const VISITS: (u64, u64) = (10, 80);
 const COOL_OFF: Duration = Duration::from_millis(10);
 /// Longest time for which debts are waited for.
 const PAID_WITHIN: Duration = Duration::from_millis(200);
-/// Windows of the warm-up, at least and at most.
+/// Windows of the warm-up, at least and at most, and how long it lasts at most
+/// from the first visit on.
 const WARM_UP: (usize, usize) = (4, 16);
+const WARM_WITHIN: Duration = Duration::from_secs(5);
 /// The program is warm when these many windows differ by no more than this.
 const STEADY: (usize, f64) = (3, 0.1);
 /// Speedups that are tried unless told otherwise, in percent.
@@ -184,19 +186,22 @@ impl Run {
     /// Until the program is as fast in one window as in the next.
     fn warm_up(&mut self) {
         let mut rates: Vec<f64> = Vec::new();
+        let mut until = Instant::now() + WARM_WITHIN;
         while !self.is_over() && rates.len() < WARM_UP.1 {
             let Some(window) = self.window(None, 0) else { return };
             let visits = window.visits.values().copied().max().unwrap_or(0);
             if visits == 0 {
                 // Somebody has to visit first, however long that takes.
                 rates.clear();
+                until = Instant::now() + WARM_WITHIN;
                 continue;
             }
             rates.push(visits as f64 / window.duration_ns as f64);
             let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
             let (low, high) =
                 last.iter().fold((f64::MAX, 0.0), |(low, high): (f64, f64), rate| (low.min(*rate), high.max(*rate)));
-            if rates.len() >= WARM_UP.0 && high - low <= STEADY.1 * high {
+            let is_steady = rates.len() >= WARM_UP.0 && high - low <= STEADY.1 * high;
+            if is_steady || Instant::now() >= until {
                 return;
             }
         }
