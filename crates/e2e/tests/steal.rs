@@ -274,7 +274,8 @@ fn transactions_are_counted_and_taken_apart() {
         assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
         let queued = report.transactions("queued");
         let queueing = number(&truth, "queued_ns");
-        assert!(queued.blocked_ns <= queueing && queued.blocked_ns > queueing / 2, "{queued:?}, truth {truth}");
+        // The owner may be done before the requester parks.
+        assert!(queued.blocked_ns <= queueing && queued.blocked_ns > queueing / 10, "{queued:?}, truth {truth}");
         assert!(queued.parked_ns >= each * 5_000_000, "{queued:?}");
         if number(&truth, "virtual") > 0 {
             let mounted = report.transactions("virtual");
