@@ -15,6 +15,9 @@ const EPILOGUE: usize = 12;
 /// Instructions that are followed to a function's end.
 const TO_THE_END: usize = 2_000;
 
+/// Bytes that a stub takes at most to save registers, those of vectors included.
+const SAVED_REGISTERS: u64 = 1024;
+
 /// A frame, if it is to be shown, and its caller.
 type Found = Option<(Option<FrameRecord>, Registers)>;
 
@@ -100,6 +103,34 @@ impl<M: Memory> Search<'_, '_, M> {
         })
     }
 
+    /// The frame of the barrier that methods call at their entry: it hangs on
+    /// rbp, and a word of all ones lies below the return address, where the VM
+    /// may leave another stack pointer. The code that takes the frame down reads
+    /// rbp from the stack, which leads nowhere from the registers alone.
+    fn barrier_frame(&self) -> Option<Shape> {
+        let mark = Place::Memory(Reg::BP, 8).value(self.at, self.memory)?;
+        let shape =
+            Shape { pc: Place::Memory(Reg::BP, 16), sp: Place::Register(Reg::BP, 24), fp: Place::Memory(Reg::BP, 0) };
+        (mark == u64::MAX).then_some(shape)
+    }
+
+    /// The frame of a stub that hangs on rbp, where nothing between the stack
+    /// pointer and rbp can be a return address: then it is no frame of somebody
+    /// who called a stub without a frame. Stubs that save all registers read rbp
+    /// from the stack, see [`Self::barrier_frame`].
+    fn framed(&self) -> Option<Shape> {
+        let (sp, fp) = (self.at.sp()?, self.at.fp()?);
+        if fp < sp || fp - sp > SAVED_REGISTERS || fp % 8 != 0 {
+            return None;
+        }
+        let is_return = |word: u64| is_return_address(self.layout, self.memory, word);
+        let nobody_between =
+            (sp..fp).step_by(8).all(|at| self.memory.read_u64(at).is_some_and(|word| !is_return(word)));
+        let shape =
+            Shape { pc: Place::Memory(Reg::BP, 8), sp: Place::Register(Reg::BP, 16), fp: Place::Memory(Reg::BP, 0) };
+        nobody_between.then_some(shape)
+    }
+
     fn record(&self, interrupted: Interrupted) -> Option<FrameRecord> {
         let registers = Registers { pc: self.at.pc, sp: self.at.sp()?, fp: self.at.fp()?, leaf_call: false };
         let mut record = FrameRecord::default();
@@ -172,8 +203,8 @@ impl<M: Memory> Search<'_, '_, M> {
     pub fn stub(&self, helper: &mut (impl Code + Native)) -> Option<(FrameRecord, Captured)> {
         let (run, built) = (self.run_out(helper), self.built_on_record(helper));
         let shapes = match self.interrupted {
-            true => [run, built, self.whole_frame()],
-            false => [self.whole_frame(), run, self.aligned_frame()],
+            true => [run, built, self.whole_frame(), self.barrier_frame(), self.framed()],
+            false => [self.whole_frame(), run, self.aligned_frame(), self.barrier_frame(), self.framed()],
         };
         let caller = shapes.into_iter().flatten().find_map(|shape| self.stub_caller(helper, shape));
         let record = FrameRecord {
