@@ -41,7 +41,7 @@ struct Named<'a> {
 fn windows(experiments: &[Experiment]) -> Vec<Named<'_>> {
     let by_number: BTreeMap<u64, &Experiment> = experiments.iter().map(|e| (e.number, e)).collect();
     let mut named = Vec::new();
-    for window in by_number.values().filter(|e| e.visits.values().all(|visits| *visits >= FEWEST_VISITS)) {
+    for window in by_number.values().filter(|e| e.visits.values().any(|visits| *visits >= FEWEST_VISITS)) {
         if !window.is_baseline() {
             named.push(Named { target: &window.target.name, window });
             continue;
@@ -53,6 +53,11 @@ fn windows(experiments: &[Experiment]) -> Vec<Named<'_>> {
         named.extend(targets.into_iter().map(|target| Named { target, window }));
     }
     named
+}
+
+/// The progress points of a window that were visited often enough.
+fn used(window: &Experiment) -> impl Iterator<Item = (&String, &u64)> {
+    window.visits.iter().filter(|(_, visits)| **visits >= FEWEST_VISITS)
 }
 
 fn samples_by_target(experiments: &[Experiment]) -> BTreeMap<&str, u64> {
@@ -86,7 +91,7 @@ pub fn legacy(experiments: &[Experiment]) -> String {
             window.effective_ns(),
             window.selected_samples
         );
-        for (name, visits) in &window.visits {
+        for (name, visits) in used(window) {
             out += &format!("throughput-point\tname={}\tdelta={visits}\n", plain(name));
         }
     }
@@ -108,7 +113,7 @@ pub fn json_lines(experiments: &[Experiment]) -> String {
             "duration": window.effective_ns(),
             "selected_samples": window.selected_samples,
         }));
-        let points = window.visits.iter();
+        let points = used(window);
         lines.extend(points.map(|(name, delta)| json!({"type": "throughput_point", "name": name, "delta": delta})));
     }
     let samples = samples_by_target(experiments).into_iter();

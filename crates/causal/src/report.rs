@@ -43,7 +43,7 @@ pub struct TargetReport {
     pub ci95: Option<[f64; 2]>,
     /// False if chance would look like this.
     pub significant: bool,
-    /// Part of the CPU samples that lay in it.
+    /// Part of the CPU samples that lay in it; `null` where that is not known.
     pub share: f64,
     /// The measured curve.
     pub points: Vec<PointReport>,
@@ -146,7 +146,7 @@ fn warnings(experiments: &[Experiment], progress: &str, targets: &[TargetReport]
             warnings.push(format!("{}: only {pairs} experiments; run longer for a narrower interval.", target.target));
         }
         if target.share == 0.0 {
-            warnings.push(format!("{} was never sampled; its gain of 0 says nothing.", target.target));
+            warnings.push(format!("{} was never sampled, so nothing is known of it.", target.target));
         }
     }
     let running = mean_of(baselines.iter().filter_map(|e| e.running()));
@@ -206,7 +206,7 @@ impl Report {
             sentences.push(halving(target, progress));
         }
         let (known, unknown): (Vec<&TargetReport>, Vec<&TargetReport>) =
-            rest.into_iter().partition(|target| target.ci95.is_some());
+            rest.into_iter().filter(|target| target.share != 0.0).partition(|target| target.ci95.is_some());
         let most = known.iter().filter_map(|target| target.at_most()).fold(0.0, f64::max);
         let most = percent(throughput_raise(most));
         match (known.as_slice(), found.is_empty()) {

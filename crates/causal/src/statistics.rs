@@ -81,7 +81,8 @@ pub struct Curve {
     pub at_50: Estimate,
     /// True if there is an effect, other targets' chances considered.
     pub is_significant: bool,
-    /// Part of the samples that lay in the target while nothing was delayed.
+    /// Part of the samples that lay in the target; not a number where no samples
+    /// are known.
     pub share: f64,
     /// Pairs behind the curve.
     pub pairs: usize,
@@ -190,7 +191,7 @@ fn curve(target: &Target, pairs: &[Pair]) -> Option<(Curve, f64)> {
         fit: fitted,
         at_50: estimate(fitted.gain(0.5), at_50, pairs.len()),
         is_significant: false,
-        share: if all > 0.0 { hits / all } else { 0.0 },
+        share: hits / all,
         pairs: pairs.len(),
     };
     Some((curve, chance))

@@ -115,7 +115,11 @@ fn in_words(report: &Report, notes: &[String]) -> String {
     }
     text += &format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", report.progress);
     for target in &report.targets {
-        text += &format!("\n  {} ({}, {:.0} % of CPU samples)\n", target.target, target.kind, target.share * 100.0);
+        let share = match target.share.is_finite() {
+            true => format!(", {:.0} % of CPU samples", target.share * 100.0),
+            false => String::new(),
+        };
+        text += &format!("\n  {} ({}{share})\n", target.target, target.kind);
         text += &curve(target);
     }
     text
