@@ -25,9 +25,13 @@ fn drawer(file: &File) -> Option<Complaint> {
     Some(file.complaint(0, format!("\"{name}\" says nothing about what is inside; name it after what it does")))
 }
 
+/// How files begin that programs write from others.
+const GENERATED: &str = "// Made from ";
+
 fn too_long(file: &File) -> Option<Complaint> {
     let lines = file.text.lines().count();
-    let is_too_long = CODE.contains(&file.extension()) && lines > LONGEST_FILE;
+    let is_written = CODE.contains(&file.extension()) && !file.text.starts_with(GENERATED);
+    let is_too_long = is_written && lines > LONGEST_FILE;
     is_too_long
         .then(|| file.complaint(0, format!("{lines} lines; more than {LONGEST_FILE} do not fit a head: split it")))
 }
@@ -74,6 +78,8 @@ mod tests {
     fn long_files_are_found() {
         assert!(said(complaints(&file("a.rs", &"x\n".repeat(801)))).contains("801 lines"));
         assert_eq!(said(complaints(&file("a.rs", &"x\n".repeat(800)))), "");
+        let made = format!("{GENERATED}b.rs\n{}", "x\n".repeat(801));
+        assert_eq!(said(complaints(&file("a.ts", &made))), "");
     }
 
     #[test]
