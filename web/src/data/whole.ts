@@ -1,0 +1,403 @@
+// Made from crates/page/src/contract.rs and what is below it by its tests; edit that instead, then
+// HEADWAY_UPDATE=1 cargo test -p headway-page contract
+
+/**
+ * What the analyses of the whole recording say.
+ */
+export type Whole = { 
+/**
+ * Critical section pressure.
+ */
+pressure: Pressure, 
+/**
+ * Park statistics.
+ */
+parks: ParkStatistics, 
+/**
+ * What the environment took; `None` if the recording does not say.
+ */
+steal: Steal | null, };
+
+/**
+ * Critical section pressure: time spent acquiring a lock over the running time
+ * of all threads, interval by interval. Fractions, 0 to 1.
+ */
+export type Pressure = { 
+/**
+ * Length of an interval.
+ */
+intervalNs: number, 
+/**
+ * Pressure from which on an interval belongs to a phase.
+ */
+threshold: number, 
+/**
+ * Where each interval begins, and the pressure of all locks together.
+ */
+windows: Array<[number, number]>, 
+/**
+ * Locks, highest mean first.
+ */
+locks: Array<LockPressure>, };
+
+/**
+ * Pressure of one lock.
+ */
+export type LockPressure = { 
+/**
+ * The lock.
+ */
+lock: number, 
+/**
+ * Of the whole recording.
+ */
+mean: number, 
+/**
+ * Of the worst interval.
+ */
+peak: number, 
+/**
+ * Intervals in which it was acquired with blocking: where each begins, and
+ * the pressure.
+ */
+windows: Array<[number, number]>, 
+/**
+ * Consecutive intervals above the threshold.
+ */
+phases: Array<Phase>, };
+
+/**
+ * A phase of contention.
+ */
+export type Phase = { 
+/**
+ * When its first interval begins.
+ */
+from: number, 
+/**
+ * When its last interval ends.
+ */
+to: number, 
+/**
+ * Pressure over all of it.
+ */
+mean: number, 
+/**
+ * Pressure of the worst interval.
+ */
+peak: number, 
+/**
+ * The method that spent most time acquiring the lock; empty if unknown.
+ */
+acquiring: string, 
+/**
+ * The method that held it for most of that time; empty if unknown.
+ */
+owner: string, };
+
+/**
+ * Park statistics: how much threads parked on each blocker.
+ */
+export type ParkStatistics = { 
+/**
+ * How long parks were watched: what utilisations are parts of.
+ */
+executionNs: number, 
+/**
+ * The blockers, most parked thread time first.
+ */
+blockers: Array<Blocker>, 
+/**
+ * Blockers beyond those.
+ */
+leftOut: number, };
+
+/**
+ * The parks on one blocker object. Utilisations are fractions of a time: 1 is
+ * one thread parked all the time, 63 are 63.
+ */
+export type Blocker = { 
+/**
+ * The blocker.
+ */
+lock: number, 
+/**
+ * Its identity hash code, in hexadecimal; `0` if unknown.
+ */
+hash: string, 
+/**
+ * The thread that was seen first to park on it.
+ */
+thread: number, 
+/**
+ * Its call chain then.
+ */
+chain: number, 
+/**
+ * How often threads parked on it.
+ */
+times: number, 
+/**
+ * How many are parked at the recording's end.
+ */
+now: number, 
+/**
+ * How many were parked at once at most.
+ */
+peak: number, 
+/**
+ * Parked time of all threads added up.
+ */
+threadTime: number, 
+/**
+ * Time in which at least one thread was parked.
+ */
+realTime: number, 
+/**
+ * Thread time over times.
+ */
+averagePark: number, 
+/**
+ * Real time over the parks that ended.
+ */
+averageHold: number, 
+/**
+ * Real time over the execution time.
+ */
+realUse: number, 
+/**
+ * Thread time over the execution time.
+ */
+threadUse: number, 
+/**
+ * Real time over the time from the first to the last event on it.
+ */
+realLifeUse: number, 
+/**
+ * Thread time over the time from the first to the last event on it.
+ */
+threadLifeUse: number, };
+
+/**
+ * What the environment took.
+ */
+export type Steal = { 
+/**
+ * `left out`, `included` or `unknown`: whether this kernel's thread times
+ * contain stolen time. Only where they do is it subtracted.
+ */
+accounting: string, 
+/**
+ * Intervals measured.
+ */
+intervals: number, 
+/**
+ * Time covered by them.
+ */
+coveredNs: number, 
+/**
+ * Intervals whose stolen time was divided CPU by CPU.
+ */
+refinedIntervals: number, 
+/**
+ * False if the kernel does not tell how long threads wait for a CPU.
+ */
+runQueueKnown: boolean, 
+/**
+ * The machine, all processes together.
+ */
+machine: Machine, 
+/**
+ * The container's quota, if there is one.
+ */
+quota: Quota | null, 
+/**
+ * The process: all its threads, those without a name included.
+ */
+process: Spent, 
+/**
+ * Kinds of transactions, longest in all first.
+ */
+transactions: Array<Transactions>, 
+/**
+ * Locks whose holders were not running, most such time first.
+ */
+locks: Array<HeldOff>, };
+
+/**
+ * CPU time of the machine.
+ */
+export type Machine = { 
+/**
+ * Time spent running something.
+ */
+busy: number, 
+/**
+ * Stolen time.
+ */
+stolen: number, 
+/**
+ * Idle time.
+ */
+idle: number, };
+
+/**
+ * A quota and what it did.
+ */
+export type Quota = { 
+/**
+ * CPU time allowed in a period; 0 if there is no limit.
+ */
+quota: number, 
+/**
+ * Length of a period.
+ */
+period: number, 
+/**
+ * Periods.
+ */
+periods: number, 
+/**
+ * How many of them were cut short.
+ */
+throttledPeriods: number, 
+/**
+ * For how long, all CPUs added up.
+ */
+throttled: number, };
+
+/**
+ * Where ready time went.
+ */
+export type Spent = { 
+/**
+ * CPU time as the kernel gives it.
+ */
+cpu: number, 
+/**
+ * CPU time without stolen time.
+ */
+corrected: number, 
+/**
+ * Stolen time.
+ */
+stolen: number, 
+/**
+ * Time held back by the quota.
+ */
+throttled: number, 
+/**
+ * Time ready and waiting for a CPU.
+ */
+queued: number, 
+/**
+ * Part of the ready time that was lost.
+ */
+lostShare: number, };
+
+/**
+ * Transactions of one kind.
+ */
+export type Transactions = { 
+/**
+ * What the application calls them.
+ */
+name: string, 
+/**
+ * How many ended.
+ */
+count: number, 
+/**
+ * How many were never seen to end; in no other figure.
+ */
+notEnded: number, 
+/**
+ * How many of `count` have no CPU time.
+ */
+withoutCpu: number, 
+/**
+ * How long they took.
+ */
+wall: Spread, 
+/**
+ * What the environment took of each.
+ */
+lost: Spread, 
+/**
+ * CPU time without stolen time, of all together.
+ */
+corrected: number, 
+/**
+ * Time blocked acquiring monitors and locks of `java.util.concurrent`.
+ */
+blocked: number, 
+/**
+ * Time parked for anything else.
+ */
+parked: number, 
+/**
+ * Time in `Object.wait`.
+ */
+waited: number, 
+/**
+ * Stolen time.
+ */
+stolen: number, 
+/**
+ * Time held back by the quota.
+ */
+throttled: number, 
+/**
+ * Time waiting for a CPU.
+ */
+queued: number, };
+
+/**
+ * Lengths.
+ */
+export type Spread = { 
+/**
+ * All together.
+ */
+total: number, 
+/**
+ * Half are no longer than this.
+ */
+p50: number, 
+/**
+ * Nine of ten.
+ */
+p90: number, 
+/**
+ * 99 of 100.
+ */
+p99: number, 
+/**
+ * The longest.
+ */
+max: number, };
+
+/**
+ * A lock that looked contended while its holders did not run.
+ */
+export type HeldOff = { 
+/**
+ * The lock's name.
+ */
+lock: string, 
+/**
+ * Blocked time whose holder is known and was measured.
+ */
+blocked: number, 
+/**
+ * How much of it the holder was ready but not running.
+ */
+offCpu: number, 
+/**
+ * Blocked slices.
+ */
+slices: number, 
+/**
+ * Those for more than half of which the holder did not run.
+ */
+slicesOffCpu: number, };
