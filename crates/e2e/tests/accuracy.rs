@@ -222,9 +222,14 @@ fn a_barging_owner() {
     Scenario::new(&["barging"]).on_each_jdk();
 }
 
+/// While the thread that was woken has no processor yet, others take the lock and
+/// leave it by the fast path, which calls nothing in the VM: four threads on two
+/// processors lose 4 to 11 % of what is attributable to that, in runs on a quiet
+/// machine.
 #[test]
 fn threads_that_take_turns() {
-    Scenario::new(&["fair"]).on_each_jdk();
+    let limits = Limits { attributed: 0.9, ..LIMITS };
+    Scenario { limits, ..Scenario::new(&["fair"]) }.on_each_jdk();
 }
 
 #[test]
