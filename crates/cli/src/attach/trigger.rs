@@ -111,14 +111,17 @@ impl Socket {
     }
 
     fn wake(&self, view: &View) -> Result<(), Failure> {
-        let _trigger = TriggerFile::create(&self.process, view, &self.directory)
-            .map_err(|error| self.problem(format!("no trigger file can be made for it ({error})")))?;
+        let refused = |error| self.problem(format!("no trigger file can be made for it ({error})"));
+        let trigger = TriggerFile::create(&self.process, view, &self.directory).map_err(refused)?;
         let begin = Instant::now();
         let mut signals = 0;
         loop {
             // Again at half time: the first one may have come while the JVM
-            // was still starting.
+            // was still starting. Another command that was done earlier has taken
+            // the file away; a JVM that starts its listener anew without finding
+            // one never listens again.
             if begin.elapsed() >= TIMEOUT / 2 * signals {
+                trigger.renew().map_err(refused)?;
                 self.send_quit()?;
                 signals += 1;
             }
@@ -170,14 +173,23 @@ impl<'a> TriggerFile<'a> {
         let name = format!(".attach_pid{}", process.ns_pid);
         let mut outcome = Err(std::io::Error::from(std::io::ErrorKind::NotFound));
         for directory in view.cwd().into_iter().chain([tmp]) {
-            let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            match rustix::fs::openat(&directory.fd, &name, flags, Mode::RUSR | Mode::WUSR) {
-                Ok(_) => return Ok(TriggerFile { directory, name }),
-                Err(error) => outcome = Err(error.into()),
+            match make_file(directory, &name) {
+                Ok(()) => return Ok(TriggerFile { directory, name }),
+                Err(error) => outcome = Err(error),
             }
         }
         outcome
     }
+
+    /// Makes the file again if it is gone.
+    fn renew(&self) -> std::io::Result<()> {
+        make_file(self.directory, &self.name)
+    }
+}
+
+fn make_file(directory: &Directory, name: &str) -> std::io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(&directory.fd, name, flags, Mode::RUSR | Mode::WUSR).map(drop)?)
 }
 
 impl Drop for TriggerFile<'_> {
