@@ -224,11 +224,12 @@ fn a_barging_owner() {
 
 /// While the thread that was woken has no processor yet, others take the lock and
 /// leave it by the fast path, which calls nothing in the VM: four threads on two
-/// processors lose 4 to 11 % of what is attributable to that, in runs on a quiet
-/// machine.
+/// processors lose 1 to 11 % of what is attributable to that, in runs on a quiet
+/// machine. They also spin before most stretches, which are short: .973 to .993 of
+/// the blocked time was reported.
 #[test]
 fn threads_that_take_turns() {
-    let limits = Limits { attributed: 0.9, ..LIMITS };
+    let limits = Limits { coverage_ge_1ms: 0.97, attributed: 0.9, ..LIMITS };
     Scenario { limits, ..Scenario::new(&["fair"]) }.on_each_jdk();
 }
 
