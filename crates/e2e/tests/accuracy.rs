@@ -44,6 +44,11 @@ const LIMITS: Limits =
 /// to 3.7 points.
 const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.85, share_difference: 0.05, ..LIMITS };
 
+/// Holds that are no multiple of a millisecond. Where they last for one, as they do
+/// unless told otherwise, most stretches do, too: what a thread spins before it
+/// blocks decides then which of them are long in the truth, but not in the report.
+const LONGER: &str = "2500";
+
 /// Most runs of a scenario on a JDK.
 const RUNS: u32 = 6;
 
@@ -222,15 +227,9 @@ fn a_barging_owner() {
     Scenario::new(&["barging"]).on_each_jdk();
 }
 
-/// While the thread that was woken has no processor yet, others take the lock and
-/// leave it by the fast path, which calls nothing in the VM: four threads on two
-/// processors lose 1 to 11 % of what is attributable to that, in runs on a quiet
-/// machine. They also spin before most stretches, which are short: .973 to .993 of
-/// the blocked time was reported.
 #[test]
 fn threads_that_take_turns() {
-    let limits = Limits { coverage_ge_1ms: 0.97, attributed: 0.9, ..LIMITS };
-    Scenario { limits, ..Scenario::new(&["fair"]) }.on_each_jdk();
+    Scenario::new(&["fair", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
@@ -297,13 +296,13 @@ fn attached_to_waits_below_the_holder() {
 
 #[test]
 fn virtual_threads() {
-    Scenario::new(&["chains", "--virtual", "true"]).on_each_jdk_from(21);
+    Scenario::new(&["chains", "--virtual", "true", "--hold-us", LONGER]).on_each_jdk_from(21);
 }
 
 /// A virtual thread that is woken waits for a carrier as well, so that most of
 /// the blocked time lies between holds.
 #[test]
 fn virtual_threads_that_wait() {
-    let scenario = Scenario::new(&["deepwait", "--virtual", "true", "--threads", "6"]);
+    let scenario = Scenario::new(&["deepwait", "--virtual", "true", "--threads", "6", "--hold-us", LONGER]);
     Scenario { limits: LIMITS_OF_SHORT_HOLDS, ..scenario }.on_each_jdk_from(21);
 }
