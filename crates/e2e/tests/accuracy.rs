@@ -224,7 +224,7 @@ fn holds_of_20_us() {
 
 #[test]
 fn a_barging_owner() {
-    Scenario::new(&["barging"]).on_each_jdk();
+    Scenario::new(&["barging", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
@@ -242,17 +242,17 @@ fn exceptions_that_unwind_owners() {
 
 #[test]
 fn owners_inlined_into_one_frame() {
-    Scenario::new(&["inlined"]).on_each_jdk();
+    Scenario::new(&["inlined", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
 fn recursive_owners() {
-    Scenario { limits: LIMITS_OF_SHORT_HOLDS, ..Scenario::new(&["recursion"]) }.on_each_jdk();
+    Scenario { limits: LIMITS_OF_SHORT_HOLDS, ..Scenario::new(&["recursion", "--hold-us", LONGER]) }.on_each_jdk();
 }
 
 #[test]
 fn waits_below_the_method_that_holds_the_lock() {
-    Scenario::new(&["deepwait", "--threads", "6"]).on_each_jdk();
+    Scenario::new(&["deepwait", "--threads", "6", "--hold-us", LONGER]).on_each_jdk();
 }
 
 /// The truth takes a timeout's nominal end, or the interrupt, for the begin of
@@ -266,7 +266,7 @@ fn waits_that_time_out_or_are_interrupted() {
 
 #[test]
 fn monitors_of_native_code() {
-    Scenario::new(&["jni"]).on_each_jdk();
+    Scenario::new(&["jni", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn two_hundred_locks() {
 
 #[test]
 fn locks_that_die() {
-    Scenario::new(&["dyinglocks"]).on_each_jdk();
+    Scenario::new(&["dyinglocks", "--hold-us", LONGER]).on_each_jdk();
 }
 
 /// Code that was compiled before an agent came has no debug information at its
@@ -286,12 +286,12 @@ const LIMITS_ATTACHED: Limits = Limits { approximate: 0.2, share_difference: 0.0
 
 #[test]
 fn attached_to_compiled_code() {
-    Scenario::attached(&["chains"]).on_each_jdk();
+    Scenario::attached(&["chains", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
 fn attached_to_waits_below_the_holder() {
-    Scenario::attached(&["deepwait", "--threads", "6"]).on_each_jdk();
+    Scenario::attached(&["deepwait", "--threads", "6", "--hold-us", LONGER]).on_each_jdk();
 }
 
 #[test]
