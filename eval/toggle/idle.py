@@ -32,7 +32,7 @@ def build_getenv_agent(jdk_with_headers: Path, directory: Path) -> Path:
     include = jdk_with_headers / "include"
     run([
         os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-I", str(include), "-I", str(include / "linux"),
-        "-o", str(library), str(Path(__file__).with_name("getenv_agent.c")),
+        "-o", str(library), str(Path(__file__).parent.with_name("getenv_agent.c")),
     ])  # fmt: skip
     return library
 
