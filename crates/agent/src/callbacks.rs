@@ -35,10 +35,17 @@ pub fn table() -> EventCallbacks {
 /// Runs `body` with the agent; a panic ends here and is counted.
 #[inline]
 pub fn guarded(body: impl FnOnce(&'static Agent)) {
-    let Some(agent) = agent::get() else { return };
-    if catch_unwind(AssertUnwindSafe(|| body(agent))).is_err() {
+    guarded_or((), body);
+}
+
+/// The same for a function that the VM wants something of: `otherwise`, without
+/// an agent or after a panic.
+pub fn guarded_or<T>(otherwise: T, body: impl FnOnce(&'static Agent) -> T) -> T {
+    let Some(agent) = agent::get() else { return otherwise };
+    catch_unwind(AssertUnwindSafe(|| body(agent))).unwrap_or_else(|_| {
         agent.losses.add(Loss::Panic, 1);
-    }
+        otherwise
+    })
 }
 
 /// Like [`guarded`], but only while a recording is under way.

@@ -52,10 +52,20 @@ pub fn attached<T>(name: &CStr, work: impl FnOnce(Jni) -> T) -> Option<T> {
     if code != 0 || env.is_null() {
         return None;
     }
-    let done = work(Jni(env.cast()));
-    // SAFETY: attached above; `work` left nothing of Java's on this stack.
-    unsafe { ((**vm).v1_1.DetachCurrentThread)(vm) };
-    Some(done)
+    let _detached = Detach(vm);
+    Some(work(Jni(env.cast())))
+}
+
+/// Takes the current thread out of the VM again, also after a panic: one that
+/// ended attached would stay in the VM's list.
+struct Detach(*mut JavaVM);
+
+impl Drop for Detach {
+    fn drop(&mut self) {
+        // SAFETY: made where the thread was attached to this VM; nothing of
+        // Java's is on its stack any more.
+        unsafe { ((**self.0).v1_1.DetachCurrentThread)(self.0) };
+    }
 }
 
 /// A reference to an object, live while the callback runs that it was made in.

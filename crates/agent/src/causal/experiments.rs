@@ -11,7 +11,7 @@ use crate::clock;
 use crate::drain::MaskedSignals;
 use headway_causal::experiment::{Experiment, Target, TargetKind};
 use headway_causal::statistics::curves;
-use headway_model::{event, DurationNs, Event, TimeNs};
+use headway_model::{event, DurationNs, Event, Loss, TimeNs};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -347,8 +347,9 @@ impl Run {
             })
         };
         let mut events: Vec<Event> = window.visits.iter().map(event).collect();
-        // What finds no room among the samples is one of very many.
-        let _ = self.agent.samples.push(&mut events);
+        // It waits among the samples; what finds no room there is lost as they are.
+        let lost = self.agent.samples.push(&mut events);
+        self.agent.losses.add(Loss::SampleLost, lost);
     }
 
     fn shuffle<T>(&mut self, all: &mut [T]) {

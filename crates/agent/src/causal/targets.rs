@@ -211,9 +211,8 @@ fn in_scope(scope: &[String], method: &str) -> bool {
 /// each other one is enough: they have the same samples.
 fn candidates(methods: HashMap<Arc<str>, u64>, all: u64, most: usize) -> Vec<Target> {
     let mut methods: Vec<(Arc<str>, u64)> = methods.into_iter().filter(|(_, count)| count * 100 >= all * 3).collect();
-    methods.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let is_run = |name: &str| name.ends_with(".run") || name.ends_with(".main") || name.contains("lambda$");
-    methods.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), is_run(name)));
+    methods.sort_by_cached_key(|(name, count)| (std::cmp::Reverse(*count), is_run(name), name.clone()));
     methods.dedup_by_key(|(_, count)| *count);
     let target = |(name, _): (Arc<str>, u64)| Target { kind: TargetKind::Method, name: name.to_string() };
     methods.into_iter().take(most).map(target).collect()

@@ -4,16 +4,14 @@
 //! the JDK's management classes into the program: only where that was asked for
 //! (`jmx`). The picture of now is kept for it as long as somebody reads it.
 
-use crate::agent::{self, Agent};
+use crate::callbacks::guarded_or as guarded;
 use crate::clock;
 use crate::jni::{Class, Jni, Native};
 use crate::options::{features, Command, Options};
 use crate::session;
 use headway_analysis::pressure::live::Picture;
-use headway_model::Loss;
 use jni_sys::{jclass, jdoubleArray, jint, jobjectArray, jsize, jstring, JNIEnv};
 use std::ffi::c_void;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -91,15 +89,6 @@ fn switch(jni: Jni, class: Class, on: jint) -> Result<(), String> {
         Some(0) => Ok(()),
         _ => Err("the platform's MBean server refused it".to_owned()),
     }
-}
-
-/// Runs `body` with the agent; a panic ends here and is counted.
-fn guarded<T>(otherwise: T, body: impl FnOnce(&'static Agent) -> T) -> T {
-    let Some(agent) = agent::get() else { return otherwise };
-    catch_unwind(AssertUnwindSafe(|| body(agent))).unwrap_or_else(|_| {
-        agent.losses.add(Loss::Panic, 1);
-        otherwise
-    })
 }
 
 /// `HeadwayBean.figuresNow`, in the order of its `FIGURES`.

@@ -7,6 +7,7 @@
 
 use super::publish::is_fresh;
 use crate::agent::Agent;
+use crate::callbacks::guarded;
 use crate::drain::MaskedSignals;
 use crate::{jni, session};
 use headway_model::TimeNs;
@@ -34,7 +35,7 @@ impl Lease {
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
         thread.spawn(move || {
             if expires(&file, &ended) {
-                give_up(agent, started, file);
+                guarded(|_| give_up(agent, started, file));
             }
         })?;
         Ok(Lease { _held: lease })

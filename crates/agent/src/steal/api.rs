@@ -8,11 +8,11 @@
 
 use super::transaction::{self, Caller};
 use crate::agent::{self, Agent};
+use crate::callbacks::guarded_or as guarded;
 use crate::causal;
 use crate::jni::{Jni, Ref};
-use headway_model::{Loss, ThreadId};
+use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 /// Copies of the class, by class loader, that are told when to listen.
@@ -28,15 +28,6 @@ struct Copy(jobject);
 unsafe impl Send for Copy {}
 
 static COPIES: Mutex<Vec<Copy>> = Mutex::new(Vec::new());
-
-/// Runs `body` with the agent; a panic ends here and is counted.
-fn guarded<T>(otherwise: T, body: impl FnOnce(&'static Agent) -> T) -> T {
-    let Some(agent) = agent::get() else { return otherwise };
-    catch_unwind(AssertUnwindSafe(|| body(agent))).unwrap_or_else(|_| {
-        agent.losses.add(Loss::Panic, 1);
-        otherwise
-    })
-}
 
 fn caller(env: *mut JNIEnv, thread: jobject, id: jlong) -> Caller {
     // SAFETY: the functions below pass what the VM handed to the native method

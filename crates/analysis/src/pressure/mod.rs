@@ -140,14 +140,8 @@ impl Pressure {
     /// Takes in an event; ones that say nothing about threads or locks change
     /// nothing.
     pub fn feed(&mut self, event: &Event) {
-        let mut spent = Ledger {
-            windows: &mut self.windows,
-            counts: &mut self.counts,
-            pinned: self.pinned,
-            bound: self.bounds.locks,
-            folded: &mut self.folded,
-        };
-        let activities = &mut self.activities;
+        let acquires = self.acquires(event);
+        let (activities, mut spent) = self.parts();
         activities.leaves_found(event, &mut spent);
         match event {
             Event::MonitorEnter(e) => activities.enters(e, &mut spent),
@@ -162,20 +156,9 @@ impl Pressure {
                     self.owner_at_exit(e);
                 }
             }
-            Event::ParkBegin(e) => {
-                let acquires = e.owner.is_some() || self.locks.get(&e.blocker).copied().unwrap_or(false);
-                activities.parks(e, acquires, &mut spent);
-            }
-            Event::Park(e) => {
-                let acquires = e.owner.is_some()
-                    || self.locks.get(&e.blocker).copied().unwrap_or(false)
-                    || is_lock(&e.blocker_class);
-                activities.parked(e, acquires, &mut spent);
-            }
-            Event::ShortParks(e) => {
-                let acquires = self.locks.get(&e.blocker).copied().unwrap_or(false);
-                activities.parked_shortly(e, acquires, &mut spent);
-            }
+            Event::ParkBegin(e) => activities.parks(e, acquires, &mut spent),
+            Event::Park(e) => activities.parked(e, acquires, &mut spent),
+            Event::ShortParks(e) => activities.parked_shortly(e, acquires, &mut spent),
             Event::Unpark(e) => activities.acts(e.thread, e.time, &mut spent),
             Event::ThreadStart(e) => activities.starts(e.thread, e.time),
             Event::ThreadEnd(e) => activities.ends(e.thread, e.time, &mut spent),
@@ -183,29 +166,40 @@ impl Pressure {
         }
     }
 
-    /// A park that is over, where the caller knows whether it acquired a lock:
-    /// the frames through which a thread parked say more than the blocker.
-    pub(crate) fn parked(&mut self, park: &Park, acquires: bool) {
-        let mut spent = Ledger {
+    /// True if the event's thread parks for a lock.
+    fn acquires(&self, event: &Event) -> bool {
+        let is_known = |blocker| self.locks.get(blocker).copied().unwrap_or(false);
+        match event {
+            Event::ParkBegin(e) => e.owner.is_some() || is_known(&e.blocker),
+            Event::Park(e) => e.owner.is_some() || is_known(&e.blocker) || is_lock(&e.blocker_class),
+            Event::ShortParks(e) => is_known(&e.blocker),
+            _ => false,
+        }
+    }
+
+    /// What threads do, and where the time that they spent goes.
+    fn parts(&mut self) -> (&mut Activities, Ledger<'_>) {
+        let spent = Ledger {
             windows: &mut self.windows,
             counts: &mut self.counts,
             pinned: self.pinned,
             bound: self.bounds.locks,
             folded: &mut self.folded,
         };
-        self.activities.parked(park, acquires, &mut spent);
+        (&mut self.activities, spent)
+    }
+
+    /// A park that is over, where the caller knows whether it acquired a lock:
+    /// the frames through which a thread parked say more than the blocker.
+    pub(crate) fn parked(&mut self, park: &Park, acquires: bool) {
+        let (activities, mut spent) = self.parts();
+        activities.parked(park, acquires, &mut spent);
     }
 
     /// A thread that was found waiting runs again.
     pub(crate) fn resumes(&mut self, thread: ThreadId, time: TimeNs) {
-        let mut spent = Ledger {
-            windows: &mut self.windows,
-            counts: &mut self.counts,
-            pinned: self.pinned,
-            bound: self.bounds.locks,
-            folded: &mut self.folded,
-        };
-        self.activities.resumes(thread, time, &mut spent);
+        let (activities, mut spent) = self.parts();
+        activities.resumes(thread, time, &mut spent);
     }
 
     fn feed_definition(&mut self, event: &Event) {
