@@ -10,22 +10,43 @@ use crate::process::{build_directory, program, root, run, target_directory};
 use crate::{java, products, Problem};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const REQUIREMENTS: &str = "eval/requirements.txt";
+/// With these nothing is measured.
+const BUILDS_NOTHING: [&str; 4] = ["-h", "--help", "--report-only", "--plan"];
 
 /// See the file's head.
 pub fn eval(rest: &[String]) -> Result<(), Problem> {
-    let mut evaluate = python()?;
-    evaluate.args(["-B", "eval/evaluate.py"]).args(rest);
-    if rest.iter().any(|word| ["-h", "--help", "--report-only"].contains(&word.as_str())) {
-        return run(&mut evaluate);
-    }
     let jdks = Jdks::for_tests();
+    if rest.iter().any(|word| BUILDS_NOTHING.contains(&word.as_str())) {
+        return run_quietly(&mut evaluate(rest, &jdks)?);
+    }
+    // What was typed wrongly is said now, not when everything has been built.
+    let mut plan = evaluate(rest, &jdks)?;
+    run_quietly(plan.arg("--plan").stdout(Stdio::null()))?;
     products::rust(&["headway-cli", "headway-agent"])?;
     run(&mut java::maven(jdks.with_compiler(), &["-Peval", "-pl", "eval-workloads", "-am", "-DskipTests", "package"]))?;
+    run_quietly(&mut evaluate(rest, &jdks)?)
+}
+
+fn evaluate(rest: &[String], jdks: &Jdks) -> Result<Command, Problem> {
+    let mut evaluate = python()?;
+    evaluate.args(["-B", "eval/evaluate.py"]).args(rest);
     jdks.tell(&mut evaluate);
-    run(evaluate.env("HEADWAY_AGENT", target_directory().join("release/libheadway.so")))
+    evaluate.env("HEADWAY_AGENT", target_directory().join("release/libheadway.so"));
+    evaluate.env("HEADWAY_BIN", products::headway());
+    Ok(evaluate)
+}
+
+/// It has said itself what was wrong: its exit code is ours.
+fn run_quietly(evaluate: &mut Command) -> Result<(), Problem> {
+    let status = evaluate.status().map_err(|e| format!("cannot run python3: {e}"))?;
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => std::process::exit(code),
+        None => Err(format!("eval/evaluate.py ended with {status}").into()),
+    }
 }
 
 /// The system's Python with the pinned libraries, which are fetched anew when the pins change.

@@ -2,11 +2,12 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `bench`, `eval`, `tidy`, `licences`.
+//! `test`, `stress`, `bench`, `eval`, `guard`, `tidy`, `licences`.
 
 mod bench;
 mod demo;
 mod eval;
+mod guard;
 mod java;
 mod jdks;
 mod licences;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         "stress" => stress::stress(rest),
         "bench" => bench::bench(rest),
         "eval" => eval::eval(rest),
+        "guard" => guard::guard(rest),
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),
         _ => {

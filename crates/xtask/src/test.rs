@@ -7,7 +7,7 @@
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{eval, java, licences, page, products, stress, takes_nothing, tidy, Problem};
+use crate::{eval, guard, java, licences, page, products, stress, takes_nothing, tidy, Problem};
 use std::process::Command;
 use std::time::Instant;
 
@@ -49,6 +49,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.suite("page", |_| page::tests(false));
     session.page_in_a_browser();
     session.suite("loom", loom_tests);
+    session.suite("guard", |_| guard::compare());
     session.suite("python", python_tests);
     session.suite("stress, one minute", stress_minute);
     session.close()
