@@ -7,9 +7,10 @@ import json
 import random
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
 from profilers import FRESH_ONLY, Profiler
+from recordings import Contents
 from workloads import Workload
 
 TOGGLE = "toggle"
@@ -44,6 +45,8 @@ class Stretch:
     p50_ns: int = 0
     p99_ns: int = 0
     max_ns: int = 0
+    own_cpu_ns: int = 0
+    """CPU time of the profiler's own threads; part of that of the process."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,10 @@ class Measured:
     load_average: float = 0.0
     failure: str = ""
     """Why there is nothing, if there is nothing."""
+    contents: Optional[Contents] = None
+    """What is in the recording of a fresh JVM."""
+    recorded_s: float = 0.0
+    """How long that JVM recorded."""
 
 
 def plan(
@@ -66,18 +73,18 @@ def plan(
     jdks: Iterable[int],
     workloads: Sequence[Workload],
     profilers: Sequence[Profiler],
-    rounds: int,
+    rounds: Mapping[str, int],
     seed: int,
 ) -> list[Cell]:
-    """All cells, round by round, each round in an order of its own: what the machine does to one
+    """All cells, round by round (so many of each mode), each round in an order of its own: what the machine does to one
     profiler in the morning it does to another at noon. In fresh JVMs ``none`` is the base, so it runs
     twice: ``base`` is what others are divided by, ``none`` is compared with it like any profiler."""
     chance = random.Random(seed)
     cells: list[Cell] = []
     releases = list(jdks)
-    for number in range(rounds):
+    for number in range(max(map(rounds.__getitem__, modes), default=0)):
         of_round: list[Cell] = []
-        for mode in modes:
+        for mode in (mode for mode in modes if number < rounds[mode]):
             for jdk in releases:
                 for workload in workloads:
                     names = [p.name for p in profilers if p.oldest_jdk <= jdk]
@@ -134,4 +141,6 @@ def measured_from(record: dict[str, Any]) -> Measured:
     values = dict(record)
     values["cell"] = Cell(**values["cell"])
     values["stretches"] = [Stretch(**stretch) for stretch in values["stretches"]]
+    if values.get("contents") is not None:
+        values["contents"] = Contents(**values["contents"])
     return Measured(**values)

@@ -1,66 +1,111 @@
 """The evaluation: programs x profilers x JDKs, in fresh JVMs and by switching inside one.
 
 ./hw eval builds what this needs and runs it. What was measured is kept in raw.jsonl in the
-output directory; run again with the same directory, it goes on where it was ended.
+output directory; run again with the same directory, it goes on where it was ended, however
+that was.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
-import time
 from pathlib import Path
-from typing import Sequence, TypeVar
+from typing import NoReturn, Optional, Sequence, TypeVar
 
+import agreement
 import machine
 import profilers as known_profilers
+import results
 import workloads as known_workloads
 from cells import FRESH, TOGGLE, Cell, RawData, plan
 from measure import Bench, Pace
-from profilers import Place, ProfilerError
+from profilers import Place, Profiler, ProfilerError
 from progress import Progress
 from report import Report
+from running import run_all
 
 ROOT = Path(__file__).resolve().parents[1]
 JAR = ROOT / "java/eval-workloads/target/headway-eval-workloads.jar"
 RELEASES = (17, 21, 25)
-QUICK = Pace(warm_up_s=4.0, pairs=12, phase_s=0.2, fresh_s=4.0)
-FULL = Pace(warm_up_s=8.0, pairs=30, phase_s=0.2, fresh_s=10.0)
+QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=1.0, fresh_s=8.0)
+FULL = Pace(warm_up_s=6.0, pairs=10, phase_s=1.0, fresh_s=10.0)
+# JVMs of each kind. Within a toggled one phases repeat; a fresh one is one figure.
+QUICK_ROUNDS = {TOGGLE: 1, FRESH: 1}
+FULL_ROUNDS = {TOGGLE: 1, FRESH: 3}
+# Of the 20 minutes that --quick may take, what measuring may; the rest is for the report.
+QUICK_MINUTES = 18.0
+FEWEST_PAIRS = 3
+MOST_PAIRS = 40
 
 Named = TypeVar("Named")
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what was wrong in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ProfilerError(f"{message} (./hw eval --help)")
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="./hw eval", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="./hw eval", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="a few programs and profilers, within 20 minutes (the default)")
-    size.add_argument("--full", action="store_true", help="everything, in several rounds: a night")
+    size.add_argument("--full", action="store_true", help="everything: two nights; goes on when run again")
     parser.add_argument("--workloads", type=words, help=f"of {', '.join(known_workloads.WORKLOADS)}")
     parser.add_argument("--profilers", type=words, help=f"of {', '.join(known_profilers.all_profilers())}")
     parser.add_argument("--jdks", type=words, help="of 17, 21, 25 (default: all that are here; --quick: the newest)")
     parser.add_argument("--modes", type=words, default=None, help=f"of {TOGGLE}, {FRESH} (default: both; --quick: {TOGGLE})")
-    parser.add_argument("--rounds", type=int, help="JVMs of each kind (default: 1; --full: 5)")
-    parser.add_argument("--pairs", type=int, help="phases that are on, in toggling")
-    parser.add_argument("--phase", type=float, help="seconds per phase, in toggling")
+    parser.add_argument("--rounds", type=count, help="JVMs of each kind (default: 1; --full: 1 toggled, 3 fresh)")
+    parser.add_argument("--pairs", type=count, help="phases that are on, in toggling (default: as the time allows)")
+    parser.add_argument("--phase", type=seconds, help="seconds per phase, in toggling (default: 1)")
+    parser.add_argument("--minutes", type=seconds, help="stop measuring after this time (--quick: 18; --full: never)")
+    parser.add_argument("--suite", action="append", default=[], metavar="'JAR ARGUMENT...'",
+                        help="a benchmark of a suite of yours as one more program: DaCapo's or Renaissance's jar, the "
+                        "benchmark's name and its options; give it more iterations than will be needed")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--out", type=Path, default=ROOT / "build/eval", help="default: build/eval")
     parser.add_argument("--report-only", action="store_true", help="measure nothing, make the report anew")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="renew the measured part of this file (eval/RESULTS.md)")
+    parser.add_argument("--plan", action="store_true", help="measure nothing, say what would be and how long it would take")
     return parser.parse_args(arguments)
 
 
 def words(text: str) -> list[str]:
     """Names between commas."""
-    return [word for word in text.split(",") if word]
+    found = [word for word in text.split(",") if word]
+    if not found:
+        raise argparse.ArgumentTypeError("needs names, with commas between them")
+    return found
 
 
-def chosen(names: list[str], known: dict[str, Named], what: str) -> list[Named]:
+def count(text: str) -> int:
+    """A number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time above 0")
+    return value
+
+
+def chosen(names: Sequence[str], known: dict[str, Named], what: str) -> list[Named]:
     """Those of these names."""
     for name in names:
         if name not in known:
-            raise ProfilerError(f"there is no {what} {name}; there are {', '.join(known)}")
+            raise ProfilerError(f"there is no {what} {name!r}; there are {', '.join(known)}")
     return [known[name] for name in names]
 
 
@@ -78,70 +123,152 @@ def headers(homes: dict[int, Path]) -> Path:
     raise ProfilerError("none of the JDKs has include/jvmti.h; a JDK (not only a runtime) is needed")
 
 
-def cells_of(options: argparse.Namespace, homes: dict[int, Path]) -> list[Cell]:
-    """The plan."""
-    workloads = options.workloads or list(known_workloads.WORKLOADS if options.full else known_workloads.QUICK)
-    profilers = options.profilers or list(known_profilers.all_profilers() if options.full else known_profilers.QUICK)
-    newest = [str(max(homes))] if homes else []
-    jdks = [int(jdk) for jdk in options.jdks or (map(str, homes) if options.full else newest)]
-    for jdk in jdks:
-        if jdk not in homes:
-            raise ProfilerError(f"there is no JDK {jdk} here; HEADWAY_JDK{jdk} says where one is")
-    return plan(
-        options.modes or ([TOGGLE, FRESH] if options.full else [TOGGLE]), jdks,
-        chosen(workloads, known_workloads.WORKLOADS, "program"), chosen(profilers, known_profilers.all_profilers(), "profiler"),
-        options.rounds or (5 if options.full else 1), options.seed,
-    )  # fmt: skip
+class Evaluation:
+    """What is to be measured, and how."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.homes = java_homes()
+        suites = {suite.name: suite for suite in map(known_workloads.suite, options.suite)}
+        self.workloads = {**known_workloads.WORKLOADS, **suites}
+        self.profilers = known_profilers.all_profilers()
+        self.cells = self.planned(list(suites))
+        self.minutes: Optional[float] = options.minutes or (None if options.full else QUICK_MINUTES)
+
+    def planned(self, suites: list[str]) -> list[Cell]:
+        """All cells."""
+        options = self.options
+        everything = list(self.workloads) if options.full else suites or list(known_workloads.QUICK)
+        names = options.workloads + suites if options.workloads else everything
+        profilers = options.profilers or list(self.profilers if options.full else known_profilers.QUICK)
+        newest = [str(max(self.homes))] if self.homes else []
+        modes = options.modes or ([TOGGLE, FRESH] if options.full else [TOGGLE])
+        chosen(modes, {TOGGLE: 0, FRESH: 0}, "mode")
+        jdks = chosen(options.jdks or (list(map(str, self.homes)) if options.full else newest),
+                      {str(release): release for release in self.homes}, "JDK")  # fmt: skip
+        rounds = {mode: options.rounds for mode in modes} if options.rounds else FULL_ROUNDS if options.full else QUICK_ROUNDS
+        cells = plan(modes, jdks, chosen(names, self.workloads, "program"), chosen(profilers, self.profilers, "profiler"),
+                     rounds, options.seed)  # fmt: skip
+        return [cell for cell in cells if self.can_run(cell)]
+
+    def can_run(self, cell: Cell) -> bool:
+        """A runtime without compiler cannot run one."""
+        return not self.workloads[cell.workload].needs_compiler or (self.homes[cell.jdk] / "bin" / "javac").is_file()
+
+    def pace(self, left: list[Cell]) -> Pace:
+        """How long things take: as many pairs as the time allows, unless their number is given."""
+        pace = FULL if self.options.full else QUICK
+        pace = Pace(pace.warm_up_s, self.options.pairs or pace.pairs, self.options.phase or pace.phase_s, pace.fresh_s)
+        if self.options.pairs is None and self.minutes is not None:
+            return pace.fitted(left, self.minutes * 60, FEWEST_PAIRS, MOST_PAIRS)
+        return pace
+
+    def told(self, left: list[Cell]) -> str:
+        """What will be done, in a sentence."""
+        pace = self.pace(left)
+        expected = sum(map(pace.seconds, left)) / 60
+        pairs = f", {pace.pairs} pairs of phases of {pace.phase_s:g} s" if any(c.mode == TOGGLE for c in left) else ""
+        text = f"{len(left)} of {len(self.cells)} JVMs to measure{pairs}; about {expected:.0f} min"
+        if self.minutes is not None and expected > self.minutes:
+            text += f", of which {self.minutes:g} are given: the rest is left for the next time"
+        return text
+
+    def run(self, raw: RawData) -> list[Cell]:
+        """Measures what is missing; gives what there was no time for."""
+        done = raw.done()
+        left = [cell for cell in self.cells if cell.key() not in done]
+        print(self.told(left), file=sys.stderr)
+        pace = self.pace(left)
+        bench = Bench(self.homes, JAR, self.place(), pace, self.workloads)
+        progress = Progress(sum(map(pace.seconds, left)), len(left), sys.stderr)
+        base = Profiler("base", "")
+        budget = None if self.minutes is None else self.minutes * 60
+        return run_all(left, raw, lambda cell: bench.run(cell, self.profilers.get(cell.profiler, base)),
+                       pace.seconds, progress, budget)  # fmt: skip
+
+    def place(self) -> Place:
+        """Where things are."""
+        scratch = self.options.out.resolve() / "scratch"
+        scratch.mkdir(parents=True, exist_ok=True)
+        jars = sorted((JAR.parent / "lib").glob("async-profiler-*.jar"))
+        return Place(agent(), jars[-1] if jars else None, scratch, headers(self.homes), command())
 
 
-def pace_of(options: argparse.Namespace) -> Pace:
-    """How long things take."""
-    pace = FULL if options.full else QUICK
-    return Pace(pace.warm_up_s, options.pairs or pace.pairs, options.phase or pace.phase_s, pace.fresh_s)
+def agent() -> Path:
+    """Headway's library."""
+    return Path(os.environ.get("HEADWAY_AGENT", ROOT / "target/release/libheadway.so"))
 
 
-def place_of(options: argparse.Namespace, homes: dict[int, Path]) -> Place:
-    """Where things are."""
-    scratch = options.out.resolve() / "scratch"
-    scratch.mkdir(parents=True, exist_ok=True)
-    jars = sorted((JAR.parent / "lib").glob("async-profiler-*.jar"))
-    agent = Path(os.environ.get("HEADWAY_AGENT", ROOT / "target/release/libheadway.so"))
-    return Place(agent, jars[-1] if jars else None, scratch, headers(homes))
+def command() -> Path:
+    """Headway's command."""
+    return Path(os.environ.get("HEADWAY_BIN", ROOT / "target/release/headway"))
 
 
-def run(options: argparse.Namespace, homes: dict[int, Path], raw: RawData) -> None:
-    """Measures what is missing."""
-    pace = pace_of(options)
-    bench = Bench(homes, JAR, place_of(options, homes), pace)
-    done = raw.done()
-    left = [cell for cell in cells_of(options, homes) if cell.key() not in done]
-    progress = Progress(sum(map(pace.seconds, left)), len(left), sys.stderr)
-    for cell in left:
-        progress.begin(cell.key())
-        began = time.monotonic()
-        measured = bench.run(cell, known_profilers.all_profilers().get(cell.profiler, known_profilers.Profiler("base", "")))
-        raw.append(measured)
-        progress.end(pace.seconds(cell), time.monotonic() - began, measured.failure)
+def make_writable(directory: Path) -> None:
+    """The output directory must take files."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        probe = directory / ".probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ProfilerError(f"cannot write into {directory}: {error.strerror}") from error
+
+
+def facts_of(evaluation: Evaluation, file: Path, raw: RawData) -> dict[str, str]:
+    """The machine and the build that is measured. Figures of different builds do not mix."""
+    library = agent()
+    if not library.is_file():
+        raise ProfilerError(f"there is no agent at {library}; ./hw eval builds it")
+    facts = {**machine.describe(evaluation.homes), "Headway": hashlib.sha256(library.read_bytes()).hexdigest()[:12]}
+    if file.exists() and any(True for _ in raw.read()):
+        before = json.loads(file.read_text(encoding="utf-8")).get("Headway")
+        if before not in (None, facts["Headway"]):
+            raise ProfilerError(
+                f"{file.parent} has figures of another build of Headway ({before}, this is {facts['Headway']}): "
+                "give another --out, or remove it"
+            )
+    file.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    return facts
+
+
+def write_report(options: argparse.Namespace, raw: RawData, facts: dict[str, str]) -> Report:
+    """Everything that is made of the raw data."""
+    measured = list(raw.read())
+    agreements = agreement.all_agreements(measured, options.out, command(), FULL.warm_up_s if options.full else QUICK.warm_up_s)
+    report = Report(measured, facts, agreements)
+    report.write(options.out)
+    if options.results is not None:
+        results.renew(options.results, report)
+    return report
 
 
 def main() -> int:
     """Measures, and writes the report."""
     options = parse(sys.argv[1:])
-    homes = java_homes()
-    options.out.mkdir(parents=True, exist_ok=True)
+    evaluation = Evaluation(options)
+    if options.plan:
+        print(evaluation.told(evaluation.cells))
+        return 0
+    make_writable(options.out)
     raw = RawData(options.out / "raw.jsonl")
     facts_file = options.out / "machine.json"
-    if not options.report_only:
-        facts_file.write_text(json.dumps(machine.describe(homes), indent=1) + "\n", encoding="utf-8")
+    left: list[Cell] = []
+    if options.report_only:
+        if not facts_file.exists():
+            raise ProfilerError(f"{options.out} has no measurements yet")
+        facts = json.loads(facts_file.read_text(encoding="utf-8"))
+    else:
+        facts = facts_of(evaluation, facts_file, raw)
         try:
-            run(options, homes, raw)
+            left = evaluation.run(raw)
         except KeyboardInterrupt:
             print("\nended; the same command goes on from here", file=sys.stderr)
-    facts = json.loads(facts_file.read_text(encoding="utf-8")) if facts_file.exists() else {}
-    report = Report(list(raw.read()), facts)
-    report.write(options.out)
+    report = write_report(options, raw, facts)
     for line in report.failures():
         print(line, file=sys.stderr)
+    if left:
+        print(f"{len(left)} JVMs were left out for lack of time; the same command goes on with them", file=sys.stderr)
     print(f"report: {options.out / 'index.html'}")
     return 1 if report.failed else 0
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Mapping
 
+import agreement
 from cells import TOGGLE, Cell, Measured, Stretch
 from profilers import Place, Profiler, ProfilerError
 from program import Mark, Program
-from workloads import WORKLOADS
+from recordings import inspect
+from workloads import Workload
 
 # After switching, the first moments belong to neither state: pages and caches are
 # cold, and the switching itself used the processor.
-SETTLE_S = 0.08
+SETTLE_S = 0.1
+# What a JVM takes to start, and what a switch or a mark takes, roughly.
+START_S = 1.8
+SWITCH_S = 0.1
+# Looking into a recording and packing it.
+INSPECT_S = 2.5
 
 
 @dataclass(frozen=True)
@@ -31,8 +40,16 @@ class Pace:
     def seconds(self, cell: Cell) -> float:
         """What a cell will take, roughly: it is corrected by what cells did take."""
         if cell.mode == TOGGLE:
-            return 1.5 + self.warm_up_s + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S + 0.03)
-        return 1.5 + self.warm_up_s + self.fresh_s
+            return START_S + self.warm_up_s + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S) + 2 * self.pairs * SWITCH_S
+        return START_S + self.warm_up_s + self.fresh_s + (INSPECT_S if cell.profiler not in ("none", "base") else 0)
+
+    def fitted(self, cells: list[Cell], budget_s: float, fewest: int, most: int) -> "Pace":
+        """The same with as many pairs as the time allows; the fewest may be too many for it."""
+        for pairs in range(most, fewest, -1):
+            pace = replace(self, pairs=pairs)
+            if sum(map(pace.seconds, cells)) <= budget_s:
+                return pace
+        return replace(self, pairs=fewest)
 
 
 def stretch(on: bool, begin: Mark, end: Mark) -> Stretch:
@@ -41,18 +58,21 @@ def stretch(on: bool, begin: Mark, end: Mark) -> Stretch:
         on=on, start_ns=begin.at_ns, end_ns=end.at_ns, operations=end.operations - begin.operations,
         process_cpu_ns=end.process_cpu_ns - begin.process_cpu_ns,
         threads_cpu_ns=end.threads_cpu_ns - begin.threads_cpu_ns,
-        p50_ns=end.p50_ns, p99_ns=end.p99_ns, max_ns=end.max_ns,
+        p50_ns=end.p50_ns, p99_ns=end.p99_ns, max_ns=end.max_ns, own_cpu_ns=end.own_cpu_ns - begin.own_cpu_ns,
     )  # fmt: skip
 
 
 class Bench:
     """Everything that cells have in common."""
 
-    def __init__(self, java_homes: dict[int, Path], jar: Path, place: Place, pace: Pace) -> None:
+    def __init__(
+        self, java_homes: dict[int, Path], jar: Path, place: Place, pace: Pace, workloads: Mapping[str, Workload]
+    ) -> None:
         self.java_homes = java_homes
         self.jar = jar
         self.place = place
         self.pace = pace
+        self.workloads = workloads
 
     def run(self, cell: Cell, profiler: Profiler) -> Measured:
         """Measures a cell; what goes wrong is in the result."""
@@ -67,50 +87,61 @@ class Bench:
     def program(self, cell: Cell, options: list[str]) -> Program:
         """Starts the cell's JVM."""
         home = self.java_homes[cell.jdk]
-        return Program(home, self.jar, WORKLOADS[cell.workload], options, self.place.scratch / "errors.txt")
+        return Program(home, self.jar, self.workloads[cell.workload], options, self.place.scratch / "errors.txt")
 
     def toggle(self, cell: Cell, profiler: Profiler) -> Measured:
         """Switches the profiler on and off in one JVM; each phase is one stretch."""
         stretches: list[Stretch] = []
         on_ns: list[int] = []
         off_ns: list[int] = []
+        recorded = 0
         with self.program(cell, []) as program:
             program.await_ready()
             time.sleep(self.pace.warm_up_s)
             for number in range(self.pace.pairs + 1):
                 file = self.recording(profiler, number)
                 if number > 0:  # once for nothing: the first time loads classes and libraries
-                    stretches.append(self.phase(program, False))
+                    stretches.append(self.phase(program, profiler, False))
                 on_ns.append(program.command(profiler.on(file)))
-                stretches.append(self.phase(program, True))
+                stretches.append(self.phase(program, profiler, True))
                 off_ns.append(program.command(profiler.off(file)))
+                recorded += file.stat().st_size if number > 0 and file.exists() else 0
+                file.unlink(missing_ok=True)
             del stretches[0]
-            stretches.append(self.phase(program, False))
+            stretches.append(self.phase(program, profiler, False))
             resident = program.resident_bytes()
-        recorded = sum(self.recording(profiler, number).stat().st_size for number in range(1, self.pace.pairs + 1)
-                       if self.recording(profiler, number).exists())  # fmt: skip
         return Measured(cell, stretches, on_ns, off_ns, recorded, resident, os.getloadavg()[0])
 
-    def phase(self, program: Program, on: bool) -> Stretch:
+    def phase(self, program: Program, profiler: Profiler, on: bool) -> Stretch:
         """Lets time pass, and measures the part of it that counts."""
         time.sleep(SETTLE_S)
-        begin = program.mark()
+        begin = program.mark(profiler.threads())
         time.sleep(self.pace.phase_s)
-        return stretch(on, begin, program.mark())
+        return stretch(on, begin, program.mark(profiler.threads()))
 
     def fresh(self, cell: Cell, profiler: Profiler) -> Measured:
         """A JVM that records from its first moment; one stretch after warming up."""
         file = self.recording(profiler, 0)
         with self.program(cell, profiler.at_start(file)) as program:
+            started = time.monotonic()
             program.await_ready()
             time.sleep(self.pace.warm_up_s)
-            begin = program.mark()
-            before = file.stat().st_size if file.exists() else 0
+            begin = program.mark(profiler.threads())
             time.sleep(self.pace.fresh_s)
-            measured = stretch(cell.profiler not in ("none", "base"), begin, program.mark())
+            measured = stretch(profiler.name not in ("none", "base"), begin, program.mark(profiler.threads()))
             resident = program.resident_bytes()
-            recorded = file.stat().st_size - before if file.exists() else 0
-        return Measured(cell, [measured], [], [], recorded, resident, os.getloadavg()[0])
+            if profiler.records():
+                program.command(profiler.off(file))
+            recorded_s = time.monotonic() - started
+        load = os.getloadavg()[0]
+        if not profiler.records():
+            return Measured(cell, [measured], [], [], 0, resident, load)
+        contents = inspect(file, self.place.headway, self.java_homes[cell.jdk])
+        if agreement.keeps(cell):
+            kept = agreement.kept_file(self.place.scratch.parent, cell, profiler.suffix())
+            kept.parent.mkdir(exist_ok=True)
+            shutil.move(file, kept)
+        return Measured(cell, [measured], [], [], contents.bytes, resident, load, "", contents, recorded_s)
 
     def recording(self, profiler: Profiler, number: int) -> Path:
         """Where a recording goes."""

@@ -42,6 +42,8 @@ class Place:
     """Settings, libraries and recordings go there."""
     headers: Path
     """A directory with jni.h."""
+    headway: Path
+    """The command, which reads recordings."""
 
 
 class Profiler:
@@ -74,6 +76,14 @@ class Profiler:
     def suffix(self) -> str:
         """Of its recordings."""
         return ".jfr"
+
+    def threads(self) -> tuple[str, ...]:
+        """How the names of its own threads in the JVM begin."""
+        return ()
+
+    def records(self) -> bool:
+        """True if it leaves recordings."""
+        return False
 
 
 def agent_load(library: Path, options: str) -> Command:
@@ -109,8 +119,18 @@ class AgentProfiler(Profiler):
 class Headway(AgentProfiler):
     """Headway with some of its events."""
 
-    def __init__(self, name: str, about: str, options: str = "") -> None:
+    def __init__(self, name: str, about: str, options: str = "", suffix: str = ".jfr") -> None:
         super().__init__(name, about, "start,file={file}" + options, "stop")
+        self.recording_suffix = suffix
+
+    def suffix(self) -> str:
+        return self.recording_suffix
+
+    def threads(self) -> tuple[str, ...]:
+        return ("headway-",)
+
+    def records(self) -> bool:
+        return True
 
     def prepare(self, place: Place) -> None:
         if not place.agent.is_file():
@@ -131,15 +151,31 @@ class AsyncProfiler(AgentProfiler):
         if not self.library.exists():
             self.library.write_bytes(library_in(place.async_profiler_jar))
 
+    def threads(self) -> tuple[str, ...]:
+        return ("Async-profiler",)
+
+    def records(self) -> bool:
+        return True
+
 
 class Busy(AgentProfiler):
-    """A known cost: of each 10 ms of CPU time, so much is spent in a loop."""
+    """A known cost: a loop that takes so much CPU time beside what the program itself uses."""
 
     def __init__(self, name: str, percent: float) -> None:
-        super().__init__(name, f"nothing but a loop that takes {percent:g} % of CPU time", f"on {percent * 10:g}", "off")
+        super().__init__(name, f"nothing but a loop that adds {percent:g} % to the program's CPU time", f"on {percent * 10:g}", "off")
 
     def prepare(self, place: Place) -> None:
         self.library = compile_agent(Path(__file__).with_name("busy_agent.c"), place)
+
+
+class Interrupt(AgentProfiler):
+    """What every sampler pays at least: the clock's interrupt, and nothing done in it."""
+
+    def __init__(self, name: str, period_ns: int) -> None:
+        super().__init__(name, "the bare interrupt: a clock per thread, no stack, nobody reads", f"on {period_ns}", "off")
+
+    def prepare(self, place: Place) -> None:
+        self.library = compile_agent(Path(__file__).with_name("interrupt_agent.c"), place)
 
 
 class GetEnv(AgentProfiler):
@@ -153,6 +189,19 @@ class GetEnv(AgentProfiler):
 
     def on(self, file: Path) -> Command:
         raise ProfilerError("an agent cannot be taken out of a JVM again: getenv is for fresh JVMs")
+
+
+class Idle(Headway):
+    """Headway loaded, told to say how it is, and nothing else: it records nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("headway-idle", "Headway loaded, nothing enabled (fresh JVMs only)")
+
+    def at_start(self, file: Path) -> list[str]:
+        return [f"-agentpath:{self.loaded()}=status"]
+
+    def records(self) -> bool:
+        return False
 
 
 class Jfr(Profiler):
@@ -176,7 +225,13 @@ class Jfr(Profiler):
         return ("jfrStop", "name=eval", f"filename={file}")
 
     def at_start(self, file: Path) -> list[str]:
-        return [f"-XX:StartFlightRecording=filename={file},settings={self.settings}", "-Xlog:jfr*=off"]
+        return [f"-XX:StartFlightRecording=name=eval,filename={file},settings={self.settings}", "-Xlog:jfr*=off"]
+
+    def threads(self) -> tuple[str, ...]:
+        return ("JFR ",)
+
+    def records(self) -> bool:
+        return True
 
 
 def settings_text(kind: str) -> str:
@@ -233,9 +288,14 @@ def all_profilers() -> dict[str, Profiler]:
     profilers = (
         Profiler("none", "no profiler, compared with no profiler"),
         Busy("busy-5", 5),
+        Interrupt("interrupt-10ms", 10 * ms),
+        Interrupt("interrupt-1ms", ms),
+        Interrupt("interrupt-100us", ms // 10),
         GetEnv(),
+        Idle(),
         Headway("headway", "Headway as it is by default: monitors, parks, pressure, stolen time"),
         Headway("headway-lock", "monitors and parks", ",events=monitor+park"),
+        Headway("headway-lock-zst", "monitors and parks, packed as they are written", ",events=monitor+park", ".jfr.zst"),
         Headway("headway-pressure", "windows and phases of pressure only", ",events=pressure"),
         Headway("headway-steal", "CPU, stolen and run-queue time of threads once a second", ",events=steal"),
         Headway("headway-cpu-10ms", "samples of running threads", f",events=cpu,interval={10 * ms}"),
@@ -256,5 +316,5 @@ def all_profilers() -> dict[str, Profiler]:
     return {profiler.name: profiler for profiler in profilers}
 
 
-FRESH_ONLY = ("getenv",)
+FRESH_ONLY = ("getenv", "headway-idle")
 QUICK = ("none", "busy-5", "headway", "headway-cpu-1ms", "async-lock", "async-cpu-1ms", "jfr-lock")

@@ -13,6 +13,8 @@ from typing import Sequence
 from profilers import Command, ProfilerError
 from workloads import Workload
 
+# A heap that neither grows nor shrinks and is there from the start: what is resident beyond it can be compared.
+HEAP = ("-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch")
 # How long an answer may take: switching off writes a recording.
 ANSWER_S = 60.0
 
@@ -30,15 +32,17 @@ class Mark:
     p99_ns: int
     max_ns: int
     """Latencies since the mark before; 0 where operations are no requests."""
+    own_cpu_ns: int = 0
+    """CPU time of the profiler's threads."""
 
 
-def parse_mark(line: str, process_cpu_ns: int) -> Mark:
+def parse_mark(line: str, process_cpu_ns: int, own_cpu_ns: int = 0) -> Mark:
     """A line ``mark NOW OPERATIONS THREADS_CPU P50 P99 MAX``."""
     words = line.split()
     if len(words) != 7 or words[0] != "mark":
         raise ProfilerError(f"the program answered {line!r} where a mark was asked for")
     at, operations, threads_cpu, p50, p99, most = (int(word) for word in words[1:])
-    return Mark(at, operations, process_cpu_ns, threads_cpu, p50, p99, most)
+    return Mark(at, operations, process_cpu_ns, threads_cpu, p50, p99, most, own_cpu_ns)
 
 
 class Program:
@@ -46,8 +50,8 @@ class Program:
 
     def __init__(self, java_home: Path, jar: Path, workload: Workload, jvm_options: Sequence[str], errors: Path) -> None:
         command = [
-            str(java_home / "bin" / "java"), "-XX:+EnableDynamicAgentLoading", *jvm_options, "-jar", str(jar),
-            workload.name, "--threads", str(workload.threads),
+            str(java_home / "bin" / "java"), *HEAP, "-XX:+EnableDynamicAgentLoading", *workload.jvm_options,
+            *jvm_options, *workload.main(jar), "--threads", str(workload.threads),
         ]  # fmt: skip
         self.name = workload.name
         self.error_file = errors
@@ -98,9 +102,10 @@ class Program:
             if answer.split(" ", 1)[0] in ("mark", "done", "failed"):
                 return answer
 
-    def mark(self) -> Mark:
-        """How far it is."""
-        return parse_mark(self.ask("mark"), process_cpu_ns(self.process.pid))
+    def mark(self, profilers_threads: Sequence[str] = ()) -> Mark:
+        """How far it is, and how much CPU time the threads took whose names begin so."""
+        own = threads_cpu_ns(self.process.pid, profilers_threads) if profilers_threads else 0
+        return parse_mark(self.ask("mark"), process_cpu_ns(self.process.pid), own)
 
     def command(self, command: Command) -> int:
         """Runs a diagnostic command in the JVM; how long that took, in nanoseconds."""
@@ -118,6 +123,20 @@ class Program:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
         return 0
+
+
+def threads_cpu_ns(pid: int, names: Sequence[str]) -> int:
+    """CPU time so far of the threads of a process whose names begin with one of these. The kernel keeps
+    15 characters of a name."""
+    begins = tuple(name[:15] for name in names)
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            if (task / "comm").read_text(encoding="utf-8", errors="replace").startswith(begins):
+                total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+        except OSError:
+            pass  # it ended meanwhile
+    return total
 
 
 def process_cpu_ns(pid: int) -> int:

@@ -27,8 +27,10 @@ class Pair:
     profiler: str
     cpu: float
     throughput: float
+    p50: Optional[float]
+    """Of the median of latencies; None where operations are no requests."""
     p99: Optional[float]
-    """Of the 99th percentile of latencies; None where operations are no requests."""
+    """Of their 99th percentile."""
 
 
 def cpu_per_operation(stretch: Stretch) -> float:
@@ -49,10 +51,12 @@ def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional
     cell = measured.cell
     base_cpu = sum(map(cpu_per_operation, off)) / len(off)
     base_throughput = sum(map(throughput, off)) / len(off)
+    base_p50 = sum(s.p50_ns for s in off) / len(off)
     base_p99 = sum(s.p99_ns for s in off) / len(off)
     return Pair(
         cell.mode, cell.jdk, cell.workload, cell.profiler, cpu_per_operation(on) / base_cpu,
-        throughput(on) / base_throughput, on.p99_ns / base_p99 if base_p99 > 0 else None,
+        throughput(on) / base_throughput, on.p50_ns / base_p50 if base_p50 > 0 else None,
+        on.p99_ns / base_p99 if base_p99 > 0 else None,
     )  # fmt: skip
 
 

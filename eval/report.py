@@ -11,7 +11,9 @@ from typing import Sequence
 import pandas as pd
 
 import charts
+import contents
 import figures
+from agreement import Agreement
 from cells import FRESH, TOGGLE, Measured
 from profilers import all_profilers
 from ratios import all_pairs
@@ -24,6 +26,7 @@ MODES = {
 MEASURES = {
     "cpu": "CPU time per operation, profiler's threads included",
     "throughput": "time per operation",
+    "p50": "median of latencies",
     "p99": "99th percentile of latencies",
 }
 STYLE = """
@@ -37,11 +40,12 @@ td + td { text-align: right } svg { max-width: 100%; height: auto }
 class Report:
     """What an evaluation found."""
 
-    def __init__(self, measured: Sequence[Measured], machine: dict[str, str]) -> None:
+    def __init__(self, measured: Sequence[Measured], machine: dict[str, str], agreements: Sequence[Agreement] = ()) -> None:
         self.measured = [m for m in measured if not m.failure]
         done = {m.cell.key() for m in self.measured}
         self.failed = [m for m in measured if m.failure and m.cell.key() not in done]
         self.machine = machine
+        self.agreements = agreements
         pairs = pd.DataFrame([asdict(pair) for pair in all_pairs(self.measured)])
         if not pairs.empty:
             # As time per operation, so that in every table more than 1 is cost.
@@ -56,7 +60,8 @@ class Report:
         for measure in MEASURES:
             if not self.pairs.empty:
                 figures.table(self.pairs, measure).to_csv(directory / f"{measure}.csv", index=False)
-        self.resources().to_csv(directory / "resources.csv", index=False)
+        for heading, _, frame in self.tables_of_contents():
+            frame.to_csv(directory / f"{heading.lower().replace(' ', '-')}.csv", index=False)
         directory.joinpath("index.html").write_text(self.page(), encoding="utf-8")
 
     def markdown(self) -> str:
@@ -94,7 +99,7 @@ class Report:
         if not self.pairs.empty:
             for measure, words in MEASURES.items():
                 found += self.tables_of(measure, words)
-        found.append(("Resources", "Per profiler and program; bytes are those of the recordings.", self.resources()))
+        found += self.tables_of_contents()
         return found + [("Profilers", "What was compared.", self.profilers()), ("Programs", "What they do.", programs())]
 
     def tables_of(self, measure: str, words: str) -> list[tuple[str, str, pd.DataFrame]]:
@@ -112,18 +117,23 @@ class Report:
             found.append((f"JDK {jdk}, {mode}: {words}", note, wide(part, ["workload"], "profiler")))
         return found
 
-    def resources(self) -> pd.DataFrame:
-        """Bytes per second of recordings, memory, and what switching takes."""
-        rows = []
-        for m in self.measured:
-            on_s = sum(s.end_ns - s.start_ns for s in m.stretches if s.on) / 1e9
-            rows.append(
-                (m.cell.mode, m.cell.jdk, m.cell.workload, m.cell.profiler, m.recorded_bytes / on_s / 1024 if on_s else 0.0,
-                 m.resident_bytes / 2**20, median_ms(m.switch_on_ns[1:]), median_ms(m.switch_off_ns[1:]), m.load_average)
-            )  # fmt: skip
-        names = ["mode", "jdk", "workload", "profiler", "recorded_KiB_per_s", "resident_MiB", "on_ms", "off_ms", "load"]
-        frame = pd.DataFrame(rows, columns=names)
-        return frame.groupby(["mode", "jdk", "workload", "profiler"], sort=True, as_index=False).median().round(1)
+    def tables_of_contents(self) -> list[tuple[str, str, pd.DataFrame]]:
+        """What profilers take and leave, as far as it was measured."""
+        found = [
+            ("Resources", "Medians. Resident memory is that of the JVM, above_base that beyond the same round's JVM without a "
+             "profiler; own_threads is the part of the process's CPU time that the profiler's own threads took while it was "
+             "on; on and off are what switching takes.", contents.resources(self.measured)),
+            ("Recordings", "Of fresh JVMs from their start; gzip is one and the same packer for all. report: CPU time in which "
+             "`headway report` reads and analyses an event.", contents.recordings(self.measured)),
+            ("Samples", "Of fresh JVMs. cut_off are stacks without their root; lost never reached the recording.",
+             contents.samples(self.measured)),
+            ("Composition", "Types of event in fresh JVMs' recordings.", contents.composition(self.measured)),
+            ("Degraded", "Mechanisms that were not in force.", contents.degraded(self.measured)),
+            ("Agreement", "Calling context trees of samples side by side, in %: degree of overlap, and coverage of hot edges "
+             "(T = 0.1, mean of both directions). Two runs of one profiler show what can be expected.",
+             contents.agreements(self.agreements)),
+        ]  # fmt: skip
+        return [table for table in found if not table[2].empty]
 
     def profilers(self) -> pd.DataFrame:
         """Those that were measured."""
@@ -140,11 +150,6 @@ def programs() -> pd.DataFrame:
     """All programs."""
     return pd.DataFrame([(w.name, w.kind, w.threads, w.about) for w in WORKLOADS.values()],
                         columns=["program", "kind", "threads", "what"])  # fmt: skip
-
-
-def median_ms(values: Sequence[int]) -> float:
-    """Median of nanoseconds, in milliseconds."""
-    return float(pd.Series(values).median() / 1e6) if len(values) else float("nan")
 
 
 def percent(value: float, low: float, high: float) -> str:

@@ -15,8 +15,8 @@ NEW_ONLY = Jfr("new", "", "default", oldest_jdk=25)
 
 
 def keys(modes: list[str], jdks: list[int], names: list[str], seed: int = 1) -> list[str]:
-    """Keys of a plan of one round."""
-    return [c.key() for c in plan(modes, jdks, [WORKLOADS[n] for n in names], [NONE, NEW_ONLY], 1, seed)]
+    """Keys of a plan of one toggled JVM and two fresh ones of each kind."""
+    return [c.key() for c in plan(modes, jdks, [WORKLOADS[n] for n in names], [NONE, NEW_ONLY], {TOGGLE: 1, FRESH: 2}, seed)]
 
 
 class PlanTest(unittest.TestCase):
@@ -31,7 +31,9 @@ class PlanTest(unittest.TestCase):
         )  # fmt: skip
 
     def test_fresh_jvms_have_a_base_beside_none(self) -> None:
-        self.assertEqual(sorted(keys([FRESH], [17], ["kernels"])), ["fresh/17/kernels/base/0", "fresh/17/kernels/none/0"])
+        planned = keys([FRESH], [17], ["kernels"])
+        self.assertEqual(sorted(planned[:2]), ["fresh/17/kernels/base/0", "fresh/17/kernels/none/0"])
+        self.assertEqual(sorted(planned[2:]), ["fresh/17/kernels/base/1", "fresh/17/kernels/none/1"])
 
     def test_the_order_is_by_chance_but_repeatable(self) -> None:
         names = list(WORKLOADS)

@@ -6,6 +6,9 @@ They are in ``java/eval-workloads``; each name is one that its jar takes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from profilers import ProfilerError
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,18 @@ class Workload:
     about: str
     """What its threads do, which locks are known to be contended, and where its time goes."""
     kind: str
-    """``worst`` (a worst case for some profiler), ``compute`` (CPU-bound, threads share nothing), ``published``."""
+    """``worst`` (a worst case for some profiler), ``compute`` (CPU-bound, threads share nothing), ``published``,
+    ``suite`` (named on the command line)."""
     oldest_jdk: int = 17
+    jvm_options: tuple[str, ...] = ()
+    cpu_bound: bool = False
+    """True if its threads hardly ever wait, so that what sampling costs shows."""
+    needs_compiler: bool = False
+    """True if it needs a JDK, not only a runtime."""
+
+    def main(self, jar: Path) -> list[str]:
+        """What follows the JVM's options on the command line."""
+        return ["-jar", str(jar), self.name]
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -33,16 +46,56 @@ WORKLOADS: dict[str, Workload] = {
         Workload("deep-enter", 8, "queued-monitor under 500 frames", "worst"),
         Workload("class-storm", 2, "hidden classes defined, called 1000 times, forgotten", "worst"),
         Workload("virtual-threads", 2, "virtual threads that live for a moment, a hundred at a time", "worst", oldest_jdk=21),
-        Workload("kernels", 2, "Fourier transform, relaxation, sparse product, elimination, random points", "compute"),
-        Workload("megamorphic", 2, "calls with eight receivers at one place", "compute"),
-        Workload("exceptions", 2, "exceptions with stack traces, thrown under 20 frames", "compute"),
-        Workload("javac", 2, "the JDK's compiler over Apache Commons Lang, file by file, one compiler per thread", "published"),
-        Workload("h2", 8, "order mix on an H2 database in memory; Inventory.lock is held long by a re-indexing thread", "published"),
-        Workload("xalan", 4, "Xalan, one compiled style sheet for all threads; XSLT key look-ups and number formats", "published"),
+        Workload("kernels", 2, "Fourier transform, relaxation, sparse product, elimination, random points", "compute",
+                 cpu_bound=True),
+        Workload("megamorphic", 2, "calls with eight receivers at one place", "compute", cpu_bound=True),
+        Workload("exceptions", 2, "exceptions with stack traces, thrown under 20 frames", "compute", cpu_bound=True),
+        Workload("deep-calls", 2, "arithmetic under 500 frames", "compute", cpu_bound=True),
+        Workload("javac", 2, "the JDK's compiler over Apache Commons Lang, file by file, one compiler per thread", "published",
+                 cpu_bound=True, needs_compiler=True),
+        Workload("pmd", 2, "PMD's rules of good practice over Apache Commons Lang, an analysis per thread", "published",
+                 cpu_bound=True),
+        Workload("xalan", 4, "Xalan, one compiled style sheet for all threads; XSLT key look-ups and number formats",
+                 "published", cpu_bound=True),
+        Workload("fop", 2, "Apache FOP, documents of some pages set as PDF, one factory for all", "published", cpu_bound=True),
+        Workload("h2", 8, "order mix on an H2 database in memory; Inventory.lock is held long by a re-indexing thread",
+                 "published"),
         Workload("lucene", 4, "Lucene, a quarter changes and three quarters searches on one index in memory", "published"),
         Workload("jetty", 4, "Jetty with clients in the same JVM; a page cache behind one monitor", "published"),
-        Workload("pmd", 2, "PMD's rules of good practice over Apache Commons Lang, an analysis per thread", "published"),
+        Workload("pekko", 4, "Apache Pekko, rings of actors on the default dispatcher; workers wait for their tokens",
+                 "published"),
+        Workload("virtual-server", 8, "the JDK's HTTP server, a virtual thread per request; four ReentrantLocks, and sleeps",
+                 "published", oldest_jdk=21),
     )
 }
 
 QUICK = ("queued-monitor", "hot-reentrant-lock", "kernels", "javac", "h2", "xalan")
+
+# Threads that a suite's benchmark starts are its own affair.
+SUITE_THREADS = 1
+
+
+@dataclass(frozen=True)
+class Suite(Workload):
+    """A benchmark of somebody's suite: its main class is called, and the iterations that it reports are counted."""
+
+    suite_jar: str = ""
+    arguments: str = ""
+
+    def main(self, jar: Path) -> list[str]:
+        return [
+            f"-Dheadway.suite.jar={self.suite_jar}", f"-Dheadway.suite.arguments={self.arguments}",
+            "-cp", f"{jar}:{self.suite_jar}", "io.headway.eval.Main", "suite",
+        ]  # fmt: skip
+
+
+def suite(text: str) -> Suite:
+    """From ``JAR BENCHMARK OPTION...``."""
+    parts = text.split()
+    if len(parts) < 2:
+        raise ProfilerError(f"--suite {text!r} must name a jar and a benchmark in it")
+    jar = Path(parts[0]).resolve()
+    if not jar.is_file():
+        raise ProfilerError(f"--suite: there is no file {jar}")
+    about = f"{' '.join(parts[1:])} of {jar.name}; an operation is an iteration"
+    return Suite(f"{jar.stem}:{parts[1]}", SUITE_THREADS, about, "suite", suite_jar=str(jar), arguments=" ".join(parts[1:]))

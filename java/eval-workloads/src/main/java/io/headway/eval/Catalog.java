@@ -1,13 +1,17 @@
 package io.headway.eval;
 
+import io.headway.eval.compute.DeepCalls;
 import io.headway.eval.compute.Exceptions;
 import io.headway.eval.compute.Kernels;
 import io.headway.eval.compute.Megamorphic;
+import io.headway.eval.published.FopPages;
 import io.headway.eval.published.Javac;
 import io.headway.eval.published.JettyServer;
 import io.headway.eval.published.LuceneSearch;
 import io.headway.eval.published.OrderMix;
+import io.headway.eval.published.PekkoRing;
 import io.headway.eval.published.PmdRules;
+import io.headway.eval.published.VirtualServer;
 import io.headway.eval.published.XalanTransform;
 import io.headway.eval.worst.ClassStorm;
 import io.headway.eval.worst.DeepEnter;
@@ -29,8 +33,10 @@ final class Catalog {
 
     static {
         WORKS.put("class-storm", ClassStorm::new);
+        WORKS.put("deep-calls", DeepCalls::new);
         WORKS.put("deep-enter", DeepEnter::new);
         WORKS.put("exceptions", Exceptions::new);
+        WORKS.put("fop", FopPages::new);
         WORKS.put("h2", OrderMix::new);
         WORKS.put("hot-monitor", HotMonitor::new);
         WORKS.put("hot-reentrant-lock", HotReentrantLock::new);
@@ -41,8 +47,10 @@ final class Catalog {
         WORKS.put("many-locks", ManyLocks::new);
         WORKS.put("megamorphic", Megamorphic::new);
         WORKS.put("park-ping-pong", ParkPingPong::new);
+        WORKS.put("pekko", PekkoRing::new);
         WORKS.put("pmd", PmdRules::new);
         WORKS.put("queued-monitor", QueuedMonitor::new);
+        WORKS.put("virtual-server", VirtualServer::new);
         WORKS.put("virtual-threads", VirtualThreads::new);
         WORKS.put("wait-notify", WaitNotify::new);
         WORKS.put("xalan", XalanTransform::new);

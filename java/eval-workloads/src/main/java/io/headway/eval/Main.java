@@ -2,6 +2,7 @@ package io.headway.eval;
 
 import io.headway.workloads.Arguments;
 import io.headway.workloads.UsageException;
+import java.io.PrintStream;
 
 /**
  * {@code java -jar headway-eval-workloads.jar NAME [--threads N]}: runs one program of the evaluation until
@@ -27,6 +28,11 @@ public final class Main {
         String name = arguments.word();
         int threads = (int) arguments.number("threads", 4, 1);
         arguments.refuseUnknown();
-        new Session(Catalog.make(name == null ? "" : name).crew(threads)).run();
+        PrintStream out = System.out; // before a suite's output is taken away
+        new Session(crew(name == null ? "" : name, threads), out).run();
+    }
+
+    private static Crew crew(String name, int threads) throws Exception {
+        return name.equals(SuiteCrew.NAME) ? new SuiteCrew() : Catalog.make(name).crew(threads);
     }
 }

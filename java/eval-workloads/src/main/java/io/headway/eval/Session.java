@@ -3,6 +3,7 @@ package io.headway.eval;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
@@ -22,9 +23,12 @@ final class Session {
     private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     private final Switchboard switchboard = new Switchboard();
     private final Crew crew;
+    /** As it is now: a suite's output goes elsewhere. */
+    private final PrintStream out;
 
-    Session(Crew crew) {
+    Session(Crew crew, PrintStream out) {
         this.crew = crew;
+        this.out = out;
     }
 
     void run() throws IOException {
@@ -37,9 +41,9 @@ final class Session {
         }
     }
 
-    private static void say(String line) {
-        System.out.println(line);
-        System.out.flush();
+    private void say(String line) {
+        out.println(line);
+        out.flush();
     }
 
     private String mark() {

@@ -32,5 +32,10 @@ public interface Work {
     interface Operation {
         /** Does it. */
         void once() throws Exception;
+
+        /** How much work the last one was, where one is more than another; for example bytes of input. */
+        default long units() {
+            return 1;
+        }
     }
 }

@@ -23,7 +23,7 @@ final class Worker extends Thread {
         try {
             while (true) {
                 once();
-                count.setOpaque(MARGIN, count.getPlain(MARGIN) + 1);
+                count.setOpaque(MARGIN, count.getPlain(MARGIN) + operation.units());
             }
         } catch (Exception e) {
             // A program that does less than it says would be measured wrongly: better not at all.

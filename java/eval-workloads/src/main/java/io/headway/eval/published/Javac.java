@@ -19,20 +19,23 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 
-/** The JDK's compiler, in this process, over Apache Commons Lang, file by file; what it makes is thrown away. */
+/**
+ * The JDK's compiler, in this process, over Apache Commons Lang, file by file; what else a file needs comes
+ * from the compiled library, and what is made is thrown away. A unit of work is a character of source text.
+ */
 public final class Javac implements Work {
     private static final Writer SILENCE = Writer.nullWriter();
 
     private final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    private final List<JavaFileObject> files = new ArrayList<>();
-    private final Path sources;
+    private final List<Text> files = new ArrayList<>();
+    private final Path library;
 
     /** Reads the sources. */
     public Javac() throws Exception {
         if (compiler == null) {
             throw new IOException("this Java has no compiler");
         }
-        sources = Sources.jar();
+        library = Sources.classes();
         for (Map.Entry<String, String> file : Sources.read().entrySet()) {
             files.add(new Text(file.getKey(), file.getValue()));
         }
@@ -41,16 +44,33 @@ public final class Javac implements Work {
     @Override
     public Operation operation(int thread, int threads) throws IOException {
         StandardJavaFileManager manager = compiler.getStandardFileManager(d -> {}, null, null);
-        manager.setLocationFromPaths(StandardLocation.SOURCE_PATH, List.of(sources));
-        JavaFileManager discarding = new Discarding(manager);
-        int[] next = {thread * files.size() / threads};
-        return () -> compile(discarding, files.get(next[0]++ % files.size()));
+        manager.setLocationFromPaths(StandardLocation.CLASS_PATH, List.of(library));
+        return new Compile(new Discarding(manager), thread * files.size() / threads);
     }
 
-    private void compile(JavaFileManager manager, JavaFileObject file) {
-        List<String> options = List.of("-proc:none", "-implicit:none", "-nowarn", "-Xlint:none");
-        if (!compiler.getTask(SILENCE, manager, d -> {}, options, null, List.of(file)).call()) {
-            throw new IllegalStateException(file.getName() + " does not compile");
+    private final class Compile implements Operation {
+        private final JavaFileManager manager;
+        private int next;
+        private long units;
+
+        Compile(JavaFileManager manager, int first) {
+            this.manager = manager;
+            next = first;
+        }
+
+        @Override
+        public void once() {
+            Text file = files.get(next++ % files.size());
+            List<String> options = List.of("-proc:none", "-implicit:none", "-nowarn", "-Xlint:none");
+            if (!compiler.getTask(SILENCE, manager, d -> {}, options, null, List.of(file)).call()) {
+                throw new IllegalStateException(file.getName() + " does not compile");
+            }
+            units = file.text.length();
+        }
+
+        @Override
+        public long units() {
+            return units;
         }
     }
 

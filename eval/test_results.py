@@ -1,0 +1,113 @@
+"""Tests of the measured part of RESULTS.md, from data whose answers are known."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import unittest
+from pathlib import Path
+
+import results
+from cells import FRESH, TOGGLE, Cell, Measured, Stretch
+from figures import Interval
+from profilers import ProfilerError
+from recordings import Contents
+from report import Report
+
+
+def toggled(profiler: str, workload: str, cost: float, noise: float = 0.001) -> Measured:
+    """A cell whose profiler costs so much."""
+    chance = random.Random(profiler + workload)
+    stretches = [
+        Stretch(i % 2 == 1, i * 10**9, (i + 1) * 10**9, int(10**6 * chance.gauss(1, noise) / (cost if i % 2 else 1)), 10**9, 10**9)
+        for i in range(41)
+    ]
+    return Measured(Cell(TOGGLE, 25, workload, profiler, 0), stretches)
+
+
+def recorded(profiler: str, contents: Contents) -> Measured:
+    """A fresh JVM with a recording."""
+    return Measured(Cell(FRESH, 25, "queued-monitor", profiler, 0), [Stretch(True, 0, 10**9, 10, 10**9, 10**9)],
+                    contents=contents, recorded_s=1.0)  # fmt: skip
+
+
+class VerdictTest(unittest.TestCase):
+    """Only what the intervals decide is decided."""
+
+    def test_limits(self) -> None:
+        self.assertEqual(results.verdict(Interval(1.01, 1.0, 1.02), 1.02), results.MET)
+        self.assertEqual(results.verdict(Interval(1.03, 1.021, 1.04), 1.02), results.MISSED)
+        self.assertEqual(results.verdict(Interval(1.01, 1.0, 1.03), 1.02), results.OPEN)
+
+    def test_a_third_of_a_peer(self) -> None:
+        theirs = Interval(1.06, 1.057, 1.063)
+        self.assertEqual(results.excess_verdict(Interval(1.015, 1.013, 1.018), theirs, 1 / 3), results.MET)
+        self.assertEqual(results.excess_verdict(Interval(1.05, 1.04, 1.06), theirs, 1 / 3), results.MISSED)
+        self.assertEqual(results.excess_verdict(Interval(1.02, 1.015, 1.025), theirs, 1 / 3), results.OPEN)
+        self.assertEqual(results.excess_verdict(Interval(1.02, float("-inf"), 2.0), theirs, 1 / 3), results.OPEN)
+
+
+class ResultsTest(unittest.TestCase):
+    """The tables."""
+
+    text = ""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        held = Contents(30_000, 9_000, {"jdk.JavaMonitorEnter": 1_000}, samples=2_000, running=2_000, cut_off=4)
+        measured = [
+            toggled("none", "kernels", 1.0), toggled("busy-5", "kernels", 1.05), toggled("busy-5", "megamorphic", 1.08),
+            toggled("headway-lock", "queued-monitor", 1.2), toggled("async-lock", "queued-monitor", 1.1),
+            toggled("headway-cpu-1ms", "kernels", 1.012), toggled("async-cpu-1ms", "kernels", 1.06),
+            toggled("interrupt-1ms", "kernels", 1.01),
+            recorded("headway-lock", held), recorded("headway-cpu-1ms", held), recorded("async-lock", held),
+        ]  # fmt: skip
+        cls.text = results.measured_part(Report(measured, {"processor": "drawn"}))
+
+    def line(self, *words: str) -> str:
+        """The first line with all these words."""
+        return next(line for line in self.text.splitlines() if all(word in line for word in words))
+
+    def test_controls_are_judged(self) -> None:
+        self.assertTrue(self.line("| kernels |").endswith("| yes |"), self.line("| kernels |"))
+        self.assertTrue(self.line("| megamorphic |").endswith("| **no** |"), self.line("| megamorphic |"))
+
+    def test_targets_have_figures_peers_and_a_verdict(self) -> None:
+        worst = self.line("worst contended")
+        self.assertIn("queued-monitor +20.", worst)
+        self.assertIn("async-lock +10.", worst)
+        self.assertTrue(worst.endswith("**missed** |"), worst)
+        self.assertIn("1.5 interrupts: met; a third of async-profiler: met", self.line("CPU sampling at 1 ms"))
+        self.assertIn("99.80 %", self.line("samples with a complete stack"))
+        self.assertTrue(self.line("bytes per event").endswith("| 9.0 | async-lock 9.0 | met |"), self.line("bytes per event"))
+        self.assertIn(results.NOT_HERE, self.line("CPU sampling at 0.1 ms"))
+
+    def test_losing_is_told(self) -> None:
+        where = self.text.split("costs more than a peer")[1].split("###")[0]
+        self.assertIn("queued-monitor | headway-lock", where)
+        self.assertNotIn("kernels", where)
+
+
+class RenewTest(unittest.TestCase):
+    """What people wrote stays."""
+
+    def renewed(self, text: str) -> str:
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "RESULTS.md"
+            file.write_text(text, encoding="utf-8")
+            results.renew(file, Report([toggled("none", "kernels", 1.0)], {}))
+            return file.read_text(encoding="utf-8")
+
+    def test_only_the_part_between_the_marks_changes(self) -> None:
+        text = self.renewed(f"before\n{results.BEGIN}\nold\n{results.END}\nafter\n")
+        self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+        self.assertNotIn("old\n", text)
+        self.assertEqual(self.renewed(text), text)
+
+    def test_without_marks_nothing_is_written(self) -> None:
+        with self.assertRaises(ProfilerError):
+            self.renewed("by hand\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
