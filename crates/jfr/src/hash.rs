@@ -12,6 +12,49 @@ pub(crate) type IdMap<K, V> = HashMap<K, V, SeededFold>;
 /// A set of ids.
 pub(crate) type IdSet<K> = HashSet<K, SeededFold>;
 
+/// Keys below this are looked up without a hash.
+const SMALL: u64 = 1 << 16;
+
+/// A map from the numbers that a chunk gives its constants. Most makers count
+/// them from one, and then a look-up is an index.
+#[derive(Debug)]
+pub(crate) struct IdTable<V> {
+    small: Vec<Option<V>>,
+    large: IdMap<u64, V>,
+}
+
+impl<V> Default for IdTable<V> {
+    fn default() -> IdTable<V> {
+        IdTable { small: Vec::new(), large: IdMap::default() }
+    }
+}
+
+impl<V: Copy> IdTable<V> {
+    /// The value of a key.
+    #[inline]
+    pub(crate) fn get(&self, key: u64) -> Option<V> {
+        match key < SMALL {
+            true => self.small.get(key as usize).copied().flatten(),
+            false => self.large.get(&key).copied(),
+        }
+    }
+
+    /// Sets the value of a key.
+    pub(crate) fn insert(&mut self, key: u64, value: V) {
+        if key >= SMALL {
+            self.large.insert(key, value);
+            return;
+        }
+        let place = key as usize;
+        if self.small.len() <= place {
+            self.small.resize(place + 1, None);
+        }
+        if let Some(slot) = self.small.get_mut(place) {
+            *slot = Some(value);
+        }
+    }
+}
+
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Builds hashers that fold a 128-bit product, seeded once per process.
@@ -92,5 +135,22 @@ impl Digest {
     /// The digest.
     pub(crate) fn finish(self) -> u128 {
         (u128::from(fold(self.a, 0xd6e8_feb8_6659_fd93)) << 64) | u128::from(fold(self.b, MULTIPLIER))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IdTable, SMALL};
+
+    #[test]
+    fn small_and_large_keys_are_found_and_others_are_not() {
+        let mut table = IdTable::default();
+        for key in [0, 7, SMALL - 1, SMALL, u64::MAX] {
+            table.insert(key, key ^ 1);
+            assert_eq!(table.get(key), Some(key ^ 1));
+        }
+        assert_eq!([6, SMALL - 2, SMALL + 1].map(|key| table.get(key)), [None; 3]);
+        table.insert(7, 9);
+        assert_eq!(table.get(7), Some(9));
     }
 }

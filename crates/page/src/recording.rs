@@ -30,13 +30,11 @@ impl Recording {
         let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let mut gather = Gather::new(rows);
         let mut problems = Vec::new();
-        for item in Reader::open(path)? {
-            match item {
-                Ok(event) => gather.feed(&event),
-                Err(problem) if problems.len() < 100 => problems.push(problem.to_string()),
-                Err(_) => {}
-            }
-        }
+        Reader::open(path)?.read_ahead(|item| match item {
+            Ok(event) => gather.feed(event),
+            Err(problem) if problems.len() < 100 => problems.push(problem.to_string()),
+            Err(_) => {}
+        });
         Ok(gather.finish(Facts { file, problems, ..Facts::default() }))
     }
 

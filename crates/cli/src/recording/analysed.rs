@@ -123,12 +123,10 @@ impl Analysed {
         let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
         let mut analysis = Analysis::new(question.options(path)?);
         let mut problems = Vec::new();
-        for item in reader {
-            match item {
-                Ok(event) => analysis.feed(&event),
-                Err(problem) => problems.push(problem.to_string()),
-            }
-        }
+        reader.read_ahead(|item| match item {
+            Ok(event) => analysis.feed(event),
+            Err(problem) => problems.push(problem.to_string()),
+        });
         Ok(Analysed { path: path.to_owned(), report: analysis.finish(), problems, top: question.top })
     }
 

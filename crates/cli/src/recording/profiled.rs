@@ -63,17 +63,15 @@ impl Profiled {
             Analysis::new(options)
         });
         let mut problems = Vec::new();
-        for item in reader {
-            match item {
-                Ok(event) => {
-                    profiler.feed(&event);
-                    if let Some(analysis) = &mut analysis {
-                        analysis.feed_to(&event, &mut profiler);
-                    }
+        reader.read_ahead(|item| match item {
+            Ok(event) => {
+                profiler.feed(event);
+                if let Some(analysis) = &mut analysis {
+                    analysis.feed_to(event, &mut profiler);
                 }
-                Err(problem) => problems.push(problem.to_string()),
             }
-        }
+            Err(problem) => problems.push(problem.to_string()),
+        });
         if let Some(analysis) = analysis {
             analysis.finish_to(&mut profiler);
         }

@@ -1,5 +1,6 @@
 //! Reading recordings.
 
+mod ahead;
 mod causal;
 mod chunk;
 mod cursor;

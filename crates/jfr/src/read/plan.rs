@@ -173,6 +173,10 @@ pub(crate) enum Slot {
     Stopped,
     Selected,
     Cpus,
+    OffCpu,
+    Interpreted,
+    Wakes,
+    InFlight,
     Visits,
     ExperimentTarget,
     ProgressPoint,
@@ -258,6 +262,10 @@ fn slot(field: &str) -> Option<Slot> {
         "stopped" => Slot::Stopped,
         "selected" => Slot::Selected,
         "cpus" => Slot::Cpus,
+        "offCpu" => Slot::OffCpu,
+        "interpreted" => Slot::Interpreted,
+        "wakes" => Slot::Wakes,
+        "inFlight" => Slot::InFlight,
         "visits" => Slot::Visits,
         "experimentTarget" => Slot::ExperimentTarget,
         "progressPoint" => Slot::ProgressPoint,
@@ -327,19 +335,54 @@ enum Step {
     Skip(usize),
 }
 
+impl Step {
+    /// The slot that it fills with a number.
+    fn fills(&self) -> Option<Slot> {
+        match *self {
+            Step::Number(_, slot)
+            | Step::FromOne(_, slot)
+            | Step::Time(slot)
+            | Step::TickSpan(slot)
+            | Step::Span(_, slot)
+            | Step::Byte(slot)
+            | Step::Float(slot) => Some(slot),
+            Step::Text(_) | Step::SkipNumber(_) | Step::SkipByte | Step::Skip(_) => None,
+        }
+    }
+}
+
 /// The values of one event.
 pub(crate) struct Values {
     numbers: [u64; SLOTS],
     texts: Vec<(Slot, Text)>,
+    /// Index of the type whose values these are.
+    ty: usize,
+    /// The slots that it fills.
+    filled: Vec<Slot>,
 }
 
 impl Default for Values {
     fn default() -> Values {
-        Values { numbers: [0; SLOTS], texts: Vec::new() }
+        Values { numbers: [0; SLOTS], texts: Vec::new(), ty: usize::MAX, filled: Vec::new() }
     }
 }
 
 impl Values {
+    /// Forgets what another type's events left. Those of the same type fill the
+    /// same slots again.
+    #[inline]
+    fn make_ready(&mut self, plan: &Plan) {
+        self.texts.clear();
+        if self.ty == plan.ty {
+            return;
+        }
+        for slot in self.filled.drain(..) {
+            self.numbers[slot as usize] = 0;
+        }
+        self.filled.extend(&plan.fills);
+        self.ty = plan.ty;
+    }
+
     /// A number; 0 if the event has none.
     #[inline]
     pub(crate) fn get(&self, slot: Slot) -> u64 {
@@ -367,6 +410,8 @@ pub(crate) struct Plan {
     /// Index of the type in the schema.
     pub(crate) ty: usize,
     steps: Vec<Step>,
+    /// The slots that the steps fill with numbers.
+    fills: Vec<Slot>,
 }
 
 impl Plan {
@@ -382,7 +427,8 @@ impl Plan {
         // What stands behind the last value of use need not be walked.
         let used = steps.iter().rposition(|s| !matches!(s, Step::Skip(_) | Step::SkipByte | Step::SkipNumber(_)));
         steps.truncate(used.map_or(0, |last| last + 1));
-        Plan { kind, name: name.clone(), ty, steps }
+        let fills = steps.iter().filter_map(Step::fills).collect();
+        Plan { kind, name: name.clone(), ty, steps, fills }
     }
 
     /// Reads an event's values; `None` if it is damaged.
@@ -394,8 +440,7 @@ impl Plan {
         ticks: &Ticks,
         values: &mut Values,
     ) -> Option<()> {
-        values.numbers = [0; SLOTS];
-        values.texts.clear();
+        values.make_ready(self);
         for step in &self.steps {
             match *step {
                 Step::Number(width, slot) => values.numbers[slot as usize] = cursor.integer(usize::from(width))?,

@@ -3,7 +3,7 @@
 
 use super::intern::Interner;
 use super::pools::{Named, Pools, RawFrame, RawThread};
-use crate::hash::IdMap;
+use crate::hash::{IdMap, IdTable};
 use headway_model::event::{ExitCause, LockDef, ParkOutcome, SampleState, ThreadDef, WaitOutcome};
 use headway_model::{CallChain, ChainId, Event, Frame, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// A chunk's constants and the model ids they have been given.
 pub(crate) struct Resolver {
     pub(crate) pools: Pools,
-    threads: IdMap<u64, ThreadId>,
-    methods: IdMap<u64, MethodId>,
-    chains: IdMap<u64, ChainId>,
-    locks: IdMap<u64, LockId>,
+    threads: IdTable<ThreadId>,
+    methods: IdTable<MethodId>,
+    chains: IdTable<ChainId>,
+    locks: IdTable<LockId>,
     classes: IdMap<u64, Arc<str>>,
     frame_kinds: IdMap<u64, FrameKind>,
     nothing: Arc<str>,
@@ -27,10 +27,10 @@ impl Resolver {
     pub(crate) fn new(pools: Pools) -> Resolver {
         Resolver {
             pools,
-            threads: IdMap::default(),
-            methods: IdMap::default(),
-            chains: IdMap::default(),
-            locks: IdMap::default(),
+            threads: IdTable::default(),
+            methods: IdTable::default(),
+            chains: IdTable::default(),
+            locks: IdTable::default(),
             classes: IdMap::default(),
             frame_kinds: IdMap::default(),
             nothing: "".into(),
@@ -75,7 +75,7 @@ impl Resolver {
         if key == 0 {
             return ThreadId::NONE;
         }
-        self.threads.get(&key).copied().unwrap_or(ThreadId::NONE)
+        self.threads.get(key).unwrap_or(ThreadId::NONE)
     }
 
     #[inline]
@@ -83,8 +83,8 @@ impl Resolver {
         if key == 0 {
             return ChainId::NONE;
         }
-        match self.chains.get(&key) {
-            Some(id) => *id,
+        match self.chains.get(key) {
+            Some(id) => id,
             None => self.new_chain(key, interner, out),
         }
     }
@@ -106,8 +106,8 @@ impl Resolver {
     }
 
     fn frame(&mut self, raw: RawFrame, interner: &mut Interner, out: &mut Vec<Event>) -> Frame {
-        let method = match self.methods.get(&raw.method) {
-            Some(id) => *id,
+        let method = match self.methods.get(raw.method) {
+            Some(id) => id,
             None => self.new_method(raw.method, interner, out),
         };
         let kind = self.frame_kind(u64::from(raw.kind));
@@ -163,8 +163,8 @@ impl Resolver {
         if key == 0 {
             return LockId::NONE;
         }
-        match self.locks.get(&key) {
-            Some(id) => *id,
+        match self.locks.get(key) {
+            Some(id) => id,
             None => self.new_lock(key, interner, out).unwrap_or(LockId(key)),
         }
     }
@@ -193,8 +193,8 @@ impl Resolver {
         if address == 0 {
             return LockId::NONE;
         }
-        if let Some(id) = self.locks.get(&address) {
-            return *id;
+        if let Some(id) = self.locks.get(address) {
+            return id;
         }
         // In a Headway recording the address is the number of a lock.
         if let Some(id) = self.new_lock(address, interner, out) {
