@@ -7,7 +7,7 @@ use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, Sum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
 use crate::whole;
-use headway_analysis::monitor::{self, Basis, OwnerSample, Slice, Stretch, StretchSink};
+use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::ParkWait;
 use headway_analysis::steal::ThreadInterval;
@@ -42,6 +42,16 @@ struct Rows {
     table: Table,
     measured: Measured,
     start: Option<TimeNs>,
+    /// By `HolderId::index`.
+    holders: Vec<Option<Held>>,
+}
+
+/// A holder, in the table's ids.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    owner: u32,
+    owner_chain: u32,
+    flags: u8,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,11 +73,10 @@ impl Gather {
     /// added up.
     pub fn new(rows: usize) -> Gather {
         let bounds = Bounds { pressure_windows: MOST_WINDOWS, ..Bounds::offline() };
-        let measured = Measured::new(MOST_INTERVALS);
         Gather {
             analysis: Analysis::new(Options { by: Vec::new(), bounds, ..Options::default() }),
             parks: ParkTally::new(TallyOptions::offline()),
-            rows: Rows { names: Names::default(), table: Table::new(rows), measured, start: None },
+            rows: Rows::new(rows),
             lives: FxHashMap::default(),
             waits: FxHashMap::default(),
             end: TimeNs(0),
@@ -208,6 +217,11 @@ impl Gather {
 }
 
 impl Rows {
+    fn new(rows: usize) -> Rows {
+        let (names, measured) = (Names::default(), Measured::new(MOST_INTERVALS));
+        Rows { names, table: Table::new(rows), measured, start: None, holders: Vec::new() }
+    }
+
     fn make_room(&mut self) {
         let names = &mut self.names;
         self.table.make_room(&mut |thread| names.together(thread));
@@ -297,18 +311,17 @@ impl StretchSink for Rows {
             flags: if stretch.after_wait { AFTER_WAIT } else { 0 } | if stretch.in_flight { UNFINISHED } else { 0 },
             ..Row::default()
         };
-        let names = &mut self.names;
+        let (names, holders) = (&mut self.names, &mut self.holders);
         let slices = stretch.slices.iter().map(|slice| {
-            let holder = stretch.holders.get(slice.holder);
-            let approximate = holder.approximate || names.is_approximate(holder.chain, holder.frame);
+            let Held { owner, owner_chain, flags } = held(slice.holder, stretch.holders, holders, names);
             Row {
                 start: slice.start.since(origin).0,
                 span: slice.duration.0,
                 stopped: slice.stop_the_world.0,
-                owner: names.thread(holder.thread),
-                owner_chain: names.holder_chain(holder.chain, holder.frame),
+                owner,
+                owner_chain,
                 how: how(slice.basis) as u8,
-                flags: base.flags | if approximate { APPROXIMATE } else { 0 },
+                flags: base.flags | flags,
                 ..base
             }
         });
@@ -380,6 +393,25 @@ impl StretchSink for Rows {
         let row = Row { lock, chain, owner, owner_chain, how: how as u8, flags, ..Row::default() };
         self.add(Kind::Park, e.thread, e.start, e.end, row);
     }
+}
+
+/// A holder in the table's ids, looked up once.
+fn held(id: HolderId, of: &Holders, known: &mut Vec<Option<Held>>, names: &mut Names) -> Held {
+    if let Some(Some(held)) = known.get(id.index()) {
+        return *held;
+    }
+    let holder = of.get(id);
+    let approximate = holder.approximate || names.is_approximate(holder.chain, holder.frame);
+    let held = Held {
+        owner: names.thread(holder.thread),
+        owner_chain: names.holder_chain(holder.chain, holder.frame),
+        flags: if approximate { APPROXIMATE } else { 0 },
+    };
+    if known.len() <= id.index() {
+        known.resize(id.index() + 1, None);
+    }
+    known[id.index()] = Some(held);
+    held
 }
 
 fn how(basis: Basis) -> How {

@@ -126,7 +126,9 @@ impl Names {
 
     /// What stands for all threads of a thread's group.
     pub fn together(&mut self, thread: u32) -> u32 {
-        let Some(Thread { group, kind, .. }) = self.threads.get(thread as usize).cloned() else { return 0 };
+        let Some((group, kind)) = self.threads.get(thread as usize).map(|thread| (thread.group, thread.kind)) else {
+            return 0;
+        };
         if thread == 0 || self.groups.get(&group).is_some_and(|stands| *stands == thread) {
             return thread;
         }

@@ -68,23 +68,35 @@ pub struct Sum {
 const MOST_STEPS: u32 = 4;
 /// Intervals in which short stretches are added up, at most twice as many.
 const INTERVALS: u64 = 1024;
+/// Rows that come before the short ones among them are added up.
+const MOST_NEW: usize = 1 << 14;
 
 /// The rows of a recording.
 #[derive(Debug)]
 pub struct Table {
     rows: Vec<Row>,
     sums: Vec<Sum>,
+    /// Rows that were looked at already and stay; what follows them is new.
+    looked_at: usize,
+    /// What short stretches come to, while more of them come.
+    cells: FxHashMap<Cell, Total>,
+    /// Stretches up to this length are added up.
+    short: u64,
     bound: usize,
     /// Length of the intervals in which short stretches are added up; 0 while
     /// none were.
     interval: u64,
     /// How often adding up gained too little.
     coarseness: u32,
+    /// The coarseness of what was added up.
+    told_as: u32,
+    /// No more of it: the last step gained nothing.
+    coarsest: bool,
     summed: u64,
 }
 
 /// What must be equal for stretches to be added up.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Cell {
     interval: u64,
     thread: u32,
@@ -98,10 +110,37 @@ struct Cell {
     flags: u8,
 }
 
+#[derive(Clone, Copy, Default, Debug)]
+struct Total {
+    sum: Sum,
+    stopped: u64,
+}
+
+impl Total {
+    fn add(&mut self, sum: Sum, stopped: u64) {
+        self.sum.total += sum.total;
+        self.sum.count += sum.count;
+        self.sum.max = self.sum.max.max(sum.max);
+        self.stopped += stopped;
+    }
+}
+
 impl Table {
     /// A table that keeps about `bound` rows.
     pub fn new(bound: usize) -> Table {
-        Table { rows: Vec::new(), sums: Vec::new(), bound: bound.max(1024), interval: 0, coarseness: 0, summed: 0 }
+        Table {
+            rows: Vec::new(),
+            sums: Vec::new(),
+            looked_at: 0,
+            cells: FxHashMap::default(),
+            short: 0,
+            bound: bound.max(1024),
+            interval: 0,
+            coarseness: 0,
+            told_as: 0,
+            coarsest: false,
+            summed: 0,
+        }
     }
 
     /// Takes in the rows of one stretch, in time order.
@@ -122,74 +161,107 @@ impl Table {
     }
 
     /// Makes room if there are too many rows. Not to be called within a stretch.
-    /// Where adding up gains little, short stretches lose what they differ in:
-    /// first the owner's thread, then their own, for which `together` gives what
-    /// stands for the thread's group; then the intervals become longer.
+    ///
+    /// The shorter three quarters of all stretches are added up, and from then
+    /// on all that are as short, as they come. Where adding up gains little,
+    /// short stretches lose what they differ in: first the owner's thread, then
+    /// their own, for which `together` gives what stands for the thread's group;
+    /// then the intervals become longer.
+    #[inline]
     pub fn make_room(&mut self, together: &mut dyn FnMut(u32) -> u32) {
-        if self.rows.len() <= self.bound {
-            return;
+        let new = self.rows.len() - self.looked_at;
+        let many = self.short > 0 && new > MOST_NEW.min(self.bound / 8);
+        if many || self.rows.len() + self.cells.len() > self.bound {
+            self.look_at_new(together);
         }
-        self.sum_up(together);
+    }
+
+    #[cold]
+    fn look_at_new(&mut self, together: &mut dyn FnMut(u32) -> u32) {
+        if self.short > 0 {
+            self.sum_up(self.looked_at, together);
+        }
+        self.looked_at = self.rows.len();
+        if self.is_too_much(self.bound) {
+            self.squeeze(together);
+        }
+    }
+
+    fn is_too_much(&self, bound: usize) -> bool {
+        self.rows.len() + self.cells.len() > bound
+    }
+
+    fn squeeze(&mut self, together: &mut dyn FnMut(u32) -> u32) {
+        let enough = self.bound / 5 * 3;
+        self.widen(together);
+        self.short = self.short.max(self.third_quartile());
+        self.sum_up(0, together);
         for _ in 0..MOST_STEPS {
-            if self.rows.len() <= self.bound / 5 * 3 {
-                return;
+            if !self.is_too_much(enough) || self.coarsest {
+                break;
             }
+            let before = self.cells.len();
             self.coarseness += 1;
-            self.sum_up(together);
+            self.widen(together);
+            // The third step is the first that makes intervals longer.
+            self.coarsest = self.coarseness > 2 && self.cells.len() > before / 10 * 9;
+        }
+        if self.is_too_much(enough) {
+            self.short = self.short.max(self.third_quartile());
+            self.sum_up(0, together);
         }
         // Where nothing is alike adding up is in vain; once more for every event
         // it would take for ever.
-        self.bound = self.bound.max(self.rows.len() / 3 * 4);
+        self.bound = self.bound.max((self.rows.len() + self.cells.len()) / 3 * 4);
     }
 
-    /// Adds up the shorter three quarters of all stretches.
-    fn sum_up(&mut self, together: &mut dyn FnMut(u32) -> u32) {
-        self.widen();
-        let limit = self.third_quartile();
-        let former = std::mem::take(&mut self.rows);
-        let sums = std::mem::take(&mut self.sums);
-        let mut cells: FxHashMap<Cell, (Sum, u64)> = FxHashMap::default();
-        let mut at = 0;
-        while at < former.len() {
-            let rows = stretch_at(&former, at);
-            at += rows.len();
-            let is_sum = rows[0].flags & SUMMED != 0;
-            if is_context(&rows[0]) && is_sum {
-                self.add_sum(rows[0], sum_of(&rows[0], &sums, true));
-                continue;
+    /// Adds up the short stretches among the rows from `first` on.
+    fn sum_up(&mut self, first: usize, together: &mut dyn FnMut(u32) -> u32) {
+        let (mut at, mut kept) = (first, first);
+        while at < self.rows.len() {
+            let length = stretch_at(&self.rows, at).len();
+            let stretch = &self.rows[at..at + length];
+            let is_sum = stretch[0].flags & SUMMED != 0;
+            if is_context(&stretch[0]) || !is_sum && span_of(stretch) > self.short {
+                self.rows.copy_within(at..at + length, kept);
+                kept += length;
+            } else {
+                self.summed += u64::from(!is_sum);
+                for place in at..at + length {
+                    let row = self.rows[place];
+                    let sum = sum_of(&row, &self.sums, place == at);
+                    let cell = self.cell(&row, together);
+                    self.cells.entry(cell).or_default().add(sum, row.stopped);
+                }
             }
-            if is_context(&rows[0]) || !is_sum && span_of(rows) > limit {
-                self.rows.extend_from_slice(rows);
-                continue;
-            }
-            self.summed += u64::from(!is_sum);
-            for (place, row) in rows.iter().enumerate() {
-                let sum = sum_of(row, &sums, place == 0);
-                let owner = if self.coarseness > 0 { together(row.owner) } else { row.owner };
-                let thread = if self.coarseness > 1 { together(row.thread) } else { row.thread };
-                let cell = cells.entry(self.cell(row, thread, owner)).or_default();
-                cell.0.total += sum.total;
-                cell.0.count += sum.count;
-                cell.0.max = cell.0.max.max(sum.max);
-                cell.1 += row.stopped;
-            }
+            at += length;
         }
-        for (cell, (sum, stopped)) in cells {
-            self.add_sum(self.row(&cell, stopped), sum);
-        }
+        self.rows.truncate(kept);
+        self.looked_at = kept;
     }
 
-    /// Sees to it that the intervals are long enough. They double, so that each
-    /// lies within one of the longer ones.
-    fn widen(&mut self) {
-        let end = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
-        let least = (end / INTERVALS).max(1) << self.coarseness.saturating_sub(2).min(20);
-        self.interval = self.interval.max(1);
-        if self.interval == 1 {
+    /// Sees to it that the intervals are long enough, and that what was added up
+    /// is told as coarsely as it has to be. Intervals double, so that each lies
+    /// within one of the longer ones.
+    fn widen(&mut self, together: &mut dyn FnMut(u32) -> u32) {
+        let of_rows = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
+        let of_cells = self.cells.keys().map(|cell| (cell.interval + 1) * self.interval).max().unwrap_or(0);
+        let least = (of_rows.max(of_cells) / INTERVALS).max(1) << self.coarseness.saturating_sub(2).min(20);
+        let former = self.interval;
+        if self.interval <= 1 {
             self.interval = least;
         }
         while self.interval < least {
             self.interval *= 2;
+        }
+        if (self.interval, self.coarseness) == (former, self.told_as) {
+            return;
+        }
+        self.told_as = self.coarseness;
+        for (cell, total) in std::mem::take(&mut self.cells) {
+            let row = Row { start: cell.interval * former, ..self.row(&cell, 0) };
+            let wider = self.cell(&row, together);
+            self.cells.entry(wider).or_default().add(total.sum, total.stopped);
         }
     }
 
@@ -205,13 +277,14 @@ impl Table {
         }
     }
 
-    fn cell(&self, row: &Row, thread: u32, owner: u32) -> Cell {
+    #[inline]
+    fn cell(&self, row: &Row, together: &mut dyn FnMut(u32) -> u32) -> Cell {
         Cell {
-            interval: row.start / self.interval,
-            thread,
+            interval: row.start / self.interval.max(1),
+            thread: if self.coarseness > 1 { together(row.thread) } else { row.thread },
             chain: row.chain,
             lock: row.lock,
-            owner,
+            owner: if self.coarseness > 0 { together(row.owner) } else { row.owner },
             owner_chain: row.owner_chain,
             inside: row.inside,
             kind: row.kind,
@@ -238,8 +311,17 @@ impl Table {
         }
     }
 
+    /// What was added up becomes rows.
+    fn tell_cells(&mut self) {
+        let mut cells: Vec<(Cell, Total)> = std::mem::take(&mut self.cells).into_iter().collect();
+        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        for (cell, total) in cells {
+            self.add_sum(self.row(&cell, total.stopped), total.sum);
+        }
+    }
+
     /// Brings stretches into the order of their begins.
-    pub fn order(&mut self) {
+    fn order(&mut self) {
         let mut starts: Vec<(u64, u32, u32)> = Vec::new();
         let mut at = 0;
         while at < self.rows.len() {
@@ -260,6 +342,7 @@ impl Table {
 
     /// The table is complete: brings all into the order in which it is asked.
     pub fn settle(&mut self) {
+        self.tell_cells();
         self.order();
         // Sums that lie as their rows do are read without a miss each.
         let former = std::mem::take(&mut self.sums);
@@ -393,7 +476,7 @@ mod tests {
         let mut table = Table::new(1024);
         table.add([row(50, 10, 1), row(60, 5, 1)].into_iter());
         table.add([row(10, 60, 2)].into_iter());
-        table.order();
+        table.settle();
         let told: Vec<(usize, usize)> = table.stretches().map(|(at, rows)| (at, rows.len())).collect();
         assert_eq!(told, [(0, 1), (1, 2)]);
         assert_eq!(table.stretch_of(2).map(|(at, rows)| (at, rows[1].start)), Some((1, 60)));
@@ -424,7 +507,7 @@ mod tests {
             table.add([row(n * 1000, 400 + n % 200, (n / 30_000) as u32 + 1)].into_iter());
             table.make_room(&mut |thread| thread);
         }
-        table.order();
+        table.settle();
         let of = |thread: u32| table.rows().iter().filter(move |row| row.thread == thread);
         assert!(table.rows().len() <= 1280, "{} rows", table.rows().len());
         let end = of(1).map(|row| row.start + row.span).max();
@@ -440,6 +523,7 @@ mod tests {
             table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, 1) }].into_iter());
             table.make_room(&mut |thread| thread);
         }
+        table.settle();
         let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
         assert_eq!(total, 20_000 * 500);
         assert!(table.summed() > 10_000);

@@ -19,7 +19,7 @@ impl HolderId {
     }
 
     /// A small number, for tables.
-    pub(crate) const fn index(self) -> usize {
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 
