@@ -224,6 +224,7 @@ impl Analysis {
         self.take_park_waits(also);
         if matches!(event, Event::Watermark(_)) {
             self.follow_holders();
+            self.aggregate.settle();
         }
     }
 
@@ -388,6 +389,7 @@ impl Analysis {
     fn report(&mut self, open: &[OpenStretch], pressure: Option<PressureReport>) -> Report {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
+        self.aggregate.settle();
         self.aggregate.set_off_cpu(self.steal.off_cpu());
         let mut report = summary::summarise(self, range, running, open);
         report.pressure = pressure;

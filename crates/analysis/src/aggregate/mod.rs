@@ -6,16 +6,19 @@
 //! apart: the sides with the same values of the contender's aspects share a
 //! *tuple*, likewise the holders, and a pair of tuples has one path of nodes.
 
+mod ledger;
 mod tree;
 
 pub(crate) use tree::{share, Part};
 
 use crate::aspect::Aspect;
-use crate::monitor::{Basis, HolderId, Kind, Slice, Stretch};
+use crate::monitor::coverage::Fit;
+use crate::monitor::{Basis, HolderId, Holders, Kind, Shared, Slice, Stretch};
 use crate::names::Names;
 use crate::options::Options;
 use crate::report::{BlockedTime, Row};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
+use ledger::Ledger;
 use rustc_hash::FxHashMap;
 use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree};
 
@@ -91,6 +94,8 @@ struct PathKey {
 /// The values of some aspects, in the order of the breakdown.
 type Tuple = Vec<NodeValue>;
 
+/// So many shared slices are walked as quickly as they are looked up.
+const FEW: usize = 8;
 /// Stands for a holder that has no cell yet.
 const NO_TUPLE: u32 = u32::MAX;
 
@@ -112,10 +117,16 @@ pub(crate) struct Aggregate {
     folded_path: Option<u32>,
     lock_ids: FxHashMap<LockId, u32>,
     locks: Vec<LockTotals>,
+    /// By place in `locks`.
+    ledgers: Vec<Option<Box<Ledger>>>,
+    /// Places of ledgers that have something to settle.
+    unsettled: Vec<u32>,
     stretches: u64,
     /// Scratch: a stretch's parts by owner's tuple, and the tuples that have any.
     by_owner: Vec<Part>,
     owners: Vec<u32>,
+    /// Scratch: what owners' tuples have of shared slices.
+    parts: Vec<(u32, Part)>,
     bound: usize,
     pub blocked_ns: u64,
     pub blocked: BlockedTime,
@@ -138,9 +149,12 @@ impl Aggregate {
             folded_path: None,
             lock_ids: FxHashMap::default(),
             locks: Vec::new(),
+            ledgers: Vec::new(),
+            unsettled: Vec::new(),
             stretches: 0,
             by_owner: Vec::new(),
             owners: Vec::new(),
+            parts: Vec::new(),
             bound: options.bounds.leaves.min(u32::MAX as usize / 2),
             blocked_ns: 0,
             blocked: BlockedTime::default(),
@@ -169,33 +183,114 @@ impl Aggregate {
             },
             names,
         );
-        let mut total = 0;
-        for slice in stretch.slices {
+        let lock = self.sides[side as usize].lock;
+        let (total, others) = self.add_shared(stretch, lock, range, names);
+        let mut total = total;
+        for slice in others.into_iter().flatten() {
             let Some(part) = clip(slice, range) else { continue };
             total += part.duration;
-            self.account(slice, side, part);
+            self.blocked.stop_the_world_ns += part.paused;
+            self.account(slice, lock, part.duration, 1);
             if self.interval.is_some() {
                 self.add_by_interval(stretch, side, slice, range, names);
             } else {
-                self.add_to_owner(stretch, slice.holder, part, names);
+                self.add_to_owner(stretch.holders, slice.holder, part, names);
             }
         }
         self.add_owners(stretch, side);
         self.add_to_lock(stretch, side, total, names);
     }
 
+    /// Adds the slices that the stretch shares with others, if they need not be
+    /// looked at one by one. Gives their time, and the slices that are left.
+    fn add_shared<'s>(
+        &mut self,
+        stretch: &Stretch<'s>,
+        lock: u32,
+        range: Range,
+        names: &mut Names,
+    ) -> (u64, [&'s [Slice]; 2]) {
+        let whole = (0, [stretch.slices, &[]]);
+        let inside = range.from <= stretch.start && stretch.start + stretch.duration <= range.to;
+        let (Some((shared, slices)), others) = stretch.split() else { return whole };
+        if !inside || self.interval.is_some() || slices.len() < FEW {
+            return whole;
+        }
+        let Some(mut ledger) = self.ledger_for(lock, &shared) else { return whole };
+        if !ledger.is_worth(slices.len()) {
+            self.put_back(lock, ledger);
+            return whole;
+        }
+        if !ledger.is_waiting() {
+            self.unsettled.push(lock);
+        }
+        let mut parts = std::mem::take(&mut self.parts);
+        let holders = stretch.holders;
+        let owner_of = |slice: &Slice| {
+            let cell = self.holder(holders, slice.holder, names);
+            (cell.tuple, cell.approximate)
+        };
+        ledger.add(&shared, slices, owner_of, |owner, part| parts.push((owner, part)));
+        parts.drain(..).for_each(|(owner, part)| self.add_to_tuple(owner, part));
+        self.parts = parts;
+        self.put_back(lock, ledger);
+        let end = slices.last().map_or(TimeNs(0), |last| last.start + last.duration);
+        (slices.first().map_or(0, |first| end.since(first.start).0), others)
+    }
+
+    /// The lock's ledger, taken out, ready for these slices; `None` if they have to
+    /// be walked.
+    fn ledger_for(&mut self, lock: u32, shared: &Shared) -> Option<Box<Ledger>> {
+        if self.ledgers.len() <= lock as usize {
+            self.ledgers.resize_with(lock as usize + 1, || None);
+        }
+        let mut ledger = self.ledgers.get_mut(lock as usize)?.take().unwrap_or_default();
+        match ledger.fit(shared) {
+            Fit::Yes => Some(ledger),
+            Fit::Anew => {
+                ledger.settle(|slice, times| self.account(slice, lock, slice.duration.0 * times, times));
+                ledger.begin(shared);
+                Some(ledger)
+            }
+            Fit::TooEarly => {
+                self.put_back(lock, ledger);
+                None
+            }
+        }
+    }
+
+    fn put_back(&mut self, lock: u32, ledger: Box<Ledger>) {
+        if let Some(place) = self.ledgers.get_mut(lock as usize) {
+            *place = Some(ledger);
+        }
+    }
+
+    /// Accounts for the slices that stretches share: what they come to by right of
+    /// owner is otherwise not known.
+    pub fn settle(&mut self) {
+        for lock in std::mem::take(&mut self.unsettled) {
+            let Some(mut ledger) = self.ledgers.get_mut(lock as usize).and_then(Option::take) else { continue };
+            ledger.settle(|slice, times| self.account(slice, lock, slice.duration.0 * times, times));
+            self.put_back(lock, ledger);
+        }
+    }
+
     /// Adds a part to its owner's tuple first: a stretch has many slices, but
     /// few owners that the breakdown tells apart.
-    fn add_to_owner(&mut self, stretch: &Stretch<'_>, holder: HolderId, part: Part, names: &mut Names) {
-        let cell = self.holder(stretch, holder, names);
+    fn add_to_owner(&mut self, holders: &Holders, holder: HolderId, part: Part, names: &mut Names) {
+        let cell = self.holder(holders, holder, names);
         let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
-        let at = cell.tuple as usize;
+        self.add_to_tuple(cell.tuple, part);
+    }
+
+    fn add_to_tuple(&mut self, tuple: u32, part: Part) {
+        let at = tuple as usize;
         if self.by_owner.len() <= at {
             self.by_owner.resize(at + 1, Part::default());
         }
         let sum = &mut self.by_owner[at];
         if sum.duration == 0 {
-            self.owners.push(cell.tuple);
+            self.owners.push(tuple);
         }
         sum.add(part);
     }
@@ -264,7 +359,7 @@ impl Aggregate {
         part: Part,
         names: &mut Names,
     ) {
-        let cell = self.holder(stretch, holder, names);
+        let cell = self.holder(stretch.holders, holder, names);
         let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
         let key = PathKey { contender: self.sides[side as usize].tuple, owner: cell.tuple, interval };
         self.add_along(key, stretch.kind, part);
@@ -277,13 +372,13 @@ impl Aggregate {
         }
     }
 
-    /// Notes by what right the slice has its owner.
-    fn account(&mut self, slice: &Slice, side: u32, part: Part) {
-        let ns = part.duration;
+    /// Notes by what right the slice has its owner, in so many stretches with so
+    /// much time together.
+    #[inline]
+    fn account(&mut self, slice: &Slice, lock: u32, ns: u64, times: u64) {
         let blocked = &mut self.blocked;
-        blocked.stop_the_world_ns += part.paused;
         blocked.last_reader_ns += if slice.basis == Basis::LastReader { ns } else { 0 };
-        let lock = &mut self.locks[self.sides[side as usize].lock as usize];
+        let lock = &mut self.locks[lock as usize];
         match slice.basis {
             // Told apart by the holder's chain, in `accounted`.
             Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
@@ -296,7 +391,7 @@ impl Aggregate {
             Basis::HandOver | Basis::WakeUp => {
                 blocked.hand_over_ns += ns;
                 lock.hand_over += ns;
-                lock.hand_overs += 1;
+                lock.hand_overs += times;
             }
             Basis::ExitMissed | Basis::Gap | Basis::NoMark => {
                 blocked.unknown_ns += ns;
@@ -362,13 +457,13 @@ impl Aggregate {
         id
     }
 
-    fn holder(&mut self, stretch: &Stretch<'_>, id: HolderId, names: &mut Names) -> HolderCell {
+    fn holder(&mut self, holders: &Holders, id: HolderId, names: &mut Names) -> HolderCell {
         let at = id.index();
         if self.holders.len() <= at {
             self.holders.resize(at + 1, HolderCell::NEW);
         }
         if self.holders[at].tuple == NO_TUPLE {
-            let holder = stretch.holders.get(id);
+            let holder = holders.get(id);
             let tuple = self.aspects(is_owner_aspect).map(|aspect| owner_value(aspect, id, &holder, names)).collect();
             let tuple = self.tuple(tuple);
             self.holders[at] = HolderCell {

@@ -65,10 +65,11 @@ impl HandOver {
             bound: blocked.bound,
             in_flight,
             slices: &[],
+            shared: None,
             holders,
         };
-        replay.slice(blocked, in_flight, &mut slices);
-        self.finish(stretch, &mut slices, sink);
+        let shared = replay.slice(blocked, in_flight, &mut slices);
+        self.finish(Stretch { shared, ..stretch }, &mut slices, sink);
         self.slices = slices;
     }
 
@@ -96,6 +97,7 @@ impl HandOver {
             bound: told.bound,
             in_flight: false,
             slices: &[],
+            shared: None,
             holders,
         };
         let slices = if duration > DurationNs::ZERO { &mut [whole][..] } else { &mut [] };
@@ -103,12 +105,13 @@ impl HandOver {
     }
 
     /// Hands over a stretch with these slices.
-    pub fn finish(&mut self, stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
+    pub fn finish(&mut self, mut stretch: Stretch<'_>, slices: &mut [Slice], sink: &mut impl StretchSink) {
         if !self.pauses.none_in(stretch.start, stretch.start + stretch.duration) {
             for slice in &mut *slices {
                 let end = slice.start + slice.duration;
                 slice.stop_the_world = self.pauses.within(slice.start, end);
             }
+            stretch.shared = None;
         }
         self.check(&stretch, slices);
         sink.stretch(&Stretch { slices, ..stretch });

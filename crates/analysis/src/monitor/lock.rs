@@ -5,7 +5,7 @@ use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::segments::Segments;
 use super::slicing::{Former, Mark, MarkKind, Slicer};
-use super::stretch::{Kind, Slice};
+use super::stretch::{Kind, Shared, Slice};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -95,12 +95,22 @@ pub(crate) struct LockReplay {
 impl LockReplay {
     /// A lock of which nothing is known.
     pub fn new(id: LockId, kind: Kind) -> LockReplay {
-        LockReplay { id, kind, ..LockReplay::default() }
+        LockReplay { id, kind, segments: Segments::new(kind), ..LockReplay::default() }
     }
 
     /// True if nothing would be lost by forgetting this lock.
     pub fn is_idle(&self) -> bool {
         self.order.waiting() == 0 && self.blocked.is_empty() && self.done.is_empty()
+    }
+
+    /// Gives back memory that an idle lock does not need: of a million locks few
+    /// are contended at a time.
+    pub fn rest(&mut self) {
+        if self.is_idle() {
+            self.blocked = FxHashMap::default();
+            self.segments.begin_anew();
+            self.order.rest();
+        }
     }
 
     /// True if a watermark can make this lock's replay go on.
@@ -412,8 +422,9 @@ impl LockReplay {
     ///
     /// Who held the lock between two exits is the same for everybody who was
     /// blocked meanwhile: only what lies before the stretch's first exit and
-    /// after its last one is worked out for the stretch alone.
-    pub fn slice(&mut self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) {
+    /// after its last one is worked out for the stretch alone. Tells which slices
+    /// are the same for all.
+    pub fn slice(&mut self, blocked: Blocked, in_flight: bool, out: &mut Vec<Slice>) -> Option<Shared> {
         let end = blocked.end;
         let thread = blocked.thread;
         // Nobody looked out for the marks of a thread whose begin was told late.
@@ -433,19 +444,23 @@ impl LockReplay {
         if shares {
             self.segments.advance(&self.marks, last);
         }
-        let mut at = first;
+        let (mut at, mut same) = (first, None);
         while at < last {
             let Some(mark) = self.marks.get(at) else { break };
             slicer.mark(mark, end, out);
             at += 1;
             if shares && mark.is_exit() {
-                if let Some((to, time)) = self.segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out) {
+                let found = self.segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out);
+                if let Some((to, time, shared)) = found {
                     slicer = Slicer::after_exit(thread, &self.marks[to], time);
                     at = to + 1;
+                    same = Some(shared);
                 }
             }
         }
         slicer.finish(end, in_flight, out);
+        // Whoever takes off the end (clocks disagree) may have taken off these.
+        same.filter(|shared| shared.end <= out.len())
     }
 
     fn first_mark_after(&self, start: TimeNs) -> usize {

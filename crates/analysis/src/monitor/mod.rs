@@ -6,6 +6,7 @@
 //! [`StretchSink`] once all that happened before the stretch's end has arrived.
 //! The rules of who gets which part are in `slicing.rs`.
 
+pub(crate) mod coverage;
 pub(crate) mod hand_over;
 mod holders;
 pub(crate) mod lock;
@@ -15,6 +16,9 @@ pub(crate) mod slicing;
 mod stretch;
 
 pub use holders::{Holder, HolderId, Holders};
+#[cfg(test)]
+pub(crate) use stretch::List;
+pub(crate) use stretch::Shared;
 pub use stretch::{Basis, Kind, OwnerSample, Slice, Stretch, StretchSink};
 
 use crate::options::Bounds;
@@ -25,6 +29,9 @@ use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
 use lock::{Counts, LockReplay, Origin};
 use order::{Arrival, LockEvent, LockEventKind, Next};
 use rustc_hash::FxHashMap;
+
+/// From so many locks on, those on which nothing is going on give back memory.
+const MANY: usize = 1 << 12;
 
 /// Replays monitor events into blocked stretches.
 #[derive(Debug)]
@@ -335,6 +342,7 @@ impl MonitorReplay {
 
     fn advance(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
         self.watermark = self.watermark.max(watermark);
+        let many = self.locks.len() > MANY;
         for index in std::mem::take(&mut self.listed) {
             let Some((_, replay)) = self.locks.get_mut(index as usize) else { continue };
             replay.listed = true;
@@ -345,6 +353,8 @@ impl MonitorReplay {
             replay.listed = replay.is_waiting();
             if replay.listed {
                 self.listed.push(index);
+            } else if many {
+                replay.rest();
             }
         }
         self.give_told(self.watermark, sink);

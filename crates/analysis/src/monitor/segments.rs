@@ -1,7 +1,7 @@
 //! Who held a lock, worked out once for all who were blocked on it.
 
 use super::slicing::{Former, Mark, Slicer};
-use super::stretch::Slice;
+use super::stretch::{Kind, List, Shared, Slice};
 use headway_model::{ThreadId, TimeNs};
 use std::collections::VecDeque;
 
@@ -16,14 +16,23 @@ pub(crate) struct Segments {
     /// For each mark taken in, the number of slices after it, forgotten ones
     /// included, and up to when they reach.
     cuts: VecDeque<(usize, TimeNs)>,
+    list: List,
     scratch: Vec<Slice>,
 }
 
 impl Segments {
+    /// None yet; `kind` is that of their lock.
+    pub fn new(kind: Kind) -> Segments {
+        Segments { list: List { kind, ..List::default() }, ..Segments::default() }
+    }
+
     /// Takes in the marks before `until`.
     pub fn advance(&mut self, marks: &VecDeque<Mark>, until: usize) {
         while self.cuts.len() < until {
             let Some(mark) = marks.get(self.cuts.len()) else { return };
+            if self.slicer.is_none() {
+                self.list.begin = mark.seq;
+            }
             let slicer = self
                 .slicer
                 .get_or_insert_with(|| Slicer::new(ThreadId::NONE, mark.time, None, Former::default(), true));
@@ -35,8 +44,9 @@ impl Segments {
 
     /// From the exit at the first of two positions on, appends what is the same
     /// for all, up to the last exit before the second one and before `end`.
-    /// Gives the position of that exit, and its time. `None` if there is none,
-    /// or if the time of the first exit is not `cursor` for everybody.
+    /// Gives the position of that exit, its time, and which slices they were.
+    /// `None` if there is none, or if the time of the first exit is not `cursor`
+    /// for everybody.
     pub fn shared(
         &self,
         marks: &VecDeque<Mark>,
@@ -44,7 +54,7 @@ impl Segments {
         cursor: TimeNs,
         end: TimeNs,
         out: &mut Vec<Slice>,
-    ) -> Option<(usize, TimeNs)> {
+    ) -> Option<(usize, TimeNs, Shared)> {
         let (begin, begin_time) = *self.cuts.get(from)?;
         if begin_time != cursor || begin < self.forgotten {
             return None;
@@ -55,15 +65,27 @@ impl Segments {
         };
         let to = (from + 1..until).rev().find(usable)?;
         let (finish, time) = *self.cuts.get(to)?;
-        out.extend(self.slices.range(begin - self.forgotten..finish - self.forgotten));
-        Some((to, time))
+        let start = out.len();
+        let (front, back) = self.slices.as_slices();
+        let (from, until) = (begin - self.forgotten, finish - self.forgotten);
+        let edge = front.len();
+        out.extend_from_slice(front.get(from.min(edge)..until.min(edge)).unwrap_or_default());
+        out.extend_from_slice(back.get(from.max(edge) - edge..until.max(edge) - edge).unwrap_or_default());
+        let (first, kept_from) = (begin as u64, self.forgotten as u64);
+        Some((to, time, Shared { list: self.list, first, kept_from, start, end: out.len() }))
     }
 
     /// The mark at this position is not what it was: begins anew.
     pub fn changed(&mut self, at: usize) {
         if at < self.cuts.len() {
-            *self = Segments::default();
+            self.begin_anew();
         }
+    }
+
+    /// Forgets all; what comes next is worked out from marks.
+    pub fn begin_anew(&mut self) {
+        let list = List { before: self.list.before.wrapping_add(1), ..self.list };
+        *self = Segments { list, ..Segments::default() };
     }
 
     /// The first `count` marks are dropped.
@@ -72,8 +94,7 @@ impl Segments {
             return;
         }
         let Some((reached, _)) = self.cuts.get(count - 1).copied() else {
-            *self = Segments::default();
-            return;
+            return self.begin_anew();
         };
         self.cuts.drain(..count);
         self.slices.drain(..reached - self.forgotten);

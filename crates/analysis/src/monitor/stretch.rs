@@ -90,6 +90,46 @@ pub struct Slice {
     pub holder_blocked: bool,
 }
 
+/// Slices that are the same for all who were blocked on a lock meanwhile: one
+/// after the other in a list that the lock has. None of them was paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// Which list of the lock.
+    pub list: List,
+    /// Number of the first one in that list.
+    pub first: u64,
+    /// Those with lower numbers are in no stretch to come.
+    pub kept_from: u64,
+    /// Place of the first one among the stretch's slices.
+    pub start: usize,
+    /// Place behind the last one.
+    pub end: usize,
+}
+
+/// A list of shared slices: a lock begins a new one where an old one is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct List {
+    pub kind: Kind,
+    /// How many the lock had before.
+    pub before: u32,
+    /// Place in the lock's order of the first event that it is made of.
+    pub begin: u64,
+}
+
+impl<'a> Stretch<'a> {
+    /// The slices that it shares, if any, and the others: before and behind them.
+    pub(crate) fn split(&self) -> (Option<(Shared, &'a [Slice])>, [&'a [Slice]; 2]) {
+        let parts = self.shared.and_then(|shared| {
+            let middle = self.slices.get(shared.start..shared.end)?;
+            Some(((shared, middle), [self.slices.get(..shared.start)?, self.slices.get(shared.end..)?]))
+        });
+        match parts {
+            Some((middle, others)) => (Some(middle), others),
+            None => (None, [self.slices, &[]]),
+        }
+    }
+}
+
 /// One blocked stretch of one thread. Its slices lie end to end and add up to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<'a> {
@@ -113,6 +153,8 @@ pub struct Stretch<'a> {
     pub in_flight: bool,
     /// The slices, in time order.
     pub slices: &'a [Slice],
+    /// Which of them it shares with others.
+    pub(crate) shared: Option<Shared>,
     /// What the slices' holders are.
     pub holders: &'a Holders,
 }

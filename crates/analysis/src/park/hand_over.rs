@@ -36,6 +36,7 @@ impl ParkReplay {
             bound: false,
             in_flight: wait.outcome.is_none(),
             slices: &[],
+            shared: None,
             holders,
         };
         self.hand_over.finish(stretch, &mut slices, sink);

@@ -249,20 +249,20 @@ impl Pressure {
 
     /// Takes in who held the lock during a blocked stretch.
     pub(crate) fn stretch(&mut self, stretch: &Stretch<'_>) {
-        for slice in stretch.slices {
-            if slice.basis != Basis::Exit {
-                continue;
-            }
-            if let Some(counts) = self.counts.get_mut(&stretch.lock) {
+        let exits = || stretch.slices.iter().filter(|slice| slice.basis == Basis::Exit);
+        if let Some(counts) = self.counts.get_mut(&stretch.lock) {
+            exits().for_each(|slice| {
                 counts.held_ns += slice.duration.0;
                 counts.held += 1;
-            }
-            let holder = stretch.holders.get(slice.holder);
-            if holder.chain.is_some() {
-                let owner = (holder.chain, holder.frame);
-                self.windows.add_owner(stretch.lock, owner, slice.start, slice.start + slice.duration);
-            }
+            });
         }
+        let owners = exits().filter_map(|slice| {
+            let holder = stretch.holders.get(slice.holder);
+            let owner = (holder.chain, holder.frame);
+            holder.chain.is_some().then_some((owner, slice.start, slice.start + slice.duration))
+        });
+        let span = (stretch.start, stretch.start + stretch.duration);
+        self.windows.add_owners(stretch.lock, span, owners);
     }
 
     /// Counts what is in flight up to `until`.

@@ -141,6 +141,43 @@ impl Windows {
         self.settled = settled;
     }
 
+    /// The same for owners that followed each other within a span.
+    pub fn add_owners(
+        &mut self,
+        lock: LockId,
+        (from, to): (TimeNs, TimeNs),
+        owners: impl Iterator<Item = (OwnerChain, TimeNs, TimeNs)>,
+    ) {
+        let Some(number) = self.only_window(from, to) else {
+            owners.for_each(|(owner, from, to)| self.add_owner(lock, owner, from, to));
+            return;
+        };
+        let mut budget = Budget { left: self.most_cells.saturating_sub(self.cells), folded: 0 };
+        let before = budget.left;
+        let mut owners = owners.peekable();
+        // An interval has no cell of a lock that nobody is known to have held.
+        if owners.peek().is_some() {
+            if let Some(cell) = self.windows.get_mut(number).and_then(|window| cell(window, lock, &mut budget)) {
+                owners.for_each(|(owner, from, to)| cell.owners.add(owner, to.since(from).0));
+            }
+        }
+        self.cells += before - budget.left;
+        self.folded += budget.folded;
+    }
+
+    /// Place of the interval in which a span lies whole; `None` if there is none.
+    fn only_window(&self, from: TimeNs, to: TimeNs) -> Option<usize> {
+        if from < self.from || to > self.to || from >= to {
+            return None;
+        }
+        let (first, rest) = (from.since(self.from).0 / self.interval, from.since(self.from).0 % self.interval);
+        if to.since(from).0 > self.interval - rest {
+            return None;
+        }
+        let place = usize::try_from(first.checked_sub(self.first)?).ok()?;
+        (place < self.windows.len()).then_some(place)
+    }
+
     /// Calls `add` for every interval that the span touches, with the part of
     /// the span that lies in it.
     fn each(&mut self, from: TimeNs, to: TimeNs, mut add: impl FnMut(&mut Window, u64, &mut Budget)) {
@@ -324,6 +361,24 @@ mod tests {
         }
         let window = windows.iter().next().unwrap();
         assert_eq!((window.cells.len(), window.acquiring, windows.folded), (2, 30, 1));
+    }
+
+    #[test]
+    fn owners_within_a_span_count_as_they_do_one_by_one() {
+        let chains = [(ChainId(1), 0), (ChainId(2), 0), (ChainId(1), 1)];
+        // Within an interval, up to its edge, over it, before the range.
+        for span in [(1010, 1090), (1020, 1100), (1020, 1110), (990, 1010), (1000, 1000)] {
+            let (from, to) = (TimeNs(span.0), TimeNs(span.1));
+            let middle = TimeNs((span.0 + span.1) / 2);
+            let owners = [(chains[0], from, middle), (chains[1], middle, to), (chains[2], middle, to)];
+            let (mut together, mut apart) = (windows(100), windows(100));
+            for windows in [&mut together, &mut apart] {
+                windows.add_waiting(TimeNs(1000), TimeNs(1200));
+            }
+            together.add_owners(LockId(1), (from, to), owners.iter().copied());
+            owners.iter().for_each(|(owner, from, to)| apart.add_owner(LockId(1), *owner, *from, *to));
+            assert_eq!(format!("{together:?}"), format!("{apart:?}"), "{span:?}");
+        }
     }
 
     #[test]
