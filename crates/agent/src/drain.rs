@@ -12,6 +12,7 @@ use crate::park_statistics::{LiveParks, Wish};
 use crate::pressure::LivePressure;
 use crate::process::CpuTimes;
 use crate::raw;
+use crate::recompile::Recompilation;
 use crate::steal;
 use crate::thread_events::current_os_id;
 use headway_analysis::park::statistics::ParkStatisticsReport;
@@ -151,6 +152,7 @@ pub struct Drain {
     cpu_times: Option<CpuTimes>,
     flushes: u64,
     steal: steal::Drained,
+    recompilation: Option<Recompilation>,
     max_size: Option<u64>,
     max_age: Option<DurationNs>,
 }
@@ -185,9 +187,14 @@ impl Drain {
             cpu_times: CpuTimes::now(),
             flushes: 0,
             steal: steal::Drained::new(agent, options),
+            recompilation: None,
             max_size: options.max_size,
             max_age: options.max_age_ns.map(DurationNs),
         };
+        if options.recompile && !options.safe {
+            let failed = |error: io::Error| format!("no thread to have code compiled again: {error}");
+            drain.recompilation = Some(Recompilation::begin(agent).map_err(failed)?);
+        }
         // What an earlier recording defined is not defined again; the analysis
         // of this one has not heard of it.
         drain.dictionary.definitions().for_each(|event| drain.online.feed(&event, &mut drain.pressure));
@@ -318,6 +325,9 @@ impl Drain {
     fn forget_old_code(&mut self) {
         let old = std::mem::replace(&mut self.code_before, self.code_seen);
         self.dictionary.forget_code(old.chain, old.method);
+        if let Some(recompilation) = &mut self.recompilation {
+            recompilation.forget_chains();
+        }
         self.code_seen.method = self.agent.definitions.forget_methods();
     }
 
@@ -393,6 +403,11 @@ impl Drain {
             }
             Event::Thread(thread) if thread.is_virtual => self.remember_virtual(thread.id),
             Event::Chain(def) => self.code_seen.chain = self.code_seen.chain.max(def.id),
+            Event::MonitorExit(exit) => {
+                if let Some(recompilation) = &mut self.recompilation {
+                    recompilation.on_exit(exit, &self.dictionary);
+                }
+            }
             _ => {}
         }
         if self.pressure.records(event) {

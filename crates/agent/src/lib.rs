@@ -41,6 +41,7 @@ mod park_statistics;
 mod pressure;
 pub mod process;
 pub mod raw;
+mod recompile;
 pub mod reply;
 pub mod sample;
 pub mod session;

@@ -146,6 +146,8 @@ pub struct Options {
     pub causal: Wishes,
     /// Stop counting afterwards, if nothing is recorded.
     pub end: bool,
+    /// Have code compiled again whose inlined owners are not known.
+    pub recompile: bool,
     /// JVMTI alone.
     pub safe: bool,
     /// Degraded mechanisms fail the start.
@@ -256,6 +258,7 @@ impl Options {
             "scope" => self.causal.scope = names(&value),
             "speedups" => self.causal.speedups = speedups(&value)?,
             "end" => self.end = flag("end", value)?,
+            "recompile" => self.recompile = flag("recompile", value)?,
             "safe" => self.safe = flag("safe", value)?,
             "strict" => self.strict = flag("strict", value)?,
             "redact" => self.redact = flag("redact", value)?,

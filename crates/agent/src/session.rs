@@ -12,7 +12,7 @@ use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, SamplerHandle};
 use crate::steal;
-use crate::{clock, lifecycle, process, thread_events, vm};
+use crate::{clock, lifecycle, process, recompile, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
@@ -208,6 +208,7 @@ fn prepare(
     if options.wants("monitor") {
         mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
     }
+    mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, options);
     mechanisms.extend(sampling);

@@ -136,7 +136,10 @@ impl Recorded {
         command.extend(["-jar".into(), self.tools.workloads.display().to_string(), "predict".into()]);
         command.extend(workload.arguments.iter().map(|argument| (*argument).to_owned()));
         let seconds = env::var("HEADWAY_E2E_SECONDS").unwrap_or_else(|_| "2".into());
-        command.extend(["--seconds".into(), seconds, "--truth".into(), self.truth_file().display().to_string()]);
+        if !workload.arguments.contains(&"--seconds") {
+            command.extend(["--seconds".into(), seconds]);
+        }
+        command.extend(["--truth".into(), self.truth_file().display().to_string()]);
         command
     }
 

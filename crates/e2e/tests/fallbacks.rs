@@ -241,3 +241,29 @@ fn strict_refuses_to_begin_with_less() {
 
 /// For tests that do not look at what is recorded.
 const SHORT: Workload<'_> = Workload { arguments: &["chains", "--hold-us", "1000"], jvm_options: &[], attach: true };
+
+/// Code that tells too little about who held a lock is compiled again on demand;
+/// methods that thereby became versions of themselves do not confuse the walker.
+#[test]
+fn code_from_before_is_compiled_again_where_that_is_asked_for() {
+    let tools = Tools::find().unwrap();
+    let arguments = &["inlined", "--hold-us", "2500", "--seconds", "9"];
+    let program = Workload { arguments, jvm_options: &[], attach: true };
+    for jdk in Jdk::all() {
+        let what = format!("JDK {}", jdk.release);
+        let recorded = Recorded::attached_by(&tools, &jdk, &program, |program, recording| {
+            start(&tools, program, recording, &["--recompile"])?;
+            let status = status(&tools, program)?;
+            let recompile = status.mechanisms.iter().find(|mechanism| mechanism.name == "recompile");
+            assert_eq!(recompile.map(|m| m.state.as_str()), Some("on"), "{what}: {status:?}");
+            Ok(())
+        });
+        let (recorded, ()) = recorded.unwrap();
+        let late = recorded.report("owner-method", &["--from", "6s"]).unwrap();
+        let walker: Vec<_> = late.degraded.iter().filter(|degraded| degraded.mechanism == "walker").collect();
+        assert!(walker.is_empty(), "{what}: {walker:?}");
+        let approximate: u64 = late.leaves().iter().map(|leaf| leaf.approximate_ns).sum();
+        assert!(late.blocked_ns > 0, "{what}: nothing was blocked late in the recording");
+        assert!(approximate * 20 < late.blocked_ns, "{what}: {approximate} of {} ns approximate", late.blocked_ns);
+    }
+}

@@ -22,7 +22,7 @@ use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
 use headway_hook::Image;
-use headway_hotspot::{DecodedFrame, MonitorSlot};
+use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
@@ -239,7 +239,12 @@ impl Chains {
         let mut infos = vec![FrameInfo::EMPTY; self_check::MAX_EXPECTED];
         let Ok(count) = agent.jvmti.current_stack(&mut infos) else { return };
         let expected = infos.get(..count).unwrap_or_default();
-        if let Some(difference) = self.check.compare(&known.memory, decoded, expected) {
+        let names = |method| {
+            let names = method_names(&known.layout, &known.memory, method)?;
+            Some((names.class, names.name, names.descriptor))
+        };
+        let are_versions = |one, other| names(one).is_some_and(|one| Some(one) == names(other));
+        if let Some(difference) = self.check.compare(&known.memory, decoded, expected, are_versions) {
             self.walks.store(false, Ordering::Relaxed);
             let reason = format!("{WITHOUT_WALKER}: {difference}");
             eprintln!("headway: {reason}");

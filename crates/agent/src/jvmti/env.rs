@@ -287,8 +287,20 @@ impl Jvmti {
 
     /// Has the VM ask again what a class is to be.
     pub fn retransform(&self, class: Ref) -> Result<(), JvmtiError> {
-        let classes = [class.raw()];
-        call!(self, 152, "RetransformClasses", fn(1 => jint, classes.as_ptr() => *const jclass))
+        self.retransform_all(&[class])
+    }
+
+    /// Has the VM ask again what these classes are to be, all at once.
+    pub fn retransform_all(&self, classes: &[Ref]) -> Result<(), JvmtiError> {
+        let classes: Vec<jclass> = classes.iter().map(|class| class.raw()).collect();
+        call!(self, 152, "RetransformClasses", fn(classes.len() as jint => jint, classes.as_ptr() => *const jclass))
+    }
+
+    /// True if a class can be changed at all.
+    pub fn is_modifiable(&self, class: Ref) -> Result<bool, JvmtiError> {
+        let mut modifiable = 0u8;
+        call!(self, 45, "IsModifiableClass", fn(class.raw() => jclass, &mut modifiable => *mut u8))?;
+        Ok(modifiable != 0)
     }
 
     /// A copy of these bytes in memory that the VM deallocates.

@@ -2,6 +2,7 @@
 
 use crate::agent::options::AgentOptions;
 use crate::command::causal::Experiments;
+use crate::command::park_statistics::ParkStatistics;
 use crate::command::pressure;
 use crate::quantity::{self, Span};
 use crate::suggest;
@@ -80,6 +81,12 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
+    /// In a JVM that ran before: have code compiled again in which it cannot be told
+    /// which inlined method held a lock, by retransforming its classes once; JDK 17
+    /// may then compile everything again
+    #[arg(long, hide_short_help = true)]
+    pub recompile: bool,
+
     /// Use JVMTI alone: no patched code, nothing rebound; the report says what
     /// is then missing
     #[arg(long)]
@@ -101,6 +108,10 @@ pub struct Capture {
     /// Switch mechanisms off by name, to see what their fallbacks do
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,
+
+    /// Park statistics that the program prints itself.
+    #[command(flatten)]
+    pub park_statistics: ParkStatistics,
 
     /// What `headway causal` is to find out.
     #[arg(skip)]
@@ -251,10 +262,11 @@ impl Capture {
             .with_some("scope", joined(self.experiments.as_ref().map(|wishes| &wishes.scope), ";"))
             .with_some("speedups", joined(self.experiments.as_ref().map(|wishes| &wishes.speedups), "+"))
             .with_flag("jmx", self.jmx)
+            .with_flag("recompile", self.recompile)
             .with_flag("safe", self.safe)
             .with_flag("strict", self.strict)
             .with_flag("redact", self.redact);
-        Ok(options)
+        self.park_statistics.add_to(options)
     }
 }
 

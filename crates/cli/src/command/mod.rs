@@ -12,6 +12,7 @@ pub mod flame;
 pub mod list;
 pub mod man;
 pub mod method;
+pub mod park_statistics;
 pub mod parks;
 pub mod pressure;
 pub mod record;

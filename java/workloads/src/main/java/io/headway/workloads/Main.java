@@ -3,6 +3,7 @@ package io.headway.workloads;
 import io.headway.workloads.causal.Known;
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.parks.Parks;
+import io.headway.workloads.parks.Queues;
 import io.headway.workloads.predict.Predict;
 import io.headway.workloads.pressure.Pressure;
 import io.headway.workloads.samples.Samples;
@@ -20,6 +21,7 @@ public final class Main {
             "parks", new Parks(),
             "predict", new Predict(),
             "pressure", new Pressure(),
+            "queues", new Queues(),
             "samples", new Samples(),
             "steal", new Steal(),
             "stress", new Stress(),

@@ -1,0 +1,126 @@
+package io.headway.workloads.parks;
+
+import io.headway.workloads.Arguments;
+import io.headway.workloads.Json;
+import io.headway.workloads.TruthOutput;
+import io.headway.workloads.UsageException;
+import io.headway.workloads.Workload;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * {@code queues turns|frequency}: many threads queue for a few {@link ReentrantLock}s, two patterns
+ * from the literature on park statistics.
+ *
+ * <ul>
+ *   <li>{@code turns}: each thread takes three locks in turn and holds them for 4, 16 and 64 ms.
+ *   <li>{@code frequency}: two locks are held for 32 ms each; one is taken three times as often.
+ * </ul>
+ *
+ * Only one lock at a time limits what the program achieves, and halving the others' hold time
+ * ({@code --halve NAME}) changes nothing.
+ */
+public final class Queues implements Workload {
+    @Override
+    public int run(Arguments arguments) throws Exception {
+        List<Held> locks = locks(arguments.word());
+        int threads = (int) arguments.number("threads", 64, 1);
+        long length = arguments.secondsAsNanos("seconds", 20);
+        long warmUp = arguments.secondsAsNanos("warm-up", 0);
+        String halved = arguments.text("halve", null);
+        TruthOutput output = new TruthOutput(arguments);
+        arguments.refuseUnknown();
+        if (halved != null) {
+            named(locks, halved).holdMillis /= 2;
+        }
+        LongAdder rounds = new LongAdder();
+        long end = System.nanoTime() + warmUp + length;
+        List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            int first = i;
+            Thread thread = new Thread(() -> takeAll(locks, first, end, rounds), "queue-" + (i + 1));
+            thread.setDaemon(true);
+            thread.start();
+            all.add(thread);
+        }
+        Thread.sleep(warmUp / 1_000_000);
+        long before = rounds.sum();
+        Thread.sleep(length / 1_000_000);
+        Map<String, Object> truth = Json.object();
+        truth.put("rounds", rounds.sum() - before);
+        List<Object> told = new ArrayList<>();
+        locks.forEach(lock -> told.add(lock.truth()));
+        truth.put("locks", told);
+        output.write(truth);
+        return 0;
+    }
+
+    private static List<Held> locks(String pattern) {
+        return switch (pattern == null ? "turns" : pattern) {
+            case "turns" -> List.of(new Held("short", 4, 1), new Held("medium", 16, 1), new Held("long", 64, 1));
+            case "frequency" -> List.of(new Held("often", 32, 3), new Held("seldom", 32, 1));
+            default -> throw new UsageException("there are the patterns turns and frequency, not '" + pattern + "'");
+        };
+    }
+
+    private static Held named(List<Held> locks, String name) {
+        return locks.stream().filter(lock -> lock.name.equals(name)).findFirst().orElseThrow(
+                () -> new UsageException("no lock of this pattern is called '" + name + "'"));
+    }
+
+    private static void takeAll(List<Held> locks, int first, long end, LongAdder rounds) {
+        try {
+            for (int i = first; System.nanoTime() < end; i++) {
+                Held lock = locks.get(i % locks.size());
+                for (int time = 0; time < lock.times; time++) {
+                    lock.hold();
+                }
+                if (i % locks.size() == locks.size() - 1) {
+                    rounds.increment();
+                }
+            }
+        } catch (InterruptedException ended) {
+            // Nobody interrupts it but the end of the program.
+        }
+    }
+
+    /** A lock and for how long it is held. */
+    private static final class Held {
+        private final ReentrantLock lock = new ReentrantLock();
+        private final String name;
+        private final int times;
+        private long holdMillis;
+        /** Written by whoever holds the lock; read at the end, without queueing for it. */
+        private volatile long holds;
+        private volatile long heldNanos;
+
+        Held(String name, long holdMillis, int times) {
+            this.name = name;
+            this.holdMillis = holdMillis;
+            this.times = times;
+        }
+
+        void hold() throws InterruptedException {
+            lock.lock();
+            try {
+                long before = System.nanoTime();
+                Thread.sleep(holdMillis);
+                heldNanos += System.nanoTime() - before;
+                holds++;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        Map<String, Object> truth() {
+            Map<String, Object> truth = Json.object();
+            truth.put("name", name);
+            truth.put("holds", holds);
+            truth.put("held_ns", heldNanos);
+            return truth;
+        }
+    }
+}
