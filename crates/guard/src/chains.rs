@@ -1,7 +1,7 @@
 //! What an application thread does for each event, after the walk: finding its
 //! chain, and appending a record.
 
-use crate::{guard_measured, Done};
+use crate::{measured, Done};
 use headway_signal::{AtomicU64, ChainSet, Lookup, Pool, Region, ThreadBuffer};
 use std::hint::black_box;
 
@@ -20,7 +20,7 @@ pub fn append() -> Done {
     let pool = Pool::new(region(16 << 20 >> 3), 1);
     let buffer = ThreadBuffer::new();
     let record = vec![7u64 << 16; RECORD_WORDS];
-    guard_measured(&mut || {
+    measured(&mut || {
         for _ in 0..CALLS {
             let _ = black_box(buffer.append(&pool, black_box(&record)));
         }
@@ -37,7 +37,7 @@ pub fn look_up() -> Done {
     for key in &keys {
         assert!(matches!(set.enter(0).lookup_or_insert(key), Lookup::New(_)));
     }
-    guard_measured(&mut || {
+    measured(&mut || {
         for key in keys.iter().cycle().take(CALLS) {
             let _ = black_box(set.enter(0).lookup_or_insert(black_box(key)));
         }

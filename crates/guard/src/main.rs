@@ -1,11 +1,12 @@
 //! Fixed work whose cost is counted, not timed.
 //!
-//! `headway-guard PIECE` does one piece of work, and only that is inside
-//! [`guard_measured`], so that callgrind can be told to count there and nowhere
-//! else. Prints how many operations that were, how often memory was allocated
-//! and how many bytes came out. `./hw guard` and `./hw test` run it and compare
-//! the counts with `crates/guard/baseline.txt`: they are the same on a busy
-//! machine and on a quiet one. Without a piece, prints the names of all.
+//! `headway-guard PIECE` prepares a piece of work and does it, inside
+//! [`measured`]. `headway-guard PIECE prepare` only prepares it: the difference
+//! of the instructions of both is what the work takes, on all threads. Prints how
+//! many operations that were, how often memory was allocated and how many bytes
+//! came out. `./hw guard` and `./hw test` run it and compare the counts with
+//! `crates/guard/baseline.txt`: they are the same on a busy machine and on a
+//! quiet one. Without a piece, prints the names of all.
 
 // It counts allocations, for which it must be the allocator.
 #![allow(unsafe_code)]
@@ -41,7 +42,7 @@ struct Done {
     bytes: u64,
 }
 
-/// A piece of work: prepares, and does the rest inside [`guard_measured`].
+/// A piece of work: prepares, and does the rest inside [`measured`].
 type Piece = fn() -> Done;
 
 const PIECES: [(&str, Piece); 10] = [
@@ -56,6 +57,9 @@ const PIECES: [(&str, Piece); 10] = [
     ("pressure", analysis::pressure),
     ("call-tree", samples::call_tree),
 ];
+
+/// The second argument with which work is prepared and not done.
+const PREPARE: &str = "prepare";
 
 fn main() -> ExitCode {
     let wanted = std::env::args().nth(1).unwrap_or_default();
@@ -72,10 +76,22 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is counted. Called once; never inlined, because callgrind knows it by its name.
-#[inline(never)]
-fn guard_measured(work: &mut dyn FnMut()) {
+/// True if the work is to be prepared only.
+fn only_prepares() -> bool {
+    std::env::args().nth(2).as_deref() == Some(PREPARE)
+}
+
+/// What is counted; called once.
+fn measured(work: &mut dyn FnMut()) {
+    if only_prepares() {
+        return;
+    }
     allocations::begin();
     work();
     allocations::end();
+}
+
+/// Fast and wrong is no result: what was done must be right.
+fn check(right: impl FnOnce() -> bool, otherwise: &str) {
+    assert!(only_prepares() || right(), "{otherwise}");
 }

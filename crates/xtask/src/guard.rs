@@ -13,12 +13,12 @@ use crate::tally::Tally;
 use crate::{packages, Misuse, Problem};
 use baseline::{Baseline, Cost, Verdict};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const BASELINE: &str = "crates/guard/baseline.txt";
-/// Callgrind counts between this function's begin and its end.
-const COUNTED: &str = "*guard_measured*";
+/// With this the work is prepared and not done: what that takes is not the work's.
+const PREPARE: &str = "prepare";
 
 /// See the file's head.
 pub fn guard(rest: &[String]) -> Result<(), Problem> {
@@ -82,22 +82,25 @@ fn measure(with_instructions: bool) -> Result<BTreeMap<String, Cost>, Problem> {
     names.lines().map(|name| Ok((name.to_owned(), cost_of(&program, name, with_instructions)?))).collect()
 }
 
-fn cost_of(program: &PathBuf, piece: &str, with_instructions: bool) -> Result<Cost, Problem> {
-    let mut command = match with_instructions {
-        true => callgrind(program),
-        false => Command::new(program),
+fn cost_of(program: &Path, piece: &str, with_instructions: bool) -> Result<Cost, Problem> {
+    let (told, instructions) = if with_instructions {
+        let (told, all) = counted(program, &[piece])?;
+        let (_, preparing) = counted(program, &[piece, PREPARE])?;
+        (told, Some(all - preparing))
+    } else {
+        (output_of(Command::new(program).arg(piece))?, None)
     };
-    let output = command.arg(piece).stdin(Stdio::null()).output().map_err(|e| format!("cannot run {piece}: {e}"))?;
-    let (told, counted) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if !output.status.success() {
-        return Err(format!("the work {piece} ended with {}: {counted}", output.status).into());
-    }
-    Cost::of_output(&told, with_instructions.then_some(&*counted)).map_err(|wrong| format!("{piece}: {wrong}").into())
+    Cost::of_output(&told, instructions).map_err(|wrong| format!("{piece}: {wrong}").into())
 }
 
-fn callgrind(program: &PathBuf) -> Command {
+/// What a run printed, and how many instructions it took on all its threads.
+fn counted(program: &Path, arguments: &[&str]) -> Result<(String, f64), Problem> {
     let mut command = Command::new("valgrind");
-    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    command.arg(format!("--toggle-collect={COUNTED}")).arg(program);
-    command
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments);
+    let output = command.stdin(Stdio::null()).output().map_err(|e| format!("cannot run valgrind: {e}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{} under valgrind ended with {}: {said}", arguments.join(" "), output.status).into());
+    }
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), baseline::collected(&said)?))
 }
