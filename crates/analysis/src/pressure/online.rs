@@ -214,6 +214,7 @@ impl OnlinePressure {
                 let begins = followed.phase.is_none();
                 let phase = followed.phase.get_or_insert_with(|| Phase::begin(*lock, start));
                 phase.add(cell, running, end);
+                phase.know(followed.acquiring_chain, followed.owner_chain);
                 if begins {
                     closed.begun.push(phase.clone());
                 }
@@ -225,8 +226,10 @@ impl OnlinePressure {
                 followed.now = 0.0;
             }
             remember(&mut followed.history, followed.now);
-            if followed.phase.as_ref().is_some_and(|phase| phase.end < end) {
-                closed.ended.extend(followed.phase.take());
+            if let Some(mut phase) = followed.phase.take_if(|phase| phase.end < end) {
+                // What was asked for in its last interval came after it.
+                phase.know(followed.acquiring_chain, followed.owner_chain);
+                closed.ended.push(phase);
             }
         }
         closed.begun.sort_by_key(|phase| phase.lock);

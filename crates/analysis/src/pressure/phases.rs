@@ -23,6 +23,9 @@ pub struct Phase {
     pub peak: f64,
     acquirers: Tally<ChainId>,
     owners: Tally<OwnerChain>,
+    /// What was known of the lock before: used where the phase has no chain of its
+    /// own, as a short one has not where chains are taken on request only.
+    before: (ChainId, OwnerChain),
 }
 
 impl Phase {
@@ -36,6 +39,7 @@ impl Phase {
             peak: 0.0,
             acquirers: Tally::default(),
             owners: Tally::default(),
+            before: (ChainId::NONE, (ChainId::NONE, 0)),
         }
     }
 
@@ -48,6 +52,11 @@ impl Phase {
         self.owners.merge(&cell.owners);
     }
 
+    /// The chains of both sides that were known last.
+    pub(crate) fn know(&mut self, acquiring: ChainId, owner: OwnerChain) {
+        self.before = (acquiring, owner);
+    }
+
     /// An owner held the lock in this phase; told after its interval was closed.
     pub(crate) fn add_owner(&mut self, owner: OwnerChain, ns: u64) {
         self.owners.add(owner, ns);
@@ -58,16 +67,16 @@ impl Phase {
         fraction(self.acquiring_ns, self.running_ns)
     }
 
-    /// The call chain that spent most time acquiring the lock; `NONE` if none
-    /// is known.
+    /// The call chain that spent most time acquiring the lock, or that did when last
+    /// asked; `NONE` if none is known.
     pub fn acquiring_chain(&self) -> ChainId {
-        self.acquirers.heaviest().unwrap_or(ChainId::NONE)
+        self.acquirers.heaviest().unwrap_or(self.before.0)
     }
 
-    /// The call chain that held the lock for most of that time, and which of
-    /// its frames held it.
+    /// The call chain that held the lock for most of that time, or that did when last
+    /// asked, and which of its frames held it.
     pub fn owner_chain(&self) -> (ChainId, u16) {
-        self.owners.heaviest().unwrap_or((ChainId::NONE, 0))
+        self.owners.heaviest().unwrap_or(self.before.1)
     }
 }
 

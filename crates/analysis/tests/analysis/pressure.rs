@@ -507,3 +507,32 @@ fn tens_of_thousands_of_locks_stay_in_bounds_and_in_the_total() {
     assert!(online.folded() > 0);
     assert!(closed[0].windows.len() <= 65);
 }
+
+/// Where chains are taken on request only, a short phase is over before its own is
+/// there; the one from before, or from just after, stands in for it.
+#[test]
+fn a_short_phase_has_the_chain_that_was_known_last() {
+    let entered = |from_ms: u64, to_ms: u64, chain| {
+        Event::MonitorEntered(MonitorEntered {
+            time: TimeNs(START + to_ms * MS),
+            start: TimeNs(START + from_ms * MS),
+            thread: ThreadId(1),
+            lock: LockId(1),
+            seq: Seq(to_ms),
+            chain: ChainId(chain),
+            ..MonitorEntered::default()
+        })
+    };
+    for (asked_before, asked_after) in [(7, 0), (0, 7), (6, 7)] {
+        let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
+        online.feed(&story::thread(1, "worker"));
+        [entered(100, 101, asked_before), entered(2100, 2900, 0), entered(3100, 3101, asked_after)]
+            .iter()
+            .for_each(|event| online.feed(event));
+        let closed = online.finish(TimeNs(START + 6000 * MS));
+        let ended: Vec<_> = closed.iter().flat_map(|closed| &closed.ended).collect();
+        assert_eq!(ended.len(), 1);
+        assert_eq!((ended[0].start.0 - START) / MS, 2000);
+        assert_eq!(ended[0].acquiring_chain(), ChainId(7), "before {asked_before}, after {asked_after}");
+    }
+}
