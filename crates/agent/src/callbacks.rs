@@ -4,6 +4,7 @@
 use crate::agent::{self, Agent};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
+use crate::sample::agct;
 use crate::{clock, lifecycle, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
 use headway_model::{Loss, TimeNs};
@@ -28,6 +29,8 @@ pub fn table() -> EventCallbacks {
     set(EventKind::GarbageCollectionFinish, gc_finish as *const c_void);
     set(EventKind::ObjectFree, object_free as *const c_void);
     set(EventKind::DataDumpRequest, data_dump_request as *const c_void);
+    set(EventKind::ClassLoad, class_load as *const c_void);
+    set(EventKind::ClassPrepare, class_prepare as *const c_void);
     set(EventKind::ClassFileLoadHook, class_file_load_hook as *const c_void);
     callbacks
 }
@@ -109,6 +112,13 @@ extern "system" fn monitor_waited(
     timed_out: jboolean,
 ) {
     recorded(|agent| monitor::on_waited(agent, jni(env), object(thread), object(lock), timed_out));
+}
+
+/// Somebody must listen, or `AsyncGetCallTrace` refuses to work.
+extern "system" fn class_load(_: *mut RawEnv, _: *mut JNIEnv, _: jobject, _: jobject) {}
+
+extern "system" fn class_prepare(_: *mut RawEnv, _: *mut JNIEnv, _: jobject, class: jobject) {
+    guarded(|agent| agct::class_is_ready(agent, object(class)));
 }
 
 extern "system" fn gc_start(_: *mut RawEnv) {

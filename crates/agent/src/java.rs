@@ -104,6 +104,11 @@ impl JavaFacts {
         jni.address().wrapping_sub(self.env_offset)
     }
 
+    /// Address of a thread's JNI environment.
+    pub fn env_of(&self, vm_thread: u64) -> u64 {
+        vm_thread.wrapping_add(self.env_offset)
+    }
+
     /// True for a virtual thread.
     pub fn is_virtual(&self, jni: Jni, thread: Ref) -> bool {
         jni.is_virtual_thread(thread, self.version)

@@ -113,6 +113,18 @@ impl Class {
     }
 }
 
+/// A reference to an object that keeps it alive until it is given back by
+/// [`Jni::let_go`].
+#[derive(Debug)]
+pub struct Global(jobject);
+
+impl Global {
+    /// As a reference.
+    pub fn as_ref(&self) -> Ref {
+        Ref(self.0)
+    }
+}
+
 /// A native method and the function to bind it to.
 #[derive(Clone, Copy, Debug)]
 pub struct Native {
@@ -241,6 +253,19 @@ impl Jni {
         // SAFETY: a live local reference (see `Ref::new`).
         let global = unsafe { (self.table().v1_1.NewGlobalRef)(self.0, class.raw()) };
         (!global.is_null()).then_some(Class(global))
+    }
+
+    /// Keeps an object alive; `None` if the VM has no memory for it.
+    pub fn hold(self, object: Ref) -> Option<Global> {
+        // SAFETY: a live reference (see `Ref::new`).
+        let global = unsafe { (self.table().v1_1.NewGlobalRef)(self.0, object.raw()) };
+        (!global.is_null()).then_some(Global(global))
+    }
+
+    /// Gives a reference back.
+    pub fn let_go(self, object: Global) {
+        // SAFETY: made by `hold`, given back once.
+        unsafe { (self.table().v1_1.DeleteGlobalRef)(self.0, object.0) };
     }
 
     /// The id of an instance method, as a number; `None` if there is none.

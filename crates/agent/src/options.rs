@@ -47,11 +47,31 @@ impl Command {
 /// How stacks are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// The agent's own walker, JVMTI where it does not check out.
+    /// The agent's own walker, JVMTI where it does not check out; samples by
+    /// perf_event, by signals where it is denied.
     #[default]
     Auto,
-    /// JVMTI `GetStackTrace`.
+    /// Samples by perf_event.
+    Perf,
+    /// Samples by signals that copy stacks.
+    Signal,
+    /// JVMTI: `GetStackTrace` at events, `GetThreadListStackTraces` for samples.
     Jvmti,
+    /// Samples by the VM's `AsyncGetCallTrace` in a signal handler.
+    Agct,
+    /// Samples by JVMTI, one running thread at a time.
+    Handshake,
+}
+
+impl Engine {
+    const ALL: [(&'static str, Engine); 6] = [
+        ("auto", Engine::Auto),
+        ("perf", Engine::Perf),
+        ("signal", Engine::Signal),
+        ("jvmti", Engine::Jvmti),
+        ("agct", Engine::Agct),
+        ("handshake", Engine::Handshake),
+    ];
 }
 
 /// A mechanism that `disable=` can switch off.
@@ -318,11 +338,9 @@ fn fraction(value: String) -> Result<f64, OptionError> {
 }
 
 fn engine(value: String) -> Result<Engine, OptionError> {
-    match value.as_str() {
-        "auto" => Ok(Engine::Auto),
-        "jvmti" => Ok(Engine::Jvmti),
-        _ => Err(OptionError::BadValue { key: "engine", value, expected: "auto or jvmti" }),
-    }
+    let known = Engine::ALL.iter().find(|(name, _)| *name == value);
+    let expected = "auto, perf, signal, jvmti, agct or handshake";
+    known.map(|(_, engine)| *engine).ok_or(OptionError::BadValue { key: "engine", value, expected })
 }
 
 /// Words of features joined by `+`.

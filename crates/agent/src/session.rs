@@ -10,7 +10,7 @@ use crate::park_statistics::Wish;
 use crate::pressure::Lease;
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
-use crate::sample::{self, SamplerHandle};
+use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
 use crate::{clock, lifecycle, process, recompile, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
@@ -151,10 +151,10 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;
     agent.set_filters(options.redact, filter);
     let (plan, mechanisms) = prepare(agent, jni, options)?;
-    let info = recording_info(agent, options);
+    let info = Arc::new(recording_info(agent, options, plan));
     let started = info.start;
-    let drain =
-        Drain::create(agent, path.clone(), options, info, degraded_events(&mechanisms)).map_err(StartError::Output);
+    let drain = Drain::create(agent, path.clone(), options, (*info).clone(), degraded_events(&mechanisms))
+        .map_err(StartError::Output);
     let drain = drain.inspect_err(|_| unprepare(agent))?;
 
     reset(agent);
@@ -169,7 +169,7 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     steal::api::set_active(jni, options.wants("steal") || options.wants("causal"));
     let eager = plan.filter(|plan| plan.eager);
     let sampler = plan.and_then(|plan| {
-        let sampler = sample::spawn(agent, plan);
+        let sampler = sample::spawn(agent, plan, info.clone());
         let failed =
             |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
         sampler.inspect_err(failed).ok()
@@ -210,7 +210,7 @@ fn prepare(
     }
     mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
-    let (plan, sampling) = plan::choose(agent, options);
+    let (plan, sampling) = plan::choose(agent, jni, options);
     mechanisms.extend(sampling);
     if options.wants("causal") {
         let ready = plan.ok_or("running threads cannot be sampled here".to_owned());
@@ -245,6 +245,7 @@ fn unprepare(agent: &'static Agent) {
         // its callbacks see that no recording is under way.
         let _ = agent.jvmti.enable_event(event, false);
     }
+    agct::unprepare(agent);
     agent.hooks.remove();
     agent.causal.set_wanted(false);
     if let Some(lasting) = jni::of_current_thread().and_then(|jni| agent.causal.counted.remove(agent, jni)) {
@@ -269,14 +270,14 @@ fn reset(agent: &Agent) {
     }
 }
 
-fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
+fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> RecordingInfo {
     let property = |name| agent.jvmti.system_property(name).unwrap_or_default();
     let visible = |text: String| if options.redact { String::new() } else { text };
     let events = match options.events.is_empty() {
         true => DEFAULT_FEATURES.join(","),
         false => options.events.join(","),
     };
-    let settings = vec![
+    let mut settings = vec![
         ("events".to_owned(), events),
         ("park_floor".to_owned(), options.park_floor_ns.unwrap_or(0).to_string()),
         ("safe".to_owned(), options.safe.to_string()),
@@ -285,6 +286,10 @@ fn recording_info(agent: &Agent, options: &Options) -> RecordingInfo {
         ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
     RecordingInfo {
+    if let Some(plan) = plan {
+        settings.push(("engine".to_owned(), plan.source.name().to_owned()));
+        settings.push(("interval".to_owned(), format!("{} ns", plan.interval_ns)));
+    }
         start: clock::now(),
         epoch_offset_ns: clock::epoch_offset_ns(),
         producer: format!("headway {}", env!("CARGO_PKG_VERSION")),
@@ -488,6 +493,11 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     let mut mechanisms = session.mechanisms.clone();
     agent.chains.correct(&mut mechanisms);
     reply.degraded = degraded(&mechanisms);
+    let answers = session.sampler.as_ref().and_then(SamplerHandle::answers);
+    let sampling = mechanisms.iter_mut().find(|mechanism| mechanism.name == "cpu");
+    if let Some((sampling, answers)) = sampling.zip(answers) {
+        sampling.detail = format!("{}; {answers}", sampling.detail);
+    }
     reply.mechanisms = mechanisms;
     reply.will_change = will_change(agent);
     reply.attach_pause_ns = Some(session.attach_pause.0);

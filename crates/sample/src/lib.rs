@@ -6,12 +6,14 @@
 //! * [`timer`] does the same with a signal per tick, where that is denied.
 //! * [`generated`] reads generated code, to tell how a frame stands at an
 //!   instruction in the middle of being built or taken down.
-//! * [`modules`] and [`native`] unwind and name native code.
+//! * [`modules`] and [`native`] unwind and name native code, [`kernel`] names the
+//!   kernel's functions.
 //!
 //! Nothing here knows Java's threads or recordings.
 #![allow(unsafe_code)] // system calls, memory shared with the kernel, a signal handler
 
 pub mod generated;
+pub mod kernel;
 pub mod modules;
 pub mod native;
 pub mod perf;

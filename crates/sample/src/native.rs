@@ -3,7 +3,7 @@
 use crate::modules::{self, Module, Section};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
-use headway_hotspot::fragment::{Captured, NativeStep, Reg};
+use headway_hotspot::fragment::{Captured, Native, NativeStep, Reg};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -102,6 +102,16 @@ impl Unwinder {
             }
             Ok(Some(_)) | Err(_) => NativeStep::Lost,
         }
+    }
+}
+
+impl Native for Unwinder {
+    fn knows(&mut self, pc: u64) -> bool {
+        self.knows(pc)
+    }
+
+    fn caller(&mut self, at: &mut Captured, interrupted: bool, read: &mut dyn FnMut(u64) -> Option<u64>) -> NativeStep {
+        self.caller(at, interrupted, read)
     }
 }
 

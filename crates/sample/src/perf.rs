@@ -46,6 +46,13 @@ pub struct Sample<'a> {
     pub stack: &'a [u8],
     /// Ticks that it stands for.
     pub ticks: u64,
+    /// Instructions of the kernel's functions that the thread was in, leaf
+    /// first, eight bytes each, with marks between them; see
+    /// [`crate::kernel::instructions`].
+    pub kernel: &'a [u8],
+    /// Where `stack` is no stack but frames as `AsyncGetCallTrace` writes them:
+    /// how many, or why there are none.
+    pub calls: Option<i32>,
 }
 
 /// What a ring has to say.
@@ -65,10 +72,14 @@ pub struct Ring {
     base: *mut u8,
     bytes: usize,
     scratch: Vec<u8>,
+    kernel: bool,
 }
 
 // SAFETY: the mapping belongs to the value; the kernel is the only other side.
 unsafe impl Send for Ring {}
+
+/// Most frames of the kernel's own; they lie in every record.
+const MAX_KERNEL_FRAMES: u16 = 32;
 
 /// In the order in which the kernel writes them: ax bx cx dx si di bp sp ip, r8
 /// to r15.
@@ -102,6 +113,11 @@ impl Ring {
         attributes.__bindgen_anon_2.wakeup_watermark = if config.eager { 1 } else { (config.ring_bytes / 4) as u32 };
         attributes.set_watermark(1);
         attributes.set_use_clockid(1);
+        if config.kernel {
+            attributes.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
+            attributes.set_exclude_callchain_user(1);
+            attributes.sample_max_stack = MAX_KERNEL_FRAMES;
+        }
         attributes.set_exclude_kernel(u64::from(!config.kernel));
         attributes.set_exclude_hv(1);
         let tid = libc::pid_t::try_from(tid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -114,7 +130,7 @@ impl Ring {
         // SAFETY: a descriptor just opened, owned by nobody else.
         let event = unsafe { OwnedFd::from_raw_fd(event) };
         let base = map(&event, config.ring_bytes)?;
-        Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new() })
+        Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new(), kernel: config.kernel })
     }
 
     /// The event, to wait for.
@@ -158,7 +174,7 @@ impl Ring {
             };
             tail += length;
             self.tail().store(tail, Ordering::Release);
-            if let Some(record) = parse(&self.scratch) {
+            if let Some(record) = parse(&self.scratch, self.kernel) {
                 sink(record);
             }
         }
@@ -241,12 +257,12 @@ impl<'a> Words<'a> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Option<Record<'_>> {
+fn parse(bytes: &[u8], kernel: bool) -> Option<Record<'_>> {
     let mut words = Words(bytes);
     let kind = words.u32()?;
     let _misc_and_size = words.u32()?;
     match kind {
-        sys::PERF_RECORD_SAMPLE => sample(words).map(Record::Sample),
+        sys::PERF_RECORD_SAMPLE => sample(words, kernel).map(Record::Sample),
         sys::PERF_RECORD_LOST => {
             let _id = words.u64()?;
             Some(Record::Lost(words.u64()?))
@@ -256,12 +272,14 @@ fn parse(bytes: &[u8]) -> Option<Record<'_>> {
     }
 }
 
-fn sample(mut words: Words<'_>) -> Option<Sample<'_>> {
+fn sample(mut words: Words<'_>, with_kernel: bool) -> Option<Sample<'_>> {
     let _pid = words.u32()?;
     let tid = words.u32()?;
     let time_ns = words.u64()?;
     let cpu = words.u32()?;
     let _reserved = words.u32()?;
+    let frames = if with_kernel { usize::try_from(words.u64()?).ok()? } else { 0 };
+    let kernel = words.bytes(frames.checked_mul(8)?)?;
     let mut registers = Captured::default();
     // No registers: a thread of the kernel, or one that is ending.
     if words.u64()? != 0 {
@@ -278,7 +296,8 @@ fn sample(mut words: Words<'_>) -> Option<Sample<'_>> {
     let size = usize::try_from(words.u64()?).ok()?;
     let copied = words.bytes(size)?;
     let dynamic = if size > 0 { usize::try_from(words.u64()?).ok()? } else { 0 };
-    Some(Sample { time_ns, tid, cpu, registers, stack: copied.get(..dynamic.min(size))?, ticks: 1 })
+    let stack = copied.get(..dynamic.min(size))?;
+    Some(Sample { time_ns, tid, cpu, registers, stack, ticks: 1, kernel, calls: None })
 }
 
 #[cfg(test)]
@@ -293,10 +312,16 @@ mod tests {
         bytes.extend([0; 4]);
         bytes.extend(1u64.to_le_bytes());
         bytes.extend(77u64.to_le_bytes());
-        assert!(matches!(parse(&bytes), Some(Record::Lost(77))));
+        assert!(matches!(parse(&bytes, false), Some(Record::Lost(77))));
         bytes.truncate(12);
-        assert!(parse(&bytes).is_none());
+        assert!(parse(&bytes, false).is_none());
 
+        for kernel in [false, true] {
+            a_sample_is_taken_apart(kernel);
+        }
+    }
+
+    fn a_sample_is_taken_apart(kernel: bool) {
         let mut bytes = Vec::new();
         bytes.extend(sys::PERF_RECORD_SAMPLE.to_le_bytes());
         bytes.extend([0; 4]);
@@ -304,6 +329,10 @@ mod tests {
         bytes.extend(2u32.to_le_bytes());
         bytes.extend(3u64.to_le_bytes());
         bytes.extend(4u64.to_le_bytes());
+        if kernel {
+            bytes.extend(1u64.to_le_bytes());
+            bytes.extend([0xfe; 8]);
+        }
         bytes.extend(2u64.to_le_bytes());
         for value in 100..117u64 {
             bytes.extend(value.to_le_bytes());
@@ -311,8 +340,9 @@ mod tests {
         bytes.extend(16u64.to_le_bytes());
         bytes.extend([9; 16]);
         bytes.extend(8u64.to_le_bytes());
-        let Some(Record::Sample(sample)) = parse(&bytes) else { panic!() };
+        let Some(Record::Sample(sample)) = parse(&bytes, kernel) else { panic!() };
         assert_eq!((sample.tid, sample.time_ns, sample.cpu, sample.stack), (2, 3, 4, &[9u8; 8][..]));
+        assert_eq!(sample.kernel, if kernel { &[0xfe; 8][..] } else { &[] });
         assert_eq!((sample.registers.pc, sample.registers.sp(), sample.registers.fp()), (108, Some(107), Some(106)));
         assert_eq!((sample.registers.get(Reg::BX), sample.registers.get(Reg(15))), (Some(101), Some(116)));
     }

@@ -1,6 +1,7 @@
 //! Samples taken by signals, where the kernel refuses perf_event: a timer on
 //! each thread's CPU clock sends it a signal, whose handler copies registers
-//! and stack into a place prepared before.
+//! and stack into a place prepared before. Or it asks the VM's
+//! `AsyncGetCallTrace`, to compare with.
 //!
 //! # Protocol of a place
 //! A place is free, being written, or full. A handler takes a free one by an
@@ -17,7 +18,7 @@ use headway_hotspot::fragment::Captured;
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The signal. The VM does not use it.
@@ -28,7 +29,7 @@ const PLACES: usize = 96;
 const PROBES: usize = 16;
 /// Bytes of stack copied at most.
 const STACK_BYTES: usize = 32 << 10;
-/// Marks our timers' values: the rest is the end of the thread's stack.
+/// Marks our timers' values: the rest is the argument of [`Timer::start`].
 const MARK: u64 = 0x4857 << 48;
 
 const FREE: u32 = 0;
@@ -50,7 +51,59 @@ struct Copy {
     pc: u64,
     registers: [u64; 16],
     length: usize,
+    /// Frames of a call trace, [`NO_TRACE`] for a stack.
+    calls: i64,
     stack: [MaybeUninit<u8>; STACK_BYTES],
+}
+
+/// See [`Copy::calls`].
+const NO_TRACE: i64 = i64::MAX;
+
+/// What `AsyncGetCallTrace` fills.
+#[repr(C)]
+pub struct CallTrace {
+    /// The thread's JNI environment.
+    env: u64,
+    /// How many frames, or why there are none.
+    count: libc::c_int,
+    frames: *mut CallFrame,
+}
+
+/// One of its frames.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallFrame {
+    /// Bytecode index, -3 in native methods.
+    pub bci: i32,
+    /// `jmethodID`.
+    pub method: u64,
+}
+
+impl CallFrame {
+    /// Bytes that one takes.
+    const BYTES: usize = std::mem::size_of::<CallFrame>();
+
+    /// The frames in a sample's bytes.
+    pub fn all(bytes: &[u8]) -> impl Iterator<Item = CallFrame> + '_ {
+        bytes.chunks_exact(Self::BYTES).filter_map(|frame| {
+            let bci = i32::from_le_bytes(frame.get(..4)?.try_into().ok()?);
+            let method = u64::from_le_bytes(frame.get(8..16)?.try_into().ok()?);
+            Some(CallFrame { bci, method })
+        })
+    }
+}
+
+/// `AsyncGetCallTrace` of libjvm.
+pub type AsyncGetCallTrace =
+    unsafe extern "C" fn(trace: *mut CallTrace, depth: libc::c_int, context: *mut libc::c_void);
+
+/// What a handler takes of the thread it interrupts.
+#[derive(Clone, Copy, Debug)]
+pub enum Take {
+    /// Registers and stack; timers' arguments are the ends of stacks.
+    Stack,
+    /// What the VM's function says; timers' arguments are JNI environments.
+    CallTrace(AsyncGetCallTrace),
 }
 
 // SAFETY: `copy` is written by the handler that moved `state` from free to
@@ -62,6 +115,8 @@ struct Shared {
     next: AtomicU32,
     lost: AtomicU64,
     on: AtomicBool,
+    /// `AsyncGetCallTrace`, 0 to copy stacks.
+    trace: AtomicUsize,
 }
 
 static SHARED: OnceLock<Shared> = OnceLock::new();
@@ -80,11 +135,13 @@ fn shared() -> &'static Shared {
                 pc: 0,
                 registers: [0; 16],
                 length: 0,
+                calls: NO_TRACE,
                 stack: [MaybeUninit::new(0); STACK_BYTES],
             }),
         };
         let places = std::iter::repeat_with(place).take(PLACES).collect();
-        Shared { places, next: AtomicU32::new(0), lost: AtomicU64::new(0), on: AtomicBool::new(false) }
+        let (next, lost) = (AtomicU32::new(0), AtomicU64::new(0));
+        Shared { places, next, lost, on: AtomicBool::new(false), trace: AtomicUsize::new(0) }
     })
 }
 
@@ -98,17 +155,17 @@ unsafe impl Send for Timer {}
 
 impl Timer {
     /// Sends the thread a signal per `interval_ns` of its CPU time; the kernel's
-    /// tick is the finest. `stack_end` is the end of its stack.
+    /// tick is the finest. What `argument` is says [`Take`].
     ///
     /// # Errors
     /// What the kernel says: no such thread, too many timers.
-    pub fn start(tid: u32, stack_end: u64, interval_ns: u64) -> io::Result<Timer> {
+    pub fn start(tid: u32, argument: u64, interval_ns: u64) -> io::Result<Timer> {
         // SAFETY: plain data; zeroes are a valid value.
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = SIGNAL;
         event.sigev_notify_thread_id = libc::pid_t::try_from(tid).unwrap_or(0);
-        event.sigev_value.sival_ptr = (MARK | stack_end) as *mut _;
+        event.sigev_value.sival_ptr = (MARK | argument) as *mut _;
         let mut id: libc::timer_t = std::ptr::null_mut();
         // SAFETY: both are places of this frame.
         if unsafe { libc::timer_create(task::cpu_clock(tid), &mut event, &mut id) } != 0 {
@@ -144,7 +201,7 @@ impl Handler {
     /// # Errors
     /// The signal is in use by somebody else (another profiler), or is already
     /// handled by us.
-    pub fn install() -> io::Result<Handler> {
+    pub fn install(take: Take) -> io::Result<Handler> {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         if before.is_some() {
             return Err(io::Error::from(io::ErrorKind::AlreadyExists));
@@ -153,6 +210,11 @@ impl Handler {
         if old.sa_sigaction != libc::SIG_DFL && old.sa_sigaction != libc::SIG_IGN {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "SIGPROF is in use by somebody else"));
         }
+        let trace = match take {
+            Take::Stack => 0,
+            Take::CallTrace(function) => function as usize,
+        };
+        shared().trace.store(trace, Ordering::SeqCst);
         shared().on.store(true, Ordering::SeqCst);
         // SAFETY: plain data; zeroes are a valid value.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -182,6 +244,8 @@ impl Handler {
                 registers: Captured::all(copy.pc, copy.registers),
                 stack,
                 ticks: copy.ticks,
+                kernel: &[],
+                calls: i32::try_from(copy.calls).ok(),
             });
             place.state.store(FREE, Ordering::Release);
         }
@@ -288,13 +352,39 @@ unsafe fn take(shared: &Shared, info: &libc::siginfo_t, context: &libc::ucontext
         *place = general.get(index as usize).copied().unwrap_or(0) as u64;
     }
     copy.pc = general.get(libc::REG_RIP as usize).copied().unwrap_or(0) as u64;
+    let argument = value & !(0xffff << 48);
+    match shared.trace.load(Ordering::Relaxed) {
+        // SAFETY: the argument is the end of this thread's stack.
+        0 => unsafe { copy_stack(copy, argument) },
+        // SAFETY: it was stored as such a function; the argument is this
+        // thread's environment, the context is the handler's.
+        function => unsafe { ask(copy, std::mem::transmute::<usize, AsyncGetCallTrace>(function), argument, context) },
+    }
+    place.state.store(FULL, Ordering::Release);
+}
+
+/// # Safety
+/// `end` is the end of the interrupted thread's stack.
+unsafe fn copy_stack(copy: &mut Copy, end: u64) {
     let start = copy.registers[4];
-    let end = value & !(0xffff << 48);
+    copy.calls = NO_TRACE;
     copy.length = usize::try_from(end.saturating_sub(start)).unwrap_or(0).min(STACK_BYTES);
     // SAFETY: from the stack pointer to the stack's end everything is mapped
     // while the thread stands here; the copy has room for as much.
     unsafe { std::ptr::copy_nonoverlapping(start as *const u8, copy.stack.as_mut_ptr().cast::<u8>(), copy.length) };
-    place.state.store(FULL, Ordering::Release);
+}
+
+/// # Safety
+/// `env` and `context` are the interrupted thread's, which is this one.
+unsafe fn ask(copy: &mut Copy, function: AsyncGetCallTrace, env: u64, context: &libc::ucontext_t) {
+    let frames = copy.stack.as_mut_ptr().cast::<CallFrame>();
+    let mut trace = CallTrace { env, count: 0, frames };
+    let room = STACK_BYTES / CallFrame::BYTES;
+    // SAFETY: made to be called in a handler; there is room for as many frames,
+    // which lie at a multiple of eight behind the copy's other words.
+    unsafe { function(&mut trace, room as libc::c_int, std::ptr::from_ref(context).cast_mut().cast()) };
+    copy.calls = i64::from(trace.count);
+    copy.length = usize::try_from(trace.count).unwrap_or(0).min(room) * CallFrame::BYTES;
 }
 
 fn free_place(shared: &Shared) -> Option<&Place> {
@@ -330,8 +420,8 @@ mod tests {
 
     #[test]
     fn a_running_thread_is_sampled_and_nothing_is_left_behind() {
-        let handler = Handler::install().unwrap();
-        assert!(Handler::install().is_err(), "one at a time");
+        let handler = Handler::install(Take::Stack).unwrap();
+        assert!(Handler::install(Take::Stack).is_err(), "one at a time");
         let here = 0u64;
         let here = &raw const here as u64;
         let timer = Timer::start(task::current(), here + 64, 1_000_000).unwrap();
@@ -351,6 +441,29 @@ mod tests {
         drop(timer);
         drop(handler);
         assert_eq!(current_action().unwrap().sa_sigaction, libc::SIG_DFL);
-        drop(Handler::install().unwrap());
+        let handler = Handler::install(Take::CallTrace(two_frames)).unwrap();
+        let timer = Timer::start(task::current(), 0x7007, 1_000_000).unwrap();
+        let mut asked = 0;
+        while asked < 3 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+            handler.drain(&mut |sample| {
+                assert_eq!(sample.calls, Some(2));
+                let frames: Vec<CallFrame> = CallFrame::all(sample.stack).collect();
+                assert_eq!(frames, [CallFrame { bci: 5, method: 0x7007 }, CallFrame { bci: -3, method: 9 }]);
+                asked += 1;
+            });
+        }
+        drop(timer);
+    }
+
+    /// Stands in for the VM's function.
+    unsafe extern "C" fn two_frames(trace: *mut CallTrace, depth: libc::c_int, _: *mut libc::c_void) {
+        assert!(depth >= 2);
+        // SAFETY: the handler passes a trace with room for more.
+        unsafe {
+            (*trace).count = 2;
+            (*trace).frames.write(CallFrame { bci: 5, method: (*trace).env });
+            (*trace).frames.add(1).write(CallFrame { bci: -3, method: 9 });
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Chains {
 
     /// Chooses how chains are taken in this recording.
     pub fn choose(&self, agent: &Agent, options: &Options, libjvm: &Result<Image, String>) -> Vec<MechanismState> {
-        let wanted = options.engine == Engine::Auto && options.allows(Mechanism::Walker);
+        let wanted = options.engine != Engine::Jvmti && options.allows(Mechanism::Walker);
         let difference = self.check.difference().map(|difference| difference.to_string());
         let (state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
             _ if !wanted => (State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option")),

@@ -1,8 +1,8 @@
 //! The JVMTI functions that the agent calls, typed, with errors as values.
 
 use super::table::{
-    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, ThreadGroupInfo, ThreadInfo,
-    JVMTI_VERSION,
+    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, StackInfo, ThreadGroupInfo,
+    ThreadInfo, JVMTI_VERSION,
 };
 use crate::jni::Ref;
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
@@ -178,6 +178,37 @@ impl Jvmti {
         call!(self, 104, "GetStackTrace", fn(thread.raw() => jobject, 0 => jint, room => jint,
             frames.as_mut_ptr() => *mut FrameInfo, &mut count => *mut jint))?;
         Ok((count.max(0) as usize).min(frames.len()))
+    }
+
+    /// The stacks of these threads at one moment, at most `depth` frames of each,
+    /// leaf first; empty for a thread that has ended. One thread alone is asked
+    /// by a handshake.
+    pub fn stacks_of(&self, threads: &[Ref], depth: usize) -> Result<Vec<Vec<FrameInfo>>, JvmtiError> {
+        let list: Vec<jobject> = threads.iter().map(|thread| thread.raw()).collect();
+        let mut infos: *mut StackInfo = ptr::null_mut();
+        call!(self, 101, "GetThreadListStackTraces", fn(list.len() as jint => jint, list.as_ptr() => *const jobject,
+            depth as jint => jint, &mut infos => *mut *mut StackInfo))?;
+        // SAFETY: one element for each thread, ours until it is deallocated.
+        let all = unsafe { std::slice::from_raw_parts(infos, list.len()) };
+        let stacks = all.iter().map(|info| match info.frames.is_null() {
+            true => Vec::new(),
+            // SAFETY: as many frames, in the same memory.
+            false => unsafe { std::slice::from_raw_parts(info.frames, info.count.max(0) as usize) }.to_vec(),
+        });
+        let stacks = stacks.collect();
+        self.deallocate(infos.cast());
+        Ok(stacks)
+    }
+
+    /// Has the VM make the ids of a class's methods, which `AsyncGetCallTrace`
+    /// cannot.
+    pub fn make_method_ids(&self, class: Ref) -> Result<(), JvmtiError> {
+        let mut count: jint = 0;
+        let mut methods: *mut jmethodID = ptr::null_mut();
+        call!(self, 52, "GetClassMethods", fn(class.raw() => jclass, &mut count => *mut jint,
+            &mut methods => *mut *mut jmethodID))?;
+        self.deallocate(methods.cast());
+        Ok(())
     }
 
     /// Runs an empty safepoint: when it returns, every thread has passed one.

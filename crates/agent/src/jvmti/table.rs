@@ -34,6 +34,20 @@ impl FrameInfo {
     pub const EMPTY: FrameInfo = FrameInfo { method: std::ptr::null_mut(), location: -1 };
 }
 
+/// A thread's stack as `GetThreadListStackTraces` gives it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StackInfo {
+    /// The thread.
+    pub thread: jobject,
+    /// What it is doing.
+    pub state: jint,
+    /// Its frames, leaf first.
+    pub frames: *mut FrameInfo,
+    /// How many.
+    pub count: jint,
+}
+
 /// One entry of `GetLineNumberTable`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -86,6 +100,10 @@ pub enum EventKind {
     ThreadEnd = 53,
     /// A class is about to be loaded or changed.
     ClassFileLoadHook = 54,
+    /// A class was loaded. `AsyncGetCallTrace` works only while somebody listens.
+    ClassLoad = 55,
+    /// A class can be asked for its methods.
+    ClassPrepare = 56,
     /// A thread dump was asked for.
     DataDumpRequest = 71,
     /// `Object.wait` begins.

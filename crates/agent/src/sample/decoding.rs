@@ -7,18 +7,23 @@ use crate::causal::{Matcher, Seen};
 use crate::chain::by_walk::MAX_RECORDS;
 use crate::vm::Known;
 use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames, Reg};
-use headway_hotspot::{decode, key_words, thread, FrameRecord, LiveMemory, Memory, RecordKind, Registers, WalkEnd};
+use headway_hotspot::{
+    decode, key_words, thread, DecodedFrame, FrameRecord, LiveMemory, Memory, Method, RecordKind, Registers, WalkEnd,
+};
 use headway_model::event::{Sample, SampleState};
-use headway_model::{CallChain, ChainId, DurationNs, Loss, ThreadId, TimeNs};
+use headway_model::{CallChain, ChainId, DurationNs, FrameKind, Loss, ThreadId, TimeNs};
 use headway_sample::generated::Reader;
 use headway_sample::native::Unwinder;
-use headway_sample::Helper;
+use headway_sample::timer::CallFrame;
+use headway_sample::{kernel, Helper};
 
 /// Code may be replaced at an address: what was read of it is forgotten after
 /// this many samples.
 const FORGET_CODE_AFTER: u64 = 4_096;
-/// Set in the first word of a native frame's key; no address has it.
+/// Set in the first word of a native frame's key; no address of a program has it.
 const NATIVE: u64 = 1 << 62;
+/// Ends the key of a chain that the VM told; no other key ends like that.
+const TOLD: u64 = 1 << 61;
 
 /// A copy of a running thread's stack.
 #[derive(Clone, Copy)]
@@ -31,6 +36,8 @@ pub struct Copied<'a> {
     pub registers: Captured,
     /// The stack from the stack pointer on.
     pub stack: &'a [u8],
+    /// The kernel's functions that it was in.
+    pub kernel: &'a [u8],
     /// Time that it stands for.
     pub weight: DurationNs,
 }
@@ -75,6 +82,7 @@ impl Decoding {
         let fragment = Fragment { registers: copied.registers, stack: copied.stack, stack_end: subject.stack_end };
         let decoder = Decoder { layout: &self.known.layout, memory: &self.known.memory };
         decoder.decode(&fragment, &mut self.helper, &mut self.frames);
+        self.frames.native.splice(..0, kernel::instructions(copied.kernel));
         if let Some(loss) = loss(self.frames.end) {
             self.agent.losses.add(loss, 1);
         }
@@ -114,9 +122,49 @@ impl Decoding {
         matcher.look(&agent.causal, &agent.definitions, chain, || {
             let options = agent.debug_info.decode_options();
             let (decoded, _) = decode(&known.layout, &known.memory, frames.records(), options);
-            let named = decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame));
-            named.map(|frame| (frame.method, frame.line)).collect()
+            decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame)).collect()
         })
+    }
+
+    /// The chain of frames that the VM told.
+    pub fn told(&mut self, calls: &[CallFrame], truncated: bool) -> ChainId {
+        self.forget_what_changed();
+        if calls.is_empty() {
+            return ChainId::NONE;
+        }
+        let Decoding { agent, known, names, key, unloaded, .. } = self;
+        key.clear();
+        for call in calls {
+            key.extend([call.method, u64::from(call.bci as u32)]);
+        }
+        // A method's id may come back as another's once classes unload.
+        key.extend([*unloaded, TOLD | u64::from(truncated)]);
+        agent.chains.of_sample(agent, key, || {
+            let mut unnamed = 0;
+            let mut frames = Vec::with_capacity(calls.len());
+            for call in calls {
+                match told_frame(known, call).and_then(|frame| names.java(known, &agent.definitions, &frame)) {
+                    Some(frame) => frames.push(frame),
+                    None => unnamed += 1,
+                }
+            }
+            if unnamed > 0 {
+                agent.losses.add(Loss::MethodUnresolved, unnamed);
+            }
+            CallChain { frames, truncated: truncated || unnamed > 0 }
+        })
+    }
+
+    /// A sample whose chain the VM told a signal's handler, or would not.
+    pub fn traced(&mut self, subject: &Subject, copied: &Copied<'_>, count: i32) -> Sample {
+        let calls: Vec<CallFrame> = CallFrame::all(copied.stack).collect();
+        if count < 0 {
+            self.agent.losses.add(Loss::SampleUndecodable, 1);
+        }
+        let chain = self.told(&calls, calls.len() >= MAX_TRACE);
+        let state = if calls.is_empty() { SampleState::Native } else { SampleState::Java };
+        let cpu = u16::try_from(copied.cpu).ok();
+        Sample { time: copied.time, thread: subject.thread, chain, state, weight: copied.weight, cpu }
     }
 
     fn forget_what_changed(&mut self) {
@@ -199,6 +247,18 @@ impl Decoding {
             CallChain { frames: chain, truncated: !frames.end.is_complete() || unnamed > 0 }
         })
     }
+}
+
+/// Frames that a handler has room for.
+const MAX_TRACE: usize = 2_048;
+
+/// A method's id is the address of the place of its `Method*`. The VM does not
+/// say in what kind of code it ran.
+fn told_frame(known: &Known, call: &CallFrame) -> Option<DecodedFrame> {
+    let method = known.memory.read_u64(call.method)?;
+    let native = Method::at(&known.layout, &known.memory, method)?.is_native();
+    let kind = if native { FrameKind::Native } else { FrameKind::Interpreted };
+    Some(DecodedFrame { method, bci: call.bci.max(-1), kind, approximate: false, record: 0 })
 }
 
 fn write_key(key: &mut Vec<u64>, frames: &Frames, unloaded: u64) -> Option<()> {

@@ -7,9 +7,14 @@
 //! * [`plan`] decides how this recording samples.
 //! * `sampler` is the thread, `sources` what it takes copies from.
 //! * `decoding` makes chains of copies, `naming` names their frames.
+//! * `asking` asks the VM for stacks instead, [`agct`] has it tell a signal's
+//!   handler: other engines, to compare with; `latency` is how long it took.
 //! * `waiting` samples threads that do not run, without waking them.
 
+pub mod agct;
+mod asking;
 mod decoding;
+mod latency;
 mod naming;
 pub mod plan;
 mod sampler;

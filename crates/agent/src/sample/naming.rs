@@ -6,7 +6,9 @@ use crate::vm::Known;
 use headway_hotspot::method::Method as VmMethod;
 use headway_hotspot::{DecodedFrame, LiveMemory};
 use headway_model::{Frame, FrameKind, Method, MethodId};
+use headway_sample::kernel;
 use headway_sample::native::Unwinder;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 /// Most functions and methods remembered; forgotten all at once beyond.
@@ -17,6 +19,8 @@ const MAX_KNOWN: usize = 65_536;
 pub struct Names {
     methods: HashMap<u64, MethodId>,
     functions: HashMap<u64, MethodId>,
+    /// Read when first asked for: there are a hundred thousand.
+    kernel: OnceCell<kernel::Functions>,
 }
 
 impl Names {
@@ -61,7 +65,11 @@ impl Names {
         let method = match self.functions.get(&address) {
             Some(id) => *id,
             None => {
-                let id = definitions.method(Method { name: name(unwinder, address).into(), ..Method::default() });
+                let name = match kernel::is_kernel(address) {
+                    true => self.of_kernel(address),
+                    false => name(unwinder, address),
+                };
+                let id = definitions.method(Method { name: name.into(), ..Method::default() });
                 if self.functions.len() >= MAX_KNOWN {
                     self.functions.clear();
                 }
@@ -70,6 +78,11 @@ impl Names {
             }
         };
         Frame { method, bci: -1, line: 0, kind: FrameKind::Native, approximate: false }
+    }
+
+    fn of_kernel(&self, address: u64) -> String {
+        let functions = self.kernel.get_or_init(kernel::Functions::read);
+        functions.function(address).map_or_else(|| "[kernel]".to_owned(), |name| format!("{name} [kernel]"))
     }
 }
 

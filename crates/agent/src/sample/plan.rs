@@ -1,10 +1,13 @@
 //! How a recording samples: what was asked for, what this machine allows.
 
+use super::agct;
 use crate::agent::Agent;
-use crate::options::{Mechanism, Options};
+use crate::jni::Jni;
+use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
 use headway_sample::perf::{Config, Ring, PAGE};
 use headway_sample::task;
+use headway_sample::timer::AsyncGetCallTrace;
 use std::io;
 
 /// CPU time between samples unless told otherwise: 10 ms cost 0.2 to 0.5 % of a
@@ -23,7 +26,7 @@ pub const SMALL_RING_BYTES: usize = 128 << 10;
 pub const ALL_RINGS_BYTES: usize = 48 << 20;
 
 /// How running threads are sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// By the kernel; `kernel` says whether also inside the kernel.
     Perf {
@@ -32,10 +35,34 @@ pub enum Source {
     },
     /// By signals of CPU timers.
     Timer,
+    /// By such signals whose handler asks the VM.
+    CallTrace(AsyncGetCallTrace),
+    /// By asking the VM for all threads that are due, at a safepoint.
+    Safepoint,
+    /// By asking it for one after the other, by handshakes.
+    Handshake,
+}
+
+impl Source {
+    /// The engine's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Perf { .. } => "perf",
+            Source::Timer => "signal",
+            Source::CallTrace(_) => "agct",
+            Source::Safepoint => "jvmti",
+            Source::Handshake => "handshake",
+        }
+    }
+
+    /// True if the VM is asked, by a thread that is one of Java's.
+    pub const fn asks(self) -> bool {
+        matches!(self, Source::Safepoint | Source::Handshake)
+    }
 }
 
 /// What a recording samples, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Where copies come from.
     pub source: Source,
@@ -51,7 +78,7 @@ pub struct Plan {
 pub const EAGER_INTERVAL_NS: u64 = 1_000_000;
 
 /// Decides, and says so. `None` if nothing is to be sampled, or cannot be.
-pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
+pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
     if !options.wants("cpu") && !options.wants("wall") {
         return (None, Vec::new());
     }
@@ -66,37 +93,65 @@ pub fn choose(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismS
     let eager = options.wants("causal");
     let interval_ns = options.interval_ns.unwrap_or(if eager { EAGER_INTERVAL_NS } else { DEFAULT_INTERVAL_NS });
     let wall = options.wants("wall");
+    // Experiments hang on samples that come at once.
+    let engine = if eager { Engine::Auto } else { options.engine };
+    let (source, said) = match engine {
+        Engine::Auto | Engine::Perf => by_the_kernel(options, interval_ns),
+        Engine::Signal => (Source::Timer, (State::On, format!("as asked, {BY_SIGNALS}"))),
+        Engine::Agct => by_call_traces(agent, jni, options, interval_ns),
+        Engine::Jvmti => (Source::Safepoint, (State::On, BY_SAFEPOINTS.to_owned())),
+        Engine::Handshake => (Source::Handshake, (State::On, BY_HANDSHAKES.to_owned())),
+    };
+    let detail = format!("engine {}: {}", source.name(), said.1);
+    (Some(Plan { source, interval_ns, wall, eager }), vec![state(said.0, detail)])
+}
+
+/// What is said of each way.
+const BY_SIGNALS: &str =
+    "threads are sampled by signals of CPU timers, which fire no finer than the kernel's tick and \
+                          are weighted by what they missed; the VM's own threads are left out";
+const BY_SAFEPOINTS: &str = "JVMTI GetThreadListStackTraces of the threads that ran, all at one safepoint: places \
+                             without a poll are never seen, no native code, no virtual threads";
+const BY_HANDSHAKES: &str = "JVMTI GetStackTrace of each running thread by itself, at its next poll (a handshake): \
+                             places without a poll are never seen, no native code, no virtual threads";
+const BY_CALL_TRACES: &str = "AsyncGetCallTrace in a signal handler on the thread, no finer than the kernel's tick: \
+                              frames that the VM cannot walk are lost, no native code";
+
+/// What samples, and what is said of it.
+type Choice = (Source, (State, String));
+
+fn by_the_kernel(options: &Options, interval_ns: u64) -> Choice {
     let perf = match options.allows(Mechanism::Perf) {
         true => try_perf(interval_ns),
         false => Err("switched off by an option".to_owned()),
     };
-    let (source, said) = match perf {
-        Ok(true) => (
-            Source::Perf { kernel: true },
-            state(
-                State::On,
-                "perf_event cpu-clock, the kernel copies stacks; time in the kernel is included".to_owned(),
-            ),
-        ),
-        Ok(false) => (
-            Source::Perf { kernel: false },
-            state(
-                State::On,
-                "perf_event cpu-clock, the kernel copies stacks; time in the kernel is not seen \
-                 (kernel.perf_event_paranoid)"
-                    .to_owned(),
-            ),
-        ),
-        Err(reason) => (Source::Timer, state(State::Degraded, without_perf(&reason))),
-    };
-    (Some(Plan { source, interval_ns, wall, eager }), vec![said])
+    let by_perf = "perf_event cpu-clock, the kernel copies stacks;";
+    match perf {
+        Ok(true) => {
+            let said = format!("{by_perf} time in the kernel is included, with the kernel's functions");
+            (Source::Perf { kernel: true }, (State::On, said))
+        }
+        Ok(false) => {
+            let said = format!("{by_perf} time in the kernel is not seen (kernel.perf_event_paranoid)");
+            (Source::Perf { kernel: false }, (State::On, said))
+        }
+        Err(reason) => (Source::Timer, (State::Degraded, without_perf(&reason))),
+    }
+}
+
+fn by_call_traces(agent: &Agent, jni: Jni, options: &Options, interval_ns: u64) -> Choice {
+    let ready = agct::find().and_then(|function| agct::prepare(agent, jni).map(|()| function));
+    match ready {
+        Ok(function) => (Source::CallTrace(function), (State::On, BY_CALL_TRACES.to_owned())),
+        Err(reason) => {
+            let (source, (_, said)) = by_the_kernel(options, interval_ns);
+            (source, (State::Degraded, format!("not by AsyncGetCallTrace ({reason}), but: {said}")))
+        }
+    }
 }
 
 fn without_perf(reason: &str) -> String {
-    format!(
-        "threads are sampled by signals of CPU timers, which fire no finer than the kernel's tick and are weighted by \
-         what they missed; the VM's own threads are left out: perf_event {reason}"
-    )
+    format!("{BY_SIGNALS}: perf_event {reason}")
 }
 
 /// Whether the kernel samples this process, and inside the kernel too.

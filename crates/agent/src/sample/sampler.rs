@@ -2,6 +2,7 @@
 //! come, and hands samples to the draining thread. It belongs to no Java thread
 //! and calls nothing of the VM.
 
+use super::asking::Asking;
 use super::decoding::{Copied, Decoding};
 use super::plan::Plan;
 use super::sources::Sources;
@@ -10,14 +11,15 @@ use super::waiting::Waiting;
 use crate::agent::Agent;
 use crate::clock;
 use crate::drain::MaskedSignals;
-use headway_model::event::ThreadDef;
+use crate::jni::{self, Jni};
+use headway_model::event::{RecordingInfo, ThreadDef};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use headway_sample::perf::Record;
 use headway_sample::task;
 use std::collections::HashSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -42,6 +44,14 @@ pub struct Cost {
     cpu_ns: AtomicU64,
     memory_bytes: AtomicU64,
 }
+    /// How long the VM took to give stacks, in words.
+    answers: Mutex<Option<String>>,
+}
+
+impl Cost {
+    fn set_answers(&self, said: String) {
+        *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+    }
 
 impl SamplerHandle {
     /// CPU time of the sampling thread so far.
@@ -55,6 +65,11 @@ impl SamplerHandle {
     }
 
     /// Stops sampling and closes everything; the last samples are handed over.
+    /// How long the VM took to give stacks, where it is asked.
+    pub fn answers(&self) -> Option<String> {
+        self.cost.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub fn finish(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
@@ -73,8 +88,9 @@ impl Drop for SamplerHandle {
     }
 }
 
-/// Starts the sampling thread.
-pub fn spawn(agent: &'static Agent, plan: Plan) -> io::Result<SamplerHandle> {
+/// Starts the sampling thread. What is only known in the end is added to `info`,
+/// the recording's.
+pub fn spawn(agent: &'static Agent, plan: Plan, info: Arc<RecordingInfo>) -> io::Result<SamplerHandle> {
     agent.samples.begin(clock::now());
     let stop = Arc::new(AtomicBool::new(false));
     let cost = Arc::new(Cost::default());
@@ -82,8 +98,15 @@ pub fn spawn(agent: &'static Agent, plan: Plan) -> io::Result<SamplerHandle> {
     let _masked = MaskedSignals::all_but_faults();
     let thread = std::thread::Builder::new().name("headway-sample".to_owned()).spawn(move || {
         let _ends = Ends(agent);
-        if let Some(sampler) = Sampler::new(agent, plan) {
-            sampler.run(&stopped, &shared);
+        let sample = |jni: Option<Jni>| {
+            if let Some(sampler) = Sampler::new(agent, plan, jni) {
+                sampler.run(&stopped, &shared, info);
+            }
+        };
+        if !plan.source.asks() {
+            sample(None);
+        } else if jni::attached(c"headway-sample", |jni| sample(Some(jni))).is_none() {
+            agent.definitions.degraded("cpu", "no samples: the VM refuses the thread that would ask it for stacks");
         }
     });
     let thread = thread.inspect_err(|_| agent.samples.end())?;
@@ -105,12 +128,13 @@ struct Sampler {
     sources: Sources,
     decoding: Decoding,
     waiting: Option<Waiting>,
+    asking: Option<Asking>,
     batch: Vec<Event>,
     refused: HashSet<u32>,
 }
 
 impl Sampler {
-    fn new(agent: &'static Agent, plan: Plan) -> Option<Sampler> {
+    fn new(agent: &'static Agent, plan: Plan, jni: Option<Jni>) -> Option<Sampler> {
         let failed = |error: &io::Error| agent.definitions.degraded("cpu", &format!("no samples: {error}"));
         Some(Sampler {
             agent,
@@ -118,12 +142,13 @@ impl Sampler {
             sources: Sources::new(plan).inspect_err(failed).ok()?,
             decoding: Decoding::new(agent)?,
             waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
+            asking: Asking::new(agent, jni, plan.source, plan.interval_ns),
             batch: Vec::new(),
             refused: HashSet::new(),
         })
     }
 
-    fn run(mut self, stop: &AtomicBool, cost: &Cost) {
+    fn run(mut self, stop: &AtomicBool, cost: &Cost, info: Arc<RecordingInfo>) {
         self.introduce_myself();
         if self.plan.eager {
             task::go_first();
@@ -143,16 +168,30 @@ impl Sampler {
             self.round();
             cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
             cost.memory_bytes.store(self.sources.memory_bytes() as u64, Ordering::Relaxed);
-            if self.sources.wait(self.pause()) {
+            if let Some(asking) = self.asking.as_ref().filter(|asking| !asking.latencies().is_empty()) {
+                cost.set_answers(asking.latencies().to_string());
+            }
+            if self.plan.source.asks() {
+                std::thread::park_timeout(Duration::from_nanos(self.plan.interval_ns));
+            } else if self.sources.wait(self.pause()) {
                 self.round();
                 self.take_leave(&task::all());
             }
         }
         self.round();
         cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
+        self.tell_answers(&info);
     }
 
     fn introduce_myself(&self) {
+    /// Adds what is known of the VM's answers to the recording's settings.
+    fn tell_answers(&mut self, info: &RecordingInfo) {
+        let Some(asking) = &self.asking else { return };
+        let mut info = info.clone();
+        info.settings.extend(asking.latencies().settings());
+        self.agent.samples.push(&mut vec![Event::Recording(Arc::new(info))]);
+    }
+
         let os_id = task::current();
         self.agent.definitions.thread(ThreadDef {
             id: ThreadId::native(os_id),
@@ -203,6 +242,9 @@ impl Sampler {
     fn take_leave(&mut self, alive: &[u32]) {
         self.sources.keep(alive);
         if let Some(waiting) = &mut self.waiting {
+        if let Some(asking) = &mut self.asking {
+            asking.keep(alive);
+        }
             waiting.keep(alive);
         }
     }
@@ -229,7 +271,7 @@ impl Sampler {
     /// Takes what has been copied, and says up to when nothing is missing.
     fn round(&mut self) {
         let begun = clock::now();
-        let Sampler { sources, decoding, waiting, batch, agent, plan, .. } = self;
+        let Sampler { sources, decoding, asking, waiting, batch, agent, plan, .. } = self;
         let interval = plan.interval_ns;
         let all = sources.drain(&mut |subject, record| match record {
             Record::Sample(sample) => {
@@ -239,8 +281,12 @@ impl Sampler {
                     registers: sample.registers,
                     stack: sample.stack,
                     weight: DurationNs(interval.saturating_mul(sample.ticks)),
+                    kernel: sample.kernel,
                 };
-                let decoded = decoding.running(subject, &copied);
+                let decoded = match sample.calls {
+                    Some(count) => decoding.traced(subject, &copied, count),
+                    None => decoding.running(subject, &copied),
+                };
                 if plan.eager && subject.is_java() {
                     let seen = decoding.seen(decoded.chain);
                     agent.causal.sampled(agent, subject.vm_thread, &seen, sample.ticks);
@@ -255,6 +301,9 @@ impl Sampler {
         }
         if let Some(waiting) = waiting {
             waiting.round(sources.subjects(), decoding, batch);
+        }
+        if let Some(asking) = asking {
+            asking.round(sources.subjects(), decoding, batch);
         }
         let refused = agent.samples.push(batch);
         if refused > 0 {

@@ -4,7 +4,7 @@
 use super::plan::{self, Plan, Source};
 use super::subjects::Subject;
 use headway_sample::perf::{Config, Record, Ring};
-use headway_sample::timer::{Handler, Timer};
+use headway_sample::timer::{Handler, Take, Timer};
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -19,6 +19,8 @@ enum Means {
     /// Held for the signals it sends.
     #[expect(dead_code)]
     Timer(Timer),
+    /// The VM is asked for its stacks.
+    Asked,
 }
 
 /// What samples each thread.
@@ -37,8 +39,9 @@ impl Sources {
     /// The signal is in use by somebody else.
     pub fn new(plan: Plan) -> io::Result<Sources> {
         let handler = match plan.source {
-            Source::Perf { .. } => None,
-            Source::Timer => Some(Handler::install()?),
+            Source::Perf { .. } | Source::Safepoint | Source::Handshake => None,
+            Source::Timer => Some(Handler::install(Take::Stack)?),
+            Source::CallTrace(function) => Some(Handler::install(Take::CallTrace(function))?),
         };
         Ok(Sources { plan, threads: HashMap::new(), handler, bytes: 0 })
     }
@@ -66,6 +69,13 @@ impl Sources {
                 ring => Means::Ring(ring?),
             },
             Source::Timer => self.timer(&subject)?,
+            Source::CallTrace(_) if subject.is_java() => {
+                Means::Timer(Timer::start(subject.os_id, subject.env, self.plan.interval_ns)?)
+            }
+            Source::Safepoint | Source::Handshake if subject.is_java() => Means::Asked,
+            Source::CallTrace(_) | Source::Safepoint | Source::Handshake => {
+                return Err(io::Error::from(io::ErrorKind::Unsupported))
+            }
         };
         if let Means::Ring(ring) = &means {
             self.bytes += ring.memory_bytes();
@@ -104,7 +114,7 @@ impl Sources {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
         }
         if self.handler.is_none() {
-            self.handler = Some(Handler::install()?);
+            self.handler = Some(Handler::install(Take::Stack)?);
         }
         Timer::start(subject.os_id, subject.stack_end, self.plan.interval_ns).map(Means::Timer)
     }
@@ -147,7 +157,7 @@ impl Sources {
     pub fn wait(&self, patience: Duration) -> bool {
         let rings = self.threads.values().filter_map(|(_, means)| match means {
             Means::Ring(ring) => Some(ring.event().as_raw_fd()),
-            Means::Timer(_) => None,
+            Means::Timer(_) | Means::Asked => None,
         });
         let mut events: Vec<libc::pollfd> =
             rings.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();

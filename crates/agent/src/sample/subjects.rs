@@ -20,6 +20,8 @@ pub struct Subject {
     pub vm_thread: u64,
     /// The end of its stack; 0 if unknown.
     pub stack_end: u64,
+    /// Its JNI environment; 0 for threads that are no Java threads.
+    pub env: u64,
     /// True if virtual threads run on it.
     pub is_carrier: bool,
 }
@@ -44,6 +46,7 @@ impl Subject {
             thread: started.thread,
             vm_thread: started.vm_thread,
             stack_end: stack.map_or(0, |stack| stack.end),
+            env: agent.java.env_of(started.vm_thread),
             is_carrier: false,
         }
     }
@@ -64,7 +67,7 @@ impl Subject {
         let thread = ThreadId::native(os_id);
         let group = String::new();
         agent.define_thread(ThreadDef { is_service: true, ..threads::definition(thread, os_id, name, group) });
-        Some(Subject { os_id, thread, vm_thread: 0, stack_end: 0, is_carrier: false })
+        Some(Subject { os_id, thread, vm_thread: 0, stack_end: 0, env: 0, is_carrier: false })
     }
 
     /// True for threads that run Java code.

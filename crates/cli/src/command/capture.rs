@@ -6,7 +6,7 @@ use crate::command::park_statistics::ParkStatistics;
 use crate::command::pressure;
 use crate::quantity::{self, Span};
 use crate::suggest;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
@@ -101,9 +101,9 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How stacks are taken
-    #[arg(long, value_enum, hide_short_help = true)]
-    pub engine: Option<Engine>,
+    /// How threads are sampled: perf, signal; jvmti, agct, handshake to compare with
+    #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
+    pub engine: Option<&'static str>,
 
     /// Switch mechanisms off by name, to see what their fallbacks do
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
@@ -118,13 +118,18 @@ pub struct Capture {
     pub experiments: Option<Experiments>,
 }
 
-/// How stacks are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// Headway's own walker, JVMTI where it does not check out.
-    Auto,
-    /// JVMTI.
-    Jvmti,
+/// What `--engine` takes.
+const ENGINES: [&str; 6] = ["auto", "perf", "signal", "jvmti", "agct", "handshake"];
+
+/// How threads are sampled.
+///
+/// # Errors
+/// A sentence with what there is.
+fn engine(word: &str) -> Result<&'static str, String> {
+    ENGINES.into_iter().find(|engine| *engine == word).ok_or_else(|| {
+        let hint = suggest::did_you_mean(word, ENGINES);
+        format!("unknown engine \"{word}\"{hint} (there are auto, perf, signal, jvmti, agct, handshake)")
+    })
 }
 
 /// Something that can be recorded.
@@ -238,10 +243,6 @@ impl Capture {
         words.extend(self.experiments.as_ref().map(|_| "causal"));
         words.sort_unstable();
         words.dedup();
-        let engine = self.engine.map(|engine| match engine {
-            Engine::Auto => "auto",
-            Engine::Jvmti => "jvmti",
-        });
         let options = AgentOptions::new("start")
             .with_path("file", file)?
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
@@ -252,7 +253,7 @@ impl Capture {
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))
             .with_some("memory", self.memory)
-            .with_some("engine", engine)
+            .with_some("engine", self.engine)
             .with_some("pressure_interval", self.pressure_interval.map(|span| span.ns))
             .with_some("phase_threshold", self.phase_threshold)
             .with_some("on_phase", self.on_phase.as_ref())

@@ -23,6 +23,11 @@ const OF_BLOCKED: f64 = 0.05;
 /// The whole report.
 pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, screen: &Screen) -> String {
     let mut out = super::heading(analysed, screen);
+    if let Some(engine) = engine(&analysed.report.recording.settings) {
+        for line in prose::wrapped(&engine, screen.width, 2) {
+            let _ = writeln!(out, "{}", screen.faint(&line));
+        }
+    }
     let mut note = vec![document.measure.title().to_owned()];
     if document.total_ns > 0 {
         note.push(numbers::time(document.total_ns));
@@ -46,6 +51,38 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     }
     quality::write(analysed, screen, &mut out);
     out
+}
+
+/// How threads were sampled, and where the VM was asked for stacks, what that
+/// took. `None` where the recording does not say.
+fn engine(settings: &[(String, String)]) -> Option<String> {
+    let setting = |name: &str| settings.iter().find(|(setting, _)| setting == name).map(|(_, value)| value.as_str());
+    let number = |name: &str| setting(name).and_then(|value| value.parse::<u64>().ok());
+    let mut said = format!("sampled by engine {}", setting("engine")?);
+    if let Some(interval) = setting("interval").and_then(|value| value.strip_suffix(" ns")?.parse().ok()) {
+        let _ = write!(said, " every {}", numbers::time(interval));
+    }
+    if let (Some(requests), Some(median), Some(most), Some(longest)) = (
+        number("stack_requests"),
+        number("stack_request_p50_ns"),
+        number("stack_request_p97_5_ns"),
+        number("stack_request_max_ns"),
+    ) {
+        let by = |name| numbers::grouped(number(name).unwrap_or(0));
+        let _ = write!(
+            said,
+            "; {} requests for stacks, answered within {} (half of them), {} (97.5 %), {} (all); taken by the thread \
+             itself {}, by the sampling thread {}, by the VM's thread {}",
+            numbers::grouped(requests),
+            numbers::time(median),
+            numbers::time(most),
+            numbers::time(longest),
+            by("stacks_by_target"),
+            by("stacks_by_requester"),
+            by("stacks_by_vm_thread"),
+        );
+    }
+    Some(said)
 }
 
 fn write_section(section: &Section, unit: Unit, note: &str, screen: &Screen, out: &mut String) {

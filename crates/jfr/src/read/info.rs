@@ -5,6 +5,7 @@ use super::resolve::Resolver;
 use super::schema::{Schema, Unit, Value};
 use headway_model::event::RecordingInfo;
 use headway_model::TimeNs;
+use std::collections::HashMap;
 
 /// Settings beyond this number are left out: nobody makes that many.
 const MAX_SETTINGS: usize = 20_000;
@@ -64,10 +65,25 @@ impl InfoGatherer {
     /// What is known now.
     pub(crate) fn finish(mut self) -> RecordingInfo {
         if !self.settings.is_empty() {
-            self.info.settings = self.settings;
+            self.info.settings = latest(self.settings);
         }
         self.info
     }
+}
+
+/// Each setting once, with what was said of it last: a recording says all of
+/// them again when one changes.
+fn latest(said: Vec<(String, String)>) -> Vec<(String, String)> {
+    let mut places = HashMap::new();
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for (name, value) in said {
+        let place = *places.entry(name.clone()).or_insert(settings.len());
+        match settings.get_mut(place) {
+            Some(known) => known.1 = value,
+            None => settings.push((name, value)),
+        }
+    }
+    settings
 }
 
 /// JFR's settings belong to an event type, `jdk.JavaMonitorEnter#threshold`;
@@ -76,5 +92,17 @@ fn setting_name(event: u64, name: String, schema: &Schema) -> String {
     match schema.index(event).map(|index| &schema.types[index]) {
         Some(ty) if ty.is_event && &*ty.name != "headway.Recording" => format!("{}#{name}", ty.name),
         _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::latest;
+
+    #[test]
+    fn what_was_said_last_holds() {
+        let said = [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        let settings = [("a", "3"), ("b", "2"), ("c", "4")].map(|(n, v)| (n.to_owned(), v.to_owned()));
+        assert_eq!(latest(said.to_vec()), settings);
     }
 }
