@@ -281,6 +281,27 @@ impl Jni {
         }
     }
 
+    /// The id of a static method, as a number; `None` if there is none.
+    pub fn static_method(self, class: Ref, name: &CStr, descriptor: &CStr) -> Option<u64> {
+        let table = self.table();
+        // SAFETY: as in `find_class`.
+        unsafe {
+            let id = (table.v1_1.GetStaticMethodID)(self.0, class.raw(), name.as_ptr(), descriptor.as_ptr());
+            if id.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+            }
+            (!id.is_null()).then_some(id as u64)
+        }
+    }
+
+    /// A weak global reference to an object, as a number; `None` if there is no
+    /// room. It is never given back.
+    pub fn weak(self, object: Ref) -> Option<u64> {
+        // SAFETY: a live reference (see `Ref::new`).
+        let weak = unsafe { (self.table().v1_2.NewWeakGlobalRef)(self.0, object.raw()) };
+        (!weak.is_null()).then_some(weak as u64)
+    }
+
     /// Binds native methods; 0, or JNI's error.
     ///
     /// # Safety

@@ -108,6 +108,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
         false => slot.enter.begin(begun),
         true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
     }
+    agent.causal.held.contended(agent, jni, lock.id(), monitor, object);
     if !current.is_virtual {
         agent.causal.block(slot);
     }
@@ -132,6 +133,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
+    agent.causal.acquired(slot, begun.lock, time);
     let entered = MonitorEntered {
         time,
         start: begun.start,
@@ -184,6 +186,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
+    agent.causal.released(slot, lock.id(), time);
     exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock: lock.id(), seq, ..MonitorExit::default() })
 }
 
@@ -398,6 +401,7 @@ pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     let time = clock::now();
     if let Some(begun) = slot.reenter.end() {
         agent.locks.unpin(begun.pin);
+        agent.causal.acquired(slot, begun.lock, time);
         append_reentered(agent, slot, slot.thread(), begun, time);
     } else if slot.is_carrier.load(Ordering::Relaxed) {
         // On JDK 21 a waiting virtual thread keeps its carrier.

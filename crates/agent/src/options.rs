@@ -277,6 +277,8 @@ impl Options {
             "target" => self.causal.targets = names(&value),
             "scope" => self.causal.scope = names(&value),
             "speedups" => self.causal.speedups = speedups(&value)?,
+            "latency" => self.causal.latency = latency(&value)?,
+            "end_to_end" => self.causal.end_to_end = flag("end_to_end", value)?,
             "end" => self.end = flag("end", value)?,
             "recompile" => self.recompile = flag("recompile", value)?,
             "safe" => self.safe = flag("safe", value)?,
@@ -335,6 +337,17 @@ fn pressure_interval(value: String) -> Result<u64, OptionError> {
 fn fraction(value: String) -> Result<f64, OptionError> {
     let number = value.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
     number.ok_or(OptionError::BadValue { key: "phase_threshold", value, expected: "a fraction above 0, up to 1" })
+}
+
+/// `BEGIN>END;BEGIN>END`.
+fn latency(value: &str) -> Result<Vec<(String, String)>, OptionError> {
+    let pair = |text: &String| text.split_once('>').map(|(begin, end)| (begin.to_owned(), end.to_owned()));
+    let bad = || OptionError::BadValue {
+        key: "latency",
+        value: value.to_owned(),
+        expected: "a list of BEGIN>END, separated by semicolons",
+    };
+    names(value).iter().map(|text| pair(text).ok_or_else(bad)).collect()
 }
 
 fn engine(value: String) -> Result<Engine, OptionError> {

@@ -247,9 +247,10 @@ fn unprepare(agent: &'static Agent) {
     }
     agct::unprepare(agent);
     agent.hooks.remove();
-    agent.causal.set_wanted(false);
-    if let Some(lasting) = jni::of_current_thread().and_then(|jni| agent.causal.counted.remove(agent, jni)) {
-        eprintln!("headway: {lasting}");
+    if let Some(jni) = jni::of_current_thread() {
+        for lasting in agent.causal.unprepare(agent, jni) {
+            eprintln!("headway: {lasting}");
+        }
     }
     if let Some(jni) = jni::of_current_thread() {
         agent.parks.remove(agent, jni);
@@ -285,11 +286,11 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),
         ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
-    RecordingInfo {
     if let Some(plan) = plan {
         settings.push(("engine".to_owned(), plan.source.name().to_owned()));
         settings.push(("interval".to_owned(), format!("{} ns", plan.interval_ns)));
     }
+    RecordingInfo {
         start: clock::now(),
         epoch_offset_ns: clock::epoch_offset_ns(),
         producer: format!("headway {}", env!("CARGO_PKG_VERSION")),
@@ -320,8 +321,8 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     let mut session = current(agent).take()?;
     if let Some(mut experiments) = session.experiments.take() {
         experiments.finish();
-        for method in agent.causal.counted.missing() {
-            agent.definitions.degraded("causal", &format!("{method} was never visited: its class was never loaded"));
+        for problem in agent.causal.counted.problems() {
+            agent.definitions.degraded("causal", &problem);
         }
     }
     // Its last samples are decoded while the VM is as it was for the others.
@@ -492,12 +493,12 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.losses = drain::losses(agent).map(|(loss, n)| (loss.name().to_owned(), n)).collect();
     let mut mechanisms = session.mechanisms.clone();
     agent.chains.correct(&mut mechanisms);
-    reply.degraded = degraded(&mechanisms);
     let answers = session.sampler.as_ref().and_then(SamplerHandle::answers);
     let sampling = mechanisms.iter_mut().find(|mechanism| mechanism.name == "cpu");
     if let Some((sampling, answers)) = sampling.zip(answers) {
         sampling.detail = format!("{}; {answers}", sampling.detail);
     }
+    reply.degraded = degraded(&mechanisms);
     reply.mechanisms = mechanisms;
     reply.will_change = will_change(agent);
     reply.attach_pause_ns = Some(session.attach_pause.0);

@@ -61,6 +61,8 @@ pub struct Slot {
     pub delays: headway_causal::accounting::Account,
     /// True while it sleeps off what it owes.
     pub is_paying: AtomicBool,
+    /// What it did with locks that are targets of experiments.
+    pub held: crate::causal::held::OfThread,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// Scratch memory of the stack walk.

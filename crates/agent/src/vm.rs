@@ -198,6 +198,13 @@ impl Known {
         self.memory.read_u64(reference.raw() as u64)
     }
 
+    /// The address of the object that a weak global reference stands for; `None`
+    /// if it died or cannot be read. Valid until the collector moves it.
+    pub fn object_in_weak(&self, reference: u64) -> Option<u64> {
+        // The VM marks the kinds of references in the lowest bits.
+        headway_hotspot::oop::in_slot(&self.layout, &self.memory, reference & !7).filter(|object| *object != 0)
+    }
+
     /// The waiter that a notify would choose next. Only the monitor's owner may
     /// ask: under the lock the node cannot vanish.
     #[inline]

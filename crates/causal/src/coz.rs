@@ -6,7 +6,7 @@
 //! delays is written for every target next to it, and windows with fewer visits
 //! are left out.
 
-use crate::experiment::{Experiment, Target, TargetKind};
+use crate::experiment::{Experiment, Target};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,7 @@ impl std::error::Error for NotCoz {}
 
 /// One window under the name of one target.
 struct Named<'a> {
-    target: &'a str,
+    target: String,
     window: &'a Experiment,
 }
 
@@ -43,12 +43,12 @@ fn windows(experiments: &[Experiment]) -> Vec<Named<'_>> {
     let mut named = Vec::new();
     for window in by_number.values().filter(|e| e.visits.values().any(|visits| *visits >= FEWEST_VISITS)) {
         if !window.is_baseline() {
-            named.push(Named { target: &window.target.name, window });
+            named.push(Named { target: window.target.to_string(), window });
             continue;
         }
         let around = [window.number.checked_sub(1), window.number.checked_add(1)];
         let beside = around.into_iter().flatten().filter_map(|number| by_number.get(&number));
-        let mut targets: Vec<&str> = beside.filter(|e| !e.is_baseline()).map(|e| e.target.name.as_str()).collect();
+        let mut targets: Vec<String> = beside.filter(|e| !e.is_baseline()).map(|e| e.target.to_string()).collect();
         targets.dedup();
         named.extend(targets.into_iter().map(|target| Named { target, window }));
     }
@@ -60,10 +60,15 @@ fn used(window: &Experiment) -> impl Iterator<Item = (&String, &u64)> {
     window.visits.iter().filter(|(_, visits)| **visits >= FEWEST_VISITS)
 }
 
-fn samples_by_target(experiments: &[Experiment]) -> BTreeMap<&str, u64> {
+/// The work under way of a latency point: coz takes whole numbers only.
+fn under_way(window: &Experiment, point: &str) -> Option<u64> {
+    window.in_flight.get(point).map(|mean| mean.round() as u64)
+}
+
+fn samples_by_target(experiments: &[Experiment]) -> BTreeMap<String, u64> {
     let mut samples = BTreeMap::new();
     for experiment in experiments.iter().filter(|e| !e.is_baseline()) {
-        *samples.entry(experiment.target.name.as_str()).or_default() += experiment.selected_samples;
+        *samples.entry(experiment.target.to_string()).or_default() += experiment.selected_samples;
     }
     samples
 }
@@ -86,17 +91,23 @@ pub fn legacy(experiments: &[Experiment]) -> String {
     for Named { target, window } in windows(experiments) {
         out += &format!(
             "experiment\tselected={}\tspeedup={:.2}\tduration={}\tselected-samples={}\n",
-            plain(target),
+            plain(&target),
             window.speedup,
             window.effective_ns(),
             window.selected_samples
         );
         for (name, visits) in used(window) {
-            out += &format!("throughput-point\tname={}\tdelta={visits}\n", plain(name));
+            let name = plain(name);
+            out += &match under_way(window, &name) {
+                None => format!("throughput-point\tname={name}\tdelta={visits}\n"),
+                Some(difference) => format!(
+                    "latency-point\tname={name}\tarrivals={visits}\tdepartures={visits}\tdifference={difference}\n"
+                ),
+            };
         }
     }
     for (target, count) in samples_by_target(experiments) {
-        out += &format!("samples\tlocation={}\tcount={count}\n", plain(target));
+        out += &format!("samples\tlocation={}\tcount={count}\n", plain(&target));
     }
     out + &format!("runtime\ttime={runtime}\n")
 }
@@ -114,7 +125,12 @@ pub fn json_lines(experiments: &[Experiment]) -> String {
             "selected_samples": window.selected_samples,
         }));
         let points = used(window);
-        lines.extend(points.map(|(name, delta)| json!({"type": "throughput_point", "name": name, "delta": delta})));
+        lines.extend(points.map(|(name, visits)| match under_way(window, name) {
+            None => json!({"type": "throughput_point", "name": name, "delta": visits}),
+            Some(difference) => json!({
+                "type": "latency_point", "name": name, "arrivals": visits, "departures": visits, "difference": difference,
+            }),
+        }));
     }
     let samples = samples_by_target(experiments).into_iter();
     lines.extend(samples.map(|(target, count)| json!({"type": "samples", "location": target, "count": count})));
@@ -170,14 +186,10 @@ fn read_line(line: &str, windows: &mut Vec<Experiment>) -> Result<(), String> {
                 number: windows.len() as u64,
                 start_ns: 0,
                 duration_ns: number(&fields, "duration")?,
-                delay_ns: 0,
-                target: Target { kind: kind_of(&name), name },
+                target: Target::parse(&name),
                 speedup: number(&fields, "speedup")?,
                 selected_samples: number(&fields, "selected-samples")?,
-                samples: 0,
-                period_ns: 0,
-                cpus: 0,
-                visits: BTreeMap::new(),
+                ..Experiment::default()
             });
         }
         "throughput-point" | "progress-point" => {
@@ -185,19 +197,16 @@ fn read_line(line: &str, windows: &mut Vec<Experiment>) -> Result<(), String> {
             let window = windows.last_mut().ok_or("a progress point before the first experiment")?;
             window.visits.insert(name, number(&fields, "delta")?);
         }
-        "startup" | "shutdown" | "runtime" | "samples" | "latency-point" => {}
+        "latency-point" => {
+            let name = fields.get("name").ok_or("has no name")?.clone();
+            let window = windows.last_mut().ok_or("a latency point before the first experiment")?;
+            window.visits.insert(name.clone(), number(&fields, "arrivals")?);
+            window.in_flight.insert(name, number(&fields, "difference")?);
+        }
+        "startup" | "shutdown" | "runtime" | "samples" => {}
         other => return Err(format!("'{other}' is no record of coz")),
     }
     Ok(())
-}
-
-/// Coz knows lines only; a name that ends in a number is one.
-fn kind_of(name: &str) -> TargetKind {
-    let line = name.rsplit_once(':').map(|(_, line)| line);
-    match line.is_some_and(|line| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit())) {
-        true => TargetKind::Line,
-        false => TargetKind::Method,
-    }
 }
 
 fn beside_each_other(windows: &[Experiment]) -> Vec<Experiment> {

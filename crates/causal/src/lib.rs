@@ -6,6 +6,7 @@
 //! * [`experiment`]: what one window of a run measured.
 //! * [`statistics`]: from experiments to curves with intervals.
 //! * [`report`]: the result, its JSON and its sentences.
+//! * [`page`]: the result as one HTML file.
 //! * [`coz`]: the files that coz's own viewer reads.
 //!
 //! A *gain* is the part of the period (the time per visit of a progress point)
@@ -13,7 +14,10 @@
 //! and at most 1; [`statistics::throughput_raise`] makes throughput of it.
 
 pub mod accounting;
+mod chart;
 pub mod coz;
 pub mod experiment;
+pub mod page;
 pub mod report;
 pub mod statistics;
+mod warnings;

@@ -40,6 +40,13 @@ pub struct Estimate {
     pub ci95: (f64, f64),
 }
 
+impl Pair {
+    /// The gain that it shows by itself.
+    pub fn gain(&self) -> f64 {
+        gain(std::iter::once(self))
+    }
+}
+
 /// One point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -97,27 +104,32 @@ pub fn throughput_raise(gain: f64) -> f64 {
 /// right before and behind it, if there is at least one. `point` is the
 /// progress point.
 pub fn pairs(experiments: &[Experiment], target: &Target, point: &str) -> Vec<Pair> {
+    pairs_of(experiments, target, point).into_iter().map(|(_, pair)| pair).collect()
+}
+
+/// The same, with the experiment of each.
+pub fn pairs_of<'a>(experiments: &'a [Experiment], target: &Target, point: &str) -> Vec<(&'a Experiment, Pair)> {
     let by_number: BTreeMap<u64, &Experiment> = experiments.iter().map(|e| (e.number, e)).collect();
-    let visits = |e: &Experiment| e.visits.get(point).copied().unwrap_or(0) as f64;
     let mut pairs = Vec::new();
-    for experiment in by_number.values().filter(|e| !e.is_baseline() && e.target == *target) {
+    for experiment in by_number.values().copied().filter(|e| !e.is_baseline() && e.target == *target) {
         let around = [experiment.number.checked_sub(1), experiment.number.checked_add(1)];
         let around = around.into_iter().flatten().filter_map(|n| by_number.get(&n)).filter(|e| e.is_baseline());
         let mut pair = Pair {
             speedup: experiment.speedup,
-            with: (experiment.effective_ns() as f64, visits(experiment)),
+            with: experiment.measured(point),
             without: (0.0, 0.0),
             share: (0.0, 0.0),
         };
         for beside in around {
-            pair.without.0 += beside.duration_ns as f64;
-            pair.without.1 += visits(beside);
+            let (time, visits) = beside.measured(point);
+            pair.without.0 += time;
+            pair.without.1 += visits;
         }
         // Windows without delays belong to no target: the share is what the
         // experiment itself saw, where the target's samples are as they ever were.
-        pair.share = (experiment.selected_samples as f64, experiment.samples as f64);
+        pair.share = (experiment.selected_samples as f64, (experiment.samples + experiment.off_cpu) as f64);
         if pair.without.1 > 0.0 && pair.with.1 > 0.0 {
-            pairs.push(pair);
+            pairs.push((experiment, pair));
         }
     }
     pairs

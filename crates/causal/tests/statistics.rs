@@ -44,6 +44,7 @@ fn run(targets: &[Truth], rounds: u64, noise: f64, seed: u64) -> Vec<Experiment>
             cpus: 8,
             visits: [("order".to_owned(), ((effective + if speedup == 0.0 { delay } else { 0.0 }) / period) as u64)]
                 .into(),
+            ..Experiment::default()
         });
     }
     windows

@@ -37,6 +37,30 @@ fn experiments(command: &mut Command, method: &str) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
+/// The number of the line of a program's source that contains this.
+fn line_of(text: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../java/workloads/src/main/java/io/headway/workloads/causal/Gains.java");
+    let source = std::fs::read_to_string(source).unwrap();
+    let line = source.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no line with {text}"));
+    format!("Gains.java:{}", line + 1)
+}
+
+/// Runs a program that stops by itself, and gives the report.
+fn run(jdk: &Jdk, scenario: &str, seconds: u32, options: &[&str], recording: &Path) -> Value {
+    let tools = Tools::find().unwrap();
+    let mut headway = Command::new(&tools.headway);
+    headway.args(["causal", "run", "--json", "-o"]).arg(recording).args(options).arg("--");
+    headway.arg(jdk.tool("java")).arg("-jar").arg(&tools.workloads);
+    headway.args(["causal", scenario, "--seconds", &seconds.to_string()]);
+    let output = headway.stdin(Stdio::null()).output().unwrap();
+    let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    // The program prints, too.
+    let report = out.find("{\n").map_or("", |at| &out[at..]);
+    serde_json::from_str(report).unwrap_or_else(|error| panic!("{error}: {out} {said}"))
+}
+
 /// One thread, two thirds of its time in the target. What it gains depends on who
 /// else has the CPUs; that everybody is to stand still for as long as the target
 /// was seen to run does not.
@@ -115,4 +139,47 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
     let (code, report, said) = record("15", "done");
     assert_eq!(code, 0, "{said}");
     judge(&report, &jdk, &directory.path().join("done.jfr"));
+}
+
+/// Three threads that spend most of their time under one lock. Which one has it,
+/// the hooks and the VM's monitor say; visits come from a line and from the time
+/// between two methods.
+#[test]
+fn a_lock_is_sped_up_and_a_line_and_a_latency_count() {
+    let Some(jdk) = Jdk::find(17) else { return };
+    let directory = TempDir::new().unwrap();
+    let recording = directory.path().join("lock.jfr");
+    let point = line_of("Work.millis(0.6);");
+    let latency = "io.headway.workloads.causal.Gains.critical,io.headway.workloads.causal.Gains.done";
+    let options = ["--target", "lock:Gains.STOCK", "--speedups", "50", "--progress", &point, "--latency", latency];
+    let report = run(&jdk, "stock", 20, &options, &recording);
+    let points: Vec<&str> = report["progress_points"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(points, [point.as_str(), &latency.replace(',', " to ")], "{report:#}");
+    let target = &report["targets"][0];
+    assert_eq!((target["target"].as_str(), target["kind"].as_str()), (Some("lock:Gains.STOCK"), Some("lock")));
+    // 1.5 of 2.1 ms.
+    let share = target["share"].as_f64().unwrap();
+    assert!((0.5..0.9).contains(&share), "{report:#}");
+
+    let page = directory.path().join("lock.html");
+    let tools = Tools::find().unwrap();
+    let made = Command::new(&tools.headway).args(["causal", "report"]).arg(&recording).arg("-o").arg(&page).output();
+    assert!(made.unwrap().status.success());
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("<code>lock:Gains.STOCK</code>") && page.contains("class=\"whisker\""), "{page}");
+}
+
+/// One thread, half of its time in the target, which sleeps.
+#[test]
+fn a_line_that_sleeps_is_sped_up() {
+    let Some(jdk) = Jdk::find(25) else { return };
+    let directory = TempDir::new().unwrap();
+    let line = line_of("Thread.sleep(nanos / 1_000_000, (int)");
+    let options = ["--target", &line, "--speedups", "100", "--progress", "io.headway.workloads.causal.Gains.done"];
+    let report = run(&jdk, "pause", 15, &options, &directory.path().join("pause.jfr"));
+    let target = &report["targets"][0];
+    assert_eq!((target["target"].as_str(), target["kind"].as_str()), (Some(line.as_str()), Some("line")));
+    // Of what it runs and sleeps, however long it waits for a CPU.
+    let share = target["share"].as_f64().unwrap();
+    assert!((0.35..0.75).contains(&share), "{report:#}");
 }

@@ -19,8 +19,14 @@ pub fn load<M: Memory>(layout: &Layout, memory: &M, field: u64) -> Option<u64> {
 pub fn resolve_handle<M: Memory>(layout: &Layout, memory: &M, handle: u64) -> Option<u64> {
     match memory.read_u64(handle)? {
         0 => Some(0),
-        slot => uncolored(layout, memory, memory.read_u64(slot)?),
+        slot => in_slot(layout, memory, slot),
     }
+}
+
+/// The object that a place of the VM's holds, such as the one behind a global
+/// reference of JNI, as [`load`]. Such places are never compressed.
+pub fn in_slot<M: Memory>(layout: &Layout, memory: &M, slot: u64) -> Option<u64> {
+    uncolored(layout, memory, memory.read_u64(slot)?)
 }
 
 /// The address that a compressed reference stands for, 0 for null.

@@ -28,9 +28,21 @@ pub struct Experiment {
     pub period: DurationNs,
     /// CPUs that the process may use.
     pub cpus: u32,
+    /// Samples' worth of time in the target that was slept or waited for the
+    /// world outside; part of `selected_samples`.
+    pub off_cpu: u64,
+    /// Samples in the target whose own method was not yet compiled.
+    pub interpreted: u64,
+    /// Times that a thread was woken by another one.
+    pub wakes: u64,
+    /// Time that application threads waited for a CPU.
+    pub run_queue: DurationNs,
+    /// Mean number of pieces of work under way, of a latency point; 0 for
+    /// others.
+    pub in_flight: f32,
     /// Visits of the progress point.
     pub visits: u64,
-    /// `method`, `line` or `call`; empty for a window without delays.
+    /// `method`, `line`, `call` or `lock`; empty for a window without delays.
     pub kind: Arc<str>,
     /// What was sped up; empty for a window without delays.
     pub target: Arc<str>,

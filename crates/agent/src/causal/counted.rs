@@ -1,8 +1,9 @@
-//! Methods that are progress points: their classes are retransformed so that
-//! they begin with a call of `HeadwayProgress.visit`, and retransformed back when
-//! the recording ends. Classes that are loaded later are changed as they come.
+//! Methods and lines that are progress points: their classes are retransformed so
+//! that they begin with a call of `HeadwayProgress.visit`, and retransformed back
+//! when the recording ends. Classes that are loaded later are changed as they come.
 
-use super::{inject, points};
+use super::inject::{self, Counting};
+use super::points;
 use crate::agent::Agent;
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::EventKind;
@@ -14,15 +15,48 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const HELPER_BYTES: &[u8] = include_bytes!("HeadwayProgress.class");
 
-/// A method that counts.
+/// A method or a line that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wanted {
-    /// `com/acme/Shop`.
-    class: String,
-    method: String,
+    /// As the user says it.
+    name: String,
+    place: Where,
+    counting: Counting,
     point: u16,
     /// How changing its class went; `None` if it has not come by.
     outcome: Option<Result<(), String>>,
+    is_over: bool,
+}
+
+/// Which class it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Where {
+    /// `com/acme/Shop`.
+    Class(String),
+    /// Those of a source file: its name, and the package if it was told.
+    File(String, Option<String>),
+}
+
+impl Where {
+    /// True if a class of this name may be meant. Which file it is from its bytes
+    /// say.
+    fn may_be(&self, class: &str, bytes: &[u8]) -> bool {
+        match self {
+            Where::Class(wanted) => wanted == class,
+            Where::File(file, package) => {
+                let own = class.rsplit_once('/').map_or("", |(package, _)| package);
+                package.as_ref().is_none_or(|package| package == own) && holds_text(bytes, file)
+            }
+        }
+    }
+}
+
+/// True if this is among the constants of a class file, as far as one can tell at
+/// a glance.
+fn holds_text(bytes: &[u8], text: &str) -> bool {
+    let mut constant = (text.len() as u16).to_be_bytes().to_vec();
+    constant.extend(text.as_bytes());
+    bytes.windows(constant.len()).any(|window| window == constant)
 }
 
 /// See the module. The lock is not held while the VM is called, but for memory
@@ -33,12 +67,20 @@ pub struct Counted {
     helper: OnceLock<Result<(), String>>,
 }
 
-/// Class and method of `com.acme.Shop.order`; `None` for a name that the program
-/// says itself.
-fn method(name: &str) -> Option<(String, String)> {
+/// Where and what `com.acme.Shop.order`, `Shop.java:42` or `com/acme/Shop.java:42`
+/// is; `None` for a name that the program says itself.
+fn meant(name: &str) -> Option<(Where, Counting)> {
+    if let Some((file, line)) = name.rsplit_once(':') {
+        let line = line.parse().ok()?;
+        let (package, file) = match file.rsplit_once('/') {
+            Some((package, file)) => (Some(package.to_owned()), file),
+            None => (None, file),
+        };
+        return Some((Where::File(file.to_owned(), package), Counting::Line(line)));
+    }
     let (class, method) = name.rsplit_once('.')?;
     let is_named = !class.is_empty() && !method.is_empty();
-    is_named.then(|| (class.replace('.', "/"), method.to_owned()))
+    is_named.then(|| (Where::Class(class.replace('.', "/")), Counting::Method(method.to_owned())))
 }
 
 impl Counted {
@@ -57,8 +99,9 @@ impl Counted {
             if point == 0 {
                 return Err(format!("there are too many progress points for {name}"));
             }
-            if let Some((class, method)) = method(name) {
-                wanted.push(Wanted { class, method, point: point as u16, outcome: None });
+            if let Some((place, counting)) = meant(name) {
+                let (name, point) = (name.clone(), point as u16);
+                wanted.push(Wanted { name, place, counting, point, outcome: None, is_over: false });
             }
         }
         if wanted.is_empty() {
@@ -78,11 +121,10 @@ impl Counted {
 
     /// Gives the classes their own code back. What cannot be undone is said.
     pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<String> {
-        let classes: Vec<String> = self.lock().iter().map(|wanted| wanted.class.clone()).collect();
-        if classes.is_empty() {
+        if self.lock().is_empty() {
             return None;
         }
-        self.lock().iter_mut().for_each(|wanted| wanted.method.clear());
+        self.lock().iter_mut().for_each(|wanted| wanted.is_over = true);
         let back = self.retransform(agent, jni);
         self.lock().clear();
         // See `session::unprepare`.
@@ -90,20 +132,28 @@ impl Counted {
         back.err().map(|error| format!("{error}; the methods go on counting"))
     }
 
-    /// Methods whose class has not been loaded.
-    pub fn missing(&self) -> Vec<String> {
-        let wanted = self.lock();
-        let missing = wanted.iter().filter(|wanted| wanted.outcome.is_none());
-        missing.map(|wanted| format!("{}.{}", wanted.class.replace('/', "."), wanted.method)).collect()
+    /// What is wrong with points that cannot count: their class was never loaded,
+    /// or does not have them.
+    pub fn problems(&self) -> Vec<String> {
+        let problem = |wanted: &Wanted| match (&wanted.outcome, &wanted.place) {
+            (None, Where::Class(_)) => Some(format!("{} was never visited: its class was never loaded", wanted.name)),
+            (None, Where::File(file, _)) => Some(format!(
+                "{} was never visited: no class of {file} was loaded, or it was compiled without the names of its \
+                 source files",
+                wanted.name
+            )),
+            (Some(Err(reason)), _) => Some(reason.clone()),
+            (Some(Ok(())), _) => None,
+        };
+        self.lock().iter().filter_map(problem).collect()
     }
 
     /// Has the VM ask again what the classes are to be.
     fn retransform(&self, agent: &'static Agent, jni: Jni) -> Result<(), String> {
-        let signatures: Vec<String> = self.lock().iter().map(|wanted| format!("L{};", wanted.class)).collect();
+        let places: Vec<Where> = self.lock().iter().map(|wanted| wanted.place.clone()).collect();
         let mut done = Ok(());
         for class in agent.jvmti.loaded_classes().unwrap_or_default() {
-            let is_wanted = |class: Ref| agent.jvmti.class_signature(class).is_ok_and(|s| signatures.contains(&s));
-            if done.is_ok() && is_wanted(class) {
+            if done.is_ok() && places.iter().any(|place| is_class_of(agent, class, place)) {
                 done = agent.jvmti.retransform(class).map_err(|e| e.to_string());
             }
             jni.forget(class);
@@ -115,24 +165,53 @@ impl Counted {
     /// if one of its methods counts.
     pub fn on_class_file(&self, jvmti: &Jvmti, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)> {
         let mut all = self.lock();
-        let ours = |wanted: &&mut Wanted| wanted.class == name && !wanted.method.is_empty();
-        let methods: Vec<(String, u16)> =
-            all.iter_mut().filter(ours).map(|wanted| (wanted.method.clone(), wanted.point)).collect();
-        if methods.is_empty() {
+        let mut counting = Vec::new();
+        for wanted in all.iter_mut().filter(|wanted| !wanted.is_over && wanted.place.may_be(name, bytes)) {
+            let one = (wanted.counting.clone(), wanted.point);
+            let outcome = wanted.outcome_of(name, inject::count(bytes, std::slice::from_ref(&one)).map(drop));
+            if outcome.is_ok() {
+                counting.push(one);
+            }
+            // Of a file's classes one is enough.
+            if !matches!(wanted.outcome, Some(Ok(()))) {
+                wanted.outcome = Some(outcome);
+            }
+        }
+        drop(all);
+        if counting.is_empty() {
             return None;
         }
-        let outcome = |method: &str| match inject::count_entries(bytes, &[(method.to_owned(), 1)]) {
-            Ok(_) => Ok(()),
-            Err(ClassFileError::NoCalls) => {
-                Err(format!("the class {} has no method {method} with code", name.replace('/', ".")))
-            }
-            Err(error) => Err(format!("{} cannot be changed: {error}", name.replace('/', "."))),
-        };
-        for wanted in all.iter_mut().filter(ours) {
-            wanted.outcome = Some(outcome(&wanted.method));
-        }
-        let changed = inject::count_entries(bytes, &methods).ok()?;
+        let changed = inject::count(bytes, &counting).ok()?;
         jvmti.hand_over(&changed).ok().map(|memory| (memory, changed.len()))
+    }
+}
+
+impl Wanted {
+    fn outcome_of(&self, class: &str, changed: Result<(), ClassFileError>) -> Result<(), String> {
+        let class = class.replace('/', ".");
+        match (changed, &self.counting, &self.place) {
+            (Ok(()), ..) => Ok(()),
+            (Err(ClassFileError::NoCalls), Counting::Method(method), _) => {
+                Err(format!("the class {class} has no method {method} with code"))
+            }
+            (Err(ClassFileError::NoCalls), Counting::Line(line), Where::File(file, _)) => {
+                Err(format!("no code of {file} begins at line {line}"))
+            }
+            (Err(error), ..) => Err(format!("{class} cannot be changed: {error}")),
+        }
+    }
+}
+
+/// True if a loaded class may have a point.
+fn is_class_of(agent: &Agent, class: Ref, place: &Where) -> bool {
+    let Ok(signature) = agent.jvmti.class_signature(class) else { return false };
+    match place {
+        Where::Class(name) => signature.strip_prefix('L').and_then(|rest| rest.strip_suffix(';')) == Some(name),
+        Where::File(file, _) => {
+            // The JDK's own are no progress points, and asking each costs time.
+            let is_jdk = ["Ljava/", "Ljdk/", "Lsun/", "["].iter().any(|prefix| signature.starts_with(prefix));
+            !is_jdk && agent.jvmti.source_file(class).is_ok_and(|found| found == *file)
+        }
     }
 }
 
@@ -153,10 +232,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_a_dot_is_a_method() {
-        let parts = |class: &str, method: &str| Some((class.to_owned(), method.to_owned()));
-        assert_eq!(method("com.acme.Shop$Cart.order"), parts("com/acme/Shop$Cart", "order"));
-        assert_eq!(method("Main.step"), parts("Main", "step"));
-        assert_eq!((method("order"), method(".x"), method("x.")), (None, None, None));
+    fn a_name_with_a_dot_is_a_method_and_one_with_a_number_a_line() {
+        let parts =
+            |class: &str, method: &str| Some((Where::Class(class.to_owned()), Counting::Method(method.to_owned())));
+        assert_eq!(meant("com.acme.Shop$Cart.order"), parts("com/acme/Shop$Cart", "order"));
+        assert_eq!(meant("Main.step"), parts("Main", "step"));
+        assert_eq!((meant("order"), meant(".x"), meant("x."), meant("a:b")), (None, None, None, None));
+        let line = |package: Option<&str>| {
+            Some((Where::File("Shop.java".to_owned(), package.map(str::to_owned)), Counting::Line(42)))
+        };
+        assert_eq!(meant("Shop.java:42"), line(None));
+        assert_eq!(meant("com/acme/Shop.java:42"), line(Some("com/acme")));
+    }
+
+    #[test]
+    fn a_class_of_a_file_has_its_name_among_its_constants() {
+        let file = Where::File("Shop.java".to_owned(), Some("com/acme".to_owned()));
+        let bytes = b"....\x00\x09Shop.java....";
+        assert!(file.may_be("com/acme/Cart", bytes) && !file.may_be("com/other/Cart", bytes));
+        assert!(!file.may_be("com/acme/Cart", b"....\x00\x0aWShop.java"));
     }
 }

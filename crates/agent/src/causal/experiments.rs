@@ -6,13 +6,12 @@
 //! left is forgiven. A window is as long as it takes to see enough visits.
 
 use super::pay;
+use super::window::{self, InFlight, Stand};
 use crate::agent::Agent;
 use crate::clock;
 use crate::drain::MaskedSignals;
-use headway_causal::experiment::{Experiment, Target, TargetKind};
+use headway_causal::experiment::{Experiment, Target};
 use headway_causal::statistics::curves;
-use headway_model::{event, DurationNs, Event, Loss, TimeNs};
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -52,6 +51,21 @@ pub struct Wishes {
     pub scope: Vec<String>,
     /// Speedups to try in percent.
     pub speedups: Vec<u32>,
+    /// Latency points: where work begins and where it ends.
+    pub latency: Vec<(String, String)>,
+    /// One experiment, from the start to the end of the program.
+    pub end_to_end: bool,
+}
+
+impl Wishes {
+    /// Everything that counts visits.
+    pub fn points(&self) -> Vec<String> {
+        let ends = self.latency.iter().flat_map(|(begin, end)| [begin, end]);
+        let mut points: Vec<String> = self.progress.iter().chain(ends).cloned().collect();
+        points.sort();
+        points.dedup();
+        points
+    }
 }
 
 /// The session's end of the thread.
@@ -70,7 +84,7 @@ impl ExperimentsHandle {
             // A panic of it is no reason to lose the recording.
             let _ = thread.join();
         }
-        self.agent.causal.delay_ns.store(0, Ordering::SeqCst);
+        self.agent.causal.end_window();
         self.agent.causal.on.store(false, Ordering::SeqCst);
     }
 }
@@ -100,31 +114,12 @@ pub fn spawn(agent: &'static Agent, wishes: Wishes, period_ns: u64) -> io::Resul
             window: WINDOW,
             number: 0,
             made: Vec::new(),
+            in_flight: InFlight::default(),
             random: clock::now().0 | 1,
         };
         run.go();
     })?;
     Ok(ExperimentsHandle { agent, stop, thread: Some(thread) })
-}
-
-/// What a target's name means.
-fn target(name: &str) -> Target {
-    let is_line = name.rsplit_once(':').is_some_and(|(_, line)| !line.is_empty() && line.parse::<u32>().is_ok());
-    let kind = match (name.contains(" < "), is_line) {
-        (true, _) => TargetKind::Call,
-        (false, true) => TargetKind::Line,
-        (false, false) => TargetKind::Method,
-    };
-    Target { kind, name: name.to_owned() }
-}
-
-/// How things stood at a moment.
-struct Stand {
-    time: TimeNs,
-    delay: u64,
-    stopped: u64,
-    samples: (u64, u64),
-    visits: BTreeMap<String, u64>,
 }
 
 struct Run {
@@ -136,6 +131,7 @@ struct Run {
     window: Duration,
     number: u64,
     made: Vec<Experiment>,
+    in_flight: InFlight,
     random: u64,
 }
 
@@ -145,7 +141,10 @@ impl Run {
         causal.settle(self.agent);
         causal.on.store(true, Ordering::SeqCst);
         causal.targets.choose_from(&self.wishes.scope);
-        let mut targets: Vec<Target> = self.wishes.targets.iter().map(|name| target(name)).collect();
+        let mut targets: Vec<Target> = self.wishes.targets.iter().map(|name| Target::parse(name)).collect();
+        if self.wishes.end_to_end {
+            return self.from_start_to_end(targets.first());
+        }
         self.warm_up();
         while targets.is_empty() && !self.is_over() {
             targets = causal.targets.chosen(SCREENED.0);
@@ -233,54 +232,73 @@ impl Run {
         most.map_or(String::new(), |(name, _)| name.to_string())
     }
 
+    /// The whole run is one window.
+    fn from_start_to_end(&mut self, target: Option<&Target>) {
+        let speedup = self.wishes.speedups.first().copied().unwrap_or(0);
+        let target = target.filter(|_| speedup > 0);
+        let causal = &self.agent.causal;
+        causal.aim(target.cloned());
+        causal.settle(self.agent);
+        let before = Stand::now(self.agent, &self.wishes);
+        causal.begin_window(self.period_ns, if target.is_some() { speedup } else { 0 });
+        while self.wait(Duration::from_secs(1)) {}
+        causal.end_window();
+        let window = self.measured(target, speedup, &before, &Stand::now(self.agent, &self.wishes));
+        window::tell(self.agent, &window::as_a_whole(window), before.time);
+    }
+
     /// Waits; false if the run is over.
     fn wait(&self, time: Duration) -> bool {
+        self.wait_and(time, &mut InFlight::default())
+    }
+
+    /// Waits, and looks meanwhile how much work is under way.
+    fn wait_and(&self, time: Duration, in_flight: &mut InFlight) -> bool {
         let until = Instant::now() + time;
         while !self.is_over() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
-            std::thread::park_timeout(left);
+            let step = if self.wishes.latency.is_empty() { left } else { left.min(window::LOOK_EVERY) };
+            std::thread::park_timeout(step);
+            in_flight.look(self.agent, &self.wishes);
         }
         false
     }
 
-    fn stand(&self) -> Stand {
-        let causal = &self.agent.causal;
-        Stand {
-            time: clock::now(),
-            delay: causal.ledger.total(),
-            stopped: causal.stopped_ns.load(Ordering::Relaxed),
-            samples: causal.targets.counts(),
-            visits: self.points(),
+    fn measured(&self, target: Option<&Target>, speedup: u32, before: &Stand, after: &Stand) -> Experiment {
+        Experiment {
+            number: self.number,
+            target: target.cloned().unwrap_or_default(),
+            speedup: if target.is_some() { f64::from(speedup) / 100.0 } else { 0.0 },
+            period_ns: self.period_ns,
+            cpus: self.cpus,
+            ..after.since(before)
         }
-    }
-
-    /// Visits of the points that were asked for or visited. Others have names
-    /// from earlier recordings.
-    fn points(&self) -> BTreeMap<String, u64> {
-        let points = self.agent.causal.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
-        points.filter(|(name, visits)| *visits > 0 || self.wishes.progress.contains(name)).collect()
     }
 
     /// One window; `None` if it was cut short.
     fn window(&mut self, target: Option<&Target>, speedup: u32) -> Option<Experiment> {
         let causal = &self.agent.causal;
-        causal.targets.aim(target.cloned());
+        causal.aim(target.cloned());
         causal.settle(self.agent);
-        let before = self.stand();
-        causal.delay_ns.store(self.period_ns * u64::from(speedup) / 100, Ordering::SeqCst);
-        let is_whole = self.wait(self.window);
-        causal.delay_ns.store(0, Ordering::SeqCst);
-        let after = self.stand();
+        let mut in_flight = std::mem::take(&mut self.in_flight);
+        let before = Stand::now(self.agent, &self.wishes);
+        in_flight.begin(self.agent, &self.wishes);
+        causal.begin_window(self.period_ns, speedup);
+        let is_whole = self.wait_and(self.window, &mut in_flight);
+        causal.end_window();
+        let after = Stand::now(self.agent, &self.wishes);
+        let mut window = self.measured(target, speedup, &before, &after);
+        in_flight.add_to(&mut window, &self.wishes);
+        self.in_flight = in_flight;
         self.cool_off();
         if !is_whole {
             return None;
         }
-        let window = self.measured(target, speedup, &before, &after);
         self.adapt(&window);
-        self.tell(&window, &after, &before);
+        window::tell(self.agent, &window, before.time);
         self.made.push(window.clone());
         self.number += 1;
         Some(window)
@@ -294,28 +312,6 @@ impl Run {
         causal.settle(self.agent);
     }
 
-    fn measured(&self, target: Option<&Target>, speedup: u32, before: &Stand, after: &Stand) -> Experiment {
-        let stopped = after.stopped - before.stopped;
-        let visits = after.visits.iter().map(|(name, visits)| {
-            let earlier = before.visits.get(name).copied().unwrap_or(0);
-            (name.clone(), visits - earlier)
-        });
-        let nothing = || Target { kind: TargetKind::Method, name: String::new() };
-        Experiment {
-            number: self.number,
-            start_ns: before.time.0,
-            duration_ns: after.time.since(before.time).0.saturating_sub(stopped),
-            delay_ns: after.delay - before.delay,
-            target: target.cloned().unwrap_or_else(nothing),
-            speedup: f64::from(speedup) / 100.0,
-            selected_samples: after.samples.1 - before.samples.1,
-            samples: after.samples.0 - before.samples.0,
-            period_ns: self.period_ns,
-            cpus: self.cpus,
-            visits: visits.collect(),
-        }
-    }
-
     /// The next window's length.
     fn adapt(&mut self, window: &Experiment) {
         let Some(visits) = window.visits.values().copied().max() else { return };
@@ -326,32 +322,6 @@ impl Run {
         }
     }
 
-    fn tell(&self, window: &Experiment, after: &Stand, before: &Stand) {
-        let is_baseline = window.is_baseline();
-        let event = |(point, visits): (&String, &u64)| {
-            Event::Experiment(event::Experiment {
-                start: before.time,
-                end: after.time,
-                number: window.number,
-                speedup: window.speedup as f32,
-                delay: DurationNs(window.delay_ns),
-                stopped: DurationNs(after.stopped - before.stopped),
-                selected_samples: window.selected_samples,
-                samples: window.samples,
-                period: DurationNs(self.period_ns),
-                cpus: self.cpus,
-                visits: *visits,
-                kind: if is_baseline { "".into() } else { window.target.kind.name().into() },
-                target: window.target.name.as_str().into(),
-                point: point.as_str().into(),
-            })
-        };
-        let mut events: Vec<Event> = window.visits.iter().map(event).collect();
-        // It waits among the samples; what finds no room there is lost as they are.
-        let lost = self.agent.samples.push(&mut events);
-        self.agent.losses.add(Loss::SampleLost, lost);
-    }
-
     fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
             self.random ^= self.random << 13;
@@ -359,18 +329,5 @@ impl Run {
             self.random ^= self.random << 17;
             all.swap(last, (self.random % (last as u64 + 1)) as usize);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_targets_name_says_what_it_is() {
-        assert_eq!(target("a.Shop.price").kind, TargetKind::Method);
-        assert_eq!(target("Shop.java:42").kind, TargetKind::Line);
-        assert_eq!(target("a.Shop.price < a.Shop.order").kind, TargetKind::Call);
-        assert_eq!(target("a.Shop:x").kind, TargetKind::Method);
     }
 }

@@ -1,16 +1,18 @@
-//! Lets a method of a class file begin with a call that counts.
+//! Lets a method of a class file begin with a call that counts, or a line of it
+//! (`insert`).
 //!
 //! Eight bytes come before the code. That is a multiple of four, so that the
 //! padding of switches stays as it is; jumps are relative and move along. What
 //! names places in the code by number moves too: exception handlers, stack maps,
 //! the tables of lines and local variables.
 
+use super::insert;
 use crate::park::class_file::{ClassFileError, Pool, Reader, Rewritten};
 
 type Result<T> = std::result::Result<T, ClassFileError>;
 
 /// Bytes that come before the code: `sipush n; invokestatic m; nop; nop`.
-const ADDED: u16 = 8;
+pub const ADDED: u16 = 8;
 const HELPER: (&str, &str, &str) = ("java/util/concurrent/HeadwayProgress", "visit", "(I)V");
 
 const SIPUSH: u8 = 0x11;
@@ -20,12 +22,20 @@ const NOP: u8 = 0;
 const UNINITIALIZED: u8 = 8;
 const OBJECT: u8 = 7;
 
-/// The class file in which all methods called `method` that have code count
-/// visits of `point`.
+/// What is to count visits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// All methods of this name that have code, where they begin.
+    Method(String),
+    /// A line, where it begins in the first method that has it.
+    Line(u16),
+}
+
+/// The class file in which methods and lines count visits of points.
 ///
 /// # Errors
-/// It cannot be understood, or has no such method.
-pub fn count_entries(class: &[u8], wanted: &[(String, u16)]) -> Result<Vec<u8>> {
+/// It cannot be understood, or has nothing of them.
+pub fn count(class: &[u8], wanted: &[(Counting, u16)]) -> Result<Vec<u8>> {
     let mut reader = Reader { bytes: class, at: 8 };
     let pool = Pool::read(&mut reader)?;
     let mut out = Rewritten::begin(class, &pool, reader.at);
@@ -39,12 +49,21 @@ pub fn count_entries(class: &[u8], wanted: &[(String, u16)]) -> Result<Vec<u8>> 
     let methods = reader.u16()?;
     out.body.extend(methods.to_be_bytes());
     let mut changed = 0;
+    let line = |(counting, point): &(Counting, u16)| match counting {
+        Counting::Line(line) => Some((*line, *point)),
+        Counting::Method(_) => None,
+    };
+    // Each counts once: a lambda on the line comes behind the method around it.
+    let mut lines: Vec<(u16, u16)> = wanted.iter().filter_map(line).collect();
     for _ in 0..methods {
         let start = reader.at;
         reader.skip(2)?;
         let name = reader.u16()?;
         reader.skip(2)?;
-        let point = wanted.iter().find(|(method, _)| pool.is_text(class, name, method));
+        let point = wanted.iter().find_map(|(counting, point)| match counting {
+            Counting::Method(method) => pool.is_text(class, name, method).then_some(*point),
+            Counting::Line(_) => None,
+        });
         out.copy(start, reader.at)?;
         let attributes = reader.u16()?;
         out.body.extend(attributes.to_be_bytes());
@@ -54,15 +73,19 @@ pub fn count_entries(class: &[u8], wanted: &[(String, u16)]) -> Result<Vec<u8>> 
             let length = reader.u32()? as usize;
             let body = reader.at;
             reader.skip(length)?;
-            match point {
-                Some((_, point)) if pool.is_text(class, name, "Code") => {
-                    let code = with_call(class, &pool, Reader { bytes: class, at: body }, call, *point)?;
+            let body = Reader { bytes: class, at: body };
+            let code = match pool.is_text(class, name, "Code") {
+                true => counting_code(class, &pool, body, call, point, &mut lines)?,
+                false => None,
+            };
+            match code {
+                Some(code) => {
                     out.body.extend(name.to_be_bytes());
                     out.body.extend((code.len() as u32).to_be_bytes());
                     out.body.extend(code);
                     changed += 1;
                 }
-                _ => out.copy(attribute, reader.at)?,
+                None => out.copy(attribute, reader.at)?,
             }
         }
     }
@@ -71,6 +94,37 @@ pub fn count_entries(class: &[u8], wanted: &[(String, u16)]) -> Result<Vec<u8>> 
         0 => Err(ClassFileError::NoCalls),
         _ => out.finish(),
     }
+}
+
+/// A method's code with the calls that belong into it; `None` if there are none.
+/// Lines that are found are taken out of `lines`.
+fn counting_code(
+    class: &[u8],
+    pool: &Pool,
+    body: Reader<'_>,
+    call: u16,
+    method: Option<u16>,
+    lines: &mut Vec<(u16, u16)>,
+) -> Result<Option<Vec<u8>>> {
+    let mut changed: Option<Vec<u8>> = None;
+    let mut left = Vec::new();
+    for (line, point) in lines.drain(..) {
+        let bytes = changed.take();
+        let code = bytes.as_deref().map_or(body, |bytes| Reader { bytes, at: 0 });
+        match insert::place_of_line(class, pool, code, line)? {
+            Some(at) => changed = Some(insert::with_call_at(class, pool, code, at, call, point)?),
+            None => {
+                left.push((line, point));
+                changed = bytes;
+            }
+        }
+    }
+    *lines = left;
+    if let Some(point) = method {
+        let code = changed.as_deref().map_or(body, |bytes| Reader { bytes, at: 0 });
+        changed = Some(with_call(class, pool, code, call, point)?);
+    }
+    Ok(changed)
 }
 
 fn skip_members(reader: &mut Reader<'_>) -> Result<()> {
@@ -97,11 +151,7 @@ fn with_call(class: &[u8], pool: &Pool, mut code: Reader<'_>, call: u16, point: 
     let mut out = stack.max(1).to_be_bytes().to_vec();
     out.extend(locals.to_be_bytes());
     out.extend(longer.to_be_bytes());
-    out.push(SIPUSH);
-    out.extend(point.to_be_bytes());
-    out.push(INVOKESTATIC);
-    out.extend(call.to_be_bytes());
-    out.extend([NOP, NOP]);
+    write_call(&mut out, call, point);
     out.extend(code.take(length as usize)?);
     let handlers = code.u16()?;
     out.extend(handlers.to_be_bytes());
@@ -134,6 +184,15 @@ fn with_call(class: &[u8], pool: &Pool, mut code: Reader<'_>, call: u16, point: 
         out.extend(attribute);
     }
     Ok(out)
+}
+
+/// The instructions that count a visit.
+pub fn write_call(out: &mut Vec<u8>, call: u16, point: u16) {
+    out.push(SIPUSH);
+    out.extend(point.to_be_bytes());
+    out.push(INVOKESTATIC);
+    out.extend(call.to_be_bytes());
+    out.extend([NOP, NOP]);
 }
 
 fn moved(place: u16) -> Result<[u8; 2]> {

@@ -3,8 +3,12 @@
 //!
 //! * `points`, `inject`, `counted`: what counts as progress.
 //! * `targets`: what samples lie in, and which targets are worth a try.
+//! * `held`: locks as targets: who holds which.
+//! * `off_cpu`, `thread_natives`: threads that sleep, and threads that are started.
+//! * `run_queue`: how long threads wait for a CPU.
 //! * `pay`: how a thread is kept from running for a while, and where it may be.
-//! * `experiments`: the thread that makes one experiment after another.
+//! * `experiments`, `window`: the thread that makes one experiment after another,
+//!   and what it measures.
 //! * This file: what hooks and the sampler tell, on the threads that they run on.
 //!
 //! The accounts themselves are `headway_causal::accounting`, which is tested in
@@ -12,10 +16,16 @@
 
 mod counted;
 mod experiments;
+pub mod held;
 pub mod inject;
+mod insert;
+mod off_cpu;
 mod pay;
 pub mod points;
+mod run_queue;
 mod targets;
+pub mod thread_natives;
+mod window;
 
 pub use experiments::{spawn, ExperimentsHandle, Wishes};
 pub use targets::{Matcher, Seen};
@@ -27,11 +37,30 @@ use crate::options::Options;
 use crate::threads::Slot;
 use counted::Counted;
 use headway_causal::accounting::Ledger;
+use headway_causal::experiment::Target;
 use headway_hook::Image;
+use headway_model::{LockId, ThreadId, TimeNs};
+use held::Held;
+use off_cpu::OffCpu;
 use pay::Payment;
 use points::Points;
+use run_queue::RunQueue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use targets::Targets;
+use thread_natives::ThreadNatives;
+
+/// A sample as experiments see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled {
+    /// The VM's thread.
+    pub vm_thread: u64,
+    /// Who ran: of a carrier the virtual thread.
+    pub thread: ThreadId,
+    /// When.
+    pub time: TimeNs,
+    /// Periods that it stands for.
+    pub ticks: u64,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -40,8 +69,8 @@ pub struct Causal {
     wanted: AtomicBool,
     /// True while threads are delayed, or might be.
     on: AtomicBool,
-    /// How much a hit in the target delays the others; 0 outside experiments.
-    delay_ns: AtomicU64,
+    /// CPU time between two samples of a thread.
+    period_ns: AtomicU64,
     ledger: Ledger,
     /// Stop-the-world time so far.
     stopped_ns: AtomicU64,
@@ -51,6 +80,14 @@ pub struct Causal {
     pub counted: Counted,
     targets: Targets,
     payment: Payment,
+    /// Locks as targets.
+    pub held: Held,
+    run_queue: RunQueue,
+    off_cpu: OffCpu,
+    thread_natives: ThreadNatives,
+    /// Speedup of the experiment under way in percent, 0 outside; and since when.
+    speedup: AtomicU64,
+    since: AtomicU64,
 }
 
 impl Causal {
@@ -77,9 +114,24 @@ impl Causal {
         libjvm: &Result<Image, String>,
     ) -> Result<(), String> {
         pay::install(self, libjvm.as_ref().map_err(String::clone)?)?;
-        self.counted.install(agent, jni, &options.causal.progress)?;
+        self.counted.install(agent, jni, &options.causal.points())?;
+        self.held.want(&options.causal.targets);
+        self.off_cpu.forget();
+        let sleeps = self.thread_natives.install(agent, jni, libjvm.as_ref().map_err(String::clone)?);
+        if let Err(reason) = sleeps {
+            let lost = "sleeping lines are no targets, and new threads do not owe what their parents owe";
+            agent.definitions.degraded("causal", &format!("{lost}: {reason}"));
+        }
         self.set_wanted(true);
         Ok(())
+    }
+
+    /// Undoes it. What cannot be undone is said.
+    pub fn unprepare(&self, agent: &'static Agent, jni: Jni) -> Vec<String> {
+        self.set_wanted(false);
+        self.held.want(&[]);
+        let lasting = [self.thread_natives.remove(agent, jni), self.counted.remove(agent, jni)];
+        lasting.into_iter().flatten().collect()
     }
 
     #[inline]
@@ -87,10 +139,13 @@ impl Causal {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// A new thread owes nothing. What its parent owes it does not get: nobody
-    /// says who that is, and threads pay within a sample's time.
+    /// A new thread owes what its parent owed when it started it. Where nobody
+    /// said who that was it owes nothing.
     pub fn started(&self, slot: &Slot) {
         slot.delays.settle(&self.ledger);
+        if let Some(standing) = self.thread_natives.take_standing(slot.thread()) {
+            slot.delays.inherit(standing);
+        }
     }
 
     /// The thread is about to block until another one wakes it or time runs out.
@@ -106,6 +161,8 @@ impl Causal {
     pub fn woken(&self, slot: &Slot) {
         if self.is_on() {
             slot.delays.woken(&self.ledger, clock::now().0);
+            slot.held.woken.fetch_add(1, Ordering::Relaxed);
+            slot.held.resumed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -114,6 +171,7 @@ impl Causal {
     pub fn returned(&self, slot: &Slot) {
         if self.is_on() {
             slot.delays.returned();
+            slot.held.resumed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -141,18 +199,85 @@ impl Causal {
         self.stopped_ns.fetch_add(ns, Ordering::Relaxed);
     }
 
+    fn stopped_ns(&self) -> u64 {
+        self.stopped_ns.load(Ordering::Relaxed)
+    }
+
+    /// Times that any thread was woken by another one.
+    fn wakes(&self, agent: &Agent) -> u64 {
+        agent.threads.iter().map(|slot| slot.held.woken.load(Ordering::Relaxed)).sum()
+    }
+
+    /// What counts as a hit from now on.
+    fn aim(&self, target: Option<Target>) {
+        self.held.aim(target.as_ref());
+        self.targets.aim(target);
+    }
+
+    /// From now on hits delay the others.
+    fn begin_window(&self, period_ns: u64, speedup: u32) {
+        self.since.store(clock::now().0, Ordering::SeqCst);
+        self.period_ns.store(period_ns, Ordering::SeqCst);
+        self.speedup.store(u64::from(speedup), Ordering::SeqCst);
+    }
+
+    /// Nobody is delayed any more.
+    fn end_window(&self) {
+        self.speedup.store(0, Ordering::SeqCst);
+    }
+
     /// A sample of a thread, which the matcher looked at.
-    pub fn sampled(&self, agent: &Agent, vm_thread: u64, seen: &Seen, ticks: u64) {
-        self.targets.count(seen, ticks);
-        let delay = self.delay_ns.load(Ordering::Relaxed);
-        if !seen.is_hit || delay == 0 {
-            return;
+    pub fn sampled(&self, agent: &Agent, sample: &Sampled, seen: &Seen) {
+        let slot = agent.threads.find(sample.vm_thread);
+        let waited = slot.map_or(0, |slot| self.run_queue.since_last(slot));
+        let is_hit = seen.hit.is_some() || slot.is_some_and(|slot| self.held.holds(agent, slot, sample));
+        self.targets.count(seen, is_hit, sample.ticks);
+        let speedup = self.speedup.load(Ordering::Relaxed);
+        let Some(slot) = slot.filter(|_| is_hit && speedup > 0) else { return };
+        let took = sample.ticks.saturating_mul(self.period_ns.load(Ordering::Relaxed)) + waited;
+        let grown = slot.delays.hit(&self.ledger, took.saturating_mul(speedup) / 100);
+        for other in agent.threads.iter().filter(|other| !std::ptr::eq(*other, slot)) {
+            other.delays.entered_late(grown, sample.time.0);
         }
-        if let Some(slot) = agent.threads.find(vm_thread) {
-            slot.delays.hit(&self.ledger, delay.saturating_mul(ticks));
-            // The others stand still from now on, not only once all samples
-            // are looked at.
+        // The others stand still from now on, not only once all samples are
+        // looked at.
+        pay::remind_all(self, agent);
+    }
+
+    /// A thread is back from a sleep, or from the world outside. A part of what
+    /// it waited in the target is taken away virtually: it is ahead by that.
+    /// What it owes it pays now. In a native method only.
+    pub fn waited_outside(&'static self, agent: &'static Agent, jni: Jni, slot: &'static Slot, start: TimeNs) {
+        let now = clock::now();
+        slot.held.resumed.fetch_add(1, Ordering::Relaxed);
+        let seen = self.off_cpu.seen(agent, jni, slot);
+        let here = Sampled { vm_thread: slot.vm_thread(), thread: slot.thread(), time: now, ticks: 1 };
+        let is_hit = seen.hit.is_some() || self.held.holds(agent, slot, &here);
+        let period = self.period_ns.load(Ordering::Relaxed).max(1);
+        self.targets.count_off_cpu(&seen, is_hit, off_cpu::ticks(now.since(start).0, period));
+        let speedup = self.speedup.load(Ordering::Relaxed);
+        if is_hit && speedup > 0 {
+            let begun = start.0.max(self.since.load(Ordering::Relaxed));
+            slot.delays.hit(&self.ledger, now.0.saturating_sub(begun).saturating_mul(speedup) / 100);
             pay::remind_all(self, agent);
+        }
+        pay::here(self, slot);
+    }
+
+    /// A lock was acquired after a wait for it, or is about to be released to
+    /// somebody who waits.
+    #[inline]
+    pub fn acquired(&self, slot: &Slot, lock: LockId, time: TimeNs) {
+        if self.is_on() && self.held.is_target(lock) {
+            slot.held.acquired.store(time.0, Ordering::Relaxed);
+        }
+    }
+
+    /// See [`Causal::acquired`].
+    #[inline]
+    pub fn released(&self, slot: &Slot, lock: LockId, time: TimeNs) {
+        if self.is_on() && self.held.is_target(lock) {
+            slot.held.released.store(time.0, Ordering::Relaxed);
         }
     }
 

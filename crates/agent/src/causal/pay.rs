@@ -125,11 +125,22 @@ extern "C" fn on_signal(_: libc::c_int, information: *const Information, context
         let errno = libc::__errno_location();
         let before = *errno;
         if (*information).code == SI_QUEUE && (*information).pid == libc::getpid() {
-            let pc = (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-            reminded((*information).value, pc);
+            reminded((*information).value, interrupted_pc(&*context.cast::<libc::ucontext_t>()));
         }
         *errno = before;
     }
+}
+
+/// Where the thread stood.
+#[cfg(target_arch = "x86_64")]
+fn interrupted_pc(context: &libc::ucontext_t) -> u64 {
+    context.uc_mcontext.gregs.get(libc::REG_RIP as usize).map_or(0, |pc| *pc as u64)
+}
+
+/// Where the thread stood.
+#[cfg(target_arch = "aarch64")]
+fn interrupted_pc(context: &libc::ucontext_t) -> u64 {
+    context.uc_mcontext.pc
 }
 
 fn reminded(value: u64, pc: u64) {
@@ -196,6 +207,7 @@ fn piece(causal: &Causal, slot: &Slot) {
     // the piece early.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &request, std::ptr::null_mut()) };
     slot.delays.slept(&causal.ledger, monotonic_ns().saturating_sub(begun));
+    slot.held.resumed.fetch_add(1, Ordering::Relaxed);
 }
 
 fn monotonic_ns() -> u64 {

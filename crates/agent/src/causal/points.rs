@@ -68,6 +68,12 @@ impl Points {
         names.len()
     }
 
+    /// Visits so far of a point with a number.
+    pub fn visits_of(&self, name: &str) -> u64 {
+        let at = self.lock().iter().position(|known| **known == *name);
+        at.map_or(0, |at| visits(at + 1))
+    }
+
     /// All points and their visits so far.
     pub fn all(&self) -> Vec<(Arc<str>, u64)> {
         let names = self.lock();

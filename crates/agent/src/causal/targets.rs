@@ -5,7 +5,7 @@
 
 use crate::definitions::Definitions;
 use headway_causal::experiment::{Target, TargetKind};
-use headway_model::{ChainId, MethodId};
+use headway_model::{ChainId, Frame, FrameKind, MethodId};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,20 +26,34 @@ pub struct Place {
     pub file: Arc<str>,
     /// 0 if unknown.
     pub line: u32,
+    /// False if it ran in the interpreter.
+    pub is_compiled: bool,
 }
 
 /// What the matcher found of a sample.
 #[derive(Clone, Default)]
 pub struct Seen {
-    /// True if it lies in the target.
-    pub is_hit: bool,
+    /// The frame by which it lies in the target; `None` if it does not.
+    pub hit: Option<usize>,
     frames: Arc<[Place]>,
 }
 
+impl Seen {
+    /// A stack, compared with a target.
+    pub fn of(frames: Arc<[Place]>, target: Option<&Target>) -> Seen {
+        Seen { hit: target.and_then(|target| lies_in(&frames, target)), frames }
+    }
+
+    /// True if the target's own method ran in the interpreter.
+    fn is_interpreted(&self) -> bool {
+        self.hit.and_then(|at| self.frames.get(at)).is_some_and(|place| !place.is_compiled)
+    }
+}
+
 struct Chain {
-    frames: Arc<[Place]>,
     /// Which target it was compared with last, and what came of it.
-    compared: (u64, bool),
+    compared: u64,
+    seen: Seen,
 }
 
 /// The sampler's memory of chains.
@@ -63,7 +77,7 @@ impl Matcher {
         causal: &super::Causal,
         definitions: &Definitions,
         chain: ChainId,
-        resolve: impl FnOnce() -> Vec<(MethodId, u32)>,
+        resolve: impl FnOnce() -> Vec<Frame>,
     ) -> Seen {
         if chain == ChainId::NONE {
             return Seen::default();
@@ -72,23 +86,24 @@ impl Matcher {
             self.chains.clear();
         }
         if !self.chains.contains_key(&chain) {
-            let frames = resolve().into_iter().filter_map(|(method, line)| self.place(definitions, method, line));
+            let frames = resolve().into_iter().filter_map(|frame| self.place(definitions, frame));
             let frames: Vec<Place> = frames.collect();
-            self.chains.insert(chain, Chain { frames: frames.into(), compared: (0, false) });
+            self.chains.insert(chain, Chain { compared: 0, seen: Seen { hit: None, frames: frames.into() } });
         }
         let Some(known) = self.chains.get_mut(&chain) else { return Seen::default() };
         let (number, target) = causal.targets.current();
-        if known.compared.0 != number {
-            known.compared = (number, target.is_some_and(|target| lies_in(&known.frames, &target)));
+        if known.compared != number {
+            known.compared = number;
+            known.seen.hit = target.and_then(|target| lies_in(&known.seen.frames, &target));
         }
-        Seen { is_hit: known.compared.1, frames: known.frames.clone() }
+        known.seen.clone()
     }
 
-    fn place(&mut self, definitions: &Definitions, method: MethodId, line: u32) -> Option<Place> {
-        let (method, file) = match self.methods.entry(method) {
+    fn place(&mut self, definitions: &Definitions, frame: Frame) -> Option<Place> {
+        let (method, file) = match self.methods.entry(frame.method) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
-                let known = definitions.method_of(method)?;
+                let known = definitions.method_of(frame.method)?;
                 if known.class.is_empty() {
                     return None;
                 }
@@ -96,29 +111,31 @@ impl Matcher {
                 unknown.insert((name.into(), known.source_file.clone()))
             }
         };
-        Some(Place { method: method.clone(), file: file.clone(), line })
+        let is_compiled = matches!(frame.kind, FrameKind::Compiled | FrameKind::Inlined);
+        Some(Place { method: method.clone(), file: file.clone(), line: frame.line, is_compiled })
     }
 }
 
-/// True if a stack lies in a target. A called method's own caller is the next
-/// frame.
-fn lies_in(frames: &[Place], target: &Target) -> bool {
+/// The frame by which a stack lies in a target. A called method's own caller is
+/// the next frame. What a thread holds no stack says.
+fn lies_in(frames: &[Place], target: &Target) -> Option<usize> {
     match target.kind {
-        TargetKind::Method => frames.iter().any(|place| is_called(&place.method, &target.name)),
-        TargetKind::Line => frames.iter().any(|place| {
+        TargetKind::Method => frames.iter().position(|place| is_called(&place.method, &target.name)),
+        TargetKind::Line => frames.iter().position(|place| {
             let line = target.name.strip_prefix(&*place.file).and_then(|rest| rest.strip_prefix(':'));
             !place.file.is_empty() && line.is_some_and(|line| line.parse() == Ok(place.line))
         }),
-        TargetKind::Call => target.name.split_once(" < ").is_some_and(|(callee, caller)| {
+        TargetKind::Call => target.name.split_once(" < ").and_then(|(callee, caller)| {
             frames
                 .windows(2)
-                .any(|pair| matches!(pair, [a, b] if is_called(&a.method, callee) && is_called(&b.method, caller)))
+                .position(|pair| matches!(pair, [a, b] if is_called(&a.method, callee) && is_called(&b.method, caller)))
         }),
+        TargetKind::Lock => None,
     }
 }
 
 /// A method may be named without its package, or a part of it.
-fn is_called(method: &str, name: &str) -> bool {
+pub fn is_called(method: &str, name: &str) -> bool {
     method.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
@@ -129,13 +146,25 @@ pub struct Targets {
     counts: Mutex<Counts>,
 }
 
-/// Samples since the last look.
-#[derive(Default)]
-pub struct Counts {
-    /// All of application threads.
+/// Samples so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All of running application threads.
     pub all: u64,
-    /// Those in the target.
+    /// Those in the target, and what was slept there.
     pub hits: u64,
+    /// Of them what was slept or waited for the world outside.
+    pub off_cpu: u64,
+    /// Of them what ran in the interpreter.
+    pub interpreted: u64,
+}
+
+/// Samples, and what is counted of them.
+#[derive(Default)]
+struct Counts {
+    totals: Totals,
+    /// When it was begun to choose: running and waiting.
+    seen: u64,
     scope: Vec<String>,
     methods: HashMap<Arc<str>, u64>,
     is_choosing: bool,
@@ -146,7 +175,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Targets {
-    fn current(&self) -> (u64, Option<Arc<Target>>) {
+    /// Its number, and what it is.
+    pub fn current(&self) -> (u64, Option<Arc<Target>>) {
         let current = lock(&self.current);
         (current.0, current.1.clone())
     }
@@ -158,37 +188,37 @@ impl Targets {
     }
 
     /// A sample.
-    pub fn count(&self, seen: &Seen, ticks: u64) {
+    pub fn count(&self, seen: &Seen, is_hit: bool, ticks: u64) {
         let mut counts = lock(&self.counts);
-        counts.all += ticks;
-        counts.hits += if seen.is_hit { ticks } else { 0 };
-        if !counts.is_choosing {
-            return;
+        counts.totals.all += ticks;
+        if is_hit {
+            counts.totals.hits += ticks;
+            counts.totals.interpreted += if seen.is_interpreted() { ticks } else { 0 };
         }
-        let mut before: Vec<&str> = Vec::new();
-        for place in seen.frames.iter() {
-            if before.contains(&&*place.method) || !in_scope(&counts.scope, &place.method) {
-                continue;
-            }
-            before.push(&place.method);
-            if let Some(count) = counts.methods.get_mut(&place.method) {
-                *count += ticks;
-            } else if counts.methods.len() < MAX_COUNTED {
-                counts.methods.insert(place.method.clone(), ticks);
-            }
-        }
+        counts.choose(seen, ticks);
     }
 
-    /// Samples so far: all, and those in the target.
-    pub fn counts(&self) -> (u64, u64) {
-        let counts = lock(&self.counts);
-        (counts.all, counts.hits)
+    /// So much was slept, or waited for the world outside.
+    pub fn count_off_cpu(&self, seen: &Seen, is_hit: bool, ticks: u64) {
+        let mut counts = lock(&self.counts);
+        if is_hit {
+            counts.totals.hits += ticks;
+            counts.totals.off_cpu += ticks;
+        }
+        counts.choose(seen, ticks);
+        counts.choose_line(seen, ticks);
+    }
+
+    /// Samples so far.
+    pub fn totals(&self) -> Totals {
+        lock(&self.counts).totals
     }
 
     /// Begins to look for candidates within these packages or classes.
     pub fn choose_from(&self, scope: &[String]) {
         let mut counts = lock(&self.counts);
-        *counts = Counts { scope: scope.to_vec(), is_choosing: true, ..Counts::default() };
+        let totals = counts.totals;
+        *counts = Counts { totals, scope: scope.to_vec(), is_choosing: true, ..Counts::default() };
     }
 
     /// The methods with most samples since then, at most `most`.
@@ -196,7 +226,42 @@ impl Targets {
         let mut counts = lock(&self.counts);
         counts.is_choosing = false;
         let methods = std::mem::take(&mut counts.methods);
-        candidates(methods, counts.all, most)
+        candidates(methods, counts.seen, most)
+    }
+}
+
+impl Counts {
+    fn choose(&mut self, seen: &Seen, ticks: u64) {
+        if !self.is_choosing {
+            return;
+        }
+        self.seen += ticks;
+        let mut before: Vec<&str> = Vec::new();
+        for place in seen.frames.iter() {
+            if before.contains(&&*place.method) || !in_scope(&self.scope, &place.method) {
+                continue;
+            }
+            before.push(&place.method);
+            add(&mut self.methods, &place.method, ticks);
+        }
+    }
+
+    /// A line that waits for time to pass or for the world outside: what could
+    /// be made shorter is the line, not the method around it.
+    fn choose_line(&mut self, seen: &Seen, ticks: u64) {
+        let innermost = seen.frames.iter().find(|place| in_scope(&self.scope, &place.method));
+        let Some(place) = innermost.filter(|place| self.is_choosing && place.line > 0 && !place.file.is_empty()) else {
+            return;
+        };
+        add(&mut self.methods, &format!("{}:{}", place.file, place.line).into(), ticks);
+    }
+}
+
+fn add(counts: &mut HashMap<Arc<str>, u64>, name: &Arc<str>, ticks: u64) {
+    if let Some(count) = counts.get_mut(name) {
+        *count += ticks;
+    } else if counts.len() < MAX_COUNTED {
+        counts.insert(name.clone(), ticks);
     }
 }
 
@@ -211,11 +276,11 @@ fn in_scope(scope: &[String], method: &str) -> bool {
 /// each other one is enough: they have the same samples.
 fn candidates(methods: HashMap<Arc<str>, u64>, all: u64, most: usize) -> Vec<Target> {
     let mut methods: Vec<(Arc<str>, u64)> = methods.into_iter().filter(|(_, count)| count * 100 >= all * 3).collect();
+    let is_line = |name: &str| Target::parse(name).kind == TargetKind::Line;
     let is_run = |name: &str| name.ends_with(".run") || name.ends_with(".main") || name.contains("lambda$");
-    methods.sort_by_cached_key(|(name, count)| (std::cmp::Reverse(*count), is_run(name), name.clone()));
+    methods.sort_by_cached_key(|(name, count)| (std::cmp::Reverse(*count), !is_line(name), is_run(name), name.clone()));
     methods.dedup_by_key(|(_, count)| *count);
-    let target = |(name, _): (Arc<str>, u64)| Target { kind: TargetKind::Method, name: name.to_string() };
-    methods.into_iter().take(most).map(target).collect()
+    methods.into_iter().take(most).map(|(name, _)| Target::parse(&name)).collect()
 }
 
 #[cfg(test)]
@@ -223,7 +288,7 @@ mod tests {
     use super::*;
 
     fn place(method: &str, line: u32) -> Place {
-        Place { method: method.into(), file: "Shop.java".into(), line }
+        Place { method: method.into(), file: "Shop.java".into(), line, is_compiled: true }
     }
 
     fn target(kind: TargetKind, name: &str) -> Target {
@@ -233,7 +298,7 @@ mod tests {
     #[test]
     fn a_stack_lies_in_each_of_its_methods_lines_and_calls() {
         let stack = [place("a.Shop.price", 7), place("a.Shop.order", 42), place("a.Main.main", 3)];
-        let lies = |kind, name| lies_in(&stack, &target(kind, name));
+        let lies = |kind, name| lies_in(&stack, &target(kind, name)).is_some();
         assert!(lies(TargetKind::Method, "a.Shop.order") && lies(TargetKind::Method, "Shop.order"));
         assert!(!lies(TargetKind::Method, "hop.order") && !lies(TargetKind::Method, "a.Shop.ord"));
         assert!(lies(TargetKind::Line, "Shop.java:42") && !lies(TargetKind::Line, "Shop.java:4"));
@@ -246,12 +311,12 @@ mod tests {
         let targets = Targets::default();
         targets.choose_from(&["a.Shop*".to_owned()]);
         let frames = |names: &[&str]| Seen {
-            is_hit: false,
+            hit: None,
             frames: names.iter().map(|name| place(name, 1)).collect::<Vec<_>>().into(),
         };
-        targets.count(&frames(&["a.Shop.price", "a.Shop.order", "b.Main.main"]), 60);
-        targets.count(&frames(&["a.Shop.order", "a.Shop.order", "b.Main.main"]), 39);
-        targets.count(&frames(&["a.Shop.rare"]), 1);
+        targets.count(&frames(&["a.Shop.price", "a.Shop.order", "b.Main.main"]), false, 60);
+        targets.count(&frames(&["a.Shop.order", "a.Shop.order", "b.Main.main"]), false, 39);
+        targets.count(&frames(&["a.Shop.rare"]), false, 1);
         let names: Vec<String> = targets.chosen(5).into_iter().map(|target| target.name).collect();
         assert_eq!(names, ["a.Shop.order", "a.Shop.price"]);
     }

@@ -66,7 +66,8 @@ pub fn method_of(jvmti: &Jvmti, jni: Jni, method: jmethodID) -> Method {
     found
 }
 
-fn line_of(jvmti: &Jvmti, frame: &FrameInfo) -> u32 {
+/// Line of a frame, 0 if unknown.
+pub fn line_of(jvmti: &Jvmti, frame: &FrameInfo) -> u32 {
     let table = jvmti.line_numbers(frame.method).unwrap_or_default();
     line_at(&table, frame.location)
 }

@@ -346,6 +346,7 @@ impl Chains {
         });
         if !name.is_empty() {
             place.lock.is_named();
+            place.agent.causal.held.named(place.lock.id(), &name);
             place.agent.definitions.lock_name(place.lock.id(), name);
         }
     }

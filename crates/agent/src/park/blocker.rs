@@ -139,6 +139,9 @@ impl Blockers {
         let Some(object) = object else { return Blocker::default() };
         let is_ownable = jni.is_instance_of(object, java.ownable.as_ref());
         let id = self.identify(agent, jni, object, is_ownable);
+        if let Some(id) = id.filter(|_| is_ownable) {
+            agent.causal.held.parked_on(agent, jni, id, object);
+        }
         let owner = is_ownable.then(|| jni.object_field(object, java.exclusive_owner)).flatten();
         let found = Blocker {
             id: id.unwrap_or_default(),

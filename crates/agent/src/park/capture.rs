@@ -214,6 +214,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.causal.returned(slot),
         ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => agent.causal.woken(slot),
     }
+    if !current.is_virtual {
+        agent.causal.acquired(slot, begin.blocker, time);
+    }
     if !agent.is_recording() {
         return;
     }
@@ -336,6 +339,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let seq = agent.parks.next_seq();
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
+        agent.causal.released(slot, park.blocker(), time);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }

@@ -32,7 +32,7 @@ use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::ShortParks;
 use headway_model::stack::ChainDef;
-use headway_model::{Dictionary, DurationNs, Event, Seq};
+use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId};
 use heap::{Fields, Pauses};
 use natives::Natives;
 use redirect::Redirection;
@@ -121,6 +121,22 @@ impl Parks {
         for error in [self.redirection.remove(agent, jni), self.natives.remove(agent, jni)].into_iter().flatten() {
             eprintln!("headway: {error}");
         }
+    }
+
+    /// Has the helper class bind natives of the platform's.
+    ///
+    /// # Errors
+    /// The VM refuses.
+    pub fn bind(&self, jni: Jni, step: jni_sys::jint) -> Result<(), String> {
+        natives::bind(jni, self.natives.define_helper(jni)?, step)
+    }
+
+    /// The exclusive owner of a synchronizer behind a weak global reference;
+    /// `None` if that cannot be said now.
+    pub fn owner_behind(&self, agent: &Agent, reference: u64) -> Option<ThreadId> {
+        let (known, fields) = (agent.hotspot.known()?, self.fields.get()?);
+        let read = |_| fields.owner(known, known.object_in_weak(reference)?);
+        self.pauses.calm(read).map(ThreadId)
     }
 
     /// Forgets what an earlier recording left.

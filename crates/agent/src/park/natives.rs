@@ -13,6 +13,7 @@
 use super::capture;
 use crate::agent::Agent;
 use crate::callbacks::guarded;
+use crate::causal::thread_natives;
 use crate::jni::{Class, Jni, Native, Ref};
 use headway_hook::Image;
 use headway_hotspot::Memory;
@@ -141,7 +142,7 @@ extern "system" fn Java_java_util_concurrent_locks_HeadwayParking_bindNatives(
     step: jint,
 ) -> jint {
     let mut code = -1;
-    guarded(|_| {
+    guarded(|agent| {
         let jni = environment(env);
         code = match step {
             // SAFETY: the class of the method that is running.
@@ -150,6 +151,7 @@ extern "system" fn Java_java_util_concurrent_locks_HeadwayParking_bindNatives(
             BIND_VMS => {
                 bind_park(jni, [&PARK_ORIGINAL, &UNPARK_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void))
             }
+            thread_natives::BIND_OURS | thread_natives::BIND_VMS => thread_natives::bind(agent, jni, step),
             _ => -1,
         };
     });
@@ -233,7 +235,11 @@ impl Natives {
     }
 }
 
-fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
+/// Has the helper class take a step of binding.
+///
+/// # Errors
+/// The VM refuses.
+pub fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
     match jni.call_static_int(helper, c"bind", c"(I)I", step) {
         Some(0) => Ok(()),
         code => Err(format!("the VM refused to bind natives (step {step}, error {})", code.unwrap_or(-1))),

@@ -9,10 +9,11 @@ use super::sources::Sources;
 use super::subjects::Subject;
 use super::waiting::Waiting;
 use crate::agent::Agent;
+use crate::causal::Sampled;
 use crate::clock;
 use crate::drain::MaskedSignals;
 use crate::jni::{self, Jni};
-use headway_model::event::{RecordingInfo, ThreadDef};
+use headway_model::event::{RecordingInfo, Sample, ThreadDef};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use headway_sample::perf::Record;
 use headway_sample::task;
@@ -43,7 +44,6 @@ pub struct SamplerHandle {
 pub struct Cost {
     cpu_ns: AtomicU64,
     memory_bytes: AtomicU64,
-}
     /// How long the VM took to give stacks, in words.
     answers: Mutex<Option<String>>,
 }
@@ -52,6 +52,7 @@ impl Cost {
     fn set_answers(&self, said: String) {
         *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
     }
+}
 
 impl SamplerHandle {
     /// CPU time of the sampling thread so far.
@@ -64,12 +65,12 @@ impl SamplerHandle {
         self.cost.memory_bytes.load(Ordering::Relaxed)
     }
 
-    /// Stops sampling and closes everything; the last samples are handed over.
     /// How long the VM took to give stacks, where it is asked.
     pub fn answers(&self) -> Option<String> {
         self.cost.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Stops sampling and closes everything; the last samples are handed over.
     pub fn finish(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
@@ -127,8 +128,8 @@ struct Sampler {
     plan: Plan,
     sources: Sources,
     decoding: Decoding,
-    waiting: Option<Waiting>,
     asking: Option<Asking>,
+    waiting: Option<Waiting>,
     batch: Vec<Event>,
     refused: HashSet<u32>,
 }
@@ -141,8 +142,8 @@ impl Sampler {
             plan,
             sources: Sources::new(plan).inspect_err(failed).ok()?,
             decoding: Decoding::new(agent)?,
-            waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
             asking: Asking::new(agent, jni, plan.source, plan.interval_ns),
+            waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
             batch: Vec::new(),
             refused: HashSet::new(),
         })
@@ -179,11 +180,10 @@ impl Sampler {
             }
         }
         self.round();
-        cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
         self.tell_answers(&info);
+        cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
     }
 
-    fn introduce_myself(&self) {
     /// Adds what is known of the VM's answers to the recording's settings.
     fn tell_answers(&mut self, info: &RecordingInfo) {
         let Some(asking) = &self.asking else { return };
@@ -192,6 +192,7 @@ impl Sampler {
         self.agent.samples.push(&mut vec![Event::Recording(Arc::new(info))]);
     }
 
+    fn introduce_myself(&self) {
         let os_id = task::current();
         self.agent.definitions.thread(ThreadDef {
             id: ThreadId::native(os_id),
@@ -241,10 +242,10 @@ impl Sampler {
     /// Of threads that ended.
     fn take_leave(&mut self, alive: &[u32]) {
         self.sources.keep(alive);
-        if let Some(waiting) = &mut self.waiting {
         if let Some(asking) = &mut self.asking {
             asking.keep(alive);
         }
+        if let Some(waiting) = &mut self.waiting {
             waiting.keep(alive);
         }
     }
@@ -280,8 +281,8 @@ impl Sampler {
                     cpu: sample.cpu,
                     registers: sample.registers,
                     stack: sample.stack,
-                    weight: DurationNs(interval.saturating_mul(sample.ticks)),
                     kernel: sample.kernel,
+                    weight: DurationNs(interval.saturating_mul(sample.ticks)),
                 };
                 let decoded = match sample.calls {
                     Some(count) => decoding.traced(subject, &copied, count),
@@ -289,7 +290,9 @@ impl Sampler {
                 };
                 if plan.eager && subject.is_java() {
                     let seen = decoding.seen(decoded.chain);
-                    agent.causal.sampled(agent, subject.vm_thread, &seen, sample.ticks);
+                    let Sample { time, thread, .. } = decoded;
+                    let sampled = Sampled { vm_thread: subject.vm_thread, thread, time, ticks: sample.ticks };
+                    agent.causal.sampled(agent, &sampled, &seen);
                 }
                 batch.push(Event::Sample(decoded));
             }
@@ -299,11 +302,11 @@ impl Sampler {
         if plan.eager {
             agent.causal.collect(agent);
         }
-        if let Some(waiting) = waiting {
-            waiting.round(sources.subjects(), decoding, batch);
-        }
         if let Some(asking) = asking {
             asking.round(sources.subjects(), decoding, batch);
+        }
+        if let Some(waiting) = waiting {
+            waiting.round(sources.subjects(), decoding, batch);
         }
         let refused = agent.samples.push(batch);
         if refused > 0 {

@@ -43,9 +43,13 @@ pub enum Credit {
 pub struct Rules {
     pub batch: u32,
     pub credit: Credit,
+    /// How long after a sample it is looked at, in us.
+    pub lag: u64,
+    /// True if it is then considered when it was taken.
+    pub by_time: bool,
 }
 
-pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped };
+pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0, by_time: true };
 
 /// What a window showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +97,12 @@ pub struct Machine {
     barriers: Vec<Vec<usize>>,
     queues: Vec<Queue>,
     seen: Seen,
+    /// Samples in the target that are not yet looked at: whose, and when taken.
+    late: VecDeque<(usize, u64)>,
 }
+
+/// Stands for the sampler among the threads' numbers.
+const SAMPLER: usize = usize::MAX;
 
 /// What becomes of a thread's turn.
 enum Turn {
@@ -132,6 +141,7 @@ impl Machine {
             barriers: vec![Vec::new(); 4],
             queues: (0..8).map(|_| Queue::default()).collect(),
             seen: Seen::default(),
+            late: VecDeque::new(),
         };
         (0..programs.len()).for_each(|thread| machine.at(0, thread));
         machine
@@ -153,7 +163,10 @@ impl Machine {
             }
             let Some(Reverse((time, _, thread))) = self.events.pop() else { break };
             self.now = time;
-            self.turn(thread);
+            match thread {
+                SAMPLER => self.look(),
+                thread => self.turn(thread),
+            }
         }
         self.now = end;
         Seen { duration: end - start, delay: self.ledger.total() - delay, ..self.seen }
@@ -252,10 +265,26 @@ impl Machine {
         self.seen.samples += 1;
         self.seen.selected += u64::from(line == self.target);
         if thread.samples == self.rules.batch {
-            for _ in 0..thread.hits {
-                thread.account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
+            let hits = std::mem::take(&mut thread.hits);
+            (thread.samples, thread.owes) = (0, true);
+            for _ in 0..hits {
+                self.late.push_back((id, self.now));
+                match self.rules.lag {
+                    0 => self.look(),
+                    lag => self.at(self.now + lag * 1_000, SAMPLER),
+                }
             }
-            (thread.samples, thread.hits, thread.owes) = (0, 0, true);
+        }
+    }
+
+    /// The oldest sample is looked at.
+    fn look(&mut self) {
+        let Some((id, time)) = self.late.pop_front() else { return };
+        let grown = self.threads[id].account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
+        for (other, thread) in self.threads.iter().enumerate() {
+            if other != id && self.rules.by_time && time < self.now {
+                thread.account.entered_late(grown, time);
+            }
         }
     }
 

@@ -29,6 +29,7 @@ fn experiments(programs: &[Vec<Op>]) -> Vec<Experiment> {
             period_ns: PERIOD,
             cpus: 8,
             visits: [("order".to_owned(), seen.visits)].into(),
+            ..Experiment::default()
         }
     };
     (0..21).map(window).collect()

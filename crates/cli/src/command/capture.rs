@@ -261,6 +261,8 @@ impl Capture {
             .with_some("progress", joined(self.experiments.as_ref().map(|wishes| &wishes.progress), ";"))
             .with_some("target", joined(self.experiments.as_ref().map(|wishes| &wishes.target), ";"))
             .with_some("scope", joined(self.experiments.as_ref().map(|wishes| &wishes.scope), ";"))
+            .with_some("latency", joined(self.experiments.as_ref().map(|wishes| &wishes.latency), ";"))
+            .with_flag("end_to_end", self.experiments.as_ref().is_some_and(|wishes| wishes.end_to_end))
             .with_some("speedups", joined(self.experiments.as_ref().map(|wishes| &wishes.speedups), "+"))
             .with_flag("jmx", self.jmx)
             .with_flag("recompile", self.recompile)

@@ -10,7 +10,9 @@ use crate::quantity::{self, Span};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 
+mod end_to_end;
 mod report;
+mod snippets;
 mod source;
 pub use report::{show, CausalReport};
 
@@ -19,11 +21,14 @@ Examples:
   headway causal run --progress com.acme.Shop.order -- java -jar shop.jar
   headway causal record -d 2m --progress order --scope 'com.acme.*' 4711
   headway causal run --target com.acme.Inventory.rebuildIndex -- java -jar shop.jar
-  headway causal report shop.jfr -o shop.coz
+  headway causal run --progress Shop.java:42 --target lock:Inventory.lock -- java -jar shop.jar
+  headway causal run --latency Shop.accept,Shop.reply -- java -jar shop.jar
+  headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
+  headway causal report shop.jfr -o shop.html
 
 Experiments slow everything else down while a method runs, so that it is
 virtually faster, and count visits of a progress point: a method that is called
-once per piece of work, or a name that the program says by
+or a line that is reached once per piece of work, or a name that the program says by
 io.headway.Headway.progress(name). The program runs slower meanwhile. The longer
 it is watched, the narrower the intervals; a minute is a good beginning.";
 
@@ -49,14 +54,25 @@ enum What {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Experiments")]
 pub struct Experiments {
-    /// What counts as progress: a method, com.acme.Shop.order, or a name that the
-    /// program says; may be repeated
-    #[arg(long, value_name = "METHOD|NAME", value_parser = progress)]
+    /// What counts as progress: a method, com.acme.Shop.order, a line,
+    /// Shop.java:42, or a name that the program says; may be repeated
+    #[arg(long, value_name = "METHOD|LINE|NAME", value_parser = progress)]
     pub progress: Vec<String>,
 
-    /// Speed this up: a method, a line (Shop.java:42), or a method where another
-    /// calls it ("Shop.price < Shop.order"); may be repeated. Unless told, the
-    /// methods with most CPU samples are screened
+    /// The mean time from one such point to another is to become shorter; may be
+    /// repeated
+    #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
+    pub latency: Vec<String>,
+
+    /// The program is to end sooner: run it again and again, each time with
+    /// another speedup of the targets, which must be named
+    #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
+    pub end_to_end: bool,
+
+    /// Speed this up: a method, a line (Shop.java:42), a method where another
+    /// calls it ("Shop.price < Shop.order"), or all that is done under a lock
+    /// (lock:Inventory.lock, by name or class); may be repeated. Unless told, the
+    /// methods with most samples and the lines that sleep most are screened
     #[arg(long, value_name = "TARGET", value_parser = name)]
     pub target: Vec<String>,
 
@@ -81,6 +97,10 @@ pub struct CausalRun {
     experiments: Experiments,
     #[command(flatten)]
     capture: Recording,
+
+    /// With --end-to-end: how often each speedup is tried
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
 
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
@@ -119,7 +139,11 @@ struct Recording {
 
 impl Recording {
     fn capture(self, experiments: Experiments) -> Capture {
-        Capture { output: self.output, interval: self.interval, experiments: Some(experiments), ..Capture::default() }
+        self.capture_into(self.output.clone(), experiments)
+    }
+
+    fn capture_into(&self, output: std::path::PathBuf, experiments: Experiments) -> Capture {
+        Capture { output, interval: self.interval, experiments: Some(experiments), ..Capture::default() }
     }
 }
 
@@ -132,16 +156,28 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A progress point: lines are not among them.
+/// A progress point. A line has a number, and no method has a colon.
 fn progress(text: &str) -> Result<String, String> {
     let text = name(text)?;
-    let is_line = text.rsplit_once(':').is_some_and(|(_, line)| line.parse::<u32>().is_ok());
-    match is_line || text.ends_with(".java") {
-        true => Err(format!(
-            "\"{text}\" is a line, and lines cannot be progress points: name the method, or say \
-             Headway.progress(\"...\") there"
-        )),
-        false => Ok(text),
+    let is_number = |line: &str| line.parse::<u16>().is_ok_and(|line| line > 0);
+    match text.rsplit_once(':') {
+        Some((_, line)) if !is_number(line) => {
+            Err(format!("\"{text}\" is no line: a number from 1 to 65535 has to follow the colon, not \"{line}\""))
+        }
+        Some((file, _)) if file.contains('.') => Ok(text),
+        Some(_) => Err(format!("\"{text}\" is no line: a source file's name has an extension (Shop.java:42)")),
+        None if text.ends_with(".java") => Err(format!("\"{text}\" is a file; say which line of it ({text}:42)")),
+        None if text.contains('>') => Err(format!("\"{text}\" has a >, which no Java name has")),
+        None => Ok(text),
+    }
+}
+
+/// Where work begins and where it ends, as the agent takes it.
+fn latency(text: &str) -> Result<String, String> {
+    match text.split_once(',') {
+        Some((begin, end)) if begin.trim() != end.trim() => Ok(format!("{}>{}", progress(begin)?, progress(end)?)),
+        Some(_) => Err(format!("\"{text}\" begins where it ends")),
+        None => Err(format!("\"{text}\" is one point; say where work begins and where it ends: BEGIN,END")),
     }
 }
 
@@ -152,6 +188,7 @@ impl Causal {
     /// As `run`, `record` and `report`.
     pub fn execute(self) -> Result<u8, Failure> {
         match self.what {
+            What::Run(run) if run.experiments.end_to_end => end_to_end::run(run),
             What::Run(run) => {
                 Run::new(run.capture.capture(run.experiments), Breakdown::default(), run.command).execute()
             }
@@ -169,10 +206,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_progress_point_is_a_method_or_a_name() {
-        assert_eq!(progress("com.acme.Shop.order").as_deref(), Ok("com.acme.Shop.order"));
-        assert_eq!(progress("order").as_deref(), Ok("order"));
-        assert!(progress("Shop.java:42").is_err_and(|sentence| sentence.contains("is a line")));
-        assert!(name("a;b").is_err() && name(" ").is_err());
+    fn a_progress_point_is_a_method_a_line_or_a_name() {
+        for point in ["com.acme.Shop.order", "order", "Shop.java:42", "com/acme/Shop.java:42"] {
+            assert_eq!(progress(point).as_deref(), Ok(point));
+        }
+        assert!(progress("Shop.java").is_err_and(|sentence| sentence.contains("say which line")));
+        assert!(progress("Shop.java:0").is_err_and(|sentence| sentence.contains("1 to 65535")));
+        assert!(progress("Shop:4").is_err() && name("a;b").is_err() && name(" ").is_err());
+    }
+
+    #[test]
+    fn a_latency_has_two_ends() {
+        assert_eq!(latency("Shop.java:4, order").as_deref(), Ok("Shop.java:4>order"));
+        assert!(latency("order").is_err_and(|sentence| sentence.contains("BEGIN,END")));
+        assert!(latency("order,order").is_err());
     }
 }

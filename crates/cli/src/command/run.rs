@@ -62,6 +62,11 @@ impl Run {
         Run { capture, breakdown, quiet: false, command }
     }
 
+    /// Without reports afterwards.
+    pub fn quietly(self) -> Run {
+        Run { quiet: true, ..self }
+    }
+
     /// Carries out the command and gives the child's exit code.
     ///
     /// # Errors

@@ -18,8 +18,13 @@ pub(crate) static CAUSAL_EVENTS: &[Type] = &[event(
         "samples" Inline LONG [Label("Samples")];
         "period" Inline LONG [NANO_SPAN, Label("Sampling Period"), Description("CPU time between two samples of a thread")];
         "cpus" Inline INT [Label("CPUs"), Description("That the process may use")];
+        "offCpu" Inline LONG [Label("Samples off CPU"), Description("Samples' worth of time in the target that was slept or waited for the world outside")];
+        "interpreted" Inline LONG [Label("Samples Interpreted"), Description("Samples in the target whose own method was not yet compiled")];
+        "wakes" Inline LONG [Label("Wake-ups"), Description("Times that a thread was woken by another one")];
+        "runQueue" Inline LONG [NANO_SPAN, Label("Run Queue"), Description("Time that application threads waited for a CPU")];
+        "inFlight" Inline FLOAT [Label("Under Way"), Description("Mean number of pieces of work under way, of a latency point")];
         "visits" Inline LONG [Label("Visits"), Description("Of the progress point")];
-        "kind" Inline STRING [Label("Kind"), Description("method, line or call")];
+        "kind" Inline STRING [Label("Kind"), Description("method, line, call or lock")];
         "experimentTarget" Inline STRING [Label("Target"), Description("What was sped up")];
         "progressPoint" Inline STRING [Label("Progress Point")];
     },

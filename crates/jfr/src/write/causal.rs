@@ -17,6 +17,11 @@ impl Context<'_> {
             o.varint(e.samples);
             o.varint(e.period.0);
             o.int(i32::try_from(e.cpus).unwrap_or(i32::MAX));
+            o.varint(e.off_cpu);
+            o.varint(e.interpreted);
+            o.varint(e.wakes);
+            o.varint(e.run_queue.0);
+            o.float(e.in_flight);
             o.varint(e.visits);
             o.string(&e.kind);
             o.string(&e.target);

@@ -1,13 +1,15 @@
 //! `headway causal report`: what experiments say.
 
+use super::snippets;
 use super::source::{self, Source};
 use super::Experiments;
 use crate::error::{Failure, DONE};
 use crate::terminal;
 use clap::Args;
 use headway_causal::coz;
-use headway_causal::report::{progress_points, report, Report, TargetReport};
-use headway_causal::statistics::throughput_raise;
+use headway_causal::experiment::Experiment;
+use headway_causal::page::page;
+use headway_causal::report::{progress_points, report, Measure, Report, TargetReport};
 use std::path::{Path, PathBuf};
 
 /// Options of `causal report`.
@@ -21,9 +23,14 @@ pub struct CausalReport {
     #[arg(long)]
     json: bool,
 
-    /// Write the experiments for coz's viewer: .coz or .jsonl
+    /// Write a page (.html), or the experiments for coz's viewer (.coz, .jsonl)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Look here for the source of lines, which the page shows; may be repeated.
+    /// The working directory unless told
+    #[arg(long, value_name = "DIRECTORY")]
+    sources: Vec<PathBuf>,
 
     /// Recordings, or profiles of coz (.coz, .jsonl); several runs are merged
     #[arg(required = true, value_name = "FILE")]
@@ -59,8 +66,10 @@ impl CausalReport {
             let text = match output.extension().and_then(|extension| extension.to_str()) {
                 Some("coz") => coz::legacy(&experiments),
                 Some("jsonl") => coz::json_lines(&experiments),
+                Some("html") => self.page(&experiments, &notes),
                 _ => {
-                    return Err(Failure::Usage(format!("{}: the name must end in .coz or .jsonl", output.display())));
+                    let problem = "the name must end in .html, .coz or .jsonl";
+                    return Err(Failure::Usage(format!("{}: {problem}", output.display())));
                 }
             };
             std::fs::write(output, text).map_err(Failure::doing(format!("cannot write {}", output.display())))?;
@@ -69,6 +78,23 @@ impl CausalReport {
             print(&report(&experiments, self.progress.as_deref()), &notes, self.json)?;
         }
         damage.map_or(Ok(DONE), Err)
+    }
+}
+
+impl CausalReport {
+    /// The report of these files.
+    pub fn of(files: Vec<PathBuf>, json: bool) -> CausalReport {
+        CausalReport { progress: None, json, output: None, sources: Vec::new(), files }
+    }
+
+    fn page(&self, experiments: &[Experiment], notes: &[String]) -> String {
+        let mut report = report(experiments, self.progress.as_deref());
+        report.warnings.splice(0..0, notes.iter().cloned());
+        let here = [PathBuf::from(".")];
+        let below = if self.sources.is_empty() { &here[..] } else { &self.sources };
+        let sources = snippets::of_targets(report.targets.iter().map(|target| target.target.as_str()), below);
+        let names = self.files.iter().map(|file| file.file_name().unwrap_or_default().to_string_lossy());
+        page(&report, experiments, &sources, &names.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -87,8 +113,7 @@ fn nothing(path: &Path, notes: &[String]) -> Failure {
 /// # Errors
 /// As `causal report`.
 pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
-    let asked = CausalReport { progress: None, json: experiments.json, output: None, files: vec![path.to_owned()] };
-    asked.execute()
+    CausalReport::of(vec![path.to_owned()], experiments.json).execute()
 }
 
 fn print(report: &Report, notes: &[String], json: bool) -> Result<(), Failure> {
@@ -113,20 +138,24 @@ fn in_words(report: &Report, notes: &[String]) -> String {
     if report.targets.is_empty() {
         return text;
     }
-    text += &format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", report.progress);
+    text += &match report.measure {
+        Measure::Throughput => format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", report.progress),
+        Measure::Latency => format!("\nPart of {} that a speedup saves, with 95 % intervals:\n", report.progress),
+        Measure::EndToEnd => "\nPart of the run that a speedup saves, with 95 % intervals:\n".to_owned(),
+    };
     for target in &report.targets {
         let share = match target.share.is_finite() {
-            true => format!(", {:.0} % of CPU samples", target.share * 100.0),
+            true => format!(", {:.0} % of samples", target.share * 100.0),
             false => String::new(),
         };
         text += &format!("\n  {} ({}{share})\n", target.target, target.kind);
-        text += &curve(target);
+        text += &curve(report.measure, target);
     }
     text
 }
 
-fn curve(target: &TargetReport) -> String {
-    let raise = |gain: f64| format!("{:+.1} %", throughput_raise(gain) * 100.0);
+fn curve(measure: Measure, target: &TargetReport) -> String {
+    let raise = |gain: f64| format!("{:+.1} %", measure.effect(gain) * 100.0);
     let line = |point: &headway_causal::report::PointReport| {
         let interval = point
             .ci95

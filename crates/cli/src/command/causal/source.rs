@@ -3,7 +3,7 @@
 use crate::error::Failure;
 use crate::recording::analysed::unreadable;
 use headway_causal::coz;
-use headway_causal::experiment::{Experiment, Target, TargetKind};
+use headway_causal::experiment::{Experiment, Target, TargetKind, END_OF_PROGRAM};
 use headway_jfr::Reader;
 use headway_model::{event, Event};
 use std::collections::BTreeMap;
@@ -65,19 +65,25 @@ fn add(windows: &mut BTreeMap<u64, Experiment>, told: &event::Experiment) {
         start_ns: told.start.0,
         duration_ns: told.end.since(told.start).0.saturating_sub(told.stopped.0),
         delay_ns: told.delay.0,
-        target: Target {
-            kind: TargetKind::from_name(&told.kind).unwrap_or(TargetKind::Method),
-            name: told.target.to_string(),
-        },
+        stopped_ns: told.stopped.0,
+        target: Target { kind: TargetKind::from_name(&told.kind).unwrap_or_default(), name: told.target.to_string() },
         // Written with few digits.
         speedup: (f64::from(told.speedup) * 1e4).round() / 1e4,
         selected_samples: told.selected_samples,
         samples: told.samples,
         period_ns: told.period.0,
         cpus: told.cpus,
-        visits: BTreeMap::new(),
+        off_cpu: told.off_cpu,
+        interpreted: told.interpreted,
+        wakes: told.wakes,
+        run_queue_ns: told.run_queue.0,
+        ..Experiment::default()
     });
     window.visits.insert(told.point.to_string(), told.visits);
+    // Recordings of earlier versions say 0 for every point.
+    if told.in_flight > 0.0 {
+        window.in_flight.insert(told.point.to_string(), f64::from(told.in_flight));
+    }
 }
 
 /// The windows of several runs as if they were one: no window of a run lies
@@ -85,7 +91,11 @@ fn add(windows: &mut BTreeMap<u64, Experiment>, told: &event::Experiment) {
 pub fn merged(runs: Vec<Vec<Experiment>>) -> Vec<Experiment> {
     let mut merged: Vec<Experiment> = Vec::new();
     for run in runs {
-        let first = merged.last().map_or(0, |last| last.number + 2);
+        // Runs to a program's end are windows themselves, next to each other.
+        let is_whole =
+            |windows: &[Experiment]| windows.last().is_some_and(|window| window.visits.contains_key(END_OF_PROGRAM));
+        let gap = if is_whole(&merged) && is_whole(&run) { 1 } else { 2 };
+        let first = merged.last().map_or(0, |last| last.number + gap);
         let least = run.first().map_or(0, |window| window.number);
         merged.extend(run.into_iter().map(|window| Experiment { number: first + window.number - least, ..window }));
     }

@@ -18,13 +18,11 @@ import java.util.concurrent.CyclicBarrier;
  *   <li>{@code sleeper}: runs 6 ms, sleeps 4 ms: {@code longer} 0.6s.
  * </ul>
  *
+ * <p>Those of {@link Gains} really become faster when they are told to.
+ *
  * <p>Each round is a visit of {@code round}, said by the program, and a call of {@link #done}.
  */
 public final class Known implements Workload {
-    /** Results go here, so that no work is optimised away. */
-    static volatile long sink;
-
-    private static double unitsPerMilli;
     private static volatile boolean running = true;
     private static final Object LOCK = new Object();
     private static boolean turn;
@@ -32,9 +30,12 @@ public final class Known implements Workload {
     @Override
     public int run(Arguments arguments) throws Exception {
         String scenario = arguments.word();
+        if (Gains.SCENARIOS.contains(scenario == null ? "" : scenario)) {
+            return Gains.run(scenario, arguments);
+        }
         long nanos = arguments.secondsAsNanos("seconds", 20);
         arguments.refuseUnknown();
-        calibrate();
+        Work.calibrate();
         Thread[] threads = threads(scenario == null ? "" : scenario);
         for (Thread thread : threads) {
             thread.setDaemon(true);
@@ -96,7 +97,7 @@ public final class Known implements Workload {
                 pause(4);
                 done();
             })};
-            default -> throw new UsageException("causal takes lines, barrier, lock, handoff or sleeper");
+            default -> throw new UsageException("causal takes lines, barrier, lock, handoff, sleeper, or one of " + Gains.SCENARIOS);
         };
     }
 
@@ -151,32 +152,11 @@ public final class Known implements Workload {
 
     /** Work for about so many milliseconds of CPU time: always the same. */
     static void longer(double millis) {
-        sink = work((long) (millis * unitsPerMilli));
+        Work.millis(millis);
     }
 
     /** The same, under another name. */
     static void shorter(double millis) {
-        sink = work((long) (millis * unitsPerMilli));
-    }
-
-    private static long work(long units) {
-        long value = units;
-        for (long unit = 0; unit < units; unit++) {
-            value = value * 6364136223846793005L + 1442695040888963407L;
-            value ^= value >>> 29;
-        }
-        return value;
-    }
-
-    /** Finds out how much work takes a millisecond, once the code is compiled. */
-    private static void calibrate() {
-        long units = 100_000;
-        double best = 0;
-        for (int attempt = 0; attempt < 60; attempt++) {
-            long begun = System.nanoTime();
-            sink = work(units);
-            best = Math.max(best, units * 1e6 / (System.nanoTime() - begun));
-        }
-        unitsPerMilli = best;
+        Work.millis(millis);
     }
 }

@@ -1,0 +1,164 @@
+//! What to be careful about with a run's results.
+
+use crate::experiment::Experiment;
+use crate::report::{Measure, TargetReport};
+use std::collections::BTreeSet;
+
+/// Fewer visits than this in a window without delays are too few.
+const FEWEST_VISITS: f64 = 5.0;
+/// Fewer pairs than this are called few.
+const FEW_PAIRS: usize = 8;
+/// A thread that is woken more often than once in so many samples meets others
+/// more often than samples can tell where it is.
+const SAMPLES_BETWEEN_WAKES: f64 = 2.0;
+/// Part of a target's samples in code not yet compiled, below which it counts
+/// as compiled.
+const COMPILED: f64 = 0.05;
+/// Time waited for a CPU, as a part of that on one, from which on it matters.
+const CROWDED: f64 = 0.1;
+
+/// All of them, as sentences.
+pub fn warnings(experiments: &[Experiment], progress: &str, measure: Measure, targets: &[TargetReport]) -> Vec<String> {
+    let baselines: Vec<&Experiment> = experiments.iter().filter(|e| e.is_baseline()).collect();
+    if baselines.is_empty() {
+        return vec!["No window without delays was measured; the run was too short.".to_owned()];
+    }
+    if experiments.iter().map(|e| visits(e, progress)).sum::<u64>() == 0 {
+        return vec![format!("The progress point {progress} was never visited, so nothing can be said.")];
+    }
+    let mut warnings = Vec::new();
+    if measure != Measure::EndToEnd {
+        warnings.extend(few_visits(&baselines, progress));
+    }
+    let unmeasured: Vec<String> = unmeasured(experiments, targets);
+    if !unmeasured.is_empty() {
+        warnings.push(format!("No visits beside or within the experiments on {}.", unmeasured.join(", ")));
+    }
+    warnings.extend(targets.iter().flat_map(|target| of_target(experiments, target)));
+    warnings.extend(crowded(&baselines));
+    warnings.extend(meets_too_often(&baselines));
+    let running = mean_of(baselines.iter().filter_map(|e| e.running()));
+    if measure == Measure::Throughput
+        && running.is_some_and(|running| running < 0.6)
+        && is_open_loop(experiments, progress)
+    {
+        warnings.push(format!(
+            "Delays left the number of visits of {progress} per second as it was, while the program was mostly idle: \
+             work seems to arrive at its own pace (an open loop), and then its throughput cannot rise; or other programs \
+             have the CPUs, and then all gains are too small."
+        ));
+    }
+    warnings
+}
+
+fn visits(experiment: &Experiment, progress: &str) -> u64 {
+    experiment.visits.get(progress).copied().unwrap_or(0)
+}
+
+fn few_visits(baselines: &[&Experiment], progress: &str) -> Option<String> {
+    let mean = mean_of(baselines.iter().map(|e| visits(e, progress) as f64))?;
+    (mean < FEWEST_VISITS).then(|| {
+        format!(
+            "{progress} was visited {mean:.1} times per window on average; below {FEWEST_VISITS} results are coarse. \
+             Longer windows, or a point that is visited more often, would help."
+        )
+    })
+}
+
+fn of_target(experiments: &[Experiment], target: &TargetReport) -> Vec<String> {
+    let name = &target.target;
+    let mut warnings = Vec::new();
+    let pairs: usize = target.points.iter().map(|point| point.experiments).sum();
+    if pairs < FEW_PAIRS {
+        warnings.push(format!("{name}: only {pairs} experiments; run longer for a narrower interval."));
+    }
+    if target.share == 0.0 {
+        warnings.push(match target.kind {
+            "lock" => format!(
+                "{name} was never seen to be held, so nothing is known of it: no lock of this name or class was \
+                 contended for, or those that were had been acquired before."
+            ),
+            _ => format!("{name} was never sampled, so nothing is known of it."),
+        });
+    }
+    warnings.extend(compiled_meanwhile(experiments, name));
+    warnings
+}
+
+/// A target whose code was compiled between experiments became faster by that.
+fn compiled_meanwhile(experiments: &[Experiment], name: &str) -> Option<String> {
+    let of_target = experiments.iter().filter(|e| !e.is_baseline() && e.target.to_string() == name);
+    let parts: Vec<f64> = of_target
+        .filter(|e| e.selected_samples > e.off_cpu + 4)
+        .map(|e| e.interpreted as f64 / (e.selected_samples - e.off_cpu) as f64)
+        .collect();
+    let interpreted = parts.iter().filter(|part| **part > COMPILED).count();
+    (interpreted > 0 && parts.iter().any(|part| *part <= COMPILED)).then(|| {
+        format!(
+            "{name} was compiled during the run: in {interpreted} of {} experiments it ran interpreted in part, so the \
+             first ones measured slower code. Let the program warm up, and attach then.",
+            parts.len()
+        )
+    })
+}
+
+fn crowded(baselines: &[&Experiment]) -> Option<String> {
+    let cpus = baselines.iter().map(|e| e.cpus).max().filter(|cpus| *cpus > 0)?;
+    let running = mean_of(baselines.iter().filter_map(|e| e.running()))?;
+    let time: u64 = baselines.iter().map(|e| e.duration_ns).sum();
+    let waiting = baselines.iter().map(|e| e.run_queue_ns).sum::<u64>() as f64 / time.max(1) as f64;
+    if waiting <= CROWDED * running.max(0.1) && running <= 0.9 * f64::from(cpus) {
+        return None;
+    }
+    Some(format!(
+        "{running:.1} threads ran at a time on {cpus} CPUs, and {waiting:.1} waited for one: threads that wait for a CPU \
+         are not helped by a delay as they would be by a speedup. Gains may be off."
+    ))
+}
+
+fn meets_too_often(baselines: &[&Experiment]) -> Option<String> {
+    let (mut samples, mut wakes, mut period) = (0, 0, 0);
+    for window in baselines {
+        samples += window.samples;
+        wakes += window.wakes;
+        period = period.max(window.period_ns);
+    }
+    let between = samples as f64 / wakes.max(1) as f64;
+    let is_told = wakes >= 20 && samples > 0 && between < SAMPLES_BETWEEN_WAKES && period > 100_000;
+    is_told.then(|| {
+        format!(
+            "Threads wake each other every {:.2} ms of CPU time, but samples come every {:.1} ms: too seldom to say who \
+             was where. A shorter --interval would help.",
+            between * period as f64 / 1e6,
+            period as f64 / 1e6
+        )
+    })
+}
+
+fn unmeasured(experiments: &[Experiment], targets: &[TargetReport]) -> Vec<String> {
+    let tried: BTreeSet<String> =
+        experiments.iter().filter(|e| !e.is_baseline()).map(|e| e.target.to_string()).collect();
+    tried.into_iter().filter(|name| targets.iter().all(|t| t.target != *name)).collect()
+}
+
+fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
+}
+
+/// True if delays took a good part of the time and yet the visits per second of
+/// real time stayed.
+fn is_open_loop(experiments: &[Experiment], progress: &str) -> bool {
+    let rate = |wanted: &dyn Fn(&Experiment) -> bool| {
+        let (mut count, mut time, mut delay) = (0.0, 0.0, 0.0);
+        for experiment in experiments.iter().filter(|e| wanted(e)) {
+            count += visits(experiment, progress) as f64;
+            time += experiment.duration_ns as f64;
+            delay += experiment.delay_ns as f64;
+        }
+        (count / time, delay / time)
+    };
+    let (without, _) = rate(&Experiment::is_baseline);
+    let (with, delayed) = rate(&|e| e.delay_ns * 20 > e.duration_ns);
+    delayed > 0.05 && (with / without - 1.0).abs() < delayed / 4.0
+}
