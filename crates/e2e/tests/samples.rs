@@ -189,3 +189,33 @@ fn other_collectors_are_decoded() {
 fn timers_take_the_place_of_perf() {
     check(&[], "events=cpu,disable=perf", 0.98);
 }
+
+/// Samples for which the VM is asked know no native code and come where the VM
+/// can stop a thread; what they show must be true all the same.
+fn check_engine(engine: &str) {
+    for jdk in Jdk::all() {
+        let run = run(&jdk, &[], &format!("events=cpu,engine={engine}"));
+        assert!(run.by_shape().into_values().flatten().count() >= 30, "{}: too few samples", run.what);
+        run.are_possible();
+        let recursion = &run.by_shape()["recursion"];
+        let deep = recursion.iter().filter(|sample| sample.is_complete() && sample.count("burn") == 1);
+        for sample in deep {
+            assert_eq!(sample.count("descend"), run.truth.depth, "{}: {:#?}", run.what, sample.frames);
+        }
+    }
+}
+
+#[test]
+fn the_vm_tells_chains_to_a_signal_s_handler() {
+    check_engine("agct");
+}
+
+#[test]
+fn the_vm_tells_the_stacks_of_all_threads_that_ran() {
+    check_engine("jvmti");
+}
+
+#[test]
+fn the_vm_tells_the_stacks_of_running_threads_one_by_one() {
+    check_engine("handshake");
+}

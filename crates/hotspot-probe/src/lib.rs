@@ -15,6 +15,7 @@ mod compare;
 mod exits;
 mod jvmti;
 mod libjvm;
+mod record;
 mod report;
 
 use compare::Context;
@@ -187,6 +188,13 @@ extern "C" fn Java_Probe_thread(jni: Jni, _: Object, id: i64) {
     {
         report.difference("threads_unequal", || format!("{id} {task:?} {stack:x?}"));
     }
+}
+
+/// `Probe.record(long)`: records fragments of the current thread's stack.
+#[no_mangle]
+extern "C" fn Java_Probe_record(jni: Jni, _: Object, area: i64) {
+    let probe = PROBE.get().expect("agent started");
+    record::begin(probe, probe.java_thread(jni), area as u64);
 }
 
 /// `Probe.bench(String)`: measures walks from here.

@@ -8,6 +8,7 @@ use crate::vmstructs::{LayoutError, VmStructs};
 /// Everything known about the VM. Build it when the VM has started (at VMInit
 /// or later): before that the code cache is not there.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layout {
     /// Feature release: 17, 21, 25.
     pub java_version: u32,
@@ -38,6 +39,7 @@ pub const MAX_HEAPS: usize = 4;
 /// One heap of the code cache. Addresses of reserved memory; only what is
 /// below the word at `high_addr` is committed and may be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct HeapLayout {
     /// First address of the heap.
     pub low: u64,
@@ -53,6 +55,7 @@ pub struct HeapLayout {
 
 /// How a value is given in a blob's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Place {
     /// An address, stored at this offset (17, 21).
     Pointer(u64),
@@ -62,6 +65,7 @@ pub enum Place {
 
 /// What tells kinds of code blobs apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum KindField {
     /// A byte of its own (25).
     Kind {
@@ -84,6 +88,7 @@ pub enum KindField {
 
 /// See [`Layout::code`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CodeLayout {
     /// The heaps, unused ones all zero.
     pub heaps: [HeapLayout; MAX_HEAPS],
@@ -116,6 +121,7 @@ pub struct CodeLayout {
 
 /// Where a compiled method's debug information lies.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DebugInfoLayout {
     /// Inside the blob (17, 21).
     InBlob {
@@ -151,6 +157,7 @@ pub enum DebugInfoLayout {
 
 /// See [`Layout::nmethod`]. Offsets are from the blob's start.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NmethodLayout {
     /// The `Method*`.
     pub method: u64,
@@ -178,6 +185,7 @@ pub struct NmethodLayout {
 /// See [`Layout::frame`]. Interpreter slots are the same in all releases
 /// supported (x86-64) and are constants of [`crate::frame`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameLayout {
     /// The interpreter's code.
     pub interpreter: AddressRange,
@@ -200,6 +208,7 @@ pub struct FrameLayout {
 
 /// See [`Layout::method`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MethodLayout {
     /// `Method::_constMethod`.
     pub const_method: u64,
@@ -241,6 +250,7 @@ pub struct MethodLayout {
 
 /// See [`Layout::thread`]. Offsets in a `JavaThread`.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadLayout {
     /// `_anchor`.
     pub anchor: u64,
@@ -270,6 +280,7 @@ pub struct ThreadLayout {
 
 /// See [`Layout::monitor`]. Offsets in an `ObjectMonitor`.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MonitorLayout {
     /// `_owner`.
     pub owner: u64,
@@ -298,6 +309,7 @@ pub struct MonitorLayout {
 
 /// How references are kept in the heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Coloring {
     /// As plain addresses.
     None,
@@ -320,6 +332,7 @@ pub enum Coloring {
 
 /// See [`Layout::oop`].
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OopLayout {
     /// References in objects take 32 bits.
     pub compressed: bool,
@@ -333,6 +346,7 @@ pub struct OopLayout {
 
 /// See [`Layout::continuation`].
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ContinuationLayout {
     /// Return address that stands for "the caller is in a stack chunk".
     pub return_barrier: u64,
@@ -362,6 +376,7 @@ pub struct ContinuationLayout {
 
 /// Where the VM keeps its flags.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FlagTable {
     /// The array of `JVMFlag`.
     pub start: u64,

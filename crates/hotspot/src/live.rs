@@ -16,6 +16,7 @@ pub type SafeFetchN = unsafe extern "C" fn(address: *const isize, error: isize) 
 
 /// A half-open range of addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AddressRange {
     /// First address inside.
     pub start: u64,

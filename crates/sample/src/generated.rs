@@ -305,7 +305,7 @@ fn jump(state: &State) -> Step {
         Place::Register(..) => caller.sp = Place::Register(Reg::R13, 0),
         Place::Memory(..) => {}
     }
-    Step::End(Run::Jump { caller })
+    Step::End(Run::Jump { caller, or: None })
 }
 
 fn indirect(instruction: &Instruction, way: &Way) -> Step {
@@ -323,7 +323,13 @@ fn indirect(instruction: &Instruction, way: &Way) -> Step {
     // The VM goes on at a handler of the caller, with the return address, if
     // there was one on the stack, in rdx.
     match way.state.throwing() {
-        Some(caller) => Step::End(Run::Jump { caller }),
+        Some(caller) => {
+            let or = match jump(&way.state) {
+                Step::End(Run::Jump { caller, .. }) => Some(caller),
+                _ => None,
+            };
+            Step::End(Run::Jump { caller, or })
+        }
         None => jump(&way.state),
     }
 }

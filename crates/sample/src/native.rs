@@ -7,8 +7,10 @@ use headway_hotspot::fragment::{Captured, Native, NativeStep, Reg};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Libraries come while a program runs: how often to look again.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Libraries come while a program runs, several at a time: how soon to look
+/// again after some came, twice as late each time that none did, and how late
+/// at most.
+const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 /// See the module.
 pub struct Unwinder {
@@ -16,6 +18,7 @@ pub struct Unwinder {
     cache: CacheX86_64,
     modules: Vec<Module>,
     looked: Instant,
+    patience: Duration,
 }
 
 impl Default for Unwinder {
@@ -32,14 +35,21 @@ impl Unwinder {
             cache: CacheX86_64::new(),
             modules: Vec::new(),
             looked: Instant::now(),
+            patience: LOOK_AGAIN.0,
         };
         unwinder.look();
         unwinder
     }
 
     fn look(&mut self) {
-        self.looked = Instant::now();
+        let before: Vec<u64> = self.modules.iter().map(|module| module.range.start).collect();
         self.modules = modules::all(std::mem::take(&mut self.modules));
+        self.looked = Instant::now();
+        if self.modules.iter().map(|module| module.range.start).eq(before) {
+            self.patience = (self.patience * 2).min(LOOK_AGAIN.1);
+            return;
+        }
+        self.patience = LOOK_AGAIN.0;
         self.tables = UnwinderX86_64::new();
         self.cache = CacheX86_64::new();
         for module in &self.modules {
@@ -61,7 +71,7 @@ impl Unwinder {
 
     /// True if a library has code at this address.
     pub fn knows(&mut self, address: u64) -> bool {
-        if self.module(address).is_none() && self.looked.elapsed() >= LOOK_AGAIN {
+        if self.module(address).is_none() && self.looked.elapsed() >= self.patience {
             self.look();
         }
         self.module(address).is_some()

@@ -30,4 +30,7 @@ public final class Probe {
 
     /** Measures walks of the current stack. */
     public static native void bench();
+
+    /** Records stacks of the current thread, which writes down at {@code area} what is on it; see {@link Truth}. */
+    public static native void record(long area);
 }

@@ -2,6 +2,7 @@
 //! their own with the probe loaded.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -86,7 +87,7 @@ fn scratch(name: &str) -> PathBuf {
 /// What the probe saw in one JVM.
 pub struct Seen {
     pub counters: BTreeMap<String, u64>,
-    text: String,
+    pub text: String,
 }
 
 impl Seen {
@@ -94,6 +95,7 @@ impl Seen {
         self.counters.get(name).copied().unwrap_or(0)
     }
 
+    #[allow(dead_code)] // as above
     /// All stacks equal, all names and lines equal, no key for two stacks, and
     /// re-used walks like fresh ones.
     pub fn assert_agreement(&self, at_least: u64) {
@@ -107,6 +109,7 @@ impl Seen {
 }
 
 /// Counters that must stay zero.
+#[allow(dead_code)] // as above
 const WRONG: [&str; 11] = [
     "unequal",
     "undecodable",
@@ -122,7 +125,13 @@ const WRONG: [&str; 11] = [
 ];
 
 /// Runs a test program and gives what the probe saw.
+#[allow(dead_code)] // each test file takes what it needs
 pub fn run(jdk: &Jdk, flags: &[&str], program: &str) -> Seen {
+    run_with(jdk, flags, program, &[])
+}
+
+/// The same with more in the environment.
+pub fn run_with(jdk: &Jdk, flags: &[&str], program: &str, environment: &[(&str, OsString)]) -> Seen {
     let library = library();
     let report = scratch("report").join(format!("{}-{program}{}", jdk.version, flags.concat()));
     let output = Command::new(jdk.home.join("bin/java"))
@@ -134,6 +143,7 @@ pub fn run(jdk: &Jdk, flags: &[&str], program: &str) -> Seen {
         .arg("-cp")
         .arg(classes())
         .arg(program)
+        .envs(environment.iter().map(|(name, value)| (*name, value)))
         .output()
         .unwrap();
     assert!(output.status.success(), "{jdk:?} {flags:?} {program}: {}", said(&output));

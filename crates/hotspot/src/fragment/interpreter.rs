@@ -50,7 +50,8 @@ fn entering<M: Memory>(
     }
     let bcp = if code.is_native() { 0 } else { code.bytecode_at(0)? };
     let record = record(at.pc, sp, fp, method, bcp);
-    let sender_sp = at.get(Reg::R13).filter(|sender| *sender > sp)?;
+    // Equal where the return address was popped and no local is pushed yet.
+    let sender_sp = at.get(Reg::R13).filter(|sender| *sender >= sp)?;
     Some((Some(record), Registers { pc, sp: sender_sp, fp, leaf_call: false }))
 }
 

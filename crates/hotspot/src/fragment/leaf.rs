@@ -173,9 +173,16 @@ impl<M: Memory> Search<'_, '_, M> {
 
     /// Follows the code to its end, wherever in it the thread stood.
     fn run_out(&self, code: &mut impl Code) -> Option<Shape> {
-        match code.run(self.range()?, self.at.pc, TO_THE_END) {
-            Run::Return { caller, .. } | Run::Jump { caller } | Run::Enter { caller } => Some(caller),
-            Run::Dispatch | Run::Unknown => None,
+        self.ends(code)[0]
+    }
+
+    /// The same, with what the code leaves open.
+    fn ends(&self, code: &mut impl Code) -> [Option<Shape>; 2] {
+        let Some(range) = self.range() else { return [None; 2] };
+        match code.run(range, self.at.pc, TO_THE_END) {
+            Run::Return { caller, .. } | Run::Enter { caller } => [Some(caller), None],
+            Run::Jump { caller, or } => [Some(caller), or],
+            Run::Dispatch | Run::Unknown => [None; 2],
         }
     }
 
@@ -201,10 +208,10 @@ impl<M: Memory> Search<'_, '_, M> {
     /// A stub. One that called somebody has its whole frame; one that was
     /// interrupted may be building it.
     pub fn stub(&self, helper: &mut (impl Code + Native)) -> Option<(FrameRecord, Captured)> {
-        let (run, built) = (self.run_out(helper), self.built_on_record(helper));
+        let ([run, or], built) = (self.ends(helper), self.built_on_record(helper));
         let shapes = match self.interrupted {
-            true => [run, built, self.whole_frame(), self.barrier_frame(), self.framed()],
-            false => [self.whole_frame(), run, self.aligned_frame(), self.barrier_frame(), self.framed()],
+            true => [run, or, built, self.whole_frame(), self.barrier_frame(), self.framed()],
+            false => [self.whole_frame(), run, or, self.aligned_frame(), self.barrier_frame(), self.framed()],
         };
         let caller = shapes.into_iter().flatten().find_map(|shape| self.stub_caller(helper, shape));
         let record = FrameRecord {

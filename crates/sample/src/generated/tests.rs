@@ -97,9 +97,9 @@ fn the_interpreter_returns_by_a_jump_and_enters_by_pushing_rbp() {
 fn a_handler_is_entered_with_the_return_address_in_rdx() {
     // pop rdx; jmp rbx
     let (memory, range) = code(&[0x5a, 0xff, 0xe3]);
-    let Run::Jump { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    let Run::Jump { caller, .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
     assert_eq!((caller.pc, caller.sp), (on_sp(0), Place::Register(Reg::SP, 8)));
-    let Run::Jump { caller } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
+    let Run::Jump { caller, .. } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
     assert_eq!((caller.pc, caller.sp), (Place::Register(Reg::DX, 0), Place::Register(Reg::SP, 0)));
 }
 
@@ -107,9 +107,24 @@ fn a_handler_is_entered_with_the_return_address_in_rdx() {
 fn an_adapter_leads_to_who_called_it() {
     // pop rax; mov r13, rsp; sub rsp, 0x10; and rsp, -16; push rax; jmp [rbx+0x40]
     let (memory, range) = code(&[0x58, 0x49, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x50, 0xff, 0x63, 0x40]);
-    let Run::Jump { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    let Run::Jump { caller, .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
     assert_eq!(caller.pc, on_sp(0));
     // jmp [rax+rcx*8]: a dispatch.
     let (memory, range) = code(&[0xff, 0x24, 0xc8]);
     assert_eq!(Reader::new(&memory).run(range, START, 12), Run::Dispatch);
+}
+
+/// The way from the interpreter to a compiled method on 25, behind the
+/// instructions that align the stack: the return address is at its top, and rdx
+/// has nothing to do with it.
+#[test]
+fn an_adapter_that_jumps_by_a_register_leaves_the_top_of_the_stack_open() {
+    let (memory, range) = code(&[
+        0x48, 0x8b, 0x70, 0x08, // mov rsi, [rax+8]
+        0x49, 0x89, 0x9f, 0xd0, 0x04, 0x00, 0x00, // mov [r15+0x4d0], rbx
+        0x48, 0x8b, 0xc3, // mov rax, rbx
+        0x41, 0xff, 0xe3, // jmp r11
+    ]);
+    let Run::Jump { or: Some(or), .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
+    assert_eq!(or.pc, Place::Memory(Reg::SP, 0));
 }
