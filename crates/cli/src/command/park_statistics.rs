@@ -2,8 +2,12 @@
 
 use crate::agent::options::AgentOptions;
 use crate::error::Failure;
+use crate::recording::output;
 use clap::Args;
 use std::path::{Path, PathBuf};
+
+/// In place of a file: the program's standard error.
+const STDERR: &str = "stderr";
 
 /// Where the park statistics are printed, and which.
 #[derive(Debug, Default, Args)]
@@ -16,7 +20,7 @@ pub struct ParkStatistics {
     pub park_statistics: Option<PathBuf>,
 
     /// Print them as JSON, one document a line
-    #[arg(long, requires = "park_statistics")]
+    #[arg(long)]
     pub park_json: bool,
 
     /// Measure a blocker from this many parks on it on
@@ -24,23 +28,50 @@ pub struct ParkStatistics {
     pub park_threshold: Option<u64>,
 
     /// Leave out blockers with fewer parks
-    #[arg(long, value_name = "N", requires = "park_statistics", hide_short_help = true)]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 
     /// Forget collected blockers once they were printed
-    #[arg(long, requires = "park_statistics", hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub park_free_on_print: bool,
 }
 
 impl ParkStatistics {
+    /// Makes sure that the file can be made, for a JVM that sees the same files.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.park_statistics.as_deref() {
+            None => Ok(()),
+            Some(stderr) if stderr == Path::new(STDERR) => Ok(()),
+            Some(file) => {
+                let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+                let directory = directory.unwrap_or(Path::new("."));
+                output::check_directory(directory).map_err(|_| {
+                    let place = directory.display();
+                    Failure::Usage(format!("--park-statistics: no file can be made in {place}; choose another place"))
+                })
+            }
+        }
+    }
+
     /// Adds these to the agent's options.
     ///
     /// # Errors
-    /// A path that cannot be passed on.
+    /// A path that cannot be passed on; options about how to print, and none to do so.
     pub fn add_to(&self, options: AgentOptions) -> Result<AgentOptions, Failure> {
+        let how = [
+            (self.park_json, "--park-json"),
+            (self.park_print_threshold.is_some(), "--park-print-threshold"),
+            (self.park_free_on_print, "--park-free-on-print"),
+        ];
+        if let (None, Some((_, option))) = (&self.park_statistics, how.iter().find(|(given, _)| *given)) {
+            return Err(Failure::Usage(format!("{option} needs --park-statistics FILE, where they are printed")));
+        }
         let options = match &self.park_statistics {
             None => options,
-            Some(stderr) if stderr == Path::new("stderr") => options.with_some("parks", Some("stderr")),
+            Some(stderr) if stderr == Path::new(STDERR) => options.with_some("parks", Some(STDERR)),
             // The JVM has a working directory of its own.
             Some(file) => {
                 let absolute =
@@ -53,5 +84,27 @@ impl ParkStatistics {
             .with_some("park_threshold", self.park_threshold)
             .with_some("park_print_threshold", self.park_print_threshold)
             .with_flag("park_free_on_print", self.park_free_on_print))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_to_print_means_nothing_without_a_place() {
+        let wish = ParkStatistics { park_json: true, ..ParkStatistics::default() };
+        let failure = wish.add_to(AgentOptions::new("start")).expect_err("no place");
+        assert_eq!(failure.to_string(), "--park-json needs --park-statistics FILE, where they are printed");
+    }
+
+    #[test]
+    fn a_file_is_told_by_its_absolute_path() {
+        let wish = ParkStatistics { park_statistics: Some("parks.json".into()), ..ParkStatistics::default() };
+        let options = wish.add_to(AgentOptions::new("start")).expect("options");
+        let expected = std::env::current_dir().expect("a directory").join("parks.json");
+        assert_eq!(options.as_str(), format!("start,parks={}", expected.display()));
+        let wish = ParkStatistics { park_statistics: Some("stderr".into()), ..ParkStatistics::default() };
+        assert_eq!(wish.add_to(AgentOptions::new("start")).expect("options").as_str(), "start,parks=stderr");
     }
 }

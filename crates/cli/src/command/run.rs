@@ -76,6 +76,7 @@ impl Run {
         let asked = self.capture.pattern()?;
         let pattern = if asked.tells_processes_apart() { asked.clone() } else { asked.with_pid() };
         output::check_directory(pattern.directory())?;
+        self.capture.park_statistics.check()?;
         let options = self.capture.start_options(&pattern.for_agent())?;
         let tool_options = environment::tool_options(&library::find()?, &options)?;
 
