@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -168,7 +169,7 @@ class Evaluation:
         pace = self.pace(left)
         expected = sum(map(pace.seconds, left)) / 60
         pairs = f", {pace.pairs} pairs of phases of {pace.phase_s:g} s" if any(c.mode == TOGGLE for c in left) else ""
-        text = f"{len(left)} of {len(self.cells)} JVMs to measure{pairs}; about {expected:.0f} min"
+        text = f"{len(left)} of {len(self.cells)} JVMs to measure{pairs}; about {math.ceil(expected)} min"
         if self.minutes is not None and expected > self.minutes:
             text += f", of which {self.minutes:g} are given: the rest is left for the next time"
         return text

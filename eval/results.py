@@ -132,15 +132,15 @@ def controls(found: Findings) -> pd.DataFrame:
 
 
 def judged_null(null: Optional[Interval]) -> str:
-    """Does the interval contain 0?"""
-    if null is None:
+    """Does the interval contain 0? Nothing is said where there were too few pairs for one."""
+    if null is None or not math.isfinite(null.low):
         return ""
     return "yes" if null.contains(1.0) else "**no**"
 
 
 def judged_busy(busy: Optional[Interval]) -> str:
     """Is the known cost found?"""
-    if busy is None:
+    if busy is None or not math.isfinite(busy.low):
         return ""
     return "yes" if abs(busy.value - KNOWN_COST) <= KNOWN_COST_LEEWAY else "**no**"
 
@@ -158,8 +158,9 @@ def targets(found: Findings) -> pd.DataFrame:
     """One line per target and JDK. Targets that other tools measure are named with the tool."""
     rows = []
     for what, published, target, ask in TARGETS:
-        for jdk in found.jdks:
-            cells = ask(found, jdk)
+        asked = [(str(jdk), ask(found, jdk)) for jdk in found.jdks]
+        known = [(jdk, cells) for jdk, cells in asked if cells.ours != NOT_HERE or cells.peers]
+        for jdk, cells in known or [("", Cells(NOT_HERE, "", ""))]:
             rows.append((what, published, target, jdk, cells.ours, cells.peers, cells.verdict))
     rows += [(what, published, target, "", f"see {where}", "", "") for what, published, target, where in ELSEWHERE]
     return pd.DataFrame(rows, columns=["what", "published", "target", "JDK", "Headway", "peers", ""])

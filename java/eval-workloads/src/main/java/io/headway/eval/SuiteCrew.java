@@ -53,7 +53,7 @@ final class SuiteCrew implements Crew {
         } catch (ReflectiveOperationException e) {
             e.printStackTrace();
         }
-        // Nothing more will be done: whoever measures should know.
+        System.err.println("The benchmark is over; give it more iterations than will be needed.");
         Runtime.getRuntime().halt(1);
     }
 
