@@ -137,7 +137,7 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
       {!known && free === 0 && <>not provable</>}
       {descheduled > total / 100 && (
         <small title="Its holder was ready, but did not run for most of the time: the environment is the cause, not the lock">
-          {percent(descheduled / total)} holder descheduled
+          {percent(descheduled / total)} while the holder had no CPU
         </small>
       )}
     </>

@@ -70,10 +70,10 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
     number("realTime", "real time", "Time in which at least one thread was parked", "70px", duration),
     number("averagePark", "avg park", "Thread time over parks", "68px", duration),
     number("averageHold", "avg hold", "Real time over the parks that ended: how long it is between two threads getting what they waited for", "68px", duration),
-    number("realUse", "real", "Real time over the execution time", "56px", percent),
-    number("threadUse", "threads", "Thread time over the execution time: 100 % is one thread parked all the time. Of several blockers the highest is the bottleneck", "62px", percent),
-    number("realLifeUse", "real life", "Real time over the time from the first to the last event on it", "62px", percent),
-    number("threadLifeUse", "threads life", "Thread time over the time from the first to the last event on it", "78px", percent),
+    number("realUse", "real / run", "Real time over the execution time", "64px", percent),
+    number("threadUse", "thread / run", "Thread time over the execution time: 100 % is one thread parked all the time. Of several blockers the highest is the bottleneck", "62px", percent),
+    number("realLifeUse", "real / life", "Real time over the time from the first to the last event on it", "62px", percent),
+    number("threadLifeUse", "thread / life", "Thread time over the time from the first to the last event on it", "78px", percent),
   ];
 }
 

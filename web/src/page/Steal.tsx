@@ -109,8 +109,8 @@ function OverTime() {
           </span>
         ))}
       </div>
-      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={boundaries(whole, INTERVALS)} series={series} stacked height={170}
-        range={view.value.range} onBrush={(range) => show({ range })} format={(value) => (value >= 10 ? value.toFixed(0) : value.toFixed(1))} />
+      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={boundaries(whole, INTERVALS)} series={series} stacked whole height={170}
+        range={view.value.range} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />
     </section>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { csv } from "./download";
 import { parts, split } from "./frames";
 import { pieces } from "./sentence";
-import { duration, moment, parseMoment, percent } from "./units";
+import { axisEnd, duration, moment, parseMoment, percent } from "./units";
 
 describe("numbers have units and three digits", () => {
   it("durations", () => {
@@ -17,6 +17,13 @@ describe("numbers have units and three digits", () => {
   });
   it("what is typed is understood or refused", () => {
     expect(["12.5", "12.5s", "300ms", " 40 us ", "7ns", "", "-1", "soon"].map(parseMoment)).toEqual([12.5e9, 12.5e9, 3e8, 4e4, 7, null, null, null]);
+  });
+});
+
+describe("the axis of a chart", () => {
+  it("has a whole number in its middle where it counts things", () => {
+    expect([0, 0.3, 2, 2.1, 10.2].map((max) => axisEnd(max, true))).toEqual([2, 2, 2, 4, 12]);
+    expect([0, 0.5].map((max) => axisEnd(max, false))).toEqual([1, 0.525]);
   });
 });
 

@@ -49,3 +49,9 @@ export function parseMoment(text: string): number | null {
   const factor = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 }[match[2] ?? "s"] ?? 1e9;
   return Math.round(Number(match[1]) * factor);
 }
+
+/** Where the axis of a chart ends: of whole numbers its middle is one, too. */
+export function axisEnd(max: number, whole: boolean): number {
+  if (!whole) return max > 0 ? max * 1.05 : 1;
+  return 2 * Math.max(1, Math.ceil(max / 2));
+}

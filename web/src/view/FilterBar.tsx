@@ -41,7 +41,7 @@ export function FilterBar() {
         </select>
       </label>
       <label title="Count the JVM's own threads in waits and samples too">
-        <input type="checkbox" checked={services} onChange={(event) => show({ services: event.currentTarget.checked })} /> JVM
+        <input type="checkbox" checked={services} onChange={(event) => show({ services: event.currentTarget.checked })} /> JVM threads
       </label>
       <button type="button" disabled={!filtered}
         onClick={() => show({ range: null, thread: "", lock: "", method: "", kind: "all", services: false })}>

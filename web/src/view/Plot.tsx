@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { View } from "../state/address";
 import { theme } from "../state/theme";
+import { axisEnd } from "../text/units";
 
 export interface Series {
   label: string;
@@ -22,6 +23,8 @@ interface Props {
   times: number[];
   series: Series[];
   stacked: boolean;
+  /** True where values count things: the axis then has whole numbers. */
+  whole?: boolean;
   height: number;
   range: View["range"];
   onBrush?: (range: View["range"]) => void;
@@ -67,7 +70,7 @@ function mark(plot: uPlot, range: View["range"]): void {
 }
 
 function make(place: HTMLElement, width: number, latest: { current: Props }): uPlot {
-  const { times, series, stacked, height, format, shades } = latest.current;
+  const { times, series, stacked, whole, height, format, shades } = latest.current;
   const ink = getComputedStyle(place).getPropertyValue("--dim");
   const grid = getComputedStyle(place).getPropertyValue("--line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui, sans-serif" };
@@ -82,7 +85,7 @@ function make(place: HTMLElement, width: number, latest: { current: Props }): uP
     height,
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
-    scales: { x: { time: false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    scales: { x: { time: false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, axisEnd(max, whole ?? false)] } },
     axes: [
       { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
       { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => splits.map(format) },

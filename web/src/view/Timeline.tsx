@@ -49,8 +49,8 @@ export function Timeline() {
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="legend">
-        <button type="button" class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "▾" : "▸"} Threads over time
+        <button type="button" class="plain" title="How many threads were in which state, on average of each interval" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "▾" : "▸"} Threads, by what they did
         </button>
         {shown.map((kind) => (
           <span key={kind} title={`How many threads were ${KIND_WORDS[kind]}, on average of each interval`}>
@@ -66,11 +66,12 @@ export function Timeline() {
           times={times}
           series={series}
           stacked
+          whole
           height={view.value.page === "overview" ? 150 : 104}
           range={view.value.range}
           onBrush={(range) => show({ range })}
           onHover={setHover}
-          format={(value) => (value >= 10 ? value.toFixed(0) : value.toFixed(1))}
+          format={(value) => value.toFixed(0)}
         />
       )}
     </section>
