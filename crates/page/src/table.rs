@@ -93,6 +93,8 @@ pub struct Table {
     /// No more of it: the last step gained nothing.
     coarsest: bool,
     summed: u64,
+    /// Rows and sums looked at to make room, each time counted.
+    visits: u64,
 }
 
 /// What must be equal for stretches to be added up.
@@ -140,6 +142,7 @@ impl Table {
             told_as: 0,
             coarsest: false,
             summed: 0,
+            visits: 0,
         }
     }
 
@@ -218,6 +221,7 @@ impl Table {
     /// Adds up the short stretches among the rows from `first` on.
     fn sum_up(&mut self, first: usize, together: &mut dyn FnMut(u32) -> u32) {
         let (mut at, mut kept) = (first, first);
+        self.visits += (self.rows.len() - first) as u64;
         while at < self.rows.len() {
             let length = stretch_at(&self.rows, at).len();
             let stretch = &self.rows[at..at + length];
@@ -258,6 +262,7 @@ impl Table {
             return;
         }
         self.told_as = self.coarseness;
+        self.visits += self.cells.len() as u64;
         for (cell, total) in std::mem::take(&mut self.cells) {
             let row = Row { start: cell.interval * former, ..self.row(&cell, 0) };
             let wider = self.cell(&row, together);
@@ -527,6 +532,21 @@ mod tests {
         let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
         assert_eq!(total, 20_000 * 500);
         assert!(table.summed() > 10_000);
+    }
+
+    #[test]
+    fn ten_times_as_many_of_which_nothing_is_alike_are_ten_times_the_work() {
+        let visits = |count: u32| {
+            let mut table = Table::new(1024);
+            for n in 0..count {
+                table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, n % 100) }].into_iter());
+                table.make_room(&mut |thread| thread);
+            }
+            table.visits
+        };
+        let (some, many) = (visits(20_000), visits(200_000));
+        assert!(some < 40 * 20_000, "{some}");
+        assert!(many < 12 * some, "{many} of ten times {some}");
     }
 
     #[test]
