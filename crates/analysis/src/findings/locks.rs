@@ -16,7 +16,7 @@ use std::hash::Hash;
 /// A lock counts if its blocked time is at least this part of all blocked time
 /// and of the threads' running time.
 pub(super) const OF_BLOCKED: f64 = 0.05;
-const OF_RUNNING: f64 = 0.001;
+pub(super) const OF_RUNNING: f64 = 0.001;
 /// A method or a hand-over dominates from this part on.
 const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.

@@ -42,8 +42,12 @@ pub(crate) fn find(
 ) -> Vec<Finding> {
     let mut first = deadlocks::find(analysis, report, range, open);
     first.extend(other::unreliable(report));
+    let unknown = other::unknown_owners(report, running);
+    // It says what the others rest on, or a part of them.
+    let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
+    first.extend::<Vec<Finding>>(before);
     let mut ranked = locks::find(analysis, running);
-    ranked.extend(wait_for::find(analysis, report));
+    ranked.extend(wait_for::find(analysis, report, running));
     let (stragglers, told) = stragglers::find(analysis, range);
     ranked.extend(stragglers);
     let (waits, conditional) = waits::find(analysis, range, &told);
@@ -52,6 +56,7 @@ pub(crate) fn find(
     ranked.extend(steal::find(report));
     ranked.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.text.cmp(&b.text)));
     first.extend(ranked);
+    first.extend::<Vec<Finding>>(behind);
     // Waiting for work and results says less than who blocks whom.
     first.extend(conditional);
     first.extend(other::samples(report));

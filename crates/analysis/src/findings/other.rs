@@ -1,6 +1,7 @@
 //! Findings about the recording itself, and what recordings of other makers
 //! can tell.
 
+use super::locks::OF_RUNNING;
 use super::words::{code, count, grouped, percent};
 use crate::aggregate::share;
 use crate::report::{Finding, FindingKind, Report};
@@ -16,7 +17,6 @@ const UNKNOWN_OWNERS: f64 = 0.2;
 pub(super) fn unreliable(report: &Report) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(lost_events(report));
-    findings.extend(unknown_owners(report));
     if report.blocked.slices_wrong > 0 {
         findings.push(plain(format!(
             "{} did not add up: this is an error in Headway, please report it.",
@@ -55,9 +55,16 @@ fn lost_events(report: &Report) -> Option<Finding> {
     Some(finding)
 }
 
-fn unknown_owners(report: &Report) -> Option<Finding> {
+/// True where no release was recorded, for a reason that holds for all of them.
+pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
+    report.recording.foreign || report.degraded.iter().any(|degraded| degraded.mechanism.starts_with("monitor"))
+}
+
+/// Owners that are not known, where threads were blocked long enough to ask.
+pub(super) fn unknown_owners(report: &Report, running: Running) -> Option<Finding> {
     let without_chain = report.blocked.unknown_ns + report.blocked.owner_thread_ns;
-    if share(without_chain, report.blocked_ns) < UNKNOWN_OWNERS {
+    let hardly_blocked = running.running_ns > 0 && share(report.blocked_ns, running.running_ns) < OF_RUNNING;
+    if hardly_blocked || share(without_chain, report.blocked_ns) < UNKNOWN_OWNERS {
         return None;
     }
     let part = percent(share(without_chain, report.blocked_ns));
@@ -67,7 +74,9 @@ fn unknown_owners(report: &Report) -> Option<Finding> {
         None if report.recording.foreign => {
             "the recording was not made by Headway and does not say what owners did".to_owned()
         }
-        None => "their exits were not recorded".to_owned(),
+        None => "owners released the lock while a thread woken before was still on its way, which the VM does without \
+                 a trace and the more the fewer CPUs are free"
+            .to_owned(),
     };
     Some(plain(format!("For {part} of the blocked time the owner's call chain is not known: {why}.")))
 }

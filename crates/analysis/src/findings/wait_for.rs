@@ -1,7 +1,7 @@
 //! Findings about holders that were themselves blocked: what the root of such
 //! a chain explains.
 
-use super::locks::{full, short, OF_BLOCKED};
+use super::locks::{full, short, OF_BLOCKED, OF_RUNNING};
 use super::words::{code, count, percent};
 use super::MOST;
 use crate::aggregate::share;
@@ -9,6 +9,7 @@ use crate::analysis::Analysis;
 use crate::monitor::Kind;
 use crate::names::{NameId, Names};
 use crate::report::{Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
+use crate::threads::Running;
 use crate::wait_for::Link;
 use headway_model::{DurationNs, LockId};
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ struct Explains {
 }
 
 /// Puts the chains into the report and says what their roots explain.
-pub(super) fn find(analysis: &mut Analysis, report: &mut Report) -> Vec<Finding> {
+pub(super) fn find(analysis: &mut Analysis, report: &mut Report, running: Running) -> Vec<Finding> {
     let chains = sorted(analysis);
     let direct = direct(analysis);
     let names = &analysis.names;
@@ -52,6 +53,7 @@ pub(super) fn find(analysis: &mut Analysis, report: &mut Report) -> Vec<Finding>
     let mut findings: Vec<Finding> = roots
         .values()
         .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
+        .filter(|root| share(root.direct_ns + root.through_ns, running.running_ns.max(1)) >= OF_RUNNING)
         .map(|root| finding(root, blocked, names))
         .collect();
     findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));

@@ -566,6 +566,42 @@ fn recordings_of_other_makers_show_what_they_hold() {
     );
 }
 
+/// Blocked until `until` by thread 1, of whose release nothing is recorded.
+fn unknown_owner_until(until: usize) -> Vec<String> {
+    let mut events = vec![
+        Event::Recording(Arc::new(RecordingInfo {
+            start: at(0),
+            producer: "headway test".to_owned(),
+            ..RecordingInfo::default()
+        })),
+        thread(1, "main"),
+        thread(2, "worker-1"),
+        lock(u64::from(b'a'), "com.acme.Inventory", 0, ""),
+    ];
+    events.push(Event::MonitorEntered(MonitorEntered {
+        time: at(until),
+        start: at(20),
+        thread: ThreadId(2),
+        lock: lock_id(b'a'),
+        previous_owner: ThreadId(1),
+        ..MonitorEntered::default()
+    }));
+    events.push(Event::Watermark(at(50_000)));
+    let mut analysis = Analysis::new(by("lock"));
+    events.iter().for_each(|event| analysis.feed(event));
+    texts(&analysis.finish()).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn that_owners_are_unknown_is_told_behind_what_they_did_and_where_it_matters() {
+    let long = unknown_owner_until(5_020);
+    assert!(long[0].contains("blocked on `Inventory#97`"), "{long:?}");
+    let last = long.last().expect("findings");
+    assert!(last.starts_with("For 100 % of the blocked time the owner's call chain is not known"), "{long:?}");
+    let short = unknown_owner_until(60);
+    assert!(short.iter().all(|text| !text.contains("is not known")), "{short:?}");
+}
+
 #[test]
 fn a_snapshot_does_not_end_the_analysis() {
     let picture = draw(HOT);
