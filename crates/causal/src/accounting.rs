@@ -17,20 +17,12 @@
 //! delays threads long after the work that they are to be compared with, which
 //! is wrong where threads meet more often than that.
 //!
-//! A hit may be looked at a little after its sample was taken, when threads that
-//! ran then have blocked since, and others that were blocked have been woken. Each
-//! account therefore compares the sample's time with the times of its thread's last
-//! block: who ran owes the delay like any other that it had when it blocked, and who
-//! was blocked gets credit for it. Without that a thread that was to stand still, but
-//! learned of it only when it waited for others, would not have to.
-//!
 //! # Protocol
 //! `G` only grows, by anybody. An account's thread pays and takes credit; hits
 //! may be entered by another thread. All are single atomic additions, nobody
 //! waits, and nothing is published by them, so relaxed suffices: a debt read
 //! too early is paid at the next look. `L` never exceeds `G` for longer than
-//! such an addition takes. A hit that is entered at the very moment at which its
-//! thread is woken may be taken for one of before or after: that shifts one hit.
+//! such an addition takes.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -66,8 +58,6 @@ pub struct Account {
     blocked_at: AtomicU64,
     blocked_total: AtomicU64,
     blocked_debt: AtomicU64,
-    /// The last block that another thread ended.
-    last_block: (AtomicU64, AtomicU64),
 }
 
 impl Account {
@@ -79,7 +69,6 @@ impl Account {
             blocked_at: AtomicU64::new(0),
             blocked_total: AtomicU64::new(0),
             blocked_debt: AtomicU64::new(0),
-            last_block: (AtomicU64::new(0), AtomicU64::new(0)),
         }
     }
 
@@ -95,31 +84,11 @@ impl Account {
     }
 
     /// The thread was sampled in the target: it is ahead by `delay_ns`, and
-    /// everybody else owes as much. By how much the ledger grew, for
-    /// [`Account::entered_late`].
+    /// everybody else owes as much.
     #[inline]
-    pub fn hit(&self, ledger: &Ledger, delay_ns: u64) -> u64 {
+    pub fn hit(&self, ledger: &Ledger, delay_ns: u64) {
         let paid = self.paid.fetch_add(delay_ns, Relaxed) + delay_ns;
-        paid.saturating_sub(ledger.total.fetch_max(paid, Relaxed))
-    }
-
-    /// The ledger grew by `grown_ns` for a sample of another thread that was taken
-    /// at `at_ns`, a while ago: what became of this thread since then?
-    pub fn entered_late(&self, grown_ns: u64, at_ns: u64) {
-        let was_blocked = {
-            let (begun, ended) = (self.last_block.0.load(Relaxed), self.last_block.1.load(Relaxed));
-            begun <= at_ns && at_ns < ended
-        };
-        if was_blocked {
-            self.paid.fetch_add(grown_ns, Relaxed);
-        }
-        if self.blocked_at.load(Relaxed) > at_ns {
-            // It blocked since: this was not inserted while it was blocked.
-            self.blocked_total.fetch_add(grown_ns, Relaxed);
-            if !was_blocked {
-                self.blocked_debt.fetch_add(grown_ns, Relaxed);
-            }
-        }
+        ledger.total.fetch_max(paid, Relaxed);
     }
 
     /// The thread slept for its debt. What it slept too long counts against the
@@ -147,8 +116,6 @@ impl Account {
     #[inline]
     pub fn woken(&self, ledger: &Ledger, now_ns: u64) {
         let Some(begun) = self.end_block() else { return };
-        self.last_block.0.store(begun, Relaxed);
-        self.last_block.1.store(now_ns, Relaxed);
         let inserted = ledger.total().saturating_sub(self.blocked_total.load(Relaxed));
         let waited = now_ns.saturating_sub(begun).saturating_sub(inserted);
         let credit = inserted + waited.min(self.blocked_debt.load(Relaxed));
@@ -175,7 +142,6 @@ impl Account {
         self.excess.store(0, Relaxed);
         self.blocked_total.store(total, Relaxed);
         self.blocked_debt.store(0, Relaxed);
-        self.last_block.1.store(0, Relaxed);
     }
 
     /// How far it has come: what [`Account::inherit`] wants of a parent.
@@ -237,30 +203,6 @@ mod tests {
         account.woken(&ledger, 1_130);
         // 100 inserted, and 30 waited beyond that, of 40 owed before.
         assert_eq!(account.debt(&ledger), 10);
-    }
-
-    #[test]
-    fn a_hit_that_comes_late_counts_for_when_it_was() {
-        let (ledger, account, other) = (Ledger::new(), Account::new(), Account::new());
-        account.block(&ledger, 1_000);
-        // Sampled while this thread still ran: it should have stood still for 100.
-        let grown = other.hit(&ledger, 100);
-        account.entered_late(grown, 900);
-        // And this one while it was blocked.
-        let grown = other.hit(&ledger, 50);
-        account.entered_late(grown, 1_020);
-        account.woken(&ledger, 1_080);
-        // 50 inserted, and 30 waited beyond that, of 100 owed before.
-        assert_eq!(account.debt(&ledger), 70);
-        // Sampled before it was woken, looked at afterwards.
-        let grown = other.hit(&ledger, 40);
-        account.entered_late(grown, 1_060);
-        assert_eq!(account.debt(&ledger), 70);
-        let grown = other.hit(&ledger, 40);
-        account.entered_late(grown, 1_090);
-        assert_eq!(account.debt(&ledger), 110);
-        // Two at once grow the ledger once.
-        assert_eq!((Account::new().hit(&ledger, 60), ledger.total()), (0, 230));
     }
 
     #[test]

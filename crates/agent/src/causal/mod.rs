@@ -235,10 +235,7 @@ impl Causal {
         let speedup = self.speedup.load(Ordering::Relaxed);
         let Some(slot) = slot.filter(|_| is_hit && speedup > 0) else { return };
         let took = sample.ticks.saturating_mul(self.period_ns.load(Ordering::Relaxed)) + waited;
-        let grown = slot.delays.hit(&self.ledger, took.saturating_mul(speedup) / 100);
-        for other in agent.threads.iter().filter(|other| !std::ptr::eq(*other, slot)) {
-            other.delays.entered_late(grown, sample.time.0);
-        }
+        slot.delays.hit(&self.ledger, took.saturating_mul(speedup) / 100);
         // The others stand still from now on, not only once all samples are
         // looked at.
         pay::remind_all(self, agent);

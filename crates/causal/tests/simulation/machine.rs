@@ -45,11 +45,9 @@ pub struct Rules {
     pub credit: Credit,
     /// How long after a sample it is looked at, in us.
     pub lag: u64,
-    /// True if it is then considered when it was taken.
-    pub by_time: bool,
 }
 
-pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0, by_time: true };
+pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0 };
 
 /// What a window showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,8 +95,8 @@ pub struct Machine {
     barriers: Vec<Vec<usize>>,
     queues: Vec<Queue>,
     seen: Seen,
-    /// Samples in the target that are not yet looked at: whose, and when taken.
-    late: VecDeque<(usize, u64)>,
+    /// Whose samples in the target are not yet looked at.
+    late: VecDeque<usize>,
 }
 
 /// Stands for the sampler among the threads' numbers.
@@ -268,7 +266,7 @@ impl Machine {
             let hits = std::mem::take(&mut thread.hits);
             (thread.samples, thread.owes) = (0, true);
             for _ in 0..hits {
-                self.late.push_back((id, self.now));
+                self.late.push_back(id);
                 match self.rules.lag {
                     0 => self.look(),
                     lag => self.at(self.now + lag * 1_000, SAMPLER),
@@ -279,13 +277,8 @@ impl Machine {
 
     /// The oldest sample is looked at.
     fn look(&mut self) {
-        let Some((id, time)) = self.late.pop_front() else { return };
-        let grown = self.threads[id].account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
-        for (other, thread) in self.threads.iter().enumerate() {
-            if other != id && self.rules.by_time && time < self.now {
-                thread.account.entered_late(grown, time);
-            }
-        }
+        let Some(id) = self.late.pop_front() else { return };
+        self.threads[id].account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
     }
 
     fn sleep(&mut self, id: usize, line: &'static str, ns: u64) -> Turn {
