@@ -97,18 +97,13 @@ fn column(owner: u32, owners: &mut Vec<u32>, before: &mut VecDeque<u64>, sums: &
         return 2 * place;
     }
     let (width, wider) = (sums.len(), sums.len() + 2);
-    if width > 0 {
-        let former = std::mem::take(before);
-        let widened = (0..former.len() / width * wider).map(|at| {
-            let (row, of) = (at / wider, at % wider);
-            if of < width {
-                former[row * width + of]
-            } else {
-                0
-            }
-        });
-        before.extend(widened);
-    }
+    let former = std::mem::take(before);
+    let slices = former.len().checked_div(width).unwrap_or(0);
+    let widened = (0..slices * wider).map(|at| match (at / wider, at % wider) {
+        (slice, of) if of < width => former[slice * width + of],
+        _ => 0,
+    });
+    before.extend(widened);
     owners.push(owner);
     sums.extend([0, 0]);
     width

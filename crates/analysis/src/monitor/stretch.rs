@@ -116,9 +116,12 @@ pub(crate) struct List {
     pub begin: u64,
 }
 
+/// Slices that a stretch shares, and which they are.
+pub(crate) type SharedSlices<'a> = (Shared, &'a [Slice]);
+
 impl<'a> Stretch<'a> {
     /// The slices that it shares, if any, and the others: before and behind them.
-    pub(crate) fn split(&self) -> (Option<(Shared, &'a [Slice])>, [&'a [Slice]; 2]) {
+    pub(crate) fn split(&self) -> (Option<SharedSlices<'a>>, [&'a [Slice]; 2]) {
         let parts = self.shared.and_then(|shared| {
             let middle = self.slices.get(shared.start..shared.end)?;
             Some(((shared, middle), [self.slices.get(..shared.start)?, self.slices.get(shared.end..)?]))
