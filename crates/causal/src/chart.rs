@@ -9,7 +9,7 @@ const SIZE: (f64, f64) = (460.0, 240.0);
 const LEFT: f64 = 52.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 24.0;
 /// Effects beyond this are cut off: a few experiments may say anything.
 const MOST: f64 = 9.0;
 

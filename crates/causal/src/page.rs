@@ -172,7 +172,7 @@ fn experiments_behind(report: &Report, behind: &[(&Experiment, Pair)], speedup: 
     format!(
         "<div class=\"wide\"><table><thead><tr><th class=\"number\">window</th><th class=\"number\">length</th>\
          <th class=\"number\">delay</th><th class=\"number\">samples in it</th><th class=\"number\">visits</th>\
-         <th class=\"number\">against its neighbours</th></tr></thead><tbody>{rows}</tbody></table></div>"
+         <th class=\"number\">effect</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 

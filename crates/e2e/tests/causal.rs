@@ -181,5 +181,5 @@ fn a_line_that_sleeps_is_sped_up() {
     assert_eq!((target["target"].as_str(), target["kind"].as_str()), (Some(line.as_str()), Some("line")));
     // Of what it runs and sleeps, however long it waits for a CPU.
     let share = target["share"].as_f64().unwrap();
-    assert!((0.35..0.75).contains(&share), "{report:#}");
+    assert!((0.3..0.9).contains(&share), "{report:#}");
 }
