@@ -81,7 +81,7 @@ extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
 }
 
 extern "system" fn vm_death(_: *mut RawEnv, _: *mut JNIEnv) {
-    guarded(|agent| drop(session::stop(agent)));
+    guarded(session::stop_at_death);
 }
 
 extern "system" fn thread_start(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {

@@ -318,6 +318,23 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
+    end(agent, |agent| {
+        if let Some(jni) = crate::jni::of_current_thread() {
+            steal::api::set_active(jni, false);
+        }
+        unprepare(agent);
+    })
+}
+
+/// The same in a VM that dies. It keeps what was changed in it: its collector may
+/// have stopped for good already while threads wait for memory, virtual ones in the
+/// middle of being mounted, and whoever switches an event off or retransforms a
+/// class waits for those.
+pub fn stop_at_death(agent: &'static Agent) {
+    end(agent, |_| ());
+}
+
+fn end(agent: &'static Agent, unprepare: impl FnOnce(&'static Agent)) -> Option<(Session, Recorded)> {
     let mut session = current(agent).take()?;
     if let Some(mut experiments) = session.experiments.take() {
         experiments.finish();
@@ -332,9 +349,6 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
         sampler.cpu()
     });
     agent.set_recording(false);
-    if let Some(jni) = crate::jni::of_current_thread() {
-        steal::api::set_active(jni, false);
-    }
     unprepare(agent);
     if !agent.threads.quiesce(QUIESCE) {
         // Whoever is still inside an event appends to a buffer that is

@@ -143,7 +143,7 @@ impl Run {
         causal.targets.choose_from(&self.wishes.scope);
         let mut targets: Vec<Target> = self.wishes.targets.iter().map(|name| Target::parse(name)).collect();
         if self.wishes.end_to_end {
-            return self.from_start_to_end(targets.first());
+            return self.run_from_start_to_end(targets.first());
         }
         self.warm_up();
         while targets.is_empty() && !self.is_over() {
@@ -233,7 +233,7 @@ impl Run {
     }
 
     /// The whole run is one window.
-    fn from_start_to_end(&mut self, target: Option<&Target>) {
+    fn run_from_start_to_end(&mut self, target: Option<&Target>) {
         let speedup = self.wishes.speedups.first().copied().unwrap_or(0);
         let target = target.filter(|_| speedup > 0);
         let causal = &self.agent.causal;

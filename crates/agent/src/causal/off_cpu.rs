@@ -15,10 +15,13 @@ const MAX_CHAINS: usize = 4_096;
 /// Frames that are looked at.
 const MAX_FRAMES: usize = 128;
 
+/// A chain, by what makes its id unambiguous.
+type Known = (u64, ChainId);
+
 /// The places of chains that were seen before.
 #[derive(Default)]
 pub struct OffCpu {
-    chains: Mutex<HashMap<(u64, ChainId), Arc<[Place]>>>,
+    chains: Mutex<HashMap<Known, Arc<[Place]>>>,
 }
 
 impl OffCpu {

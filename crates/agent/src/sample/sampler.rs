@@ -54,6 +54,9 @@ impl Cost {
     }
 }
 
+/// How long is waited for the last samples.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 impl SamplerHandle {
     /// CPU time of the sampling thread so far.
     pub fn cpu(&self) -> DurationNs {
@@ -75,7 +78,12 @@ impl SamplerHandle {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            if thread.join().is_err() {
+            let give_up = Instant::now() + PATIENCE;
+            while !thread.is_finished() && Instant::now() < give_up {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // In a VM that dies, whoever asks it for stacks may wait for ever.
+            if thread.is_finished() && thread.join().is_err() {
                 self.agent.losses.add(Loss::Panic, 1);
             }
         }
