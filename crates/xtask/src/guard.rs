@@ -76,8 +76,10 @@ fn compiler() -> Result<String, Problem> {
 
 /// What every piece of work costs, by name.
 fn measure(with_instructions: bool) -> Result<BTreeMap<String, Cost>, Problem> {
-    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "headway-guard"]))?;
-    let program = target_directory().join("release/headway-guard");
+    let mut build = cargo();
+    build.args(["build", "--profile", "guard", "--locked", "--quiet", "--package", "headway-guard"]);
+    run(build.env("CARGO_INCREMENTAL", "0"))?;
+    let program = target_directory().join("guard/headway-guard");
     let names = output_of(&mut Command::new(&program))?;
     names.lines().map(|name| Ok((name.to_owned(), cost_of(&program, name, with_instructions)?))).collect()
 }
