@@ -96,8 +96,9 @@ fn retransform_all(agent: &'static Agent, gathered: &Receiver<Arc<str>>) {
         std::thread::sleep(GATHER);
         let names: HashSet<String> =
             std::iter::once(first).chain(gathered.try_iter()).map(|class| signature(&class)).collect();
+        let refused = || Err("the VM refuses the thread that would retransform them".to_owned());
         let done = jni::attached(c"headway-recompile", |jni| retransform(agent, jni, &names));
-        if let Some(Err(reason)) = done {
+        if let Err(reason) = done.unwrap_or_else(refused) {
             agent.definitions.degraded(NAME, &format!("code compiled earlier stays as it is: {reason}"));
             return;
         }

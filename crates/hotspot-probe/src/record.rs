@@ -14,6 +14,7 @@ use headway_hotspot::{thread, CodeCache, LiveMemory, Memory};
 use headway_replay::{blocks, decoded, Block, Decoded, Noting, Recorded, Recording, Stopped, Truth, Unwound, Watched};
 use headway_sample::native::Unwinder;
 use headway_sample::task;
+use headway_sample::timer::GREGS;
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -65,26 +66,6 @@ struct Place(UnsafeCell<Copy>);
 // SAFETY: the handler writes between `ASKED` and `TAKEN`, the recorder reads
 // while it is `TAKEN`.
 unsafe impl Sync for Place {}
-
-/// Where the kernel keeps rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ... r15.
-const GREGS: [libc::c_int; 16] = [
-    libc::REG_RAX,
-    libc::REG_RCX,
-    libc::REG_RDX,
-    libc::REG_RBX,
-    libc::REG_RSP,
-    libc::REG_RBP,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-];
 
 extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     if STATE.load(Ordering::Acquire) != ASKED {

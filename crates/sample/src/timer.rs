@@ -395,7 +395,7 @@ fn free_place(shared: &Shared) -> Option<&Place> {
 }
 
 /// Where the kernel keeps rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ... r15.
-const GREGS: [libc::c_int; 16] = [
+pub const GREGS: [libc::c_int; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
     libc::REG_RDX,

@@ -83,7 +83,9 @@ impl SamplerHandle {
                 std::thread::sleep(Duration::from_millis(1));
             }
             // In a VM that dies, whoever asks it for stacks may wait for ever.
-            if thread.is_finished() && thread.join().is_err() {
+            if !thread.is_finished() {
+                self.agent.losses.add(Loss::SampleLost, 1);
+            } else if thread.join().is_err() {
                 self.agent.losses.add(Loss::Panic, 1);
             }
         }
