@@ -1,18 +1,20 @@
 //! How long the VM took to give stacks, and who took them.
 
 use super::asking::Executor;
+use hdrhistogram::Histogram;
 use std::fmt;
 use std::time::Duration;
 
-/// Steps per doubling: a quantile is right within 5 %.
-const STEPS: f64 = 16.0;
-/// Up to 2^40 ns, 18 minutes.
-const BUCKETS: usize = 40 * 16;
+/// Longer ones count as this: 18 minutes.
+const LONGEST_NS: u64 = 1 << 40;
+/// Digits of a quantile that are right.
+const DIGITS: u8 = 2;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Latencies {
-    buckets: Vec<u64>,
+    /// In ns; `None` if there is no memory for it.
+    histogram: Option<Histogram<u64>>,
     count: u64,
     longest: Duration,
     by_target: u64,
@@ -23,7 +25,7 @@ pub struct Latencies {
 impl Default for Latencies {
     fn default() -> Latencies {
         Latencies {
-            buckets: vec![0; BUCKETS],
+            histogram: Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).ok(),
             count: 0,
             longest: Duration::ZERO,
             by_target: 0,
@@ -36,9 +38,9 @@ impl Default for Latencies {
 impl Latencies {
     /// Adds one.
     pub fn add(&mut self, took: Duration, executor: Executor) {
-        let bucket = ((took.as_nanos().max(1) as f64).log2() * STEPS) as usize;
-        if let Some(count) = self.buckets.get_mut(bucket.min(BUCKETS - 1)) {
-            *count += 1;
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).clamp(1, LONGEST_NS);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.saturating_record(ns);
         }
         self.count += 1;
         self.longest = self.longest.max(took);
@@ -57,14 +59,8 @@ impl Latencies {
 
     /// The time that this share of the answers took at most.
     pub fn quantile(&self, share: f64) -> Duration {
-        let wanted = (self.count as f64 * share).ceil() as u64;
-        let mut seen = 0;
-        let bucket = self.buckets.iter().position(|count| {
-            seen += count;
-            seen >= wanted
-        });
-        let upper = 2f64.powf((bucket.unwrap_or(0) + 1) as f64 / STEPS);
-        Duration::from_nanos(upper as u64).min(self.longest)
+        let ns = self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(share));
+        Duration::from_nanos(ns.min(LONGEST_NS)).min(self.longest)
     }
 
     /// For the recording's settings.
