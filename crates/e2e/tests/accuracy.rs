@@ -280,8 +280,8 @@ fn locks_that_die() {
 }
 
 /// Code that was compiled before an agent came has no debug information at its
-/// unlocks: what is inlined there is named by its physical method, and marked
-/// (3 to 8 % of the time in the runs that were looked at).
+/// unlocks: where several methods that lock were compiled into one, it is named by its
+/// physical method, and marked (none of the time in the runs that were looked at).
 const LIMITS_ATTACHED: Limits = Limits { approximate: 0.2, share_difference: 0.05, ..LIMITS };
 
 #[test]

@@ -165,7 +165,7 @@ fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[F
     let Some(owned) = probe.jvmti.owned_monitors() else {
         return report.count("no_owned_monitors");
     };
-    let slots = monitor_slots(&probe.layout, memory, records, comparison.frames);
+    let slots = monitor_slots(&probe.layout, memory, records, comparison.frames, DecodeOptions::default());
     // A local reference is the address of a plain reference.
     let object = |monitor: &OwnedMonitor| memory.read_u64(monitor.monitor as u64).unwrap_or(0);
     for monitor in owned.iter().filter(|monitor| monitor.depth >= 0) {

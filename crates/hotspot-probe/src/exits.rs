@@ -88,7 +88,7 @@ fn check(probe: &Probe, monitor: u64, java_thread: u64, fp: u64) {
     let everywhere = layout.flags.is_set(&memory, "DebugNonSafepoints") == Some(true);
     let options = DecodeOptions { non_safepoint_info_since: everywhere.then_some(0) };
     let (frames, _) = decode(layout, &memory, records, options);
-    let slots = monitor_slots(layout, &memory, records, &frames);
+    let slots = monitor_slots(layout, &memory, records, &frames, options);
     let object = monitor::object(layout, &memory, monitor).unwrap_or(0);
     let holding = holders(layout, &memory, records, &slots, object);
     let name = |frame: &DecodedFrame| {

@@ -98,6 +98,7 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
     assert!(total >= 500, "only {total} contended exits {version} {flags:?}");
     let others = seen.get("wait_right") + seen.get("exits_without_java_frame");
     let share = right * 1000 / (total - others).max(1);
+    println!("{version} {flags:?}: {right} of {} right", total - others);
     assert!(share >= right_per_mille, "{right} of {total} {version} {flags:?}");
 }
 
@@ -115,5 +116,15 @@ fn releasing_methods_are_never_guessed_without_it() {
     for version in ALL {
         check_exits(version, &[], 0);
         check_exits(version, &["-Xint"], 1000);
+    }
+}
+
+/// Compiled each by itself, the sites take the only lock in their code.
+#[test]
+fn the_only_method_that_locks_is_known_without_it() {
+    for version in ALL {
+        for tier in ["-XX:-TieredCompilation", "-XX:TieredStopAtLevel=1", "-XX:+TieredCompilation"] {
+            check_exits(version, &[tier, "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Exits.site*"], 980);
+        }
     }
 }

@@ -159,6 +159,12 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         })
     }
 
+    /// All entries that have scopes, by ascending pc.
+    pub(crate) fn pc_descs(&self) -> impl Iterator<Item = PcDesc> + '_ {
+        let count = (self.pcs_end - self.pcs) / PC_DESC_SIZE;
+        (0..count).filter_map(|index| self.pc_desc_at(index)).filter(|desc| desc.scope_offset != 0)
+    }
+
     fn pc_desc_at(&self, index: u64) -> Option<PcDesc> {
         let at = self.pcs + index * PC_DESC_SIZE;
         // The first and last entries are sentinels with pcs of no code.
@@ -173,6 +179,13 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
     /// does not make sense.
     pub fn scopes(&self, desc: PcDesc) -> Option<Vec<Scope>> {
         let mut scopes = Vec::new();
+        self.scopes_into(desc, &mut scopes)?;
+        Some(scopes)
+    }
+
+    /// The same, into a vector that is there already.
+    pub(crate) fn scopes_into(&self, desc: PcDesc, scopes: &mut Vec<Scope>) -> Option<()> {
+        scopes.clear();
         let mut offset = desc.scope_offset;
         while offset != 0 && scopes.len() < MAX_DEPTH {
             let (scope, sender) = self.scope(offset)?;
@@ -183,7 +196,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             }
             offset = sender;
         }
-        (!scopes.is_empty()).then_some(scopes)
+        (!scopes.is_empty()).then_some(())
     }
 
     fn scope(&self, offset: u32) -> Option<(Scope, u32)> {

@@ -2,7 +2,7 @@
 
 use crate::debug_info::{DebugInfo, Scope};
 use crate::frame::{FrameRecord, Interrupted, RecordKind};
-use crate::held::held_by;
+use crate::held::{held_by, sole_locker};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::method::Method;
@@ -14,8 +14,8 @@ pub struct DecodeOptions {
     /// Methods with this compile id or a later one were compiled with debug
     /// information for all instructions (`DebugNonSafepoints`, or JVMTI's
     /// CompiledMethodLoad event enabled); 0 if all were, `None` if none. Without
-    /// it a leaf call inside inlined code cannot be attributed, and the frame is
-    /// marked approximate.
+    /// it a leaf call inside inlined code can be attributed only where one
+    /// method alone takes locks there; else the frame is marked approximate.
     pub non_safepoint_info_since: Option<u32>,
 }
 
@@ -168,11 +168,25 @@ fn scopes_at<M: Memory>(
         let exact = desc.is_some_and(|desc| desc.pc == record.pc);
         return (desc.and_then(|desc| info.scopes(desc)), exact);
     }
-    let known = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
-    match leaf_call_scopes(layout, memory, info, record) {
-        Some(scopes) => (Some(scopes), known),
-        None => (None, false),
+    match release_scopes(layout, memory, info, record, options) {
+        Some(scopes) => (Some(scopes), true),
+        None => (leaf_call_scopes(layout, memory, info, record), false),
     }
+}
+
+/// The scopes of a call off the record that releases a monitor, where they are
+/// certain: read where the debug information is of all instructions, else those
+/// of the only method that takes locks in this code.
+pub(crate) fn release_scopes<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    info: &DebugInfo<'_, M>,
+    record: &FrameRecord,
+    options: DecodeOptions,
+) -> Option<Vec<Scope>> {
+    let known = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
+    let scopes = known.then(|| leaf_call_scopes(layout, memory, info, record)).flatten();
+    scopes.or_else(|| sole_locker(info, record.pc))
 }
 
 /// The scopes of a call off the record that releases a monitor.
@@ -182,7 +196,7 @@ fn scopes_at<M: Memory>(
 /// address already belongs to what follows).
 ///
 /// C1 is harder, see [`c1_release_scopes`].
-pub(crate) fn leaf_call_scopes<M: Memory>(
+fn leaf_call_scopes<M: Memory>(
     layout: &Layout,
     memory: &M,
     info: &DebugInfo<'_, M>,
@@ -231,7 +245,7 @@ const MAX_ENTRIES_BACK: usize = 256;
 
 /// True if both chains of scopes are in the same activation of the scope that
 /// is the `depth`th from the root: same method, same calls that led to it.
-fn same_scope(a: &[Scope], b: &[Scope], depth: usize) -> bool {
+pub(crate) fn same_scope(a: &[Scope], b: &[Scope], depth: usize) -> bool {
     if a.len() < depth || b.len() < depth || depth == 0 {
         return false;
     }

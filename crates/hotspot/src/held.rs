@@ -6,7 +6,7 @@
 //! per chain, and [`holders`] reads the slots on the live stack.
 
 use crate::debug_info::{DebugInfo, Scope};
-use crate::decode::{leaf_call_scopes, DecodedFrame};
+use crate::decode::{release_scopes, same_scope, DecodeOptions, DecodedFrame};
 use crate::frame::{slot, FrameRecord, RecordKind};
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -55,13 +55,15 @@ pub struct MonitorSlot {
 const MAX_MONITORS: u32 = 256;
 
 /// Where the frames of a chain keep the locks they hold, leaf first. `frames`
-/// is what [`crate::decode()`] made of `records`; code must still be there.
+/// is what [`crate::decode()`] made of `records` with `options`; code must still
+/// be there.
 /// Approximate frames are left out, and locks that the compiler eliminated.
 pub fn monitor_slots<M: Memory>(
     layout: &Layout,
     memory: &M,
     records: &[FrameRecord],
     frames: &[DecodedFrame],
+    options: DecodeOptions,
 ) -> Vec<MonitorSlot> {
     let mut slots = Vec::new();
     let mut depth = 0;
@@ -72,7 +74,7 @@ pub fn monitor_slots<M: Memory>(
         let Some(record) = records.get(frame.record as usize) else {
             continue;
         };
-        for place in places(layout, memory, record, frame, depth) {
+        for place in places(layout, memory, record, frame, depth, options) {
             slots.push(MonitorSlot { frame: index as u32, record: frame.record, place });
         }
     }
@@ -85,6 +87,7 @@ fn places<M: Memory>(
     record: &FrameRecord,
     frame: &DecodedFrame,
     depth: usize,
+    options: DecodeOptions,
 ) -> Vec<MonitorPlace> {
     let flags = Method::at(layout, memory, frame.method).and_then(|m| m.access_flags());
     let synchronized = flags.is_some_and(|flags| flags & ACC_SYNCHRONIZED != 0);
@@ -95,7 +98,7 @@ fn places<M: Memory>(
             true => vec![MonitorPlace::Unknown],
             false => Vec::new(),
         },
-        RecordKind::Compiled => compiled_places(layout, memory, record, depth).unwrap_or_default(),
+        RecordKind::Compiled => compiled_places(layout, memory, record, depth, options).unwrap_or_default(),
         RecordKind::Stub | RecordKind::Entry => Vec::new(),
     }
 }
@@ -105,15 +108,51 @@ fn compiled_places<M: Memory>(
     memory: &M,
     record: &FrameRecord,
     depth: usize,
+    options: DecodeOptions,
 ) -> Option<Vec<MonitorPlace>> {
     let info = DebugInfo::of(layout, memory, record.code)?;
     let scopes = match record.leaf_call {
-        true => leaf_call_scopes(layout, memory, &info, record)?,
+        true => release_scopes(layout, memory, &info, record, options)?,
         false => info.scopes(info.pc_desc(record.pc)?)?,
     };
     let held = held_by(&info, scopes.get(depth)?)?;
     Some(held.iter().map(|monitor| monitor.owner).collect())
 }
+
+/// The method that takes locks in a piece of compiled code and the calls that it
+/// was inlined through, if it is one alone: then whatever is released there is
+/// its. Every lock that was compiled in has a call that blocks, whose entry lists
+/// it; those that the compiler eliminated are counted as well, since their code
+/// may have been merged with another's. Of the entries inside that method, the
+/// last before `pc` says the line. `None` where there are none or several, or too
+/// much to read in a thread that has work to do.
+pub(crate) fn sole_locker<M: Memory>(info: &DebugInfo<'_, M>, pc: u64) -> Option<Vec<Scope>> {
+    let mut sole: Option<Vec<Scope>> = None;
+    let mut scopes = Vec::new();
+    for (index, desc) in info.pc_descs().enumerate() {
+        if index == MAX_ENTRIES {
+            return None;
+        }
+        info.scopes_into(desc, &mut scopes)?;
+        let known = sole.as_ref().is_some_and(|sole| same_scope(sole, &scopes, sole.len()));
+        let inside = sole.as_ref().filter(|_| known).map_or(0, Vec::len);
+        let outermost = scopes.len() - inside;
+        let mut others = scopes.iter().enumerate().filter(|(at, scope)| scope.monitors != 0 && *at != outermost);
+        match (others.next_back(), &sole) {
+            (None, _) => {}
+            (Some((at, _)), None) if others.next().is_none() => sole = Some(scopes[at..].to_vec()),
+            _ => return None,
+        }
+        let nearest = scopes.get(outermost).filter(|_| known && desc.pc < pc);
+        if let (Some(nearest), Some(first)) = (nearest, sole.as_mut().and_then(|sole| sole.first_mut())) {
+            first.bci = nearest.bci;
+        }
+    }
+    sole
+}
+
+/// Most entries that [`sole_locker`] reads, about .1 us each.
+const MAX_ENTRIES: usize = 2048;
 
 /// A monitor in debug information.
 pub(crate) struct HeldMonitor {

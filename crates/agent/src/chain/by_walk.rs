@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         let records = self.records();
         let (layout, memory) = (&self.known.layout, &self.memory);
         let (frames, _) = decode(layout, memory, &records, options);
-        monitor_slots(layout, memory, &records, &frames)
+        monitor_slots(layout, memory, &records, &frames, options)
     }
 
     /// The frame that holds the monitor of `object`: the one that acquired it, if it was
