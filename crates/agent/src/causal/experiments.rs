@@ -282,6 +282,7 @@ impl Run {
     fn window(&mut self, target: Option<&Target>, speedup: u32) -> Option<Experiment> {
         let causal = &self.agent.causal;
         causal.aim(target.cloned());
+        causal.watch_streams(self.agent);
         causal.settle(self.agent);
         let mut in_flight = std::mem::take(&mut self.in_flight);
         let before = Stand::now(self.agent, &self.wishes);

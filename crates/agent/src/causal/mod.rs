@@ -5,6 +5,7 @@
 //! * `targets`: what samples lie in, and which targets are worth a try.
 //! * `held`: locks as targets: who holds which.
 //! * `off_cpu`, `thread_natives`: threads that sleep, and threads that are started.
+//! * `io`, `streams`: threads that wait for pipes and sockets, and who wakes them.
 //! * `run_queue`: how long threads wait for a CPU.
 //! * `pay`: how a thread is kept from running for a while, and where it may be.
 //! * `experiments`, `window`: the thread that makes one experiment after another,
@@ -19,10 +20,12 @@ mod experiments;
 pub mod held;
 pub mod inject;
 mod insert;
+mod io;
 mod off_cpu;
 mod pay;
 pub mod points;
 mod run_queue;
+mod streams;
 mod targets;
 pub mod thread_natives;
 mod window;
@@ -41,6 +44,7 @@ use headway_causal::experiment::Target;
 use headway_hook::Image;
 use headway_model::{LockId, ThreadId, TimeNs};
 use held::Held;
+use io::Io;
 use off_cpu::OffCpu;
 use pay::Payment;
 use points::Points;
@@ -85,6 +89,7 @@ pub struct Causal {
     run_queue: RunQueue,
     off_cpu: OffCpu,
     thread_natives: ThreadNatives,
+    io: Io,
     /// Speedup of the experiment under way in percent, 0 outside; and since when.
     speedup: AtomicU64,
     since: AtomicU64,
@@ -122,15 +127,25 @@ impl Causal {
             let lost = "sleeping lines are no targets, and new threads do not owe what their parents owe";
             agent.definitions.degraded("causal", &format!("{lost}: {reason}"));
         }
+        self.watch_streams(agent);
         self.set_wanted(true);
         Ok(())
+    }
+
+    /// The program may load the JDK's library for sockets at any time: before
+    /// each window it is looked whether it has.
+    fn watch_streams(&self, agent: &Agent) {
+        if let Err(reason) = self.io.install_if_loaded() {
+            let lost = "threads that others wake by pipes and sockets get no credit";
+            agent.definitions.degraded("causal", &format!("{lost}: {reason}"));
+        }
     }
 
     /// Undoes it. What cannot be undone is said.
     pub fn unprepare(&self, agent: &'static Agent, jni: Jni) -> Vec<String> {
         self.set_wanted(false);
         self.held.want(&[]);
-        let lasting = [self.thread_natives.remove(agent, jni), self.counted.remove(agent, jni)];
+        let lasting = [self.io.remove(), self.thread_natives.remove(agent, jni), self.counted.remove(agent, jni)];
         lasting.into_iter().flatten().collect()
     }
 

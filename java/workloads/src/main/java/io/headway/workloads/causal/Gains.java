@@ -2,6 +2,7 @@ package io.headway.workloads.causal;
 
 import io.headway.workloads.Arguments;
 import io.headway.workloads.UsageException;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -23,12 +24,16 @@ import java.util.concurrent.atomic.AtomicLong;
  *   <li>{@code stock}: threads that spend most of their time in {@link #critical}, under one lock.
  *   <li>{@code halves}: each round is half {@link #serial}, on one thread, and half on two at once.
  *   <li>{@code pause}: runs 3 ms, sleeps 3 ms in {@link #pause}.
+ *   <li>{@code pipe}, {@code socket}, {@code selector}: one thread prepares for 2 ms, hands over, and
+ *       another one works for 2 ms in {@link #serve}, while the first waits.
+ *   <li>{@code remote}: runs 3 ms, then waits in {@link #answer} for a process that listens on
+ *       {@code --port} and answers a byte by a byte.
  * </ul>
  *
  * <p>Each piece of work is a call of {@link #done}. In the end it is printed how many there were.
  */
 final class Gains {
-    static final List<String> SCENARIOS = List.of("backoff", "stock", "halves", "pause");
+    static final List<String> SCENARIOS = List.of("backoff", "stock", "halves", "pause", "pipe", "socket", "selector", "remote");
 
     private static final AtomicLong DONE = new AtomicLong();
     private static final Object STOCK = new Object();
@@ -44,13 +49,14 @@ final class Gains {
     static int run(String scenario, Arguments arguments) throws Exception {
         long nanos = arguments.secondsAsNanos("seconds", 20);
         long faster = arguments.number("faster", 0, 0);
+        int port = (int) arguments.number("port", 0, 0);
         arguments.refuseUnknown();
         if (faster > 99) {
             throw new UsageException("--faster takes a number of percent below 100, not '" + faster + "'");
         }
         left = 1 - faster / 100.0;
         Work.calibrate();
-        Thread[] threads = threads(scenario);
+        Thread[] threads = threads(scenario, port);
         for (Thread thread : threads) {
             thread.setDaemon(true);
             thread.start();
@@ -67,11 +73,15 @@ final class Gains {
         return 0;
     }
 
-    private static Thread[] threads(String scenario) throws SQLException {
+    private static Thread[] threads(String scenario, int port) throws SQLException, IOException {
         return switch (scenario) {
             case "backoff" -> clerks();
             case "stock" -> new Thread[] {thread(Gains::locked), thread(Gains::locked), thread(Gains::locked)};
             case "halves" -> halves();
+            case "pipe" -> inTurn(Exchange.pipes());
+            case "socket" -> inTurn(Exchange.sockets());
+            case "selector" -> inTurn(Exchange.selectors());
+            case "remote" -> client(Exchange.remote(port));
             default -> new Thread[] {thread(() -> {
                 Work.millis(3);
                 pause(3);
@@ -122,6 +132,55 @@ final class Gains {
     /** What one thread does while the other one waits. */
     static void serial() {
         Work.millis(4 * left);
+    }
+
+    private static Thread[] inTurn(Exchange exchange) {
+        return new Thread[] {
+            thread(() -> {
+                Work.millis(2);
+                exchanged(() -> exchange.hand(1));
+                exchanged(() -> exchange.await(0));
+                done();
+            }),
+            thread(() -> {
+                exchanged(() -> exchange.await(1));
+                serve();
+                exchanged(() -> exchange.hand(0));
+            })
+        };
+    }
+
+    /** What one thread does for another one. */
+    static void serve() {
+        Work.millis(2 * left);
+    }
+
+    private static Thread[] client(Exchange exchange) {
+        return new Thread[] {thread(() -> {
+            Work.millis(3);
+            answer(exchange);
+            done();
+        })};
+    }
+
+    /** Asks another process. */
+    static void answer(Exchange exchange) {
+        exchanged(() -> {
+            exchange.hand(1);
+            exchange.await(0);
+        });
+    }
+
+    private interface Step {
+        void run() throws IOException;
+    }
+
+    private static void exchanged(Step step) {
+        try {
+            step.run();
+        } catch (IOException e) {
+            running = false;
+        }
     }
 
     private static void meet(CyclicBarrier barrier) {

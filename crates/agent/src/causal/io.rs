@@ -1,0 +1,271 @@
+//! Threads that wait for pipes and sockets, and threads that write to them, while
+//! experiments are made: replacements of what the JDK's library for them imports.
+//!
+//! A thread that was woken by what another one of this process wrote gets credit,
+//! like one that was unparked (see [`super::streams`]); who writes pays before. One
+//! that waited for the world outside gets none, and where it waited for one file
+//! may be the target, like a sleep. A selector's wait for many is no target: what
+//! it waits for is work.
+//!
+//! Reads that wake a writer whose pipe was full are not seen as such.
+
+use super::streams::{key_of, Direction, Streams};
+use crate::agent::Agent;
+use crate::callbacks::{guarded, guarded_or};
+use crate::clock;
+use crate::jni::{self, Jni};
+use crate::threads::Slot;
+use headway_hook::got::GotHook;
+use headway_hook::sys::linux::Linux;
+use headway_hook::Image;
+use headway_model::TimeNs;
+use libc::{c_int, c_void, epoll_event, iovec, msghdr, nfds_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+static LINUX: Linux = Linux;
+
+/// The library whose imports are replaced. It is loaded when it is first needed.
+const LIBRARY: &str = "libnio.so";
+
+/// A wait for the world outside that is shorter is not looked at.
+const LEAST_WAIT_NS: u64 = 50_000;
+
+/// See the module.
+#[derive(Default)]
+pub struct Io {
+    imports: Mutex<Vec<GotHook>>,
+    is_hopeless: AtomicBool,
+    streams: Streams,
+}
+
+/// A thread that may block.
+struct Waiting {
+    agent: &'static Agent,
+    jni: Jni,
+    slot: &'static Slot,
+    begun: TimeNs,
+}
+
+/// What a wait ended with.
+enum Ended {
+    /// Time, or an error.
+    ByItself,
+    /// One of these files can be read.
+    Readable(Vec<c_int>),
+}
+
+fn current(agent: &'static Agent) -> Option<(Jni, &'static Slot)> {
+    let jni = jni::of_current_thread().filter(|_| agent.causal.is_on())?;
+    Some((jni, agent.threads.find(agent.java.current_vm_thread(jni))?))
+}
+
+/// Calls what may block; `ended` says how it did, by what it returned.
+fn waiting<T: Copy>(call: impl FnOnce() -> T, ended: impl FnOnce(T) -> Ended) -> T {
+    let begun = guarded_or(None, |agent| {
+        let (jni, slot) = current(agent)?;
+        agent.causal.block(slot);
+        Some(Waiting { agent, jni, slot, begun: clock::now() })
+    });
+    let returned = call();
+    if let Some(waiting) = begun {
+        keeping_errno(|| guarded(|_| end(&waiting, ended(returned))));
+    }
+    returned
+}
+
+fn end(waiting: &Waiting, ended: Ended) {
+    let Waiting { agent, jni, slot, begun } = *waiting;
+    let causal = &agent.causal;
+    let Ended::Readable(files) = ended else { return causal.returned(slot) };
+    let was_written =
+        |file: &c_int| key_of(*file, Direction::Read).is_some_and(|key| causal.io.streams.was_written(key, begun));
+    if files.iter().any(was_written) {
+        return causal.woken(slot);
+    }
+    causal.returned(slot);
+    if files.len() == 1 && clock::now().since(begun).0 >= LEAST_WAIT_NS && causal.is_on() {
+        causal.waited_outside(agent, jni, slot, begun);
+    }
+}
+
+/// Calls what may wake another thread.
+fn writing(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
+    let key = guarded_or(None, |agent| {
+        let (_, slot) = current(agent)?;
+        let key = key_of(file, Direction::Write)?;
+        agent.causal.before_wake(slot);
+        agent.causal.io.streams.wrote(key, clock::now());
+        Some(key)
+    });
+    let written = call();
+    if let Some(key) = key.filter(|_| written > 0) {
+        // Whoever began to wait in between was woken by this, too.
+        keeping_errno(|| guarded(|agent| agent.causal.io.streams.wrote(key, clock::now())));
+    }
+    written
+}
+
+/// The caller asks for the call's error, not for one of what comes behind it.
+fn keeping_errno(work: impl FnOnce()) {
+    // SAFETY: the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    work();
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// A read of one file: what arrives, or its end, is news.
+fn reading(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
+    waiting(call, |read| if read >= 0 { Ended::Readable(vec![file]) } else { Ended::ByItself })
+}
+
+/// An imported function's replacement: its static, the function, what it does.
+macro_rules! replacements {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty, $original:ident, $body:expr;)*) => {
+        $(
+            static $original: AtomicUsize = AtomicUsize::new(0);
+
+            extern "C" fn $name($($argument: $type),*) -> $result {
+                type Original = extern "C" fn($($type),*) -> $result;
+                let address = $original.load(Ordering::Relaxed);
+                // SAFETY: set to the imported function, which has this signature,
+                // before the replacement was installed; never cleared.
+                let original = unsafe { mem::transmute::<usize, Original>(address) };
+                let call = || original($($argument),*);
+                $body(call, $($argument),*)
+            }
+        )*
+
+        /// The imported functions, their replacements, and where the originals go.
+        fn replacements() -> Vec<(&'static str, *const (), &'static AtomicUsize)> {
+            vec![$((stringify!($name), $name as *const (), &$original)),*]
+        }
+    };
+}
+
+replacements! {
+    read(file: c_int, buffer: *mut c_void, size: size_t) -> ssize_t, READ,
+        |call, file, _, _| reading(file, call);
+    readv(file: c_int, parts: *const iovec, count: c_int) -> ssize_t, READV,
+        |call, file, _, _| reading(file, call);
+    recv(file: c_int, buffer: *mut c_void, size: size_t, flags: c_int) -> ssize_t, RECV,
+        |call, file, _, _, _| reading(file, call);
+    recvfrom(
+        file: c_int, buffer: *mut c_void, size: size_t, flags: c_int,
+        from: *mut sockaddr, length: *mut socklen_t
+    ) -> ssize_t, RECVFROM,
+        |call, file, _, _, _, _, _| reading(file, call);
+    recvmsg(file: c_int, message: *mut msghdr, flags: c_int) -> ssize_t, RECVMSG,
+        |call, file, _, _| reading(file, call);
+    write(file: c_int, buffer: *const c_void, size: size_t) -> ssize_t, WRITE,
+        |call, file, _, _| writing(file, call);
+    writev(file: c_int, parts: *const iovec, count: c_int) -> ssize_t, WRITEV,
+        |call, file, _, _| writing(file, call);
+    send(file: c_int, buffer: *const c_void, size: size_t, flags: c_int) -> ssize_t, SEND,
+        |call, file, _, _, _| writing(file, call);
+    sendto(
+        file: c_int, buffer: *const c_void, size: size_t, flags: c_int,
+        to: *const sockaddr, length: socklen_t
+    ) -> ssize_t, SENDTO,
+        |call, file, _, _, _, _, _| writing(file, call);
+    sendmsg(file: c_int, message: *const msghdr, flags: c_int) -> ssize_t, SENDMSG,
+        |call, file, _, _| writing(file, call);
+    poll(files: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int, POLL,
+        |call, files, count, _| waiting(call, |ready| polled(files, count, ready));
+    epoll_wait(group: c_int, events: *mut epoll_event, most: c_int, timeout: c_int) -> c_int, EPOLL_WAIT,
+        |call, _, events, _, _| waiting(call, |ready| selected(events, ready));
+}
+
+/// Most files that are looked at after one wait.
+const MOST_FILES: usize = 16;
+
+fn polled(files: *const pollfd, count: nfds_t, ready: c_int) -> Ended {
+    if ready <= 0 || files.is_null() {
+        return Ended::ByItself;
+    }
+    // SAFETY: the caller's array of this length, which the kernel has just filled.
+    let files = unsafe { std::slice::from_raw_parts(files, usize::try_from(count).unwrap_or(0)) };
+    let readable = files.iter().filter(|file| file.revents & libc::POLLIN != 0).map(|file| file.fd);
+    readable_of(readable.take(MOST_FILES).collect())
+}
+
+/// The JDK keeps the file's number with each event.
+fn selected(events: *const epoll_event, ready: c_int) -> Ended {
+    let count = usize::try_from(ready).unwrap_or(0).min(MOST_FILES);
+    if count == 0 || events.is_null() {
+        return Ended::ByItself;
+    }
+    // SAFETY: the kernel has just filled at least as many.
+    let events = unsafe { std::slice::from_raw_parts(events, count) };
+    let readable = events.iter().filter(|event| event.events & libc::EPOLLIN as u32 != 0);
+    let mut files: Vec<c_int> = readable.map(|event| event.u64 as c_int).collect();
+    // The wait was for all of the selector's files: no single one's.
+    if files.len() == 1 {
+        files.push(-1);
+    }
+    readable_of(files)
+}
+
+fn readable_of(files: Vec<c_int>) -> Ended {
+    match files.is_empty() {
+        true => Ended::ByItself,
+        false => Ended::Readable(files),
+    }
+}
+
+impl Io {
+    /// Replaces the imports, if the program has loaded the library and they are
+    /// not replaced yet.
+    ///
+    /// # Errors
+    /// If one of them cannot be replaced; none is then. Said once.
+    pub fn install_if_loaded(&self) -> Result<(), String> {
+        match self.is_hopeless.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.install().inspect_err(|_| self.is_hopeless.store(true, Ordering::Relaxed)),
+        }
+    }
+
+    fn install(&self) -> Result<(), String> {
+        let mut imports = self.imports.lock().unwrap_or_else(PoisonError::into_inner);
+        if !imports.is_empty() {
+            return Ok(());
+        }
+        let library = match Image::of_loaded(LIBRARY, &LINUX) {
+            Ok(library) => library,
+            Err(headway_hook::ImageError::NotLoaded(_)) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut replaced = Vec::new();
+        for (symbol, replacement, original) in replacements() {
+            // SAFETY: the replacements have the imports' signatures, contain every
+            // panic, and live in a library that is linked never to be unloaded.
+            let hook = unsafe { GotHook::prepare(&library, symbol, replacement, &LINUX) };
+            let hook = hook.map_err(|error| error.to_string())?;
+            original.store(hook.original() as usize, Ordering::Release);
+            replaced.push(hook);
+        }
+        for hook in &replaced {
+            if let Err(error) = hook.install() {
+                let _ = remove(&replaced);
+                return Err(error.to_string());
+            }
+        }
+        *imports = replaced;
+        Ok(())
+    }
+
+    /// Gives the imports back. What cannot be undone is said.
+    pub fn remove(&self) -> Option<String> {
+        remove(&mem::take(&mut *self.imports.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+fn remove(imports: &[GotHook]) -> Option<String> {
+    let errors: Vec<String> = imports.iter().filter_map(|hook| hook.remove().err()).map(|e| e.to_string()).collect();
+    errors.first().map(|error| format!("{error}; the import stays replaced and only hands calls on"))
+}
