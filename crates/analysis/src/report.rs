@@ -20,6 +20,10 @@ pub const UNKNOWN: &str = "unknown";
 /// The value of rows that hold what a memory bound folded together.
 pub const FOLDED: &str = "(folded: memory bound)";
 
+/// Rows of one level below one row, and locks, that a report tells one by one:
+/// the dearest. What is left is one row, or one pair of figures, for all others.
+pub const MOST_TOLD: usize = 10_000;
+
 /// The whole result. Times are nanoseconds; shares are fractions, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -48,8 +52,11 @@ pub struct Report {
     pub running_ns: u64,
     /// How the blocked time was accounted for.
     pub blocked: BlockedTime,
-    /// Every lock with blocked time, dearest first.
+    /// Locks with blocked time, dearest first; [`MOST_TOLD`] of them at most.
     pub locks: Vec<LockSummary>,
+    /// The locks that are not among them.
+    #[serde(skip_serializing_if = "Others::is_none")]
+    pub other_locks: Others,
     /// Conditional waiting (`Object.wait` and parks that acquire no lock),
     /// longest first. Not blocked time.
     pub waits: Vec<WaitSite>,
@@ -115,8 +122,28 @@ pub struct Row {
     /// looked contended.
     #[serde(skip_serializing_if = "is_zero")]
     pub holder_off_cpu_ns: u64,
+    /// How many rows this one stands for, where it is not one of its own: those
+    /// beyond [`MOST_TOLD`]. `max_ns` is then the longest of any of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
     /// The next level.
     pub children: Vec<Row>,
+}
+
+/// Locks that are not told one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Others {
+    /// How many.
+    pub count: u64,
+    /// Blocked or acquiring time of all of them.
+    pub total_ns: u64,
+}
+
+impl Others {
+    /// True if every lock is told.
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
 }
 
 /// A value of an aspect.

@@ -6,7 +6,8 @@ use crate::monitor::OpenStretch;
 use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
 use crate::report::{
-    DegradedMechanism, InFlight, LockSummary, Named, RecordingSummary, Report, WaitSite, WakerSummary, UNKNOWN,
+    DegradedMechanism, InFlight, LockSummary, Named, Others, RecordingSummary, Report, WaitSite, WakerSummary,
+    MOST_TOLD, UNKNOWN,
 };
 use crate::threads::Running;
 use crate::waits::{is_idle, Site};
@@ -25,6 +26,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
     blocked.slices_checked = counts.slices_checked + parks.slices_checked;
     blocked.slices_wrong = counts.slices_wrong + parks.slices_wrong;
     blocked.ends_lost = counts.ends_lost + parks.ends_lost;
+    let (locks, other_locks) = locks(analysis);
     let mut rows = aggregate.rows(&analysis.names);
     if let Some(waited) = &analysis.waited {
         rows.extend(waited.rows(&analysis.names));
@@ -48,7 +50,8 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         findings: Vec::new(),
         running_ns: running.running_ns,
         blocked,
-        locks: locks(analysis),
+        locks,
+        other_locks,
         waits: waits(analysis),
         in_flight,
         deadlocks: Vec::new(),
@@ -86,21 +89,29 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
     losses.into_iter().filter(|(_, count)| *count > 0).map(|(loss, count)| (loss.name().to_owned(), count)).collect()
 }
 
-fn locks(analysis: &Analysis) -> Vec<LockSummary> {
+/// The dearest locks, and what the others come to.
+fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
     let aggregate = &analysis.aggregate;
-    let mut contenders: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
-    let mut owners: FxHashMap<LockId, FxHashSet<ThreadId>> = FxHashMap::default();
+    let mut dearest: Vec<&LockTotals> = aggregate.locks().iter().filter(|lock| lock.count > 0).collect();
+    let others = cut_off(&mut dearest, |lock| (lock.total, lock.lock));
+    let mut contenders: FxHashMap<LockId, FxHashSet<ThreadId>> =
+        dearest.iter().map(|lock| (lock.lock, FxHashSet::default())).collect();
+    let mut owners = contenders.clone();
     for (side, _) in aggregate.sides() {
-        contenders.entry(side.lock).or_default().insert(side.thread);
+        if let Some(contenders) = contenders.get_mut(&side.lock) {
+            contenders.insert(side.thread);
+        }
     }
     for (id, holder) in analysis.replay.holders().all() {
         if aggregate.held_ns(id) > 0 && holder.thread.is_some() {
-            owners.entry(holder.lock).or_default().insert(holder.thread);
+            if let Some(owners) = owners.get_mut(&holder.lock) {
+                owners.insert(holder.thread);
+            }
         }
     }
     let distinct =
         |sets: &FxHashMap<LockId, FxHashSet<ThreadId>>, lock| sets.get(&lock).map_or(0, |set| set.len() as u64);
-    let summary = |lock: &LockTotals| LockSummary {
+    let summary = |lock: &&LockTotals| LockSummary {
         lock: analysis.names.lock_text(lock.lock),
         class: analysis.names.lock_class_text(lock.lock),
         total_ns: lock.total,
@@ -113,10 +124,22 @@ fn locks(analysis: &Analysis) -> Vec<LockSummary> {
         contenders: distinct(&contenders, lock.lock),
         owners: distinct(&owners, lock.lock),
     };
-    let mut locks: Vec<LockSummary> = aggregate.locks().iter().map(summary).collect();
-    locks.retain(|lock| lock.count > 0);
+    let mut locks: Vec<LockSummary> = dearest.iter().map(summary).collect();
     locks.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.lock.cmp(&b.lock)));
-    locks
+    (locks, others)
+}
+
+/// Leaves the [`MOST_TOLD`] dearest, in no order, and adds the others up.
+pub(crate) fn cut_off<T>(locks: &mut Vec<T>, cost: impl Fn(&T) -> (u64, LockId)) -> Others {
+    if locks.len() <= MOST_TOLD {
+        return Others::default();
+    }
+    locks.select_nth_unstable_by_key(MOST_TOLD, |lock| {
+        let (total, lock) = cost(lock);
+        (std::cmp::Reverse(total), lock)
+    });
+    let others = locks.split_off(MOST_TOLD);
+    Others { count: others.len() as u64, total_ns: others.iter().map(|lock| cost(lock).0).sum() }
 }
 
 fn waits(analysis: &Analysis) -> Vec<WaitSite> {

@@ -3,7 +3,7 @@
 use crate::aspect::Aspect;
 use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
-use crate::report::{self, Row, FOLDED, UNKNOWN};
+use crate::report::{self, Row, FOLDED, MOST_TOLD, UNKNOWN};
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -162,7 +162,7 @@ impl Tree {
 
     /// The rows, sorted by total (intervals of time by time).
     pub fn rows(&self, names: &Names, root_ns: u64, interval: DurationNs) -> Vec<Row> {
-        let rendering = Rendering { tree: self, names, root_ns, interval };
+        let rendering = Rendering { tree: self, names, root_ns, interval, most: MOST_TOLD };
         rendering.rows(&self.roots)
     }
 }
@@ -183,15 +183,51 @@ impl Part {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Rendering<'a> {
     tree: &'a Tree,
     names: &'a Names,
     root_ns: u64,
     interval: DurationNs,
+    /// Rows of one level below one row.
+    most: usize,
 }
 
 impl Rendering<'_> {
     fn rows(&self, ids: &[u32]) -> Vec<Row> {
+        if ids.len() <= self.most {
+            return self.told(ids);
+        }
+        let mut ids = ids.to_vec();
+        let node = |id: &u32| &self.tree.nodes[*id as usize];
+        ids.select_nth_unstable_by_key(self.most, |id| (Reverse(node(id).total), node(id).value));
+        let others = ids.split_off(self.most);
+        let mut rows = self.told(&ids);
+        rows.push(self.others(&others));
+        rows
+    }
+
+    /// One row for all of these; never for none.
+    fn others(&self, ids: &[u32]) -> Row {
+        let nodes = || ids.iter().map(|id| &self.tree.nodes[*id as usize]);
+        let sum = |of: fn(&Node) -> u64| nodes().map(of).sum::<u64>();
+        let total_ns = sum(|node| node.total);
+        Row {
+            aspect: self.tree.by[nodes().next().map_or(0, |node| node.level as usize)],
+            value: report::Value::Text(format!("({} others)", ids.len())),
+            total_ns,
+            count: sum(|node| node.count),
+            max_ns: nodes().map(|node| node.max).max().unwrap_or(0),
+            share: share(total_ns, self.root_ns),
+            stop_the_world_ns: sum(|node| node.paused),
+            approximate_ns: sum(|node| node.approximate),
+            holder_off_cpu_ns: sum(|node| node.off_cpu.round() as u64).min(total_ns),
+            others: ids.len() as u64,
+            children: Vec::new(),
+        }
+    }
+
+    fn told(&self, ids: &[u32]) -> Vec<Row> {
         let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
         let mut keyed: Vec<(&Node, u32, report::Value)> =
@@ -218,6 +254,7 @@ impl Rendering<'_> {
             approximate_ns: node.approximate,
             // A slice counts whole in the interval in which it began.
             holder_off_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
+            others: 0,
             children: self.rows(&self.tree.children[id as usize]),
         }
     }
@@ -279,6 +316,35 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beyond_a_bound_the_cheapest_are_one_row_and_the_totals_stay() {
+        let mut tree = Tree::new(&[Aspect::Lock, Aspect::OwnerThread]);
+        for lock in 1..=5 {
+            let node = tree.node(None, 0, NodeValue::Lock(LockId(lock)));
+            tree.add(node, lock, Part { duration: lock * 10, paused: lock, approximate: 0 });
+            for thread in 1..=4 {
+                let owner = tree.node(Some(node), 1, NodeValue::Thread(ThreadId(thread)));
+                tree.add(owner, lock, Part { duration: thread, ..Part::default() });
+            }
+        }
+        let names = Names::default();
+        let all = Rendering { tree: &tree, names: &names, root_ns: 150, interval: DurationNs(1), most: 9 };
+        let few = Rendering { most: 2, ..all };
+        let (all, few) = (all.rows(&tree.roots), few.rows(&tree.roots));
+        assert_eq!((all.len(), few.len()), (5, 3));
+        assert_eq!(few[0].total_ns, 50);
+        let rest = &few[2];
+        assert_eq!((rest.others, rest.total_ns, rest.count, rest.max_ns), (3, 60, 3, 30));
+        assert_eq!(rest.stop_the_world_ns, 6);
+        assert_eq!(rest.value.headline(), "(3 others)");
+        assert_eq!(
+            few[0].children.iter().map(|row| (row.total_ns, row.others)).collect::<Vec<_>>(),
+            [(4, 0), (3, 0), (3, 2)]
+        );
+        let total = |rows: &[Row]| rows.iter().map(|row| row.total_ns).sum::<u64>();
+        assert_eq!(total(&all), total(&few));
+    }
 
     #[test]
     fn intervals_are_told_by_their_begin() {

@@ -2,7 +2,7 @@
 
 use super::words::{code, count, percent};
 use super::MOST;
-use crate::aggregate::{share, Side};
+use crate::aggregate::{share, LockTotals, Side};
 use crate::analysis::Analysis;
 use crate::monitor::Holder;
 use crate::names::{NameId, Names, PathId};
@@ -10,8 +10,8 @@ use crate::report::{Finding, FindingKind};
 use crate::threads::Running;
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// A lock counts if its blocked time is at least this part of all blocked time
 /// and of the threads' running time.
@@ -25,10 +25,14 @@ const STANDS_FOR_ALL: f64 = 0.9;
 /// A woken thread that has a CPU runs well within this time.
 const LONG_HAND_OVER: DurationNs = DurationNs(1_000_000);
 
+/// Name and readable class of a lock.
+type Title = (String, String);
+
 /// Locks that a developer would call the same: one lock, or the locks of many
 /// like objects.
 #[derive(Debug, Default)]
 struct Group {
+    title: Title,
     locks: Vec<LockId>,
     total: u64,
     count: u64,
@@ -57,44 +61,69 @@ struct Owner {
 pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
     let blocked = analysis.aggregate.blocked_ns;
     let names = &mut analysis.names;
-    let mut groups: BTreeMap<(String, String), Group> = BTreeMap::new();
-    let mut keys: FxHashMap<LockId, (String, String)> = FxHashMap::default();
+    let mut groups = Groups::default();
     for lock in analysis.aggregate.locks() {
-        if lock.lock.is_none() || lock.total == 0 {
-            continue;
+        if lock.lock.is_some() && lock.total > 0 {
+            groups.add(lock, names);
         }
-        let name = names.lock(lock.lock).map_or_else(String::new, |def| def.name.to_string());
-        let key = (name, names.lock_class_text(lock.lock));
-        keys.insert(lock.lock, key.clone());
-        let group = groups.entry(key).or_default();
-        group.locks.push(lock.lock);
-        group.total += lock.total;
-        group.count += lock.count;
-        group.max = group.max.max(lock.max);
-        group.hand_over += lock.hand_over;
-        group.hand_overs += lock.hand_overs;
-        group.unknown += lock.unknown;
-        group.after_wait += lock.after_wait;
-        group.in_virtual += lock.in_virtual;
     }
-    groups.retain(|_, group| matters(group, blocked, running));
+    let matter: Vec<bool> = groups.groups.iter().map(|group| matters(group, blocked, running)).collect();
+    let place = |lock| groups.of_lock.get(&lock).copied().filter(|place| matter.get(*place) == Some(&true));
+    let mut groups_that_matter = groups.groups;
     for (side, ns) in analysis.aggregate.sides() {
-        let group = keys.get(&side.lock).and_then(|key| groups.get_mut(key));
-        if let Some(group) = group {
+        if let Some(group) = place(side.lock).and_then(|place| groups_that_matter.get_mut(place)) {
             group.add_contender(side, ns, names);
         }
     }
     for (id, holder) in analysis.replay.holders().all() {
-        let group = keys.get(&holder.lock).and_then(|key| groups.get_mut(key));
         let ns = analysis.aggregate.held_ns(id);
-        if let Some(group) = group.filter(|_| ns > 0 && holder.thread.is_some()) {
+        if ns == 0 || holder.thread.is_none() {
+            continue;
+        }
+        if let Some(group) = place(holder.lock).and_then(|place| groups_that_matter.get_mut(place)) {
             group.add_owner(holder, ns, names);
         }
     }
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.total));
+    let mut groups: Vec<Group> =
+        groups_that_matter.into_iter().zip(matter).filter_map(|(group, matters)| matters.then_some(group)).collect();
+    groups.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.title.cmp(&b.title)));
     groups.truncate(MOST);
     groups.iter().map(|group| group.finding(running, names)).collect()
+}
+
+/// Locks by what a developer calls them.
+#[derive(Debug, Default)]
+struct Groups {
+    groups: Vec<Group>,
+    of_lock: FxHashMap<LockId, usize>,
+    by_title: FxHashMap<Title, usize>,
+    /// By name and class as they are defined: a million locks of one class need not
+    /// be given a readable name each.
+    by_definition: FxHashMap<(Arc<str>, Arc<str>), usize>,
+}
+
+impl Groups {
+    fn add(&mut self, lock: &LockTotals, names: &Names) {
+        let place = self.place(lock.lock, names);
+        self.of_lock.insert(lock.lock, place);
+        if let Some(group) = self.groups.get_mut(place) {
+            group.add(lock);
+        }
+    }
+
+    fn place(&mut self, lock: LockId, names: &Names) -> usize {
+        let def = names.lock(lock).map(|def| (def.name.clone(), def.class.clone())).unwrap_or_default();
+        if let Some(place) = self.by_definition.get(&def) {
+            return *place;
+        }
+        let title = (def.0.to_string(), names.lock_class_text(lock));
+        let place = *self.by_title.entry(title).or_insert_with_key(|title| {
+            self.groups.push(Group { title: title.clone(), ..Group::default() });
+            self.groups.len() - 1
+        });
+        self.by_definition.insert(def, place);
+        place
+    }
 }
 
 fn matters(group: &Group, blocked: u64, running: Running) -> bool {
@@ -104,6 +133,18 @@ fn matters(group: &Group, blocked: u64, running: Running) -> bool {
 }
 
 impl Group {
+    fn add(&mut self, lock: &LockTotals) {
+        self.locks.push(lock.lock);
+        self.total += lock.total;
+        self.count += lock.count;
+        self.max = self.max.max(lock.max);
+        self.hand_over += lock.hand_over;
+        self.hand_overs += lock.hand_overs;
+        self.unknown += lock.unknown;
+        self.after_wait += lock.after_wait;
+        self.in_virtual += lock.in_virtual;
+    }
+
     fn add_contender(&mut self, side: &Side, ns: u64, names: &mut Names) {
         *self.contenders.entry(side.thread).or_default() += ns;
         let method = names.path(side.chain, 0).and_then(|path| names.acting_method(path));

@@ -5,8 +5,10 @@ use super::report::{LockPressure, OlderMetrics, PhaseReport, PressureReport};
 use super::windows::{lives, Cell};
 use super::{LockCounts, Pressure};
 use crate::names::Names;
+use crate::report::Others;
+use crate::summary::cut_off;
 use headway_model::{DurationNs, LockId, TimeNs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Intervals side by side.
 #[derive(Debug, Default)]
@@ -41,7 +43,8 @@ impl Pressure {
             grid.totals.push((window.running(lived), window.acquiring));
             for (lock, cell) in window.cells {
                 if cell.acquiring > 0 {
-                    grid.cells.entry(lock).or_default().push((number, cell));
+                    // Most locks of a recording that has many are seen in one interval.
+                    grid.cells.entry(lock).or_insert_with(|| Vec::with_capacity(1)).push((number, cell));
                 }
             }
         }
@@ -70,8 +73,9 @@ impl Grid {
             (self.start_of(number).since(origin).0, fraction(*acquiring, *running))
         };
         let windows: Vec<(u64, f64)> = self.totals.iter().enumerate().map(of_all).collect();
+        let (told, other_locks) = self.told(threshold);
         let mut locks: Vec<LockPressure> =
-            self.cells.keys().map(|lock| self.lock(*lock, origin, threshold, running_ns, names)).collect();
+            told.into_iter().map(|lock| self.lock(lock, origin, threshold, running_ns, names)).collect();
         locks.sort_by(|a, b| b.acquiring_ns.cmp(&a.acquiring_ns).then_with(|| a.lock.cmp(&b.lock)));
         PressureReport {
             interval_ns: self.interval.0,
@@ -84,7 +88,30 @@ impl Grid {
             csp_peak: peak(&windows),
             windows,
             locks,
+            other_locks,
         }
+    }
+
+    /// The locks that are told: the dearest, and those with a phase, of which an
+    /// interval cannot have many. The others are added up.
+    fn told(&self, threshold: f64) -> (Vec<LockId>, Others) {
+        let acquiring = |cells: &[(usize, Cell)]| cells.iter().map(|(_, cell)| cell.acquiring).sum();
+        let mut dearest: Vec<(LockId, u64)> =
+            self.cells.iter().map(|(lock, cells)| (*lock, acquiring(cells))).collect();
+        let (mut with_phase, mut others) = (Vec::new(), cut_off(&mut dearest, |(lock, total)| (*total, *lock)));
+        if !others.is_none() {
+            let told: FxHashSet<LockId> = dearest.iter().map(|(lock, _)| *lock).collect();
+            let has_phase =
+                |(number, cell): &(usize, Cell)| fraction(cell.acquiring, self.running(*number)) >= threshold;
+            for (lock, cells) in self.cells.iter().filter(|(lock, _)| !told.contains(lock)) {
+                if cells.iter().any(has_phase) {
+                    others.count -= 1;
+                    others.total_ns -= acquiring(cells);
+                    with_phase.push(*lock);
+                }
+            }
+        }
+        (dearest.into_iter().map(|(lock, _)| lock).chain(with_phase).collect(), others)
     }
 
     fn lock(&self, lock: LockId, origin: TimeNs, threshold: f64, running: u64, names: &mut Names) -> LockPressure {

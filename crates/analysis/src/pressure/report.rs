@@ -1,5 +1,6 @@
 //! What `headway report --pressure` shows: plain data, ready for JSON.
 
+use crate::report::Others;
 use headway_model::LockId;
 use serde::Serialize;
 
@@ -26,8 +27,12 @@ pub struct PressureReport {
     pub csp_peak: f64,
     /// The same in every interval: where it begins, and the pressure.
     pub windows: Vec<(u64, f64)>,
-    /// Locks that were acquired with blocking, highest mean pressure first.
+    /// Locks that were acquired with blocking, highest mean pressure first; of
+    /// very many only the dearest, and those that have a phase.
     pub locks: Vec<LockPressure>,
+    /// The locks that are not among them.
+    #[serde(skip_serializing_if = "Others::is_none")]
+    pub other_locks: Others,
 }
 
 /// One lock.

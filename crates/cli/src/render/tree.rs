@@ -126,7 +126,8 @@ impl Tree<'_> {
         let total: u64 = rest.iter().map(|row| row.total_ns).sum();
         let share: f64 = rest.iter().map(|row| row.share).sum();
         let figures = self.columns.line([&numbers::percent(share), "", &numbers::time(total), "", ""]);
-        let more = format!("({} more)", numbers::grouped(rest.len() as u64));
+        let count: u64 = rest.iter().map(|row| row.others.max(1)).sum();
+        let more = format!("({} more)", numbers::grouped(count));
         let line = format!("{figures}{:indent$}{more}", "", indent = 2 * depth);
         let _ = writeln!(self.out, "{}", self.screen.faint(&line));
     }
