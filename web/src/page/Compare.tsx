@@ -39,7 +39,7 @@ function Both() {
   const [before, after] = source.opening.recordings;
   const [aspect = "", order = "", stack = ""] = view.value.mode.split(".");
   const by = ASPECTS.find((one) => one === aspect) ?? "lock-name";
-  const sort = /^-?(name|before|after|difference)$/.test(order) ? order : "-size";
+  const sort = /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size";
   const [, chains, kinds] = STACKS[stack] ?? STACKS.waiting!;
   const scope = (recording: number, kinds: Kind[]) => ({
     recording,
@@ -63,7 +63,12 @@ function Both() {
       return rates(answers[recording], (value) => valueText(names, by, value).text, (source.opening.recordings[recording]!.durationNs || 1) / 1e9);
     };
     const options = { fold: true, inverted: false };
+    const perSecond = ([0, 1] as const).map((recording) => {
+      const seconds = (source.opening.recordings[recording]!.durationNs || 1) / 1e9;
+      return `${duration(answers[recording].totalNs / seconds)} a second`;
+    });
     return {
+      perSecond,
       rows: changes(rate(0), rate(1)),
       root: flame(answers[3], source.names(1), options, { groups: answers[2], names: source.names(0) }),
     };
@@ -75,8 +80,8 @@ function Both() {
     { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
     { id: "before", title: "before", why: "Blocked time per second of the first recording, all threads added up", width: "100px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
     { id: "after", title: "after", why: "Blocked time per second of the second recording", width: "100px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
-    { id: "difference", title: "change", why: "After minus before", width: "110px", value: (row) => row.difference, cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
-    { id: "size", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "100px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">±{rate(row.noise)}</span> },
+    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "110px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
+    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "100px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
     { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "110px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
   ];
   const decided = told.rows.filter((row) => row.verdict !== "within noise");
@@ -86,7 +91,10 @@ function Both() {
         <h2>
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
-        <p class="lead">{summary(decided)}</p>
+        <p class="lead">
+          Threads were blocked {told.perSecond[0]} before and {told.perSecond[1]} after. {summary(decided)}
+        </p>
+        <p class="hint">The whole of both recordings, whatever the time range; the other filters apply.</p>
         <div class="tabs" role="group" aria-label="Compare by">
           <span class="hint">by</span>
           {ASPECTS.map((one) => (
@@ -105,7 +113,7 @@ function Both() {
           <Typed label="search" title="Marks methods whose name contains this" size={16} value={view.value.search} empty="method" onTyped={(text) => show({ search: text }, false)} />
         </div>
         {told.root.total === 0 ? <p class="empty">The second recording has none of these stacks.</p> : (
-          <Flame root={told.root} why="Stacks of the second recording; orange has a larger share than before, blue a smaller one, grey the same." label="Difference flame graph" format={duration} difference
+          <Flame root={told.root} why="Stacks of the second recording, and how their shares of its time changed, not the time itself: orange has a larger share than before, blue a smaller one, grey the same." label="Difference flame graph" format={duration} difference
             zoom={view.value.zoom.split(".").filter(Boolean).map(Number)} onZoom={(path) => show({ zoom: path.join(".") })} search={view.value.search} />
         )}
       </section>
@@ -117,5 +125,5 @@ function summary(decided: Change[]): string {
   if (decided.length === 0) return "No change is larger than the noise.";
   const worse = decided.filter((row) => row.verdict === "worse").length;
   const better = decided.length - worse;
-  return `${times(worse, "entry", "entries")} got worse, ${better} better, beyond the noise. Largest: ${decided[0]!.name}.`;
+  return `Beyond the noise ${worse || "none"} of ${times(decided.length, "changed entry", "changed entries")} got worse, ${better || "none"} better; most of all ${decided[0]!.name}.`;
 }

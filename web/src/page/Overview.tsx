@@ -125,11 +125,16 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   const known = first.value > 0 ? first : second;
   const free = first.value === 0 ? handedOver(owners, lock) : 0;
   const descheduled = owners.descheduled[placeOf(owners, lock)] ?? 0;
+  // A method that held it for a hundredth of the time is not the cause.
+  const nobody = free > total / 2;
   return (
     <>
-      {known && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
-      {known && <small>held it for {percent(known.total / total)} of that</small>}
-      {free > 0 && (
+      {nobody && <>nobody held it</>}
+      {nobody && <small>{percent(free / total)} of that: released, and the next thread did not run yet</small>}
+      {known && nobody && <small>{split(names.text(known.value))[1]} held it for {percent(known.total / total)}</small>}
+      {known && !nobody && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
+      {known && !nobody && <small>held it for {percent(known.total / total)} of that</small>}
+      {free > 0 && !nobody && (
         <small title="Released, and whoever was woken for it did not run yet: a shortage of processors, or a convoy">
           {percent(free / total)} nobody held it: changing hands
         </small>

@@ -161,7 +161,7 @@ function layout(edges: Edge[], label: (node: number) => string) {
   graph.setGraph({ rankdir: "TB", nodesep: 26, ranksep: 54, edgesep: 26 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of new Set(edges.flatMap((edge) => [edge.from, edge.to]))) {
-    graph.setNode(String(node), { width: Math.max(150, Math.min(300, 22 + label(node).length * 6.6)), height: NODE_HEIGHT });
+    graph.setNode(String(node), { width: Math.max(190, Math.min(300, 22 + label(node).length * 6.6)), height: NODE_HEIGHT });
   }
   for (const edge of edges.filter((one) => one.from !== one.to)) graph.setEdge(String(edge.from), String(edge.to), { width: 56, height: 14, labelpos: "c" });
   dagre.layout(graph);

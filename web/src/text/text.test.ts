@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { csv } from "./download";
-import { parts, split } from "./frames";
+import { parts, split, withoutPackage } from "./frames";
 import { pieces } from "./sentence";
 import { axisEnd, duration, moment, parseMoment, percent } from "./units";
 
@@ -28,6 +28,10 @@ describe("the axis of a chart", () => {
 });
 
 describe("names", () => {
+  it("of locks lose the package, not what tells them apart", () => {
+    const names = ["java.util.concurrent.locks.AQS$ConditionObject@31f", "Stock.lock (java.lang.Object@1a2b)", "com.acme.Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"];
+    expect(names.map(withoutPackage)).toEqual(["AQS$ConditionObject@31f", "Stock.lock (Object@1a2b)", "Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"]);
+  });
   it("backticks mark code", () => {
     expect(pieces("held by `a.b` in `t`").filter((piece) => piece.code).map((piece) => piece.text)).toEqual(["a.b", "t"]);
   });
