@@ -47,9 +47,18 @@ pub fn prepare(agent: &Agent, options: &Options) -> Option<MechanismState> {
     }
 }
 
+/// What the draining thread tells the retransforming one.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    /// Retransform this class.
+    Class(Arc<str>),
+    /// There are more than [`MAX_CLASSES`].
+    TooMany,
+}
+
 /// The draining thread's end: looks at who released locks.
 pub struct Recompilation {
-    classes: Sender<Arc<str>>,
+    classes: Sender<Told>,
     looked_at: HashSet<ChainId>,
     told: HashSet<Arc<str>>,
 }
@@ -72,7 +81,7 @@ impl Recompilation {
     /// Takes in that a lock was released, by code of which not everything is
     /// known if its chain says so.
     pub fn on_exit(&mut self, exit: &MonitorExit, dictionary: &Dictionary) {
-        if self.told.len() >= MAX_CLASSES || !self.looked_at.insert(exit.chain) {
+        if self.told.len() > MAX_CLASSES || !self.looked_at.insert(exit.chain) {
             return;
         }
         let known = dictionary.chain(exit.chain);
@@ -80,8 +89,9 @@ impl Recompilation {
         let method = frame.filter(|frame| frame.approximate).and_then(|frame| dictionary.method(frame.method));
         let Some(class) = method.map(|method| method.class.clone()) else { return };
         if self.told.insert(class.clone()) {
+            let told = if self.told.len() > MAX_CLASSES { Told::TooMany } else { Told::Class(class) };
             // Without a thread that listens nothing more is to be had.
-            let _ = self.classes.send(class);
+            let _ = self.classes.send(told);
         }
     }
 
@@ -91,11 +101,20 @@ impl Recompilation {
     }
 }
 
-fn retransform_all(agent: &'static Agent, gathered: &Receiver<Arc<str>>) {
+fn retransform_all(agent: &'static Agent, gathered: &Receiver<Told>) {
     while let Ok(first) = gathered.recv() {
         std::thread::sleep(GATHER);
-        let names: HashSet<String> =
-            std::iter::once(first).chain(gathered.try_iter()).map(|class| signature(&class)).collect();
+        let all = std::iter::once(first).chain(gathered.try_iter());
+        let name = |told| match told {
+            Told::Class(class) => Some(signature(&class)),
+            Told::TooMany => {
+                let limit =
+                    format!("code of more than {MAX_CLASSES} classes does not tell who held a lock; the rest stays");
+                agent.definitions.degraded(NAME, &limit);
+                None
+            }
+        };
+        let names: HashSet<String> = all.filter_map(name).collect();
         let refused = || Err("the VM refuses the thread that would retransform them".to_owned());
         let done = jni::attached(c"headway-recompile", |jni| retransform(agent, jni, &names));
         if let Err(reason) = done.unwrap_or_else(refused) {
@@ -169,7 +188,17 @@ mod tests {
         [2, 9].into_iter().for_each(|chain| recompilation.on_exit(&exit(chain), &dictionary));
         assert_eq!(gathered.try_recv().ok(), None, "exact and unknown chains");
         [1, 1, 3].into_iter().for_each(|chain| recompilation.on_exit(&exit(chain), &dictionary));
-        assert_eq!(gathered.try_iter().map(|class| class.to_string()).collect::<Vec<_>>(), ["shop.Inventory"]);
+        assert_eq!(gathered.try_iter().collect::<Vec<_>>(), [Told::Class("shop.Inventory".into())]);
+    }
+
+    #[test]
+    fn that_there_are_too_many_is_told_once() {
+        let (classes, gathered) = mpsc::channel();
+        let told = (0..MAX_CLASSES).map(|n| n.to_string().into()).collect();
+        let mut recompilation = Recompilation { classes, looked_at: HashSet::new(), told };
+        let dictionary = dictionary();
+        [1, 3].into_iter().for_each(|chain| recompilation.on_exit(&exit(chain), &dictionary));
+        assert_eq!(gathered.try_iter().collect::<Vec<_>>(), [Told::TooMany]);
     }
 
     #[test]

@@ -87,6 +87,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
     let is_carrier = slot.is_carrier.load(Ordering::Relaxed);
     // A carrier's name says nothing about the threads that run on it.
     slot.is_filtered.store(!is_carrier && !agent.wants_thread(&name), Ordering::Relaxed);
+    agent.causal.named(slot, &name);
     let os_id = slot.os_id.load(Ordering::Relaxed);
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
     definition.is_service |= is_carrier;

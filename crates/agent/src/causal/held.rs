@@ -37,6 +37,9 @@ pub struct OfThread {
     pub woken: AtomicU64,
     /// Times that it came back from a block, a sleep or a delay.
     pub resumed: AtomicU64,
+    /// True for a thread of the JDK that only hands on what others did: it owes
+    /// nothing.
+    pub hands_on: AtomicBool,
 }
 
 /// Where a lock's owner is to be read.

@@ -53,6 +53,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use targets::Targets;
 use thread_natives::ThreadNatives;
 
+/// The thread that resumes virtual threads that waited for monitors (JDK 24 and later).
+const UNBLOCKER: &str = "VirtualThread-unblocker";
+
 /// A sample as experiments see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampled {
@@ -154,6 +157,12 @@ impl Causal {
         self.on.load(Ordering::Relaxed)
     }
 
+    /// A thread's name is known. One of the JDK's blocks in the VM, where nobody sees
+    /// it, until virtual threads are notified or given a monitor, and has them go on.
+    pub fn named(&self, slot: &Slot, name: &str) {
+        slot.held.hands_on.store(name == UNBLOCKER, Ordering::Relaxed);
+    }
+
     /// A new thread owes what its parent owed when it started it. Where nobody
     /// said who that was it owes nothing.
     pub fn started(&self, slot: &Slot) {
@@ -196,7 +205,10 @@ impl Causal {
     #[inline]
     pub fn before_wake(&self, slot: &Slot) {
         if self.is_on() {
-            pay::here(self, slot);
+            match slot.held.hands_on.load(Ordering::Relaxed) {
+                true => slot.delays.settle(&self.ledger),
+                false => pay::here(self, slot),
+            }
         }
     }
 

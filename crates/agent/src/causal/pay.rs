@@ -89,7 +89,8 @@ fn owing<'a>(causal: &'a Causal, agent: &'a Agent) -> impl Iterator<Item = &'a S
         let state = known.and_then(|known| known.memory.read_u32(slot.vm_thread() + known.layout.thread.state));
         state == Some(IN_JAVA)
     };
-    agent.threads.iter().filter(|slot| slot.delays.debt(&causal.ledger) > 0).filter(in_java)
+    let owes = |slot: &&Slot| slot.delays.debt(&causal.ledger) > 0 && !slot.held.hands_on.load(Ordering::Relaxed);
+    agent.threads.iter().filter(owes).filter(in_java)
 }
 
 /// True if somebody owes who could pay now.

@@ -2,6 +2,7 @@ package io.headway.workloads.causal;
 
 import io.headway.Headway;
 import io.headway.workloads.Arguments;
+import io.headway.workloads.ThreadKind;
 import io.headway.workloads.UsageException;
 import io.headway.workloads.Workload;
 import java.util.concurrent.BrokenBarrierException;
@@ -18,6 +19,8 @@ import java.util.concurrent.CyclicBarrier;
  *   <li>{@code sleeper}: runs 6 ms, sleeps 4 ms: {@code longer} 0.6s.
  * </ul>
  *
+ * <p>With {@code --virtual true} the threads are virtual (JDK 21 and later).
+ *
  * <p>Those of {@link Gains} really become faster when they are told to.
  *
  * <p>Each round is a visit of {@code round}, said by the program, and a call of {@link #done}.
@@ -26,6 +29,7 @@ public final class Known implements Workload {
     private static volatile boolean running = true;
     private static final Object LOCK = new Object();
     private static boolean turn;
+    private static ThreadKind kind = ThreadKind.PLATFORM;
 
     @Override
     public int run(Arguments arguments) throws Exception {
@@ -34,11 +38,14 @@ public final class Known implements Workload {
             return Gains.run(scenario, arguments);
         }
         long nanos = arguments.secondsAsNanos("seconds", 20);
+        kind = arguments.flag("virtual", false) ? ThreadKind.virtual() : ThreadKind.PLATFORM;
         arguments.refuseUnknown();
         Work.calibrate();
         Thread[] threads = threads(scenario == null ? "" : scenario);
         for (Thread thread : threads) {
-            thread.setDaemon(true);
+            if (kind == ThreadKind.PLATFORM) {
+                thread.setDaemon(true);
+            }
             thread.start();
         }
         Thread.sleep(nanos / 1_000_000);
@@ -102,11 +109,11 @@ public final class Known implements Workload {
     }
 
     private static Thread thread(String name, Runnable round) {
-        return new Thread(() -> {
+        return kind.unstarted(name, () -> {
             while (running) {
                 round.run();
             }
-        }, name);
+        });
     }
 
     private static void inTurn(boolean isLong) {
