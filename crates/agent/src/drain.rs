@@ -9,7 +9,7 @@ use crate::online::Online;
 use crate::options::Options;
 use crate::park;
 use crate::park_statistics::{LiveParks, Wish};
-use crate::pressure::LivePressure;
+use crate::pressure::{capture, LivePressure};
 use crate::process::CpuTimes;
 use crate::raw;
 use crate::recompile::Recompilation;
@@ -151,6 +151,8 @@ pub struct Drain {
     code_before: CodeIds,
     cpu_times: Option<CpuTimes>,
     flushes: u64,
+    /// All that happened before was taken.
+    drained_to: TimeNs,
     steal: steal::Drained,
     recompilation: Option<Recompilation>,
     max_size: Option<u64>,
@@ -186,6 +188,7 @@ impl Drain {
             code_before: CodeIds::default(),
             cpu_times: CpuTimes::now(),
             flushes: 0,
+            drained_to: start,
             steal: steal::Drained::new(agent, options),
             recompilation: None,
             max_size: options.max_size,
@@ -335,19 +338,25 @@ impl Drain {
         let agent = self.agent;
         let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
         let mut batch = std::mem::take(&mut self.batch);
-        let mut sink = |_: u64, words: &[u64]| batch.extend(raw::decode(words));
+        let is_all = capture::sums(agent, &mut |event| batch.push(event));
         if let Some(mut collector) = agent.pool.collector() {
-            collector.drain(&mut sink);
+            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
             for slot in agent.threads.iter() {
-                collector.visit(&slot.buffer, &mut sink);
+                collector.visit(&slot.buffer, &mut |_, words| batch.extend(raw::decode(words)));
                 agent.collect_refusals(slot);
+                if agent.pressure.is_sparing() {
+                    batch.extend(capture::begins(slot, watermark));
+                }
             }
             // What was handed over while we went round, by threads that ended.
-            collector.drain(&mut sink);
+            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
         }
-        agent.parks.collect(agent, &mut |event| batch.push(event));
+        agent.parks.collect(agent, watermark, &mut |event| batch.push(event));
         self.take_batch(batch);
-        watermark
+        if is_all {
+            self.drained_to = watermark;
+        }
+        self.drained_to
     }
 
     /// Definitions first: they were queued before the events that use them

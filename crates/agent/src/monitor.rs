@@ -10,6 +10,7 @@ use crate::chain::{Holder, Place};
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
+use crate::pressure::capture as pressure;
 use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{Begun, InEvent, Slot};
@@ -53,8 +54,7 @@ fn current(agent: &'static Agent, jni: Jni, thread: Ref) -> Option<Current> {
 impl Current {
     /// Looks at the thread's name once in a while; false if a filter leaves the
     /// thread out. Never called while a lock is held that others contend for.
-    fn is_wanted(&self, agent: &'static Agent, jni: Jni, thread: Ref) -> bool {
-        let now = clock::now();
+    fn is_wanted(&self, agent: &'static Agent, jni: Jni, thread: Ref, now: TimeNs) -> bool {
         match self.is_virtual {
             true if agent.virtuals.is_name_due(self.thread, now) => {
                 thread_events::define_virtual(agent, jni, self.thread, thread);
@@ -86,10 +86,14 @@ pub fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) 
 /// JVMTI `MonitorContendedEnter`: the thread is about to block.
 pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
-    if !current.is_wanted(agent, jni, thread) {
+    let now = clock::now();
+    if !current.is_wanted(agent, jni, thread, now) {
         return;
     }
     let slot = current.slot;
+    if agent.pressure.is_sparing() && !current.is_virtual {
+        return pressure::on_contended_enter(agent, jni, slot, object, now);
+    }
     let monitor = agent.hotspot.pending_monitor(slot.vm_thread());
     let lane = locks::lane(slot.vm_thread());
     let Some(pinned) = agent.locks.pin(agent, jni, lane, monitor, object) else { return };
@@ -124,6 +128,12 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
         agent.causal.woken(slot);
     }
     let time = clock::now();
+    if agent.pressure.is_sparing() && !current.is_virtual {
+        if !pressure::on_contended_entered(agent, slot, time) {
+            entered_without_enter(agent, &current, time);
+        }
+        return;
+    }
     let begun = match current.is_virtual {
         false => slot.enter.end(),
         true => agent.virtuals.end_enter(current.thread),
@@ -175,6 +185,9 @@ pub struct ExitBegun {
 /// and time are taken; the VM's own release follows, then [`after_exit`].
 #[inline]
 pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Option<ExitBegun> {
+    if agent.pressure.spares_owners() {
+        return None;
+    }
     let slot = agent.threads.find(vm_thread)?;
     agent.causal.before_release(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
@@ -254,7 +267,7 @@ pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
 /// JVMTI `MonitorWait`: the thread, owning the monitor, begins `Object.wait`.
 pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeout_ms: jlong) {
     let Some(current) = current(agent, jni, thread) else { return };
-    if !current.is_wanted(agent, jni, thread) {
+    if !current.is_wanted(agent, jni, thread, clock::now()) {
         return;
     }
     let slot = current.slot;

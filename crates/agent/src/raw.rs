@@ -7,7 +7,8 @@
 use crate::park::in_progress::{limit_of_word, limit_to_word};
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    Park, ParkBegin, ParkOutcome, ShortParks, StopTheWorld, ThreadPoint, TransactionPoint, Unpark, WaitOutcome,
+    Park, ParkBegin, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, TransactionPoint, Unpark,
+    WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ enum Kind {
     Unpark,
     ShortParks,
     Transaction,
+    Spent,
 }
 
 impl Kind {
@@ -59,6 +61,7 @@ impl Kind {
         Kind::Unpark,
         Kind::ShortParks,
         Kind::Transaction,
+        Kind::Spent,
     ];
 
     fn of(header: u64) -> Option<Kind> {
@@ -197,6 +200,12 @@ impl Record {
         Record::new(Kind::ShortParks, 0, 0, body)
     }
 
+    /// See [`Event::Spent`].
+    #[inline]
+    pub fn spent(e: &Spent) -> Record {
+        Record::new(Kind::Spent, e.on as u64, 0, [e.time.0, e.thread.0, e.lock.0, e.count, e.total.0])
+    }
+
     /// See [`Event::TransactionPoint`].
     #[inline]
     pub fn transaction(e: &TransactionPoint) -> Record {
@@ -235,6 +244,10 @@ pub fn decode(words: &[u64]) -> Option<Event> {
         return Some(Event::TransactionPoint(TransactionPoint { time, thread, id, kind, cpu, is_end }));
     }
     let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
+    if kind == Kind::Spent {
+        let (on, count, total) = (spent_on(flags)?, seq.0, DurationNs(word(5)?));
+        return Some(Event::Spent(Spent { time, thread, lock, on, count, total }));
+    }
     if kind == Kind::Notify {
         let waiter = ThreadId(word(5)?);
         return Some(Event::MonitorNotify(MonitorNotify { time, thread, waiter, lock, seq }));
@@ -330,6 +343,10 @@ fn decode_park(kind: Kind, flags: u64, words: &[u64]) -> Option<Event> {
     })
 }
 
+fn spent_on(flags: u64) -> Option<SpentOn> {
+    [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark].into_iter().find(|on| *on as u64 == flags)
+}
+
 fn outcome_of(flags: u64) -> Option<ParkOutcome> {
     const ALL: [ParkOutcome; 5] = [
         ParkOutcome::Unknown,
@@ -409,6 +426,10 @@ mod tests {
         check(Record::unpark(&e), Event::Unpark(e));
         let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
         check(Record::short_parks(&e), Event::ShortParks(e));
+        for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark] {
+            let e = Spent { time, thread, lock, on, count: 12, total: timeout };
+            check(Record::spent(&e), Event::Spent(e));
+        }
         let e = ThreadPoint { time, thread };
         check(Record::thread_start(&e), Event::ThreadStart(e));
         check(Record::thread_end(&e), Event::ThreadEnd(e));

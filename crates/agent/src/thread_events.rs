@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::pressure;
 use crate::raw::Record;
 use crate::sample::Started;
 use crate::steal;
@@ -35,6 +36,7 @@ pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
         agent.parks.release(agent, slot);
+        pressure::capture::release(agent, slot);
         agent.append(slot, &Record::thread_end(&point));
     }
     steal::on_thread_end(agent, slot);

@@ -20,12 +20,15 @@ use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use headway_signal::ThreadBuffer;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Most threads tracked at once.
 pub const CAPACITY: usize = 8_192;
 /// Most slots read to find a key.
 const PROBES: usize = 64;
+
+/// Set in the start of a [`Pending`] whose begin was told by the draining thread.
+const TOLD: u64 = 1 << 63;
 
 const EMPTY: u64 = 0;
 const TOMBSTONE: u64 = 1;
@@ -65,6 +68,10 @@ pub struct Slot {
     pub held: crate::causal::held::OfThread,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
+    /// What it spent blocked and parked, where only that is recorded.
+    pub spans: OnceLock<Box<crate::pressure::Spans>>,
+    /// The last objects that it contended for, where only pressure is recorded.
+    pub contended: crate::park::Remembered,
     /// Scratch memory of the stack walk.
     pub scratch: crate::chain::ScratchCell,
 }
@@ -116,7 +123,7 @@ impl Pending {
     pub fn peek(&self) -> Option<Begun> {
         let start = self.start.load(Ordering::Acquire);
         (start != 0).then(|| Begun {
-            start: TimeNs(start),
+            start: TimeNs(start & !TOLD),
             lock: LockId(self.lock.load(Ordering::Relaxed)),
             chain: ChainId(self.chain.load(Ordering::Relaxed)),
             seq: Seq(self.seq.load(Ordering::Relaxed)),
@@ -132,6 +139,22 @@ impl Pending {
         let begun = self.peek();
         self.start.store(0, Ordering::Release);
         begun
+    }
+
+    /// Ends it where the draining thread may tell of the begin: true if it did.
+    #[inline]
+    pub fn finish(&self) -> Option<(Begun, bool)> {
+        let begun = self.peek()?;
+        let start = self.start.swap(0, Ordering::AcqRel);
+        Some((begun, start & TOLD != 0))
+    }
+
+    /// What began before a moment and goes on, once: the draining thread tells it.
+    /// If the exchange succeeds, what was read before belongs to this begin.
+    pub fn tell(&self, before: TimeNs) -> Option<Begun> {
+        let begun = self.peek().filter(|begun| begun.start < before)?;
+        let (untold, told) = (begun.start.0, begun.start.0 | TOLD);
+        self.start.compare_exchange(untold, told, Ordering::AcqRel, Ordering::Relaxed).is_ok().then_some(begun)
     }
 }
 
@@ -424,6 +447,19 @@ mod tests {
             assert!(threads.find(key).is_none());
         }
         assert_eq!(threads.iter().count(), 0);
+    }
+
+    #[test]
+    fn a_begin_is_told_once_and_its_end_knows() {
+        let pending = Pending::default();
+        assert!(pending.tell(TimeNs(9)).is_none() && pending.finish().is_none());
+        let begun = Begun { start: TimeNs(5), lock: LockId(3), ..Begun::default() };
+        pending.begin(begun);
+        assert_eq!(pending.tell(TimeNs(5)), None, "its thread may have begun something since");
+        assert_eq!((pending.tell(TimeNs(6)), pending.tell(TimeNs(6))), (Some(begun), None));
+        assert_eq!((pending.peek(), pending.finish(), pending.peek()), (Some(begun), Some((begun, true)), None));
+        pending.begin(begun);
+        assert_eq!(pending.finish(), Some((begun, false)));
     }
 
     #[test]

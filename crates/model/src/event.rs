@@ -58,6 +58,9 @@ pub enum Event {
     Unpark(Unpark),
     /// Parks of one thread that were too short to be told one by one.
     ShortParks(ShortParks),
+    /// What a thread spent on one lock, added up. Only on its way inside the
+    /// agent, never in a recording.
+    Spent(Spent),
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample),
 
@@ -441,6 +444,37 @@ pub struct ShortParks {
     pub total: DurationNs,
 }
 
+/// What time was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum SpentOn {
+    /// Contended enters of a monitor.
+    #[default]
+    Monitor,
+    /// Parks on a blocker.
+    Park,
+    /// Parks on a blocker that somebody owned.
+    OwnedPark,
+}
+
+/// See [`Event::Spent`]: where nothing but pressure is recorded, stretches that
+/// lie whole in one of its intervals are added up by their thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// When the last of them ended. All of them together count as one that
+    /// ended then: it lies in the same interval as they do.
+    pub time: TimeNs,
+    /// The thread.
+    pub thread: ThreadId,
+    /// The lock or blocker, `NONE` for a park that named none.
+    pub lock: LockId,
+    /// What kind of stretches they are.
+    pub on: SpentOn,
+    /// How many.
+    pub count: u64,
+    /// Their durations together.
+    pub total: DurationNs,
+}
+
 /// What a sampled thread was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum SampleState {
@@ -597,6 +631,7 @@ impl Event {
             Event::Park(e) => e.time,
             Event::Unpark(e) => e.time,
             Event::ShortParks(e) => e.time,
+            Event::Spent(e) => e.time,
             Event::Sample(e) => e.time,
             Event::PressureWindow(e) => e.start + e.duration,
             Event::PressurePhase(e) => e.end,

@@ -37,7 +37,7 @@ pub struct Blocker {
     pub owner: ThreadId,
 }
 
-/// The last blockers of a platform thread, by address. Only the thread itself
+/// The last blockers of a platform thread, or monitors, by address. Only the thread itself
 /// looks at it.
 #[derive(Debug, Default)]
 pub struct Remembered {
@@ -58,14 +58,16 @@ impl Remembered {
         self.entries.get((object >> 5 ^ object >> 9) as usize % REMEMBERED)
     }
 
+    /// The lock that an object is, if nothing has moved since it was set.
     #[inline]
-    fn get(&self, object: u64, calm: Calm) -> Option<u64> {
+    pub fn get(&self, object: u64, calm: Calm) -> Option<u64> {
         let entry = self.entry(object)?;
         let same = entry.object.load(Ordering::Relaxed) == object && entry.calm.load(Ordering::Relaxed) == calm.0;
         same.then(|| entry.lock.load(Ordering::Relaxed))
     }
 
-    fn set(&self, object: u64, calm: Calm, lock: u64) {
+    /// Remembers which lock an object is.
+    pub fn set(&self, object: u64, calm: Calm, lock: u64) {
         if let Some(entry) = self.entry(object) {
             entry.object.store(object, Ordering::Relaxed);
             entry.calm.store(calm.0, Ordering::Relaxed);

@@ -14,11 +14,13 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::monitor;
+use crate::pressure::capture as pressure;
+use crate::pressure::spans::Span;
 use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{InEvent, Slot};
 use crate::virtuals::NAME_CHECK_NS;
-use headway_model::event::{MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, Unpark};
+use headway_model::event::{MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark};
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -95,6 +97,14 @@ struct Current<'a> {
     permit: &'a Permit,
 }
 
+impl Current<'_> {
+    /// True if the thread adds up how long it parks: nothing else is recorded.
+    #[inline]
+    fn spends(&self) -> bool {
+        !self.is_virtual && self.agent.pressure.is_sparing()
+    }
+}
+
 /// A platform thread is about to park. `None` if its end is of no interest.
 #[inline]
 pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Option<&'static Slot> {
@@ -108,7 +118,8 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     if slot.is_carrier.load(Ordering::Relaxed) && mounted(agent, jni, slot).is_some() {
         return None;
     }
-    if slot.is_name_due(clock::now()) {
+    let time = clock::now();
+    if slot.is_name_due(time) {
         look_at_name(agent, jni, slot);
     }
     if slot.is_filtered.load(Ordering::Relaxed) {
@@ -116,7 +127,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     }
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
-    begin(&current, limit);
+    begin(&current, limit, time);
     agent.causal.block(slot);
     Some(slot)
 }
@@ -157,7 +168,7 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
         define_virtual(agent, jni, thread, now);
     }
     let Place { park, permit, .. } = place;
-    begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit }, limit);
+    begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit }, limit, now);
     VirtualThreads::token(number, park.seq())
 }
 
@@ -184,10 +195,11 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
 }
 
 #[inline]
-fn begin(current: &Current<'_>, limit: ParkLimit) {
+fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
-    let time = clock::now();
-    let seq = agent.parks.next_seq();
+    let spends = current.spends();
+    // Where each park is told, its number stands for it; else its time does.
+    let seq = if spends { Seq(time.0) } else { agent.parks.next_seq() };
     let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
     let blocker = agent.parks.blockers.of_current(&parking, agent.parks.fields.get(), &agent.parks.pauses);
     let chain = match agent.pressure.wants_contender(blocker.id) {
@@ -195,7 +207,7 @@ fn begin(current: &Current<'_>, limit: ParkLimit) {
         false => ChainId::NONE,
     };
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
-    let tells_now = agent.parks.floor() == DurationNs::ZERO;
+    let tells_now = !spends && agent.parks.floor() == DurationNs::ZERO;
     current.park.begin(&begin, tells_now);
     if tells_now {
         agent.append(slot, &Record::park_begin(&begin));
@@ -206,6 +218,9 @@ fn begin(current: &Current<'_>, limit: ParkLimit) {
 fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let Current { agent, slot, .. } = *current;
     let time = clock::now();
+    if current.spends() {
+        return end_sparing(current, time);
+    }
     let seq = agent.parks.next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
@@ -246,6 +261,20 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
     };
     agent.append(slot, &Record::park(&park));
+}
+
+/// A park is over and nothing but pressure is recorded: why it ended is no news.
+#[inline]
+fn end_sparing(current: &Current<'_>, time: TimeNs) {
+    let Current { agent, slot, .. } = *current;
+    let Some((begin, is_told)) = current.park.end().filter(|_| agent.is_recording()) else { return };
+    let ParkBegin { time: start, thread, blocker, chain, owner, limit, .. } = begin;
+    if is_told || chain.is_some() {
+        let park = Park { time, start, thread, chain, blocker, owner, limit, ..Park::default() };
+        return agent.append(slot, &Record::park(&park));
+    }
+    let on = if owner.is_some() { SpentOn::OwnedPark } else { SpentOn::Park };
+    pressure::spend(agent, slot, Span { start, end: time, thread, lock: blocker, on });
 }
 
 /// When a park gives up.
@@ -321,6 +350,9 @@ pub struct Unparking {
 /// tells the target who it was. `None` if nothing is to be recorded.
 #[inline]
 pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
+    if agent.pressure.spares_owners() {
+        return None;
+    }
     let slot = slot_of_current(agent, jni)?;
     agent.causal.before_wake(slot);
     let event = InEvent::begin(slot, agent.threads.epoch());

@@ -68,13 +68,17 @@ impl InProgress {
         (state != 0).then(|| (self.read(state), state & TOLD != 0))
     }
 
-    /// The begin of a park that goes on, if it was not told; it is now.
-    pub fn tell(&self) -> Option<ParkBegin> {
+    /// The begin of a park that goes on since before a moment, if it was not told;
+    /// it is now.
+    pub fn tell(&self, before: TimeNs) -> Option<ParkBegin> {
         let state = self.state.load(Ordering::Acquire);
         if state == 0 || state & TOLD != 0 {
             return None;
         }
         let begin = self.read(state);
+        if begin.time >= before {
+            return None;
+        }
         let told = self.state.compare_exchange(state, state | TOLD, Ordering::AcqRel, Ordering::Relaxed);
         told.is_ok().then_some(begin)
     }
@@ -123,13 +127,15 @@ mod tests {
             limit: ParkLimit::UntilEpochMs(1_700_000_000_000),
         };
         let cell = InProgress::default();
-        assert_eq!((cell.tell(), cell.end()), (None, None));
+        let now = TimeNs(6);
+        assert_eq!((cell.tell(now), cell.end()), (None, None));
         cell.begin(&begin, false);
         assert_eq!(cell.seq(), Seq(9));
-        assert_eq!((cell.tell(), cell.tell()), (Some(begin), None));
+        assert_eq!(cell.tell(begin.time), None, "its thread may have done something since");
+        assert_eq!((cell.tell(now), cell.tell(now)), (Some(begin), None));
         assert_eq!(cell.end(), Some((begin, true)));
         cell.begin(&begin, true);
-        assert_eq!((cell.tell(), cell.end(), cell.end()), (None, Some((begin, true)), None));
+        assert_eq!((cell.tell(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod redirect;
 pub mod short;
 pub mod virtual_threads;
 
+pub use blocker::Remembered;
 pub use capture::ThreadParks;
 
 use crate::agent::Agent;
@@ -32,7 +33,7 @@ use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::ShortParks;
 use headway_model::stack::ChainDef;
-use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId};
+use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId, TimeNs};
 use heap::{Fields, Pauses};
 use natives::Natives;
 use redirect::Redirection;
@@ -161,18 +162,19 @@ impl Parks {
     }
 
     /// Parks that go on and were not told yet, and sums of short ones: the
-    /// draining thread records them, where there is a floor.
-    pub fn collect(&self, agent: &Agent, take: &mut impl FnMut(Event)) {
-        if self.floor() == DurationNs::ZERO {
+    /// draining thread records them, where there is a floor. Begins that are not
+    /// before the watermark wait: what their threads did before is not collected.
+    pub fn collect(&self, agent: &Agent, watermark: TimeNs, take: &mut impl FnMut(Event)) {
+        if self.floor() == DurationNs::ZERO && !agent.pressure.is_sparing() {
             return;
         }
         for slot in agent.threads.iter() {
-            slot.parks.park().tell().into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            slot.parks.park().tell(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
             let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
             sums.for_each(|sum| take(Event::ShortParks(sum)));
         }
         for place in self.virtuals.iter() {
-            place.park.tell().into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            place.park.tell(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
         }
     }
 

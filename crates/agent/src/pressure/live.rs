@@ -37,6 +37,7 @@ impl LivePressure {
             threshold: options.phase_threshold.unwrap_or(measure.threshold),
         };
         let alone = options.is_pressure_alone();
+        agent.pressure.grid.set(start, measure.interval);
         agent.pressure.begin(alone);
         LivePressure {
             agent,
@@ -68,6 +69,7 @@ impl LivePressure {
                 | Event::ParkBegin(_)
                 | Event::Park(_)
                 | Event::Unpark(_)
+                | Event::Spent(_)
         );
         !(self.alone && of_a_lock)
     }
@@ -141,6 +143,9 @@ impl LivePressure {
 
     fn tell(&mut self, closed: Vec<Closed>, dictionary: &Dictionary) -> Vec<Event> {
         let mut events = Vec::new();
+        if !closed.is_empty() {
+            self.agent.pressure.forget_owners();
+        }
         for closed in closed {
             for lock in closed.wanted {
                 self.agent.pressure.ask(lock);

@@ -6,6 +6,7 @@
 //! where [`Requests`] asks for one.
 //!
 //! * `requests`: which locks' chains are worth taking.
+//! * [`capture`], [`spans`]: what a thread spends on locks, added up by itself.
 //! * `live`: windows, phases and the picture of now.
 //! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
@@ -15,13 +16,16 @@
 
 mod announce;
 mod beans;
+pub mod capture;
 mod found;
 mod lease;
 mod live;
 mod publish;
 mod requests;
+pub mod spans;
 
 pub use announce::Announce;
 pub use lease::Lease;
 pub use live::LivePressure;
 pub use requests::Requests;
+pub use spans::Spans;

@@ -9,6 +9,7 @@
 
 use super::beans::Beans;
 use super::found::FoundThreads;
+use super::spans::Grid;
 use headway_model::LockId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -27,10 +28,14 @@ impl Bits {
         self.0.get(word).map(|word| (word, 1 << (lock.0 % 64)))
     }
 
-    fn set(&self, lock: LockId) {
-        if let Some((word, bit)) = self.place(lock) {
-            word.fetch_or(bit, Ordering::Relaxed);
-        }
+    /// True if it was not set before.
+    fn set(&self, lock: LockId) -> bool {
+        self.place(lock).is_some_and(|(word, bit)| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
+    }
+
+    /// Takes back what is set; how many were.
+    fn clear(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.swap(0, Ordering::Relaxed).count_ones())).sum()
     }
 
     /// True, once, after it was set.
@@ -54,6 +59,10 @@ pub struct Requests {
     sparing: AtomicBool,
     contenders: Bits,
     owners: Bits,
+    /// How many owners are asked for: at most how many bits are set.
+    owners_asked: AtomicU64,
+    /// Where intervals begin, for threads that add up what they spend.
+    pub grid: Grid,
     /// Threads that wait already when a recording begins.
     pub found: FoundThreads,
     /// The picture of now for JMX.
@@ -66,6 +75,8 @@ impl Default for Requests {
             sparing: AtomicBool::new(false),
             contenders: Bits::new(),
             owners: Bits::new(),
+            owners_asked: AtomicU64::new(0),
+            grid: Grid::default(),
             found: FoundThreads::default(),
             beans: Beans::default(),
         }
@@ -78,7 +89,7 @@ impl Requests {
     pub fn begin(&self, sparing: bool) {
         self.found.begin();
         self.contenders.fill(u64::MAX);
-        self.owners.fill(0);
+        self.forget_owners();
         self.sparing.store(sparing, Ordering::Relaxed);
     }
 
@@ -91,7 +102,22 @@ impl Requests {
     /// Asks for one chain on each side.
     pub fn ask(&self, lock: LockId) {
         self.contenders.set(lock);
-        self.owners.set(lock);
+        if self.owners.set(lock) {
+            self.owners_asked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks for no owner any more: a lock that nobody leaves would have every
+    /// exit looked at for ever.
+    pub fn forget_owners(&self) {
+        let asked = self.owners.clear();
+        self.owners_asked.fetch_sub(asked, Ordering::Relaxed);
+    }
+
+    /// True if nobody asks who leaves a lock: nothing is to be known of exits.
+    #[inline]
+    pub fn spares_owners(&self) -> bool {
+        self.is_sparing() && self.owners_asked.load(Ordering::Relaxed) == 0
     }
 
     /// True if the thread that is about to block on the lock takes its chain.
@@ -103,7 +129,14 @@ impl Requests {
     /// True if the thread that releases the lock takes its chain.
     #[inline]
     pub fn wants_owner(&self, lock: LockId) -> bool {
-        !self.is_sparing() || self.owners.take(lock)
+        if !self.is_sparing() {
+            return true;
+        }
+        let is_asked = self.owners.take(lock);
+        if is_asked {
+            self.owners_asked.fetch_sub(1, Ordering::Relaxed);
+        }
+        is_asked
     }
 }
 
@@ -122,5 +155,20 @@ mod tests {
         assert!(!requests.wants_owner(LockId(8)));
         assert!(requests.wants_contender(LockId(7)) && requests.wants_owner(LockId(7)));
         assert!(!requests.wants_contender(LockId(7)) && !requests.wants_owner(LockId(7)));
+    }
+
+    #[test]
+    fn exits_are_of_interest_only_while_somebody_asks() {
+        let requests = Requests::default();
+        assert!(!requests.spares_owners());
+        requests.begin(true);
+        assert!(requests.spares_owners());
+        // Two locks of one bit: asked for twice, taken once.
+        requests.ask(LockId(7));
+        requests.ask(LockId(7 + 64 * 64));
+        assert!(!requests.spares_owners() && requests.wants_owner(LockId(7)) && requests.spares_owners());
+        requests.ask(LockId(8));
+        requests.forget_owners();
+        assert!(requests.spares_owners() && !requests.wants_owner(LockId(8)));
     }
 }

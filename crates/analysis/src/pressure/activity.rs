@@ -7,7 +7,7 @@
 use headway_model::event::ExitCause;
 use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
-    ParkBegin, ShortParks,
+    ParkBegin, ShortParks, Spent as Sum, SpentOn,
 };
 use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -32,7 +32,11 @@ pub(super) enum Role {
 /// Takes in how threads spent their time, each moment of a thread once.
 pub(super) trait Spent {
     /// An acquisition had to block.
-    fn fails(&mut self, lock: LockId);
+    fn fails(&mut self, lock: LockId) {
+        self.fail(lock, 1);
+    }
+    /// So many acquisitions had to block.
+    fn fail(&mut self, lock: LockId, count: u64);
     /// A thread spent a span acquiring a lock.
     fn acquired(&mut self, role: Role, lock: LockId, chain: ChainId, span: (TimeNs, TimeNs), in_monitor: bool);
     /// A thread spent a span waiting for a condition.
@@ -142,6 +146,7 @@ impl Activities {
             Event::ParkBegin(e) => (e.thread, e.time),
             Event::Park(e) => (e.thread, told_since(e.start, e.time)),
             Event::ShortParks(e) => (e.thread, e.time - e.total),
+            Event::Spent(e) => (e.thread, e.time - e.total),
             Event::Unpark(e) => (e.thread, e.time),
             Event::ThreadEnd(e) => (e.thread, e.time),
             _ => return,
@@ -296,6 +301,21 @@ impl Activities {
             true => spent.acquired(thread.role, e.blocker, e.chain, span, false),
             false => spent.waited(thread.role, span, false),
         }
+    }
+
+    /// Stretches that the thread has added up. Whether it is in another one now
+    /// was told, if it is.
+    pub fn adds(&mut self, e: &Sum, acquires: bool, spent: &mut impl Spent) {
+        let Some(thread) = self.thread(e.thread) else { return };
+        let span = (e.time - e.total, e.time);
+        match acquires {
+            true => {
+                spent.fail(e.lock, e.count);
+                spent.acquired(thread.role, e.lock, ChainId::NONE, span, e.on == SpentOn::Monitor);
+            }
+            false => spent.waited(thread.role, span, false),
+        }
+        thread.latest = thread.latest.max(e.time);
     }
 
     /// Hands over what is in flight, up to `until`. What is handed over later

@@ -39,7 +39,7 @@ pub(crate) use recorded::Recorded;
 use crate::monitor::{Basis, Stretch};
 use crate::options::{Bounds, ThreadFilter};
 use activity::{Activities, Role, Spent};
-use headway_model::event::{MonitorExit, Park, ThreadDef};
+use headway_model::event::{MonitorExit, Park, SpentOn, ThreadDef};
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use windows::Windows;
@@ -159,6 +159,7 @@ impl Pressure {
             Event::ParkBegin(e) => activities.parks(e, acquires, &mut spent),
             Event::Park(e) => activities.parked(e, acquires, &mut spent),
             Event::ShortParks(e) => activities.parked_shortly(e, acquires, &mut spent),
+            Event::Spent(e) => activities.adds(e, acquires, &mut spent),
             Event::Unpark(e) => activities.acts(e.thread, e.time, &mut spent),
             Event::ThreadStart(e) => activities.starts(e.thread, e.time),
             Event::ThreadEnd(e) => activities.ends(e.thread, e.time, &mut spent),
@@ -173,6 +174,7 @@ impl Pressure {
             Event::ParkBegin(e) => e.owner.is_some() || is_known(&e.blocker),
             Event::Park(e) => e.owner.is_some() || is_known(&e.blocker) || is_lock(&e.blocker_class),
             Event::ShortParks(e) => is_known(&e.blocker),
+            Event::Spent(e) => e.on != SpentOn::Park || is_known(&e.lock),
             _ => false,
         }
     }
@@ -289,12 +291,12 @@ struct Ledger<'a> {
 }
 
 impl Spent for Ledger<'_> {
-    fn fails(&mut self, lock: LockId) {
+    fn fail(&mut self, lock: LockId, count: u64) {
         if self.counts.len() >= self.bound && !self.counts.contains_key(&lock) {
             *self.folded += 1;
             return;
         }
-        self.counts.entry(lock).or_default().failed += 1;
+        self.counts.entry(lock).or_default().failed += count;
     }
 
     fn acquired(&mut self, role: Role, lock: LockId, chain: ChainId, span: (TimeNs, TimeNs), in_monitor: bool) {

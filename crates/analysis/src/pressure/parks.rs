@@ -1,7 +1,7 @@
 //! Parks by blocker, for the picture of now.
 
 use super::live::{lock_names, LivePark};
-use headway_model::event::{Park, ParkBegin};
+use headway_model::event::{Park, ParkBegin, Spent, SpentOn};
 use headway_model::{Dictionary, Event, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -33,6 +33,7 @@ impl Parks {
         match event {
             Event::ParkBegin(e) => self.begins(e),
             Event::Park(e) => self.ends(e),
+            Event::Spent(e) if e.on != SpentOn::Monitor => self.adds(e),
             Event::ThreadEnd(e) => self.leaves(e.thread),
             _ => {}
         }
@@ -56,6 +57,15 @@ impl Parks {
         if let Some(totals) = self.totals(e.blocker) {
             totals.times += 1;
             totals.thread_time_ns += e.time.since(e.start).0;
+        }
+    }
+
+    fn adds(&mut self, e: &Spent) {
+        if let Some(totals) = self.totals(e.lock) {
+            totals.times += e.count;
+            totals.thread_time_ns += e.total.0;
+            // At least one of them was parked at some moment.
+            totals.peak = totals.peak.max(1);
         }
     }
 

@@ -219,6 +219,57 @@ fn intervals_closed_while_the_program_runs_equal_those_of_the_oracle() {
     }
 }
 
+/// The same events where threads add up what they can: stretches that lie whole in
+/// one interval, by lock.
+fn added_up(events: &[Event], interval: u64) -> Vec<Event> {
+    let number = |time: TimeNs| (time.0 - 1_000_000) / interval;
+    let mut sums: BTreeMap<(ThreadId, LockId, u64), Spent> = BTreeMap::new();
+    let mut begun: HashMap<ThreadId, usize> = HashMap::new();
+    let mut left: Vec<Option<Event>> = Vec::new();
+    for event in events {
+        left.push(Some(event.clone()));
+        match event {
+            Event::MonitorEnter(e) => drop(begun.insert(e.thread, left.len() - 1)),
+            Event::MonitorEntered(e) if number(e.start) == number(e.time - DurationNs(1)) => {
+                let sum = sums.entry((e.thread, e.lock, number(e.start))).or_default();
+                (sum.time, sum.thread, sum.lock) = (e.time, e.thread, e.lock);
+                sum.count += 1;
+                sum.total += e.time.since(e.start);
+                left.pop();
+                left[begun[&e.thread]] = None;
+            }
+            _ => {}
+        }
+    }
+    let mut all: Vec<Event> = left.into_iter().flatten().chain(sums.into_values().map(Event::Spent)).collect();
+    all.sort_by_key(|event| event.time());
+    all
+}
+
+#[test]
+fn what_threads_add_up_themselves_gives_the_same_windows() {
+    for seed in 0..60 {
+        let mut dice = Dice::new(2000 + seed);
+        let (events, ids, end) = played(&mut dice, 5, 3);
+        let interval = [300_000, 3_000_000, 1 << 40][dice.below(3) as usize];
+        let windows = |events: &[Event]| {
+            let measure = PressureOptions { interval: DurationNs(interval), ..PressureOptions::default() };
+            let mut online = OnlinePressure::new(measure, Bounds::online(), TimeNs(1_000_000), false);
+            let mut windows = Vec::new();
+            for event in definitions(&ids, 3).iter().chain(events) {
+                let watermark = event.time().map_or(TimeNs(0), |time| time - DurationNs(1));
+                windows.extend(online.advance(watermark).into_iter().flat_map(|closed| closed.windows));
+                online.feed(event);
+            }
+            windows.extend(online.finish(TimeNs(end)).into_iter().flat_map(|closed| closed.windows));
+            windows
+        };
+        let sums = added_up(&events, interval);
+        assert!(sums.len() < events.len(), "seed {seed}");
+        assert_eq!(windows(&sums), windows(&events), "seed {seed}");
+    }
+}
+
 /// Contended turns: in each, the second thread waits for the first.
 struct Turns {
     events: Vec<Event>,
