@@ -113,6 +113,26 @@ class Jfr(Profiler):
         self.jcmd(pid, "JFR.stop", "name=toggle", f"filename={self.next_file()}")
 
 
+class Floor(Profiler):
+    """The VM's own posting of contended enters, to an agent that does nothing with them."""
+
+    def __init__(self, java_home: Path, directory: Path) -> None:
+        super().__init__(java_home, directory)
+        self.library = directory / "libfloor.so"
+        headers = java_home / "include"
+        source = Path(__file__).with_name("floor_agent.c")
+        run([
+            os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-I", str(headers), "-I", str(headers / "linux"),
+            "-o", str(self.library), str(source),
+        ])  # fmt: skip
+
+    def on(self, pid: int) -> None:
+        self.jcmd(pid, "JVMTI.agent_load", str(self.library), "on")
+
+    def off(self, pid: int) -> None:
+        self.jcmd(pid, "JVMTI.agent_load", str(self.library), "off")
+
+
 class AsyncProfiler(Profiler):
     """async-profiler's lock mode, threshold 1 ns (0 would mean its default)."""
 
