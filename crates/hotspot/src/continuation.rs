@@ -87,6 +87,44 @@ fn find_entry<M: Memory>(
     })
 }
 
+/// `Thread.threadId()` of the virtual thread whose frames on this stack end at or
+/// shortly below a `ContinuationEntry`, found through the objects that the entry
+/// leads to: `Continuation.target`, a `Runnable` that holds the thread.
+///
+/// The objects are read where they were when the stack was copied. That the
+/// thread's own reference leads back to the continuation proves that all of them
+/// are what they are taken for; a continuation that was moved there since would
+/// prove itself, too, so the caller asks only if nothing was collected meanwhile.
+pub(crate) fn thread_at<M: Memory>(layout: &Layout, memory: &M, near: u64) -> Option<u64> {
+    let continuation = layout.continuation.as_ref()?;
+    let (target, of_thread) = (continuation.target?, continuation.of_thread?);
+    let tid = layout.thread.tid_in_object?;
+    (0..ENTRY_SEARCH_WORDS).find_map(|word| {
+        let entry = near.checked_add(word * 8)?;
+        let object = memory.read_u64(entry + continuation.entry_cont).filter(|object| is_object(*object))?;
+        let runnable = oop::load(layout, memory, object.checked_add(target)?).filter(|object| is_object(*object))?;
+        let thread =
+            held_by(layout, memory, runnable, |thread| oop::load(layout, memory, thread + of_thread) == Some(object))?;
+        memory.read_u64(thread + tid).filter(|id| *id != 0)
+    })
+}
+
+/// Bytes of an object in which its first references are looked for.
+const FIRST_FIELDS: std::ops::Range<u64> = 8..40;
+/// No object is below; no address of a program is above.
+const OBJECTS: std::ops::Range<u64> = 4096..1 << 47;
+
+fn is_object(address: u64) -> bool {
+    address % 8 == 0 && OBJECTS.contains(&address)
+}
+
+/// The first reference in an object that is what is looked for.
+fn held_by<M: Memory>(layout: &Layout, memory: &M, object: u64, is_it: impl Fn(u64) -> bool) -> Option<u64> {
+    let size = if layout.oop.compressed { 4 } else { 8 };
+    let mut fields = FIRST_FIELDS.step_by(size).filter_map(|field| oop::load(layout, memory, object + field));
+    fields.find(|held| is_object(*held) && is_it(*held))
+}
+
 /// The youngest chunk of the continuation at this entry.
 fn tail<M: Memory>(layout: &Layout, memory: &M, continuation: &ContinuationLayout, entry: u64) -> Option<u64> {
     // On the stack references are plain addresses, whatever the collector.

@@ -22,12 +22,13 @@ pub use memory::FragmentMemory;
 pub use shape::{Captured, Place, Reg, Run, Shape};
 
 use crate::code_cache::{BlobKind, CodeCache};
+use crate::continuation;
 use crate::debug_info::DebugInfo;
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers, WalkEnd};
 use crate::layout::Layout;
 use crate::live::AddressRange;
 use crate::memory::Memory;
-use crate::walk::walk_light;
+use crate::walk::walk_on;
 
 /// Most native frames above the first Java frame.
 const MAX_NATIVE_FRAMES: usize = 256;
@@ -132,6 +133,10 @@ pub struct Frames {
     count: usize,
     /// Why the stack ends.
     pub end: FragmentEnd,
+    /// `Thread.threadId()` of the virtual thread that ran, where the objects that
+    /// the copy leads to still tell. It is right if no object was moved since the
+    /// copy was made.
+    pub virtual_thread: Option<u64>,
 }
 
 impl Frames {
@@ -142,7 +147,14 @@ impl Frames {
             records: vec![FrameRecord::default(); records],
             count: 0,
             end: FragmentEnd::Lost,
+            virtual_thread: None,
         }
+    }
+
+    fn clear(&mut self) {
+        self.native.clear();
+        self.count = 0;
+        self.virtual_thread = None;
     }
 
     /// The frames of the VM's own code, leaf first.
@@ -171,8 +183,12 @@ impl Frames {
 
     fn walk<M: Memory>(&mut self, layout: &Layout, memory: &FragmentMemory<'_, M>, start: Registers) -> FragmentEnd {
         let room = self.records.get_mut(self.count..).unwrap_or_default();
-        let walked = walk_light(layout, memory, start, room);
+        let mut at = start;
+        let walked = walk_on(layout, memory, &mut at, room);
         self.count += walked.frames;
+        if matches!(walked.end, WalkEnd::VirtualThread | WalkEnd::ReturnBarrier) {
+            self.virtual_thread = continuation::thread_at(layout, memory, at.sp);
+        }
         match walked.end {
             WalkEnd::Complete => FragmentEnd::Complete,
             WalkEnd::VirtualThread => FragmentEnd::VirtualThread,
@@ -205,8 +221,7 @@ enum Goes {
 impl<M: Memory> Decoder<'_, M> {
     /// Decodes a fragment into `frames`.
     pub fn decode(&self, fragment: &Fragment<'_>, helper: &mut (impl Code + Native), frames: &mut Frames) {
-        frames.native.clear();
-        frames.count = 0;
+        frames.clear();
         let memory = FragmentMemory::new(self.memory, fragment);
         frames.end = self.off_the_record(&memory, fragment.registers, helper, frames);
         if memory.went_beyond() && !frames.end.is_complete() {
@@ -218,8 +233,7 @@ impl<M: Memory> Decoder<'_, M> {
     /// Decodes a fragment of a thread that stands at a call the VM knows: its
     /// last Java frame.
     pub fn decode_from(&self, fragment: &Fragment<'_>, start: Registers, frames: &mut Frames) {
-        frames.native.clear();
-        frames.count = 0;
+        frames.clear();
         let memory = FragmentMemory::new(self.memory, fragment);
         frames.end = frames.walk(self.layout, &memory, start);
         self.cut_at_unknown_calls(frames);

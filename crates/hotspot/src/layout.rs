@@ -360,6 +360,12 @@ pub struct ContinuationLayout {
     pub entry_flags: u64,
     /// Offset of `tail` in a `Continuation` object.
     pub tail: u64,
+    /// Offset in it of `target`, what it runs.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub target: Option<u64>,
+    /// Offset in a `VirtualThread` object of its `Continuation`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub of_thread: Option<u64>,
     /// Offset of `parent` in a `StackChunk` object.
     pub chunk_parent: u64,
     /// Offset of `size` (32 bits, words).

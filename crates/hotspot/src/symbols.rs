@@ -9,6 +9,10 @@ pub const RETURN_BARRIER: &str = "_ZN12StubRoutines19_cont_returnBarrierE";
 pub const ENTER_SPECIAL: &str = "_ZN17ContinuationEntry14_enter_specialE";
 /// Offset of `tail` in `jdk.internal.vm.Continuation` (an int variable).
 pub const CONTINUATION_TAIL: &str = "_ZN28jdk_internal_vm_Continuation12_tail_offsetE";
+/// Likewise of `target`.
+pub const CONTINUATION_TARGET: &str = "_ZN28jdk_internal_vm_Continuation14_target_offsetE";
+/// Offset of `cont` in `java.lang.VirtualThread` (an int variable).
+pub const VIRTUAL_THREAD_CONTINUATION: &str = "_ZN23java_lang_VirtualThread20_continuation_offsetE";
 /// Offset of `parent` in `jdk.internal.vm.StackChunk` (an int variable).
 pub const CHUNK_PARENT: &str = "_ZN26jdk_internal_vm_StackChunk14_parent_offsetE";
 /// Likewise of `size`.
@@ -31,11 +35,13 @@ pub const Z_LOAD_SHIFT: &str = "ZPointerLoadShift";
 pub const SAFE_FETCH_N: &str = "SafeFetchN_impl";
 
 /// All of them, for callers that resolve symbols in one pass.
-pub const ALL: [&str; 14] = [
+pub const ALL: [&str; 16] = [
     THREAD_TID,
     RETURN_BARRIER,
     ENTER_SPECIAL,
     CONTINUATION_TAIL,
+    CONTINUATION_TARGET,
+    VIRTUAL_THREAD_CONTINUATION,
     CHUNK_PARENT,
     CHUNK_SIZE,
     CHUNK_SP,

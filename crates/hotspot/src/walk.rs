@@ -35,6 +35,16 @@ pub(crate) enum Next {
 /// through `memory`; a read that fails ends the walk as [`WalkEnd::Lost`].
 pub fn walk_light<M: Memory>(layout: &Layout, memory: &M, start: Registers, out: &mut [FrameRecord]) -> WalkResult {
     let mut at = start;
+    walk_on(layout, memory, &mut at, out)
+}
+
+/// The same, and says where on the stack it ended.
+pub(crate) fn walk_on<M: Memory>(
+    layout: &Layout,
+    memory: &M,
+    at: &mut Registers,
+    out: &mut [FrameRecord],
+) -> WalkResult {
     let mut frames = 0;
     let enter_special = enter_special(layout, memory);
     let end = loop {
@@ -42,7 +52,7 @@ pub fn walk_light<M: Memory>(layout: &Layout, memory: &M, start: Registers, out:
             break WalkEnd::Full;
         };
         let sp = at.sp;
-        match step(layout, memory, enter_special, &mut at, record) {
+        match step(layout, memory, enter_special, at, record) {
             // A stack has an order: a frame that does not lie above the one
             // it called is no frame.
             Some(Next::Frame) if at.sp > sp => frames += 1,
