@@ -66,6 +66,8 @@ pub struct Agent {
     pub hooks: Hooks,
     /// When the pause in progress began, 0 if none.
     pub gc_start: AtomicU64,
+    /// When the last pause ended, 0 if there was none.
+    pub gc_end: AtomicU64,
     /// Stop-the-world collections so far.
     pub collections: AtomicU64,
     /// The recording under way. Held while the VM is called: never take it in
@@ -130,6 +132,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         parks_asked: AtomicBool::new(false),
         hooks: Hooks::default(),
         gc_start: AtomicU64::new(0),
+        gc_end: AtomicU64::new(0),
         collections: AtomicU64::new(0),
         session: Mutex::new(None),
         dictionary: Mutex::default(),

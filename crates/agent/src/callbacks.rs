@@ -124,7 +124,7 @@ extern "system" fn class_prepare(_: *mut RawEnv, _: *mut JNIEnv, _: jobject, cla
 extern "system" fn gc_start(_: *mut RawEnv) {
     recorded(|agent| {
         agent.parks.pauses.begin();
-        agent.gc_start.store(clock::now().0, Ordering::Relaxed);
+        agent.gc_start.store(clock::now().0, Ordering::SeqCst);
     });
 }
 
@@ -135,7 +135,9 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
         if let Some(known) = agent.hotspot.known() {
             known.collected();
         }
-        let start = agent.gc_start.swap(0, Ordering::Relaxed);
+        // Before it is said that the pause is over: who asks misses neither.
+        agent.gc_end.store(clock::now().0, Ordering::SeqCst);
+        let start = agent.gc_start.swap(0, Ordering::SeqCst);
         if start != 0 {
             let start = TimeNs(start);
             let duration = clock::now().since(start);

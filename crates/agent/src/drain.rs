@@ -486,7 +486,7 @@ impl Drain {
     fn self_cost(&self, time: TimeNs) -> Event {
         Event::SelfCost(SelfCost {
             time,
-            own_cpu: clock::thread_cpu(),
+            own_cpu: clock::thread_cpu() + self.agent.samples.cpu(),
             attach_pause: self.agent.hooks.pause(),
             memory_bytes: self.recorded.memory_bytes,
         })

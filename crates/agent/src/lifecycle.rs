@@ -89,6 +89,7 @@ fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
         if let Ok(libjvm) = vm::libjvm() {
             debug_info.switch_on_early(&libjvm);
         }
+        vm::rest();
     }
     let loaded = LOADED.get_or_init(|| Loaded { jvmti, options, debug_info });
     let enable = |event| loaded.jvmti.enable_event(event, true).map_err(|e| e.to_string());

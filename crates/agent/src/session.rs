@@ -18,6 +18,7 @@ use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -156,6 +157,7 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     let drain = Drain::create(agent, path.clone(), options, (*info).clone(), degraded_events(&mechanisms))
         .map_err(StartError::Output);
     let drain = drain.inspect_err(|_| unprepare(agent))?;
+    vm::rest();
 
     reset(agent);
     agent.definitions.set_wanted(true);
@@ -263,6 +265,8 @@ fn unprepare(agent: &'static Agent) {
 /// Forgets what an earlier recording left.
 fn reset(agent: &Agent) {
     agent.losses.reset();
+    // A pause that an earlier recording did not see the end of.
+    agent.gc_start.store(0, Ordering::SeqCst);
     agent.parks.reset();
     agent.virtuals.clear(|pin| agent.locks.unpin(pin));
     for slot in agent.threads.iter() {
@@ -398,6 +402,8 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
             } else if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
+            agent.samples.release();
+            vm::forget();
             agent.pressure.beans.unregister(jni);
             for event in UNTIL_DETACH {
                 // See `unprepare`.

@@ -49,6 +49,21 @@ impl Virtuals {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True for a thread that nobody has told of. Its name stays to be looked at.
+    pub fn is_new(&self, thread: ThreadId) -> bool {
+        let mut inner = self.lock();
+        if inner.known.len() >= MAX_KNOWN {
+            inner.known.clear();
+        }
+        match inner.known.entry(thread) {
+            Entry::Vacant(place) => {
+                place.insert(Named { checked: TimeNs(0), hash: 0 });
+                true
+            }
+            Entry::Occupied(_) => false,
+        }
+    }
+
     /// True if the thread's name should be looked at: the first time, and then
     /// once in a while, since names change.
     pub fn is_name_due(&self, thread: ThreadId, now: TimeNs) -> bool {

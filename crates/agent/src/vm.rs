@@ -9,11 +9,37 @@ use headway_hook::Image;
 use headway_hotspot::{monitor, symbols, thread, AddressRange, Layout, LiveMemory, Memory};
 use headway_model::ThreadId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The VM's library, read anew: its symbols are not kept in memory.
+/// The VM's library. What was asked of it is known from then on; its symbols are
+/// not kept in memory beyond [`rest`].
+static LIBJVM: Mutex<Option<Image>> = Mutex::new(None);
+
+fn kept() -> MutexGuard<'static, Option<Image>> {
+    // A look or a move leaves what is inside whole.
+    LIBJVM.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The VM's library: read at the first call, which takes some 15 ms.
 pub fn libjvm() -> Result<Image, String> {
-    Image::of_loaded("libjvm.so", &Linux).map_err(|e| e.to_string())
+    let mut kept = kept();
+    if let Some(image) = &*kept {
+        return Ok(image.clone());
+    }
+    let image = Image::of_loaded("libjvm.so", &Linux).map_err(|e| e.to_string())?;
+    Ok(kept.insert(image).clone())
+}
+
+/// Nobody asks for the moment.
+pub fn rest() {
+    if let Some(image) = &*kept() {
+        image.rest();
+    }
+}
+
+/// The agent is taken out.
+pub fn forget() {
+    *kept() = None;
 }
 
 /// Largest stack that is believed.

@@ -82,6 +82,24 @@ fn symbols_of_a_loaded_library_have_their_addresses() {
 }
 
 #[test]
+fn symbols_that_were_given_back_are_read_again() {
+    in_child("symbols_that_were_given_back_are_read_again", || {
+        let path = copy("symbols_that_were_given_back_are_read_again");
+        let handle = load(&path);
+        let image = Image::of_loaded(NAME, &Linux).unwrap();
+        let before = image.clone();
+        assert!(before.address_of("no_such_symbol").is_none());
+        image.rest();
+        // The open file is read, whatever the name stands for by now.
+        std::fs::remove_file(&path).unwrap();
+        let function = image.function(SYMBOL).unwrap();
+        assert_eq!(function.address, address_of(handle, SYMBOL));
+        assert_eq!(before.address_of(SYMBOL), Some(function.address));
+        assert!(image.address_of("no_such_symbol").is_none());
+    });
+}
+
+#[test]
 fn a_library_that_is_not_loaded_is_named() {
     let error = Image::of_loaded("libnosuch.so", &Linux).unwrap_err();
     assert!(matches!(&error, ImageError::NotLoaded(name) if name == "libnosuch.so"), "{error}");

@@ -1,7 +1,7 @@
 //! The libraries that are mapped into this process.
 
 use crate::symbols::Symbols;
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 use std::cell::OnceCell;
 use std::fs::{self, File};
@@ -23,6 +23,23 @@ pub enum Bytes {
 impl Default for Bytes {
     fn default() -> Bytes {
         Bytes::Copy(Arc::default())
+    }
+}
+
+impl Bytes {
+    /// Gives back the memory of a part of a file: it is read again when it is
+    /// looked at again.
+    pub fn release(&self, part: Range<usize>) {
+        let Bytes::File(map) = self else { return };
+        let part = part.start..part.end.min(map.len());
+        if part.is_empty() {
+            return;
+        }
+        // SAFETY: the mapping is private and only read: its pages come back with
+        // the file's content.
+        let released = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, part.start, part.len()) };
+        // Where the system refuses, memory stays in use, and nothing else is lost.
+        let _ = released;
     }
 }
 
@@ -64,9 +81,18 @@ pub struct Module {
 }
 
 impl Module {
+    /// Where it is and what it is called: another one is not taken for it.
+    pub fn identity(&self) -> (u64, Arc<str>) {
+        (self.range.start, self.name.clone())
+    }
+
     /// The function at an address, by its name for people.
     pub fn function(&self, address: u64) -> Option<String> {
-        let symbols = self.symbols.get_or_init(|| Symbols::read(&self.bytes));
+        let symbols = self.symbols.get_or_init(|| {
+            let symbols = Symbols::read(&self.bytes);
+            self.bytes.release(symbols.done_with());
+            symbols
+        });
         symbols.function(&self.bytes, address.wrapping_sub(self.bias))
     }
 

@@ -41,11 +41,26 @@ impl Unwinder {
         unwinder
     }
 
+    /// Brought up to date: libraries may have come and gone while nobody looked.
+    pub fn renewed(mut self) -> Unwinder {
+        self.patience = LOOK_AGAIN.0;
+        self.look();
+        self
+    }
+
+    /// Gives the memory of files back that is only used while somebody unwinds.
+    pub fn rest(&mut self) {
+        self.cache = CacheX86_64::new();
+        for module in &self.modules {
+            module.bytes.release(0..module.bytes.len());
+        }
+    }
+
     fn look(&mut self) {
-        let before: Vec<u64> = self.modules.iter().map(|module| module.range.start).collect();
+        let before: Vec<(u64, Arc<str>)> = self.modules.iter().map(Module::identity).collect();
         self.modules = modules::all(std::mem::take(&mut self.modules));
         self.looked = Instant::now();
-        if self.modules.iter().map(|module| module.range.start).eq(before) {
+        if self.modules.iter().map(Module::identity).eq(before) {
             self.patience = (self.patience * 2).min(LOOK_AGAIN.1);
             return;
         }

@@ -5,17 +5,18 @@ use super::subjects::Subject;
 use crate::agent::Agent;
 use crate::causal::{Matcher, Seen};
 use crate::chain::by_walk::MAX_RECORDS;
+use crate::clock;
 use crate::vm::Known;
 use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames, Reg};
 use headway_hotspot::{
     decode, key_words, thread, DecodedFrame, FrameRecord, LiveMemory, Memory, Method, RecordKind, Registers, WalkEnd,
 };
-use headway_model::event::{Sample, SampleState};
+use headway_model::event::{Sample, SampleState, ThreadDef};
 use headway_model::{CallChain, ChainId, DurationNs, FrameKind, Loss, ThreadId, TimeNs};
 use headway_sample::generated::Reader;
-use headway_sample::native::Unwinder;
 use headway_sample::timer::CallFrame;
 use headway_sample::{kernel, Helper};
+use std::sync::atomic::Ordering;
 
 /// Code may be replaced at an address: what was read of it is forgotten after
 /// this many samples.
@@ -64,7 +65,7 @@ impl Decoding {
         Some(Decoding {
             agent,
             known,
-            helper: Helper { code: Reader::new(&known.memory), native: Unwinder::new() },
+            helper: Helper { code: Reader::new(&known.memory), native: agent.samples.lasting.unwinder() },
             frames: Frames::with_room(MAX_RECORDS),
             names: Names::default(),
             matcher: Matcher::default(),
@@ -73,6 +74,11 @@ impl Decoding {
             generation: agent.chains.generation(),
             decoded: 0,
         })
+    }
+
+    /// Keeps what the next recording can use.
+    pub fn end(self) {
+        self.agent.samples.lasting.keep(self.helper.native);
     }
 
     /// Decodes a copy. Failures are counted; the sample stays, with the frames
@@ -92,7 +98,7 @@ impl Decoding {
         };
         Sample {
             time: copied.time,
-            thread: self.thread(subject, &fragment),
+            thread: self.thread(subject, &fragment, copied.time),
             chain: self.chain(),
             state,
             weight: copied.weight,
@@ -113,7 +119,7 @@ impl Decoding {
         if let Some(loss) = loss(self.frames.end) {
             self.agent.losses.add(loss, 1);
         }
-        (self.chain(), self.thread(subject, &fragment))
+        (self.chain(), self.thread(subject, &fragment, clock::now()))
     }
 
     /// What the sample that was decoded last lies in; `chain` is its chain.
@@ -185,9 +191,11 @@ impl Decoding {
         }
     }
 
-    /// Who runs: for a carrier the virtual thread that is mounted, if the copy's
-    /// oldest frames of it are still where they were.
-    fn thread(&self, subject: &Subject, fragment: &Fragment<'_>) -> ThreadId {
+    /// Who runs: for a carrier the virtual thread that was mounted, by the objects
+    /// that the copy leads to, as long as no collection can have moved them; else
+    /// the one that is mounted now, if the copy's oldest frames of it are still
+    /// where they were.
+    fn thread(&self, subject: &Subject, fragment: &Fragment<'_>, time: TimeNs) -> ThreadId {
         let mounted = matches!(self.frames.end, FragmentEnd::VirtualThread | FragmentEnd::InHeap);
         let Some(oldest) = self.frames.records().iter().rev().find(|record| !record.on_heap) else {
             return subject.thread;
@@ -195,16 +203,41 @@ impl Decoding {
         if !subject.is_carrier || !mounted {
             return subject.thread;
         }
+        if let Some(id) = self.frames.virtual_thread.filter(|_| self.nothing_moved_since(time)) {
+            return self.introduced(ThreadId(id));
+        }
         let id = || thread::current_thread_id(&self.known.layout, &self.known.memory, subject.vm_thread);
         let before = id();
         let id = before.filter(|before| self.stands(oldest, fragment) && id() == Some(*before));
         match id {
-            Some(id) => ThreadId(id),
+            Some(id) => self.introduced(ThreadId(id)),
             None => {
                 self.agent.losses.add(Loss::SampleUnattributed, 1);
                 subject.thread
             }
         }
+    }
+
+    /// True if no collection stopped the program since then. To be asked after the
+    /// objects were read.
+    fn nothing_moved_since(&self, time: TimeNs) -> bool {
+        let (start, end) = (self.agent.gc_start.load(Ordering::SeqCst), self.agent.gc_end.load(Ordering::SeqCst));
+        start == 0 && end < time.0
+    }
+
+    /// A virtual thread that nobody has told of gets a name that does.
+    fn introduced(&self, id: ThreadId) -> ThreadId {
+        if self.agent.virtuals.is_new(id) {
+            self.agent.define_thread(ThreadDef {
+                id,
+                os_id: 0,
+                name: format!("virtual-{}", id.0).into(),
+                group: "".into(),
+                is_virtual: true,
+                is_service: false,
+            });
+        }
+        id
     }
 
     /// True if the stack around a frame is as it was when it was copied.
@@ -225,7 +258,9 @@ impl Decoding {
         if records.is_empty() && frames.native.is_empty() {
             return ChainId::NONE;
         }
-        if write_key(key, frames, *unloaded).is_none() {
+        let unnamed =
+            kernel::is_kernel(frames.native.first().copied().unwrap_or(0)) && !names.has_kernel(&agent.samples.lasting);
+        if write_key(key, frames, *unloaded, unnamed).is_none() {
             return ChainId::NONE;
         }
         agent.chains.of_sample(agent, key, || {
@@ -261,11 +296,12 @@ fn told_frame(known: &Known, call: &CallFrame) -> Option<DecodedFrame> {
     Some(DecodedFrame { method, bci: call.bci.max(-1), kind, approximate: false, record: 0 })
 }
 
-fn write_key(key: &mut Vec<u64>, frames: &Frames, unloaded: u64) -> Option<()> {
+/// `unnamed`: the chain is another one once the kernel's functions have names.
+fn write_key(key: &mut Vec<u64>, frames: &Frames, unloaded: u64, unnamed: bool) -> Option<()> {
     let records = frames.records();
     key.clear();
     for pc in &frames.native {
-        key.extend([*pc | NATIVE, 0]);
+        key.extend([*pc | NATIVE, u64::from(unnamed)]);
     }
     let native = key.len();
     key.resize(native + records.len() * 2 + 2, 0);

@@ -9,11 +9,13 @@
 //! * `decoding` makes chains of copies, `naming` names their frames.
 //! * `asking` asks the VM for stacks instead, [`agct`] has it tell a signal's
 //!   handler: other engines, to compare with; `latency` is how long it took.
+//! * `lasting` is what outlives a recording.
 //! * `waiting` samples threads that do not run, without waking them.
 
 pub mod agct;
 mod asking;
 mod decoding;
+mod lasting;
 mod latency;
 mod naming;
 pub mod plan;
@@ -24,7 +26,8 @@ mod waiting;
 
 pub use sampler::{spawn, SamplerHandle};
 
-use headway_model::{Event, ThreadId, TimeNs};
+use self::lasting::Lasting;
+use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,6 +55,8 @@ pub struct Samples {
     started: Mutex<Vec<Started>>,
     on: AtomicBool,
     settled: AtomicU64,
+    cpu_ns: AtomicU64,
+    lasting: Lasting,
 }
 
 impl Default for Samples {
@@ -61,6 +66,8 @@ impl Default for Samples {
             started: Mutex::default(),
             on: AtomicBool::new(false),
             settled: AtomicU64::new(u64::MAX),
+            cpu_ns: AtomicU64::new(0),
+            lasting: Lasting::default(),
         }
     }
 }
@@ -110,10 +117,25 @@ impl Samples {
         self.settled.store(time.0, Ordering::Release);
     }
 
+    /// CPU time that sampling has taken in this recording.
+    pub fn cpu(&self) -> DurationNs {
+        DurationNs(self.cpu_ns.load(Ordering::Relaxed))
+    }
+
+    fn set_cpu(&self, cpu: DurationNs) {
+        self.cpu_ns.store(cpu.0, Ordering::Relaxed);
+    }
+
+    /// Gives back what was kept for the next recording.
+    pub fn release(&self) {
+        self.lasting.release();
+    }
+
     fn begin(&self, now: TimeNs) {
         lock(&self.events).clear();
         lock(&self.started).clear();
         self.set_settled(now);
+        self.set_cpu(DurationNs::ZERO);
         self.on.store(true, Ordering::SeqCst);
     }
 

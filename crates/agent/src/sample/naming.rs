@@ -1,6 +1,7 @@
 //! Names of sampled frames, remembered: the same few thousand methods come
 //! again and again.
 
+use super::lasting::Lasting;
 use crate::definitions::Definitions;
 use crate::vm::Known;
 use headway_hotspot::method::Method as VmMethod;
@@ -8,8 +9,8 @@ use headway_hotspot::{DecodedFrame, LiveMemory};
 use headway_model::{Frame, FrameKind, Method, MethodId};
 use headway_sample::kernel;
 use headway_sample::native::Unwinder;
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Most functions and methods remembered; forgotten all at once beyond.
 const MAX_KNOWN: usize = 65_536;
@@ -19,9 +20,11 @@ const MAX_KNOWN: usize = 65_536;
 pub struct Names {
     methods: HashMap<u64, MethodId>,
     functions: HashMap<u64, MethodId>,
-    /// Read when first asked for: there are a hundred thousand.
-    kernel: OnceCell<kernel::Functions>,
+    kernel: Option<Arc<kernel::Functions>>,
 }
+
+/// A frame of native code.
+const NATIVE: Frame = Frame { method: MethodId(0), bci: -1, line: 0, kind: FrameKind::Native, approximate: false };
 
 impl Names {
     /// Forgets Java methods: their addresses may have become others'.
@@ -65,11 +68,12 @@ impl Names {
         let method = match self.functions.get(&address) {
             Some(id) => *id,
             None => {
-                let name = match kernel::is_kernel(address) {
-                    true => self.of_kernel(address),
-                    false => name(unwinder, address),
-                };
+                let is_kernel = kernel::is_kernel(address);
+                let name = if is_kernel { self.of_kernel(address) } else { name(unwinder, address) };
                 let id = definitions.method(Method { name: name.into(), ..Method::default() });
+                if is_kernel && self.kernel.is_none() {
+                    return Frame { method: id, ..NATIVE };
+                }
                 if self.functions.len() >= MAX_KNOWN {
                     self.functions.clear();
                 }
@@ -77,12 +81,20 @@ impl Names {
                 id
             }
         };
-        Frame { method, bci: -1, line: 0, kind: FrameKind::Native, approximate: false }
+        Frame { method, ..NATIVE }
+    }
+
+    /// True if the kernel's functions can be told apart.
+    pub fn has_kernel(&mut self, lasting: &Lasting) -> bool {
+        if self.kernel.is_none() {
+            self.kernel = lasting.kernel();
+        }
+        self.kernel.is_some()
     }
 
     fn of_kernel(&self, address: u64) -> String {
-        let functions = self.kernel.get_or_init(kernel::Functions::read);
-        functions.function(address).map_or_else(|| "[kernel]".to_owned(), |name| format!("{name} [kernel]"))
+        let name = self.kernel.as_ref().and_then(|functions| functions.function(address));
+        name.map_or_else(|| "[kernel]".to_owned(), |name| format!("{name} [kernel]"))
     }
 }
 

@@ -20,6 +20,9 @@ pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
 pub const STACK_BYTES: u32 = 32 << 10;
 /// Ring of a Java thread: what it copies in 31 ticks.
 pub const RING_BYTES: usize = 1 << 20;
+/// From this interval on half of it lasts longer than the decoder is ever late:
+/// 75 ms of the thread's CPU time.
+pub const SPARSE_NS: u64 = 5_000_000;
 /// Smallest ring, and that of the VM's own threads.
 pub const SMALL_RING_BYTES: usize = 128 << 10;
 /// Memory for all rings.
@@ -55,6 +58,11 @@ impl Source {
         }
     }
 
+    /// True if the kernel copies.
+    pub const fn is_perf(self) -> bool {
+        matches!(self, Source::Perf { .. })
+    }
+
     /// True if the VM is asked, by a thread that is one of Java's.
     pub const fn asks(self) -> bool {
         matches!(self, Source::Safepoint | Source::Handshake)
@@ -84,8 +92,7 @@ pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<
     }
     let state = |state, detail: String| MechanismState { name: "cpu".to_owned(), state, detail };
     if options.safe {
-        let loss = "no samples: stacks are copied and decoded with the VM's own structures, which --safe leaves alone";
-        return (None, vec![state(State::Degraded, loss.to_owned())]);
+        return (None, vec![state(State::Degraded, NOT_SAFE.to_owned())]);
     }
     if let Some(reason) = agent.hotspot.failure() {
         return (None, vec![state(State::Degraded, format!("no samples: {reason}"))]);
@@ -106,6 +113,9 @@ pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<
     (Some(Plan { source, interval_ns, wall, eager }), vec![state(said.0, detail)])
 }
 
+/// Said of every engine.
+const NOT_SAFE: &str = "no samples: every engine reads the VM's own structures, jvmti and handshake too (which thread \
+                        runs, what a method is called), and --safe leaves those alone";
 /// What is said of each way.
 const BY_SIGNALS: &str =
     "threads are sampled by signals of CPU timers, which fire no finer than the kernel's tick and \

@@ -4,7 +4,7 @@
 
 use super::asking::Asking;
 use super::decoding::{Copied, Decoding};
-use super::plan::Plan;
+use super::plan::{Plan, Source};
 use super::sources::Sources;
 use super::subjects::Subject;
 use super::waiting::Waiting;
@@ -42,7 +42,6 @@ pub struct SamplerHandle {
 /// What sampling costs so far.
 #[derive(Default)]
 pub struct Cost {
-    cpu_ns: AtomicU64,
     memory_bytes: AtomicU64,
     /// How long the VM took to give stacks, in words.
     answers: Mutex<Option<String>>,
@@ -58,9 +57,9 @@ impl Cost {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl SamplerHandle {
-    /// CPU time of the sampling thread so far.
+    /// CPU time of sampling so far.
     pub fn cpu(&self) -> DurationNs {
-        DurationNs(self.cost.cpu_ns.load(Ordering::Relaxed))
+        self.agent.samples.cpu()
     }
 
     /// Memory of its rings.
@@ -146,6 +145,9 @@ struct Sampler {
 
 impl Sampler {
     fn new(agent: &'static Agent, plan: Plan, jni: Option<Jni>) -> Option<Sampler> {
+        if matches!(plan.source, Source::Perf { kernel: true }) {
+            agent.samples.lasting.read_kernel();
+        }
         let failed = |error: &io::Error| agent.definitions.degraded("cpu", &format!("no samples: {error}"));
         Some(Sampler {
             agent,
@@ -177,7 +179,7 @@ impl Sampler {
                 look = Instant::now() + LOOK_FOR_THREADS;
             }
             self.round();
-            cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
+            self.agent.samples.set_cpu(clock::thread_cpu());
             cost.memory_bytes.store(self.sources.memory_bytes() as u64, Ordering::Relaxed);
             if let Some(asking) = self.asking.as_ref().filter(|asking| !asking.latencies().is_empty()) {
                 cost.set_answers(asking.latencies().to_string());
@@ -191,7 +193,9 @@ impl Sampler {
         }
         self.round();
         self.tell_answers(&info);
-        cost.cpu_ns.store(clock::thread_cpu().0, Ordering::Relaxed);
+        self.decoding.end();
+        let names = DurationNs(self.agent.samples.lasting.take_cpu_ns());
+        self.agent.samples.set_cpu(clock::thread_cpu() + names);
     }
 
     /// Adds what is known of the VM's answers to the recording's settings.
@@ -266,10 +270,11 @@ impl Sampler {
         }
         match self.sources.add(subject) {
             Ok(()) => {}
-            // It ended meanwhile.
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
-            // Timers leave out the VM's own threads, as the plan says.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            // It ended meanwhile; what the kernel calls that depends on what was asked.
+            Err(_) if task::cpu_time_ns(subject.os_id).is_none() => {}
+            // Timers leave out the VM's own threads, as the plan says; where they
+            // only take the place of rings that found no room, it has not.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported && !self.plan.source.is_perf() => {
                 self.refused.insert(subject.os_id);
             }
             Err(_) => {

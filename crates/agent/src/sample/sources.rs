@@ -122,6 +122,7 @@ impl Sources {
     /// The more threads, the smaller their rings.
     fn ring_bytes(&self) -> usize {
         match self.bytes * 4 / plan::ALL_RINGS_BYTES {
+            0 | 1 if self.plan.interval_ns >= plan::SPARSE_NS => plan::RING_BYTES / 2,
             0 | 1 => plan::RING_BYTES,
             2 => plan::RING_BYTES / 4,
             _ => plan::SMALL_RING_BYTES,

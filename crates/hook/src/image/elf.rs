@@ -1,7 +1,7 @@
 //! Reading an ELF file into what is needed of it.
 
 use super::probes::{self, Probe};
-use super::symbols::{Entry, Kind, Symbols};
+use super::symbols::{Entry, Kind, Symbols, Table};
 use crate::error::ImageError;
 use crate::sys::linux::{LoadedObject, Segment};
 use object::elf::{FileHeader64, PF_R, PF_X, PT_LOAD, PT_NOTE, STT_FUNC, STT_OBJECT};
@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path) -> Result<(Contents, Symbols), ImageError> {
     let cache = ReadCache::new(file.try_clone().map_err(unreadable)?);
     let malformed = |error: object::Error| ImageError::Malformed { path: path.to_owned(), reason: error.to_string() };
     let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(malformed)?;
-    let symbols = symbols(&elf);
+    let symbols = Symbols::new(symbols(&elf), file.try_clone().ok());
     let contents = Contents {
         headers: headers(&elf),
         code: code_segments(&elf),
@@ -53,6 +53,13 @@ pub(super) fn read(path: &Path) -> Result<(Contents, Symbols), ImageError> {
         file,
     };
     Ok((contents, symbols))
+}
+
+/// The symbol table of a file that was read before.
+pub(super) fn table(file: &File) -> Option<Table> {
+    let cache = ReadCache::new(file.try_clone().ok()?);
+    let elf = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    Some(symbols(&elf))
 }
 
 fn headers(elf: &Parsed<'_>) -> Vec<Segment> {
@@ -79,7 +86,7 @@ fn code_segments(elf: &Parsed<'_>) -> Vec<CodeSegment> {
 
 /// The symbol table. Names are taken over as one block: asking the reader for
 /// each name would read the file anew tens of thousands of times.
-fn symbols(elf: &Parsed<'_>) -> Symbols {
+fn symbols(elf: &Parsed<'_>) -> Table {
     let full = elf.elf_symbol_table();
     let is_full = !full.is_empty();
     let table = match is_full {
@@ -101,7 +108,7 @@ fn symbols(elf: &Parsed<'_>) -> Symbols {
             size: symbol.st_size(endian),
         })
     });
-    Symbols::new(entries.collect(), names.to_vec(), is_full)
+    Table { entries: entries.collect(), names: names.to_vec(), full: is_full }
 }
 
 /// Slots that the dynamic linker fills with the address of a function, by the

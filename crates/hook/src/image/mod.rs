@@ -16,6 +16,7 @@ use crate::sys::linux::{find_loaded, LoadedObject};
 use crate::sys::Sys;
 pub use probes::Probe;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use symbols::{Found, Kind, Symbols};
 
 /// A function: where it is and what its code is in the file.
@@ -58,13 +59,13 @@ impl Function {
     }
 }
 
-/// A library.
-#[derive(Debug)]
+/// A library. Clones share what was read.
+#[derive(Clone, Debug)]
 pub struct Image {
     path: PathBuf,
     bias: Option<usize>,
-    file: elf::Contents,
-    symbols: Symbols,
+    file: Arc<elf::Contents>,
+    symbols: Arc<Symbols>,
 }
 
 impl Image {
@@ -95,7 +96,7 @@ impl Image {
 
     fn open(path: &Path) -> Result<Image, ImageError> {
         let (file, symbols) = elf::read(path)?;
-        let mut image = Image { path: path.to_owned(), bias: None, file, symbols };
+        let mut image = Image { path: path.to_owned(), bias: None, file: Arc::new(file), symbols: Arc::new(symbols) };
         if !image.symbols.is_full() {
             image.add_separate_symbols();
         }
@@ -113,7 +114,7 @@ impl Image {
         for path in [PathBuf::from(by_id), beside] {
             if let Ok((file, symbols)) = elf::read(&path) {
                 if file.build_id.as_deref() == Some(id) && symbols.is_full() {
-                    self.symbols = symbols;
+                    self.symbols = Arc::new(symbols);
                     return;
                 }
             }
@@ -126,6 +127,11 @@ impl Image {
         }
         self.bias = Some(loaded.bias);
         Ok(self)
+    }
+
+    /// Gives back the memory that only questions not asked before need.
+    pub fn rest(&self) {
+        self.symbols.forget_table();
     }
 
     /// Where the file is.

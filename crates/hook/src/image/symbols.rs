@@ -2,10 +2,13 @@
 
 use cpp_demangle::DemangleOptions;
 use memchr::memmem;
+use std::collections::HashMap;
+use std::fs::File;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a symbol stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
     Function,
     Variable,
@@ -20,7 +23,7 @@ pub(super) struct Found {
     pub(super) size: u64,
 }
 
-/// One entry: where its name starts in [`Symbols::names`], and its meaning.
+/// One entry: where its name starts in the table's names, and its meaning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) name: u32,
@@ -29,30 +32,94 @@ pub(super) struct Entry {
     pub(super) size: u64,
 }
 
-/// A symbol table in our own memory: entries, and all names, NUL-terminated.
+/// What is asked of a table.
+#[derive(PartialEq, Eq, Hash)]
+enum Question {
+    Exact(String, Kind),
+    Demangled(String),
+}
+
+/// Most answers that are remembered.
+const MAX_ANSWERS: usize = 1_024;
+
+/// Symbols of a file. What was asked for is remembered; the table takes several
+/// megabytes, can be forgotten, and is read again when something else is asked.
 #[derive(Default)]
 pub(super) struct Symbols {
-    entries: Vec<Entry>,
-    names: Vec<u8>,
+    table: Mutex<Option<Arc<Table>>>,
+    answers: Mutex<HashMap<Question, Vec<Found>>>,
+    source: Option<File>,
     full: bool,
+}
+
+/// A symbol table in our own memory: entries, and all names, NUL-terminated.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) entries: Vec<Entry>,
+    pub(super) names: Vec<u8>,
+    pub(super) full: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A look or a move leaves what is inside whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Symbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} symbols", self.entries.len())
+        write!(f, "{} symbols", lock(&self.table).as_ref().map_or(0, |table| table.entries.len()))
     }
 }
 
 impl Symbols {
-    pub(super) fn new(entries: Vec<Entry>, names: Vec<u8>, full: bool) -> Symbols {
-        Symbols { entries, names, full }
+    /// The table of a file, which it can be read from again if there is one.
+    pub(super) fn new(table: Table, source: Option<File>) -> Symbols {
+        Symbols { full: table.full, table: Mutex::new(Some(Arc::new(table))), source, ..Symbols::default() }
+    }
+
+    /// Gives the table's memory back, where it can be had again.
+    pub(super) fn forget_table(&self) {
+        if self.source.is_some() {
+            *lock(&self.table) = None;
+        }
+    }
+
+    fn table(&self) -> Arc<Table> {
+        let mut table = lock(&self.table);
+        let read = || Arc::new(self.source.as_ref().and_then(super::elf::table).unwrap_or_default());
+        table.get_or_insert_with(read).clone()
+    }
+
+    fn answer(&self, question: Question, find: impl FnOnce(&Table) -> Vec<Found>) -> Vec<Found> {
+        if let Some(known) = lock(&self.answers).get(&question) {
+            return known.clone();
+        }
+        let found = find(&self.table());
+        let mut answers = lock(&self.answers);
+        if answers.len() < MAX_ANSWERS {
+            answers.insert(question, found.clone());
+        }
+        found
+    }
+
+    /// The symbol with exactly this name.
+    pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+        let question = Question::Exact(symbol.to_owned(), kind);
+        self.answer(question, |table| table.exact(symbol, kind).into_iter().collect()).into_iter().next()
+    }
+
+    /// See [`Table::demangled`].
+    pub(super) fn demangled(&self, name: &str) -> Vec<Found> {
+        self.answer(Question::Demangled(name.to_owned()), |table| table.demangled(name))
     }
 
     /// True for `.symtab`, false for `.dynsym` alone.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
+}
 
+impl Table {
     /// The name that starts at this place.
     fn name(&self, start: u32) -> &[u8] {
         let tail = self.names.get(start as usize..).unwrap_or(&[]);
@@ -68,7 +135,7 @@ impl Symbols {
     }
 
     /// The symbol with exactly this name.
-    pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+    fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
         let terminated = [symbol.as_bytes(), &[0]].concat();
         let places: Vec<usize> = memmem::find_iter(&self.names, &terminated).collect();
         self.entries.iter().find(|e| e.kind == kind && places.contains(&(e.name as usize))).map(|e| self.found(e))
@@ -77,7 +144,7 @@ impl Symbols {
     /// Functions whose demangled name is this one, each address once.
     /// Demangling a whole VM takes long, so only names that hold the mangled
     /// form of `Class::method` are demangled.
-    pub(super) fn demangled(&self, name: &str) -> Vec<Found> {
+    fn demangled(&self, name: &str) -> Vec<Found> {
         let Some(needle) = mangled_path(name) else {
             return Vec::new();
         };
@@ -141,7 +208,7 @@ mod tests {
             names.extend(symbol.as_bytes());
             names.push(0);
         }
-        Symbols::new(entries, names, true)
+        Symbols::new(Table { entries, names, full: true }, None)
     }
 
     const REENTER: &str = "_ZN13ObjectMonitor8ReenterIEP10JavaThreadP12ObjectWaiter";

@@ -1,0 +1,121 @@
+//! What sampling reads once in the life of a process, for all its recordings:
+//! the unwind tables and symbols of libraries, and where the kernel's functions
+//! are. Reading them takes longer than a ring lasts, so the kernel's are read by a
+//! thread of their own; until it is done they are all called `[kernel]`.
+//! A detach gives the memory back.
+
+use headway_sample::kernel::Functions;
+use headway_sample::native::Unwinder;
+use headway_sample::task;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// See the module. The locks are held for a look or a move, never while
+/// something is read.
+#[derive(Default)]
+pub struct Lasting {
+    unwinder: Mutex<Option<Unwinder>>,
+    kernel: Mutex<Kernel>,
+    cpu_ns: AtomicU64,
+}
+
+#[derive(Default)]
+enum Kernel {
+    #[default]
+    Unread,
+    BeingRead,
+    Read(Arc<Functions>),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A look or a move leaves what is inside whole.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Lasting {
+    /// What the last recording knew of libraries, brought up to date.
+    pub fn unwinder(&self) -> Unwinder {
+        let kept = lock(&self.unwinder).take();
+        kept.map_or_else(Unwinder::new, Unwinder::renewed)
+    }
+
+    /// Keeps it for the next one.
+    pub fn keep(&self, mut unwinder: Unwinder) {
+        unwinder.rest();
+        *lock(&self.unwinder) = Some(unwinder);
+    }
+
+    /// Has the kernel's functions read, if nobody has yet. The thread inherits the
+    /// caller's signal mask.
+    pub fn read_kernel(&'static self) {
+        let mut kernel = lock(&self.kernel);
+        if !matches!(*kernel, Kernel::Unread) {
+            return;
+        }
+        let reader = std::thread::Builder::new().name("headway-names".to_owned()).spawn(|| self.read_now());
+        // Without a thread they stay without names.
+        *kernel = if reader.is_ok() { Kernel::BeingRead } else { Kernel::Read(Arc::default()) };
+    }
+
+    fn read_now(&self) {
+        let functions = Arc::new(Functions::read());
+        self.cpu_ns.fetch_add(task::cpu_time_ns(task::current()).unwrap_or(0), Ordering::Relaxed);
+        let mut kernel = lock(&self.kernel);
+        // A detach forgets what was still on its way.
+        if matches!(*kernel, Kernel::BeingRead) {
+            *kernel = Kernel::Read(functions);
+        }
+    }
+
+    /// The kernel's functions; `None` while they are read.
+    pub fn kernel(&self) -> Option<Arc<Functions>> {
+        match &*lock(&self.kernel) {
+            Kernel::Read(functions) => Some(functions.clone()),
+            Kernel::Unread | Kernel::BeingRead => None,
+        }
+    }
+
+    /// CPU time of reading since the last call.
+    pub fn take_cpu_ns(&self) -> u64 {
+        self.cpu_ns.swap(0, Ordering::Relaxed)
+    }
+
+    /// Gives everything back.
+    pub fn release(&self) {
+        let unwinder = lock(&self.unwinder).take();
+        let kernel = std::mem::take(&mut *lock(&self.kernel));
+        drop((unwinder, kernel));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_s_functions_are_read_once_and_libraries_are_handed_on() {
+        let lasting: &'static Lasting = Box::leak(Box::default());
+        assert!(lasting.kernel().is_none());
+        lasting.read_kernel();
+        let first = loop {
+            match lasting.kernel() {
+                Some(functions) => break functions,
+                None => std::thread::yield_now(),
+            }
+        };
+        lasting.read_kernel();
+        assert!(lasting.kernel().is_some_and(|again| Arc::ptr_eq(&first, &again)));
+        assert!(lasting.take_cpu_ns() > 0);
+        assert_eq!(lasting.take_cpu_ns(), 0);
+
+        let here = Lasting::release as *const () as u64;
+        let name = |unwinder: &Unwinder| unwinder.function(here).and_then(|(name, _)| name).unwrap();
+        let unwinder = lasting.unwinder();
+        assert!(name(&unwinder).contains("release"));
+        lasting.keep(unwinder);
+        assert!(lock(&lasting.unwinder).is_some());
+        assert!(name(&lasting.unwinder()).contains("release"));
+        lasting.release();
+        assert!(lasting.kernel().is_none() && lock(&lasting.unwinder).is_none());
+    }
+}
