@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NoReturn, Optional, Sequence, TypeVar
 
 import agreement
+import completeness
 import machine
 import profilers as known_profilers
 import results
@@ -33,6 +34,8 @@ JAR = ROOT / "java/eval-workloads/target/headway-eval-workloads.jar"
 RELEASES = (17, 21, 25)
 QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=1.0, fresh_s=8.0)
 FULL = Pace(warm_up_s=6.0, pairs=10, phase_s=1.0, fresh_s=10.0)
+# Another measurement altogether.
+COMPLETENESS = "--completeness"
 # JVMs of each kind. Within a toggled one phases repeat; a fresh one is one figure.
 QUICK_ROUNDS = {TOGGLE: 1, FRESH: 1}
 FULL_ROUNDS = {TOGGLE: 1, FRESH: 3}
@@ -72,6 +75,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=ROOT / "build/eval", help="default: build/eval")
     parser.add_argument("--report-only", action="store_true", help="measure nothing, make the report anew")
     parser.add_argument("--results", type=Path, metavar="FILE", help="renew the measured part of this file (eval/RESULTS.md)")
+    parser.add_argument(COMPLETENESS, action="store_true",
+                        help="instead of all this, how many of the copied stacks are decoded to their end; has a --help of its own")
     parser.add_argument("--plan", action="store_true", help="measure nothing, say what would be and how long it would take")
     return parser.parse_args(arguments)
 
@@ -246,6 +251,9 @@ def write_report(options: argparse.Namespace, raw: RawData, facts: dict[str, str
 
 def main() -> int:
     """Measures, and writes the report."""
+    arguments = [argument for argument in sys.argv[1:] if argument != COMPLETENESS]
+    if len(arguments) < len(sys.argv) - 1:
+        return completeness.main(arguments)
     options = parse(sys.argv[1:])
     evaluation = Evaluation(options)
     if options.plan:

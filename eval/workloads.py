@@ -51,6 +51,10 @@ WORKLOADS: dict[str, Workload] = {
         Workload("megamorphic", 2, "calls with eight receivers at one place", "compute", cpu_bound=True),
         Workload("exceptions", 2, "exceptions with stack traces, thrown under 20 frames", "compute", cpu_bound=True),
         Workload("deep-calls", 2, "arithmetic under 500 frames", "compute", cpu_bound=True),
+        # The VM would replace its native reflection by generated code: the older by calls, the newer by flag.
+        Workload("native-calls", 2, "zlib, CRC and native reflection: several native segments in a stack", "compute",
+                 jvm_options=("-Dsun.reflect.inflationThreshold=2147483647", "-Djdk.reflect.useNativeAccessorOnly=true"),
+                 cpu_bound=True),
         Workload("javac", 2, "the JDK's compiler over Apache Commons Lang, file by file, one compiler per thread", "published",
                  cpu_bound=True, needs_compiler=True),
         Workload("pmd", 2, "PMD's rules of good practice over Apache Commons Lang, an analysis per thread", "published",

@@ -4,6 +4,7 @@ import io.headway.eval.compute.DeepCalls;
 import io.headway.eval.compute.Exceptions;
 import io.headway.eval.compute.Kernels;
 import io.headway.eval.compute.Megamorphic;
+import io.headway.eval.compute.NativeCalls;
 import io.headway.eval.published.FopPages;
 import io.headway.eval.published.Javac;
 import io.headway.eval.published.JettyServer;
@@ -46,6 +47,7 @@ final class Catalog {
         WORKS.put("lucene", LuceneSearch::new);
         WORKS.put("many-locks", ManyLocks::new);
         WORKS.put("megamorphic", Megamorphic::new);
+        WORKS.put("native-calls", NativeCalls::new);
         WORKS.put("park-ping-pong", ParkPingPong::new);
         WORKS.put("pekko", PekkoRing::new);
         WORKS.put("pmd", PmdRules::new);
