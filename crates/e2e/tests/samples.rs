@@ -21,6 +21,9 @@ struct Truth {
     /// CPU time of `heavy` and of `light` in thread `shares`.
     heavy: u64,
     light: u64,
+    /// Calls of `down` on the stack of each virtual thread, by its id.
+    #[serde(default)]
+    turns: BTreeMap<String, usize>,
 }
 
 /// A sampled stack, leaf first.
@@ -54,6 +57,10 @@ struct Run {
 
 /// Runs the program with the agent.
 fn run(jdk: &Jdk, jvm_options: &[&str], agent_options: &str) -> Run {
+    run_with(jdk, jvm_options, agent_options, &["--seconds", "5"])
+}
+
+fn run_with(jdk: &Jdk, jvm_options: &[&str], agent_options: &str, program_options: &[&str]) -> Run {
     let tools = Tools::find().unwrap();
     let directory = TempDir::new().unwrap();
     let file = |name: &str| directory.path().join(name).display().to_string();
@@ -62,7 +69,8 @@ fn run(jdk: &Jdk, jvm_options: &[&str], agent_options: &str) -> Run {
     let mut arguments = vec![agent.as_str()];
     arguments.extend(jvm_options);
     let jar = tools.workloads.display().to_string();
-    arguments.extend(["-jar", &jar, "samples", "--seconds", "5", "--truth", &truth]);
+    arguments.extend(["-jar", &jar, "samples", "--truth", &truth]);
+    arguments.extend(program_options);
     tools::run(&jdk.tool("java"), arguments).unwrap();
     let print = |events: &str| {
         let arguments = ["print", "--stack-depth", "2048", "--events", events, &recording];
@@ -188,6 +196,34 @@ fn other_collectors_are_decoded() {
 #[test]
 fn timers_take_the_place_of_perf() {
     check(&[], "events=cpu,disable=perf", 0.98);
+}
+
+/// Virtual threads take turns that are shorter than a copy waits to be decoded.
+/// Each has a depth of its own, so that its stack tells who it was.
+#[test]
+fn samples_of_carriers_name_the_virtual_thread_that_ran() {
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
+        let run = run_with(&jdk, &[], "events=cpu", &["--seconds", "1", "--turns", "3"]);
+        let in_turn = run.samples.iter().filter(|sample| sample.count("turn") > 0 && is_of_one_moment(sample));
+        let (mut right, mut all) = (0, 0);
+        for sample in in_turn {
+            all += 1;
+            if let Some(id) = sample.thread.strip_prefix("virtual-") {
+                let (depth, what) = (sample.count("down"), &run.what);
+                assert_eq!(run.truth.turns.get(id), Some(&depth), "{what}: {id}\n{:#?}", sample.frames);
+                right += 1;
+            }
+        }
+        assert!(all >= 30, "{}: only {all} samples", run.what);
+        assert!(right * 10 >= all * 9, "{}: {right} of {all} have a virtual thread\n{}", run.what, run.losses);
+    }
+}
+
+/// Frames that were in the heap are read when the copy is decoded: those of a
+/// thread that yielded meanwhile begin with its yielding.
+fn is_of_one_moment(sample: &Sample) -> bool {
+    let is_whole = sample.frames.iter().any(|frame| frame.contains("VirtualThread"));
+    is_whole && !sample.frames.iter().any(|frame| frame.ends_with("Thread.yield"))
 }
 
 /// Samples for which the VM is asked know no native code and come where the VM
