@@ -1,15 +1,16 @@
-//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N] [--only TEXT]`
+//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N] [--only TEXT] [--events cpu,wall,lock]`
 //!
 //! Runs the stress workload under Headway again and again, taking turns among
 //! JDKs, collectors, locking modes, and between an agent loaded at start and
 //! one that is attached, started and stopped all the time. Prints a line per
 //! round and a summary; exit code 1 if anything crashed, hung, grew, or broke
 //! an invariant. `--only` takes the configurations whose name has the text, such
-//! as `LockingMode=0`.
+//! as `LockingMode=0`. `--events` are those of `headway record -e`; without it,
+//! what is recorded unless asked.
 
 use headway_e2e::jdk::{Jdk, RELEASES};
 use headway_e2e::stress::configuration::{self, Configuration};
-use headway_e2e::stress::round::{self, Way};
+use headway_e2e::stress::round::{self, Manner, Way};
 use headway_e2e::tools::Tools;
 use headway_e2e::Problem;
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ struct Options {
     seed: u64,
     releases: Vec<u32>,
     only: String,
+    events: String,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
         seed: 1,
         releases: RELEASES.to_vec(),
         only: String::new(),
+        events: String::new(),
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -63,6 +66,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
             }
             "--seed" => options.seed = value.parse().map_err(|_| wrong("a whole number"))?,
             "--only" => options.only = value,
+            "--events" => options.events = value,
             "--jdk" => {
                 options.releases = value
                     .split(',')
@@ -70,9 +74,10 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
                     .collect::<Result<_, _>>()?;
             }
             _ => {
-                return Err(
-                    format!("unknown option {name}; there are --minutes --seed --jdk --round-seconds --only").into()
+                return Err(format!(
+                    "unknown option {name}; there are --minutes --seed --jdk --round-seconds --only --events"
                 )
+                .into())
             }
         }
     }
@@ -98,7 +103,8 @@ fn stress(options: &Options) -> Result<bool, Problem> {
         // Half of the rounds each way, and every configuration both ways in the end.
         let way = if (number + number / turns.len()) % 2 == 0 { Way::AttachCycles } else { Way::AtStart };
         let seed = options.seed.wrapping_add(number as u64);
-        tally.play(&tools, turn, way, options.round.min(left.max(Duration::from_secs(2))), seed);
+        let length = options.round.min(left.max(Duration::from_secs(2)));
+        tally.play(&tools, turn, Manner { way, length, seed, events: &options.events });
     }
     tally.print(start.elapsed());
     Ok(tally.failures == 0)
@@ -112,10 +118,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn play(&mut self, tools: &Tools, turn: &Configuration, way: Way, length: Duration, seed: u64) {
+    fn play(&mut self, tools: &Tools, turn: &Configuration, manner: Manner<'_>) {
         self.rounds += 1;
+        let Manner { way, seed, .. } = manner;
         let name = format!("round {:3}: {turn}, {way}", self.rounds);
-        match round::play(tools, turn, way, length, seed) {
+        match round::play(tools, turn, manner) {
             Ok(outcome) => {
                 self.cycles += outcome.cycles;
                 println!("{name}: ok, {outcome}");

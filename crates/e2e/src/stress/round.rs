@@ -87,15 +87,28 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// What each round is like.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner<'a> {
+    /// How Headway gets in.
+    pub way: Way,
+    /// How long.
+    pub length: Duration,
+    /// Of the workload.
+    pub seed: u64,
+    /// What is recorded, as for `-e`; empty for what is recorded unless asked.
+    pub events: &'a str,
+}
+
 /// Plays one round.
 ///
 /// # Errors
 /// What went wrong: a crash (with the head of the VM's error file), a hang, a
 /// broken invariant, growth, a recording that cannot be read. The directory
 /// with all files is kept then and named.
-pub fn play(tools: &Tools, how: &Configuration, way: Way, length: Duration, seed: u64) -> Result<Outcome, Problem> {
+pub fn play(tools: &Tools, how: &Configuration, manner: Manner<'_>) -> Result<Outcome, Problem> {
     let directory = TempDir::with_prefix("headway-stress-")?;
-    let round = Round { tools, how, way, length, seed, directory: directory.path() };
+    let round = Round { tools, how, manner, directory: directory.path() };
     let (played, crash) = (round.play(), round.crash());
     let played = played.and_then(|outcome| check_growth(&round, outcome));
     match (played, crash) {
@@ -112,9 +125,7 @@ pub fn play(tools: &Tools, how: &Configuration, way: Way, length: Duration, seed
 struct Round<'a> {
     tools: &'a Tools,
     how: &'a Configuration,
-    way: Way,
-    length: Duration,
-    seed: u64,
+    manner: Manner<'a>,
     directory: &'a Path,
 }
 
@@ -131,10 +142,10 @@ impl Round<'_> {
             return Err(format!("the workload ended with {status}:\n{}", self.output()).into());
         }
         watched?;
-        if self.way == Way::AtStart {
+        if self.manner.way == Way::AtStart {
             outcome.contentions = self.check_recording(&self.recording())?;
         }
-        if outcome.contentions == 0 && self.way != Way::Without {
+        if outcome.contentions == 0 && self.manner.way != Way::Without {
             return Err("the recording has no contention".into());
         }
         Ok(outcome)
@@ -144,12 +155,21 @@ impl Round<'_> {
         let mut command = Command::new(self.how.jdk.tool("java"));
         command.args(&self.how.flags).args(["-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"]);
         command.arg(format!("-XX:ErrorFile={}", self.error_file().display()));
-        if self.way == Way::AtStart {
+        if self.manner.way == Way::AtStart {
             let agent = self.tools.agent.display();
-            command.arg(format!("-agentpath:{agent}=start,file={}", self.recording().display()));
+            let events = match self.manner.events {
+                "" => String::new(),
+                events => format!(",events={}", events.replace(',', "+").replace("lock", "monitor+park")),
+            };
+            command.arg(format!("-agentpath:{agent}=start,file={}{events}", self.recording().display()));
         }
         command.arg("-jar").arg(&self.tools.workloads).arg("stress");
-        command.args(["--seconds", &self.length.as_secs().max(1).to_string(), "--seed", &self.seed.to_string()]);
+        command.args([
+            "--seconds",
+            &self.manner.length.as_secs().max(1).to_string(),
+            "--seed",
+            &self.manner.seed.to_string(),
+        ]);
         command.current_dir(self.directory).stdin(Stdio::null());
         command.stdout(File::create(self.output_file())?).stderr(File::create(self.directory.join("stderr"))?);
         Ok(command.spawn()?)
@@ -170,13 +190,13 @@ impl Round<'_> {
     }
 
     fn attend(&self, child: &mut Child, outcome: &mut Outcome) -> Result<(), Problem> {
-        let deadline = Instant::now() + self.length + END_WITHIN;
+        let deadline = Instant::now() + self.manner.length + END_WITHIN;
         // The workload's last moments are left alone, so that no cycle meets its exit.
-        let last_cycle = Instant::now() + self.length.saturating_sub(Duration::from_secs(2));
+        let last_cycle = Instant::now() + self.manner.length.saturating_sub(Duration::from_secs(2));
         let mut files = None;
         // Past the deadline, the wait that follows tells the hang.
         while child.try_wait()?.is_none() && Instant::now() < deadline {
-            if self.way == Way::AttachCycles && Instant::now() < last_cycle {
+            if self.manner.way == Way::AttachCycles && Instant::now() < last_cycle {
                 match self.cycle(child.id(), outcome.cycles) {
                     Ok(contentions) => outcome.contentions += contentions,
                     // On a busy machine it took so long that it met the exit after all.
@@ -211,8 +231,14 @@ impl Round<'_> {
         let pid = pid.to_string();
         let file = self.directory.join(format!("cycle-{number}.jfr"));
         let headway = &self.tools.headway;
-        tools::run(headway, ["start", "-o", &file.display().to_string(), &pid])?;
-        let pause = 50 + (self.seed.wrapping_mul(31).wrapping_add(u64::from(number) * 97)) % 700;
+        let file_name = file.display().to_string();
+        let mut start = vec!["start", "-o", &file_name];
+        if !self.manner.events.is_empty() {
+            start.extend(["-e", self.manner.events]);
+        }
+        start.push(&pid);
+        tools::run(headway, start)?;
+        let pause = 50 + (self.manner.seed.wrapping_mul(31).wrapping_add(u64::from(number) * 97)) % 700;
         thread::sleep(Duration::from_millis(pause));
         if number % 5 == 1 {
             tools::run(headway, ["status", &pid])?;
@@ -281,7 +307,8 @@ fn check_growth(round: &Round, outcome: Outcome) -> Result<Outcome, Problem> {
         if grown <= alone + GROWTH_BYTES {
             return Ok(outcome);
         }
-        alone = alone.max(Round { way: Way::Without, ..*round }.play()?.grown_bytes());
+        alone =
+            alone.max(Round { manner: Manner { way: Way::Without, ..round.manner }, ..*round }.play()?.grown_bytes());
     }
     if grown <= alone + GROWTH_BYTES {
         return Ok(outcome);
