@@ -80,8 +80,9 @@ impl Top {
             true => self.print(&mut source, &interrupted),
             false => self.show(&mut source, &title, &interrupted),
         };
-        source.close()?;
-        shown?;
+        let closed = source.close();
+        // What ended the watching says more than what it led to.
+        shown.and(closed)?;
         Ok(DONE)
     }
 

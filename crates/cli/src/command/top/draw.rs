@@ -53,10 +53,24 @@ fn heading_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if lost > 0 {
         title.push(Span::styled(format!("  {} lost", numbers::grouped(lost)), IN_PHASE));
     }
-    title.push(Span::styled(format!("  {}", state.title), STRONG));
+    let every = state.picture.as_ref().map(|picture| format!("  every {}", numbers::time(picture.interval_ns)));
+    let taken = Line::from(title.clone()).width() + every.as_ref().map_or(0, String::len) + 2;
+    let name = without_middle(&state.title, usize::from(width).saturating_sub(taken));
+    title.push(Span::styled(format!("  {name}"), STRONG));
     let Some(picture) = &state.picture else { return vec![Line::from(title)] };
-    title.push(Span::styled(format!("  every {}", numbers::time(picture.interval_ns)), FAINT));
+    title.extend(every.map(|every| Span::styled(every, FAINT)));
     vec![Line::from(title), threads_line(picture), pressure_line(picture, width)]
+}
+
+/// A process's id and a path: begin and end tell most.
+fn without_middle(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept = room.saturating_sub(1);
+    let begin = text.chars().take(kept / 3);
+    begin.chain(std::iter::once('…')).chain(text.chars().skip(length - (kept - kept / 3))).collect()
 }
 
 fn threads_line(picture: &Picture) -> Line<'static> {
@@ -252,6 +266,16 @@ all locks:  48.0 % of all threads' time  ▁▅█▇
 q quit  p pause  s sort: now  / filter  enter chains  k parks
 ";
         assert_eq!(shown, expected, "\n{shown}");
+    }
+
+    #[test]
+    fn a_long_name_leaves_room_for_the_interval() {
+        let mut state = state();
+        state.title = format!("4711 /srv/{}/shop.jar", "deep/".repeat(30));
+        let shown = drawn(&state, 80, 7);
+        let heading = shown.lines().next().unwrap();
+        assert!(heading.starts_with("headway top  4711") && heading.ends_with("  every 1.00 s"), "{heading}");
+        assert!(heading.contains("shop.jar"), "{heading}");
     }
 
     #[test]

@@ -17,6 +17,9 @@ const RECORDING: &str = "top.jfr";
 const RECORDING_BYTES: u64 = 1 << 20;
 /// How often the agent is told that we watch.
 const TOUCH_EVERY: Duration = Duration::from_secs(2);
+/// How long a target may take to end after its recording did.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// See the module.
 pub struct Source {
@@ -78,6 +81,8 @@ impl Source {
         match read {
             Ok(_) => {}
             Err(_) if !self.session.target_lives() => return Err(self.ended()),
+            // A VM that ends finishes its recordings first.
+            Err(_) if self.latest.is_some() && self.ends_soon() => return Err(self.ended()),
             Err(_) if self.latest.is_some() => {
                 return Err(Failure::Agent {
                     message: "the recording that was being watched has ended".into(),
@@ -110,12 +115,33 @@ impl Source {
             return Ok(());
         }
         if std::mem::take(&mut self.own_recording) {
-            self.session.command(AgentOptions::new("stop"))?;
-            if self.own_agent {
-                self.session.command(AgentOptions::new("detach"))?;
+            let left = self.leave();
+            if left.is_err() && self.ends_soon() {
+                return Ok(());
             }
+            return left;
         }
         Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), Failure> {
+        self.session.command(AgentOptions::new("stop"))?;
+        if self.own_agent {
+            self.session.command(AgentOptions::new("detach"))?;
+        }
+        Ok(())
+    }
+
+    /// True if the target is gone, or goes within a moment.
+    fn ends_soon(&self) -> bool {
+        let began = Instant::now();
+        while self.session.target_lives() {
+            if began.elapsed() >= ENDS_WITHIN {
+                return false;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        true
     }
 
     fn ended(&self) -> Failure {
