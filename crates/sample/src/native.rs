@@ -48,9 +48,15 @@ impl Unwinder {
         self
     }
 
-    /// Gives the memory of files back that is only used while somebody unwinds.
+    /// Gives back what is only used while somebody unwinds.
     pub fn rest(&mut self) {
         self.cache = CacheX86_64::new();
+        self.release_files();
+    }
+
+    /// Gives back the memory of files that were looked into. What is needed again
+    /// comes from where the system keeps files.
+    pub fn release_files(&self) {
         for module in &self.modules {
             module.bytes.release(0..module.bytes.len());
         }

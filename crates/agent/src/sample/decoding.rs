@@ -76,6 +76,11 @@ impl Decoding {
         })
     }
 
+    /// Gives back memory of libraries' files: names of functions are looked up once.
+    pub fn release_files(&self) {
+        self.helper.native.release_files();
+    }
+
     /// Keeps what the next recording can use.
     pub fn end(self) {
         self.agent.samples.lasting.keep(self.helper.native);

@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// How often threads that are not Java's are looked for.
 const LOOK_FOR_THREADS: Duration = Duration::from_secs(1);
+/// How often memory that was read from files is given back.
+const RELEASE_FILES: Duration = Duration::from_secs(5);
 /// A sample is in its ring at most this long after its time.
 const WRITTEN_WITHIN_NS: u64 = 20_000_000;
 /// Shortest and longest pause between two rounds.
@@ -172,11 +174,16 @@ impl Sampler {
             }
         }
         let mut look = Instant::now();
+        let mut release = look + RELEASE_FILES;
         while !stop.load(Ordering::SeqCst) {
             self.add_started();
             if Instant::now() >= look {
                 self.add_native();
                 look = Instant::now() + LOOK_FOR_THREADS;
+            }
+            if Instant::now() >= release {
+                self.decoding.release_files();
+                release = Instant::now() + RELEASE_FILES;
             }
             self.round();
             self.agent.samples.set_cpu(clock::thread_cpu());
