@@ -17,6 +17,8 @@ const NO_BLOCK: u32 = u32::MAX;
 /// Threads that add up together, and rows that are worth one.
 const MOST_THREADS: usize = 8;
 const LEAST_ROWS: usize = 1 << 15;
+/// So many intervals are added to one by one as quickly.
+const FEW: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 struct Node {
@@ -56,6 +58,9 @@ struct Adding<'a> {
     blocks: Vec<u32>,
     places: Vec<u32>,
     ids: FxHashMap<(u32, u32), u32>,
+    /// Of rows that fill many intervals: by parent of the intervals' nodes, how many
+    /// more (or less) rows fill an interval than the one before.
+    spans: FxHashMap<u32, Vec<i64>>,
 }
 
 /// The groups of what `selection` takes.
@@ -99,10 +104,41 @@ fn in_parts(rows: &[Row]) -> Vec<Range<usize>> {
     parts
 }
 
-fn interval_of(at: u64, from: u64, length: f64, intervals: u32) -> u32 {
-    let number = ((at - from) as f64 / length) as u32;
-    // One too early costs nothing; floating point may be one too late.
-    number.saturating_sub(1).min(intervals)
+/// Intervals of a range, as even as whole nanoseconds allow.
+struct Edges {
+    from: u64,
+    to: u64,
+    length: f64,
+    intervals: u32,
+}
+
+impl Edges {
+    /// Where an interval begins, and the one before it ends.
+    fn at(&self, number: u32) -> u64 {
+        match number >= self.intervals {
+            true => self.to,
+            false => self.from + (f64::from(number) * self.length) as u64,
+        }
+    }
+
+    /// The interval of a moment, or the one before it.
+    fn number_of(&self, at: u64) -> u32 {
+        let number = ((at - self.from) as f64 / self.length) as u32;
+        // One too early costs nothing; floating point may be one too late.
+        number.saturating_sub(1).min(self.intervals)
+    }
+
+    /// The intervals that lie whole between two moments.
+    fn whole(&self, start: u64, end: u64) -> Range<u32> {
+        let (mut first, mut beyond) = (self.number_of(start), self.number_of(end));
+        while first < self.intervals && self.at(first) < start {
+            first += 1;
+        }
+        while beyond < self.intervals && self.at(beyond + 1) <= end {
+            beyond += 1;
+        }
+        first..beyond.max(first)
+    }
 }
 
 fn part_of(recording: &Recording, place: usize, row: &Row, from: u64, to: u64) -> Option<Part> {
@@ -118,7 +154,8 @@ fn part_of(recording: &Recording, place: usize, row: &Row, from: u64, to: u64) -
 impl<'a> Adding<'a> {
     fn new(recording: &'a Recording, by: &'a [Dimension], intervals: u32) -> Adding<'a> {
         let (blocks, places, ids) = (vec![NO_BLOCK], Vec::new(), FxHashMap::default());
-        Adding { recording, by, intervals, nodes: vec![Node::default()], blocks, places, ids }
+        let spans = FxHashMap::default();
+        Adding { recording, by, intervals, nodes: vec![Node::default()], blocks, places, ids, spans }
     }
 
     fn rows(&mut self, part: Range<usize>, selection: &Selection<'_>) {
@@ -137,23 +174,73 @@ impl<'a> Adding<'a> {
                 self.add(row, 0, stretch, part);
             }
         }
+        self.tell_spans(selection);
     }
 
     fn over_time(&mut self, place: usize, row: &Row, stretch: u64, selection: &Selection<'_>) {
-        let length = (selection.to - selection.from) as f64 / f64::from(self.intervals);
-        let intervals = self.intervals;
-        let edge = |number: u32| match number == intervals {
-            true => selection.to,
-            false => selection.from + (f64::from(number) * length) as u64,
+        let (recording, edges) = (self.recording, self.edges(selection));
+        let add = |adding: &mut Self, number: u32| {
+            let part = part_of(recording, place, row, edges.at(number), edges.at(number + 1));
+            part.into_iter().for_each(|part| adding.add(row, number, stretch, part));
         };
-        let first = interval_of(row.start.max(selection.from), selection.from, length, self.intervals);
+        let (start, end) = (row.start.max(selection.from), (row.start + row.span).min(selection.to));
+        let mut first = edges.number_of(start);
+        let whole = if self.may_span(row) { edges.whole(start, end) } else { 0..0 };
+        if whole.len() > FEW {
+            (first..whole.start).for_each(|number| add(self, number));
+            first = whole.end;
+            self.span(row, stretch, whole, &edges);
+        }
         for number in first..self.intervals {
-            let (from, to) = (edge(number), edge(number + 1));
-            if from >= row.start + row.span {
+            if edges.at(number) >= end {
                 break;
             }
-            if let Some(part) = part_of(self.recording, place, row, from, to) {
-                self.add(row, number, stretch, part);
+            add(self, number);
+        }
+    }
+
+    fn edges(&self, selection: &Selection<'_>) -> Edges {
+        let length = (selection.to - selection.from) as f64 / f64::from(self.intervals);
+        Edges { from: selection.from, to: selection.to, length, intervals: self.intervals }
+    }
+
+    /// True if the row has in each whole interval exactly the interval's length, and
+    /// nothing else.
+    fn may_span(&self, row: &Row) -> bool {
+        let plain = row.flags & (SUMMED | crate::table::APPROXIMATE | crate::table::DESCHEDULED) == 0;
+        plain && row.stopped == 0 && self.by.last() == Some(&Dimension::Time)
+    }
+
+    /// Adds a row to intervals that it fills, with work that does not depend on how
+    /// many they are: a hundred thousand threads live through all of a recording.
+    fn span(&mut self, row: &Row, stretch: u64, whole: Range<u32>, edges: &Edges) {
+        let total = edges.at(whole.end) - edges.at(whole.start);
+        let part =
+            Part { total, stopped: 0, count: 1, max: total, approximate: false, descheduled: false, summed: false };
+        let levels = self.by.len() - 1;
+        let Some(node) = self.add_to(row, 0, stretch, part, levels) else { return };
+        let changes = self.spans.entry(node).or_insert_with(|| vec![0; self.intervals as usize + 1]);
+        changes[whole.start as usize] += 1;
+        changes[whole.end as usize] -= 1;
+    }
+
+    /// Adds up what fills intervals.
+    fn tell_spans(&mut self, selection: &Selection<'_>) {
+        let edges = self.edges(selection);
+        let level = self.by.len().saturating_sub(1) as u8;
+        for (parent, changes) in std::mem::take(&mut self.spans) {
+            let mut filling = 0;
+            for (number, change) in (0..self.intervals).zip(changes) {
+                filling += change;
+                if filling == 0 {
+                    continue;
+                }
+                let Some(node) = self.node(parent, number, level) else { break };
+                let (length, count) = (edges.at(number + 1) - edges.at(number), filling.unsigned_abs());
+                let node = &mut self.nodes[node as usize];
+                node.total += length * count;
+                node.count += count;
+                node.max = node.max.max(length);
             }
         }
     }
@@ -174,17 +261,24 @@ impl<'a> Adding<'a> {
     }
 
     fn add(&mut self, row: &Row, interval: u32, stretch: u64, part: Part) {
+        self.add_to(row, interval, stretch, part, self.by.len());
+    }
+
+    /// The same for the first levels only; the node of the last of them, if it has a
+    /// place.
+    #[inline]
+    fn add_to(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, levels: usize) -> Option<u32> {
         self.nodes[0].add(stretch, part);
         let mut node = 0;
-        for level in 0..self.by.len() {
+        for level in 0..levels {
             let value = match self.by[level] {
                 Dimension::Time => interval,
                 by => self.recording.value(by, row),
             };
-            let Some(next) = self.node(node, value, level as u8) else { return };
-            node = next;
+            node = self.node(node, value, level as u8)?;
             self.nodes[node as usize].add(stretch, part);
         }
+        Some(node)
     }
 
     /// The group of a value below another one; `None` if there are too many.
@@ -323,5 +417,27 @@ fn mention(by: Dimension, value: u32, told: &mut Mentioned<'_>) {
         | Dimension::ContenderMethod
         | Dimension::OwnerGroup
         | Dimension::OwnerMethod => told.text(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_intervals_are_those_that_single_ones_would_fill() {
+        for (from, to, intervals) in [(0, 1000, 7), (3, 1003, 300), (0, 10, 40), (123_456_789, 987_654_321, 77)] {
+            let edges = Edges { from, to, length: (to - from) as f64 / f64::from(intervals), intervals };
+            let span = to - from;
+            for (start, end) in [(from, to), (from + span / 3, to - span / 7), (from + 1, from + 2), (to - 1, to)] {
+                let fills = |number: &u32| edges.at(*number) >= start && edges.at(*number + 1) <= end;
+                let filled: Vec<u32> = (0..intervals).filter(fills).collect();
+                let whole = edges.whole(start, end);
+                // Of no length are those at the edges; they add nothing.
+                let adds = |number: &u32| edges.at(*number) < edges.at(*number + 1);
+                let told: Vec<u32> = whole.filter(adds).collect();
+                assert_eq!(told, filled.into_iter().filter(adds).collect::<Vec<_>>(), "{from} {to} {start} {end}");
+            }
+        }
     }
 }
