@@ -6,11 +6,11 @@ import { linesOver } from "../data/spent";
 import { filterOf, grouping, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
-import { withoutPackage } from "../text/frames";
 import { count, duration, percent, times } from "../text/units";
 import { Chain } from "../view/Chain";
 import { COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
+import { LockName } from "../view/LockName";
 import { Sparkline } from "../view/Sparkline";
 import { TreeTable, type Column } from "../view/TreeTable";
 
@@ -59,7 +59,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   });
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
-      value: (row) => names.lock(row.lock).name, cell: (row) => <span class="cut" title={names.lock(row.lock).name}>{withoutPackage(names.lock(row.lock).name)}</span> },
+      value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
     text("thread", "thread", "The thread whose park was measured first; its call chain is below the table", "minmax(70px, 0.8fr)", (row) => names.thread(row.thread).name),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },

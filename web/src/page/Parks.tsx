@@ -4,11 +4,11 @@ import { addUp } from "../data/states";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
-import { withoutPackage } from "../text/frames";
 import { count, duration, times } from "../text/units";
 import { Chain } from "../view/Chain";
 import { COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
+import { LockName } from "../view/LockName";
 import { Sparkline } from "../view/Sparkline";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { ParkStatistics } from "./ParkStatistics";
@@ -69,7 +69,7 @@ function Waits({ mode }: { mode: string }) {
   const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].value : null;
   const colour = COLOURS[kinds[0]!];
   const columns: Column<Blocker>[] = [
-    { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{withoutPackage(row.name)}</span> },
+    { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <LockName name={row.name} /> },
     { id: "line", title: "over time", why: "How many threads waited on it, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={colour} label={`Waits on ${row.name} over time`} /> },
     { id: "count", title: "times", why: "How often a thread began to wait on it", width: "80px", value: (row) => row.count, cell: (row) => <span class="number">{count(row.count)}</span> },
     { id: "total", title: "thread time", why: "Time waited, all threads added up", width: "100px", value: (row) => row.total, cell: (row) => <span class="number">{duration(row.total)}</span> },
