@@ -14,7 +14,7 @@ use crate::process::CpuTimes;
 use crate::raw;
 use crate::recompile::Recompilation;
 use crate::steal;
-use crate::thread_events::current_os_id;
+use crate::thread_events::{blocked_throughout, current_os_id};
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{RecordingWriter, WriteError, WriterConfig};
 use headway_model::event::{RecordingInfo, SampleState, SelfCost, ThreadDef};
@@ -153,6 +153,8 @@ pub struct Drain {
     flushes: u64,
     /// All that happened before was taken.
     drained_to: TimeNs,
+    /// True if monitors are recorded.
+    monitors: bool,
     steal: steal::Drained,
     recompilation: Option<Recompilation>,
     max_size: Option<u64>,
@@ -189,6 +191,7 @@ impl Drain {
             cpu_times: CpuTimes::now(),
             flushes: 0,
             drained_to: start,
+            monitors: options.wants("monitor"),
             steal: steal::Drained::new(agent, options),
             recompilation: None,
             max_size: options.max_size,
@@ -531,6 +534,9 @@ impl Drain {
         self.take_batch(batch);
         self.sample_steal(true);
         self.tell_transactions(Some(watermark));
+        if self.monitors {
+            agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent));
+        }
         self.tell_losses();
         self.take_event(&self.self_cost(watermark));
         self.take_event(&Event::Watermark(watermark));

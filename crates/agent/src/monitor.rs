@@ -121,7 +121,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
 }
 
 /// JVMTI `MonitorContendedEntered`: the thread owns the monitor now.
-pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref) {
+pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref) {
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     if !current.is_virtual {
@@ -130,7 +130,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
     let time = clock::now();
     if agent.pressure.is_sparing() && !current.is_virtual {
         if !pressure::on_contended_entered(agent, slot, time) {
-            entered_without_enter(agent, &current, time);
+            entered_without_enter(agent, jni, &current, object, time);
         }
         return;
     }
@@ -139,7 +139,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
         true => agent.virtuals.end_enter(current.thread),
     };
     let Some(begun) = begun else {
-        return entered_without_enter(agent, &current, time);
+        return entered_without_enter(agent, jni, &current, object, time);
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
@@ -159,18 +159,38 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, _objec
 /// A virtual thread that was resumed from `Object.wait` acquires its monitor
 /// again; any other thread began to block before the recording did.
 #[cold]
-fn entered_without_enter(agent: &'static Agent, current: &Current, time: TimeNs) {
-    let begun = match current.is_virtual {
-        true => agent.virtuals.end_reenter(current.thread),
-        false => None,
-    };
-    match begun {
+fn entered_without_enter(agent: &'static Agent, jni: Jni, current: &Current, object: Ref, time: TimeNs) {
+    if !current.is_virtual {
+        return entered_at_last(agent, jni, current, object, time);
+    }
+    match agent.virtuals.end_reenter(current.thread) {
         Some(begun) => {
             agent.locks.unpin(begun.pin);
             append_reentered(agent, current.slot, current.thread, begun, time);
         }
         None => agent.losses.add(Loss::UnpairedEntered, 1),
     }
+}
+
+/// A platform thread owns a monitor that it was found blocked on when the
+/// recording began: its stretch counts from then on.
+fn entered_at_last(agent: &'static Agent, jni: Jni, current: &Current, object: Ref, time: TimeNs) {
+    let start = TimeNs(current.slot.found_blocked.swap(0, Ordering::Relaxed));
+    if current.slot.is_filtered.load(Ordering::Relaxed) {
+        return;
+    }
+    let lock = (start != TimeNs(0)).then(|| agent.locks.of_object(agent, jni, object)).flatten();
+    let Some(lock) = lock else { return agent.losses.add(Loss::UnpairedEntered, 1) };
+    let entered = MonitorEntered {
+        time,
+        start,
+        thread: current.thread,
+        lock: lock.id(),
+        seq: lock.next_seq(),
+        chain: ChainId::NONE,
+        previous_owner: lock.last_releaser(),
+    };
+    agent.append(current.slot, &Record::entered(&entered));
 }
 
 /// What is known when a contended exit begins, lock still held.

@@ -13,6 +13,9 @@ use headway_model::{Loss, ThreadId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
 
+/// A bit of `JVMTI_THREAD_STATE`.
+const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
+
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, current_os_id()) else { return };
@@ -52,10 +55,25 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
         let vm_thread = agent.java.vm_thread(jni, thread);
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
             let state = agent.jvmti.thread_state(thread).unwrap_or(0);
-            agent.pressure.found.note(slot.thread(), vm_thread, state, clock::now());
+            let now = clock::now();
+            agent.pressure.found.note(slot.thread(), vm_thread, state, now);
+            let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
+            slot.found_blocked.store(if is_blocked { now.0 } else { 0 }, Ordering::Relaxed);
         }
         jni.forget(thread);
     }
+}
+
+/// Threads that are blocked on a monitor since before the recording, of which no
+/// event has told: their contended enters were not seen.
+pub fn blocked_throughout(agent: &Agent) -> u64 {
+    let is_still = |slot: &&Slot| {
+        slot.found_blocked.load(Ordering::Relaxed) != 0
+            && slot.enter.peek().is_none()
+            && !slot.is_filtered.load(Ordering::Relaxed)
+            && agent.hotspot.pending_monitor(slot.vm_thread()) != 0
+    };
+    agent.threads.iter().filter(is_still).count() as u64
 }
 
 /// Gives a platform thread a slot, if it has none yet, and defines it. `None`

@@ -54,6 +54,9 @@ pub struct Slot {
     busy_since: AtomicU64,
     /// The contended enter in progress.
     pub enter: Pending,
+    /// When it was found blocked on a monitor as the recording began, 0 if it was
+    /// not: its contended enter was not seen.
+    pub found_blocked: AtomicU64,
     /// The `Object.wait` in progress.
     pub wait: Pending,
     /// The re-acquisition after a wait, begun by whoever notified it.
@@ -201,6 +204,7 @@ impl Slot {
         self.busy_since.store(0, Ordering::Relaxed);
         self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
+        self.found_blocked.store(0, Ordering::Relaxed);
         self.parks.reset();
         self.is_paying.store(false, Ordering::Relaxed);
         self.enter.end();

@@ -22,6 +22,9 @@ pub enum Loss {
     MethodUnresolved,
     /// An acquisition was seen to end whose beginning was not recorded.
     UnpairedEntered,
+    /// A thread was blocked on a monitor before the recording began and still when
+    /// it ended; no event tells of it.
+    BlockedThroughout,
     /// Numbers missing in the order of a lock's events.
     SeqGap,
     /// A bound inside an analysis was reached; totals are kept, detail is not.
@@ -56,7 +59,7 @@ pub enum Loss {
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 23] = [
+    pub const ALL: [Loss; 24] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
         Loss::LockTableFull,
@@ -65,6 +68,7 @@ impl Loss {
         Loss::ChainUnwalkable,
         Loss::MethodUnresolved,
         Loss::UnpairedEntered,
+        Loss::BlockedThroughout,
         Loss::SeqGap,
         Loss::AnalysisFull,
         Loss::WriteFailed,
@@ -93,6 +97,7 @@ impl Loss {
             Loss::ChainUnwalkable => "chain_unwalkable",
             Loss::MethodUnresolved => "method_unresolved",
             Loss::UnpairedEntered => "unpaired_entered",
+            Loss::BlockedThroughout => "blocked_throughout",
             Loss::SeqGap => "seq_gap",
             Loss::AnalysisFull => "analysis_full",
             Loss::WriteFailed => "write_failed",
@@ -127,6 +132,9 @@ impl Loss {
             Loss::ChainUnwalkable => "events kept without call chain because the stack could not be walked",
             Loss::MethodUnresolved => "frames whose method could not be named",
             Loss::UnpairedEntered => "acquisitions whose beginning was not seen (recording started in between)",
+            Loss::BlockedThroughout => {
+                "threads blocked on a monitor all the time, since before the recording: not counted"
+            }
             Loss::SeqGap => "events known to be missing from a lock's order",
             Loss::AnalysisFull => "details folded together because an analysis reached its memory bound",
             Loss::WriteFailed => "events that could not be written to the recording",

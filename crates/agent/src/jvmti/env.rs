@@ -9,6 +9,13 @@ use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::fmt;
 use std::ptr;
+use std::time::Duration;
+
+/// What a VM says that has not begun to live.
+const JNI_EDETACHED: jint = -2;
+/// How often it is asked again: 5 s in all.
+const BEGINS_WITHIN_TRIES: u32 = 500;
+const TRY_AGAIN: Duration = Duration::from_millis(10);
 
 /// A JVMTI function failed: its name and the specification's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +68,16 @@ impl Jvmti {
     pub unsafe fn new(vm: *mut JavaVM) -> Result<Jvmti, JvmtiError> {
         let mut raw: *mut c_void = ptr::null_mut();
         // SAFETY: the caller vouches for `vm`; GetEnv writes one pointer.
-        let code = unsafe { ((**vm).v1_2.GetEnv)(vm, &mut raw, JVMTI_VERSION) };
+        let mut ask = || unsafe { ((**vm).v1_2.GetEnv)(vm, &mut raw, JVMTI_VERSION) };
+        let mut code = ask();
+        for _ in 0..BEGINS_WITHIN_TRIES {
+            if code != JNI_EDETACHED {
+                break;
+            }
+            // It can be attached to already, but has not begun to live yet.
+            std::thread::sleep(TRY_AGAIN);
+            code = ask();
+        }
         if code != 0 || raw.is_null() {
             return Err(JvmtiError { function: "GetEnv", code });
         }
