@@ -59,8 +59,13 @@ pub(crate) fn walk_chunks<M: Memory>(
             None => return lost,
         }
     }
+    // Whoever yielded since has frozen more frames into the chunk than were there.
+    let is_mounted = continuation.mounted.is_none_or(|mounted| {
+        let object = memory.read_u64(entry + continuation.entry_cont);
+        object.and_then(|object| memory.read_u8(object.checked_add(mounted)?)) == Some(1)
+    });
     match tail(layout, memory, continuation, entry) {
-        Some(again) if again == first => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
+        Some(again) if again == first && is_mounted => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
         _ => lost,
     }
 }

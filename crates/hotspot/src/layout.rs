@@ -363,6 +363,9 @@ pub struct ContinuationLayout {
     /// Offset in it of `target`, what it runs.
     #[cfg_attr(feature = "serde", serde(default))]
     pub target: Option<u64>,
+    /// Offset in it of `mounted` (a byte).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub mounted: Option<u64>,
     /// Offset in a `VirtualThread` object of its `Continuation`.
     #[cfg_attr(feature = "serde", serde(default))]
     pub of_thread: Option<u64>,

@@ -369,6 +369,7 @@ impl<'a, M: Memory> Loader<'a, M> {
             entry_flags: 32,
             tail: self.symbol_int(symbols::CONTINUATION_TAIL)?,
             target: self.symbol_int(symbols::CONTINUATION_TARGET),
+            mounted: self.symbol_int(symbols::CONTINUATION_MOUNTED),
             of_thread: self.symbol_int(symbols::VIRTUAL_THREAD_CONTINUATION),
             chunk_parent: self.symbol_int(symbols::CHUNK_PARENT)?,
             chunk_size: self.symbol_int(symbols::CHUNK_SIZE)?,

@@ -11,6 +11,8 @@ pub const ENTER_SPECIAL: &str = "_ZN17ContinuationEntry14_enter_specialE";
 pub const CONTINUATION_TAIL: &str = "_ZN28jdk_internal_vm_Continuation12_tail_offsetE";
 /// Likewise of `target`.
 pub const CONTINUATION_TARGET: &str = "_ZN28jdk_internal_vm_Continuation14_target_offsetE";
+/// Likewise of `mounted`.
+pub const CONTINUATION_MOUNTED: &str = "_ZN28jdk_internal_vm_Continuation15_mounted_offsetE";
 /// Offset of `cont` in `java.lang.VirtualThread` (an int variable).
 pub const VIRTUAL_THREAD_CONTINUATION: &str = "_ZN23java_lang_VirtualThread20_continuation_offsetE";
 /// Offset of `parent` in `jdk.internal.vm.StackChunk` (an int variable).
@@ -35,12 +37,13 @@ pub const Z_LOAD_SHIFT: &str = "ZPointerLoadShift";
 pub const SAFE_FETCH_N: &str = "SafeFetchN_impl";
 
 /// All of them, for callers that resolve symbols in one pass.
-pub const ALL: [&str; 16] = [
+pub const ALL: [&str; 17] = [
     THREAD_TID,
     RETURN_BARRIER,
     ENTER_SPECIAL,
     CONTINUATION_TAIL,
     CONTINUATION_TARGET,
+    CONTINUATION_MOUNTED,
     VIRTUAL_THREAD_CONTINUATION,
     CHUNK_PARENT,
     CHUNK_SIZE,
