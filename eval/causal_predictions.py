@@ -24,6 +24,8 @@ PROGRAMS = [
     ("stock", GAINS + ".critical"),
     ("halves", GAINS + ".serial"),
     ("pause", GAINS + ".pause"),
+    ("pipe", GAINS + ".serve"),
+    ("socket", GAINS + ".serve"),
 ]
 
 
