@@ -41,6 +41,7 @@ pub(crate) fn find(
     open: &[OpenStretch],
 ) -> Vec<Finding> {
     let mut first = deadlocks::find(analysis, report, range, open);
+    first.extend(other::blocked_throughout(report));
     first.extend(other::unreliable(report));
     let unknown = other::unknown_owners(report, running);
     // It says what the others rest on, or a part of them.

@@ -134,6 +134,24 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
     })
 }
 
+/// Threads that were blocked when the recording began and still in its end: nothing
+/// else tells of them.
+pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
+    let threads = report.losses.get(Loss::BlockedThroughout.name()).copied().filter(|n| *n > 0)?;
+    let were = if threads == 1 { "was" } else { "were" };
+    Some(Finding {
+        kind: FindingKind::Stuck,
+        text: format!(
+            "{} {were} blocked on a monitor for the whole recording, since before it began: a deadlock, or a lock that \
+             is held for very long. A thread dump (`jcmd PID Thread.print`) says on which and by whom.",
+            count(threads, "thread"),
+        ),
+        details: Vec::new(),
+        cost_ns: threads.saturating_mul(report.duration_ns),
+        share: None,
+    })
+}
+
 /// Nothing found, said plainly.
 pub(super) fn nothing(report: &Report, running: Running) -> Finding {
     let text = match (report.contentions, running.running_ns) {

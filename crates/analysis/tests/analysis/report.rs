@@ -462,6 +462,21 @@ fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
 }
 
 #[test]
+fn threads_that_were_blocked_all_the_time_come_first() {
+    let mut picture = draw("T1: [a....]");
+    picture.events.push(Event::Lost(Loss::BlockedThroughout, 2));
+    let report = analyse_picture(&picture, by("lock"));
+    assert_eq!(report.findings.len(), 1, "{:?}", texts(&report));
+    let finding = &report.findings[0];
+    assert_eq!((finding.kind, finding.cost_ns), (FindingKind::Stuck, 2 * report.duration_ns));
+    assert!(
+        finding.text.starts_with("2 threads were blocked on a monitor for the whole recording"),
+        "{}",
+        finding.text
+    );
+}
+
+#[test]
 fn nothing_found_is_said() {
     let report = analyse("T1: [a....]", by("lock"));
     assert_eq!(texts(&report), ["No thread was blocked on a monitor in 7.00 ms (1 application thread)."]);
