@@ -23,7 +23,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *       locked sleeps in {@link #backOff} before it is tried again.
  *   <li>{@code stock}: threads that spend most of their time in {@link #critical}, under one lock.
  *   <li>{@code halves}: each round is half {@link #serial}, on one thread, and half on two at once.
- *   <li>{@code pause}: runs 3 ms, sleeps 3 ms in {@link #pause}.
+ *   <li>{@code pause}: runs 4 ms, sleeps 4 ms in {@link #pause}: whole milliseconds before and
+ *       after the change, because JDK 17 rounds.
  *   <li>{@code pipe}, {@code socket}, {@code selector}: one thread prepares for 2 ms, hands over, and
  *       another one works for 2 ms in {@link #serve}, while the first waits.
  *   <li>{@code remote}: runs 3 ms, then waits in {@link #answer} for a process that listens on
@@ -83,8 +84,8 @@ final class Gains {
             case "selector" -> inTurn(Exchange.selectors());
             case "remote" -> client(Exchange.remote(port));
             default -> new Thread[] {thread(() -> {
-                Work.millis(3);
-                pause(3);
+                Work.millis(4);
+                pause(4);
                 done();
             })};
         };
