@@ -23,6 +23,7 @@ pub mod chain;
 pub mod clock;
 pub mod definitions;
 pub mod drain;
+pub mod exclusive;
 pub mod exit_signal;
 pub mod hooks;
 pub mod java;

@@ -222,7 +222,7 @@ impl Io {
     /// not replaced yet.
     ///
     /// # Errors
-    /// If one of them cannot be replaced; none is then. Said once.
+    /// If one of them cannot be replaced; none is then. Said once a recording.
     pub fn install_if_loaded(&self) -> Result<(), String> {
         match self.is_hopeless.load(Ordering::Relaxed) {
             true => Ok(()),
@@ -251,16 +251,18 @@ impl Io {
         }
         for hook in &replaced {
             if let Err(error) = hook.install() {
-                let _ = remove(&replaced);
-                return Err(error.to_string());
+                let lasting = remove(&replaced).map_or_else(String::new, |lasting| format!("; {lasting}"));
+                return Err(format!("{error}{lasting}"));
             }
         }
         *imports = replaced;
         Ok(())
     }
 
-    /// Gives the imports back. What cannot be undone is said.
+    /// Gives the imports back. What cannot be undone is said. The next recording
+    /// tries, and tells, anew.
     pub fn remove(&self) -> Option<String> {
+        self.is_hopeless.store(false, Ordering::Relaxed);
         remove(&mem::take(&mut *self.imports.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }

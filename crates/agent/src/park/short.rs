@@ -1,10 +1,9 @@
 //! Parks that are too short to be told one by one: summed up for each blocker
 //! and chain, so that a flood costs little and no total is lost.
 
+use crate::exclusive::Exclusive;
 use headway_model::event::ShortParks;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Sums kept at once; one more sends the oldest on its way.
 const KEPT: usize = 8;
@@ -21,13 +20,7 @@ struct Sum {
 /// The sums of the parks on one platform thread. The thread adds, the draining
 /// thread takes; whoever finds the other inside goes without.
 #[derive(Default)]
-pub struct Sums {
-    taken: AtomicBool,
-    sums: UnsafeCell<[Sum; KEPT]>,
-}
-
-// SAFETY: `sums` is only reached through `alone`, which lets one in at a time.
-unsafe impl Sync for Sums {}
+pub struct Sums(Exclusive<[Sum; KEPT]>);
 
 /// A park that ended.
 #[derive(Clone, Copy, Debug)]
@@ -45,24 +38,14 @@ pub struct Short {
 }
 
 impl Sums {
-    fn alone<T>(&self, work: impl FnOnce(&mut [Sum; KEPT]) -> T) -> Option<T> {
-        if self.taken.swap(true, Ordering::Acquire) {
-            return None;
-        }
-        // SAFETY: `taken` was false and is true until this function ends.
-        let done = work(unsafe { &mut *self.sums.get() });
-        self.taken.store(false, Ordering::Release);
-        Some(done)
-    }
-
     /// Adds a park. What is returned is to be recorded now.
     pub fn add(&self, park: Short) -> Option<ShortParks> {
-        self.alone(|sums| add(sums, park)).unwrap_or(Some(alone(park)))
+        self.0.enter(|sums| add(sums, park)).unwrap_or(Some(alone(park)))
     }
 
     /// Takes everything: it is to be recorded.
     pub fn take(&self) -> impl Iterator<Item = ShortParks> {
-        let all = self.alone(std::mem::take).unwrap_or_default();
+        let all = self.0.enter(std::mem::take).unwrap_or_default();
         all.into_iter().map(|sum| sum.parks).filter(|parks| parks.count > 0)
     }
 }
@@ -129,7 +112,7 @@ mod tests {
     #[test]
     fn a_park_that_finds_the_sums_taken_is_told_alone() {
         let sums = Sums::default();
-        sums.taken.store(true, Ordering::Relaxed);
-        assert_eq!(sums.add(park(1, 5)).map(|parks| parks.count), Some(1));
+        let told = sums.0.enter(|_| sums.add(park(1, 5)));
+        assert_eq!(told.unwrap().map(|parks| parks.count), Some(1));
     }
 }

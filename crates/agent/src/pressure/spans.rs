@@ -5,16 +5,16 @@
 //! # Protocol
 //! Stretches are added up that lie whole in one interval of pressure, by lock
 //! and interval, so that a sum says as much about its interval as they did. The
-//! thread adds, the draining thread takes; `taken` lets one in at a time. The
+//! thread adds, the draining thread takes; [`Exclusive`] lets one in at a time. The
 //! thread never waits: where it finds the other inside, its stretch goes alone.
 //! It sends what it has no room for while it is inside, so that the draining
 //! thread, which takes the sums before it collects the buffers, finds each
 //! stretch in one or the other.
 
+use crate::exclusive::Exclusive;
 use headway_model::event::{Spent, SpentOn};
 use headway_model::{DurationNs, LockId, ThreadId, TimeNs};
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sums kept at once; one more sends the oldest on its way.
 const KEPT: usize = 8;
@@ -75,29 +75,13 @@ struct Sum {
 
 /// The sums of one platform thread.
 #[derive(Default)]
-pub struct Spans {
-    taken: AtomicBool,
-    sums: UnsafeCell<[Sum; KEPT]>,
-}
-
-// SAFETY: `sums` is only reached through `alone`, which lets one in at a time.
-unsafe impl Sync for Spans {}
+pub struct Spans(Exclusive<[Sum; KEPT]>);
 
 impl Spans {
-    fn alone<T>(&self, work: impl FnOnce(&mut [Sum; KEPT]) -> T) -> Option<T> {
-        if self.taken.swap(true, Ordering::Acquire) {
-            return None;
-        }
-        // SAFETY: `taken` was false and is true until this function ends.
-        let done = work(unsafe { &mut *self.sums.get() });
-        self.taken.store(false, Ordering::Release);
-        Some(done)
-    }
-
     /// Adds a stretch. What has no room is handed to `send`, now.
     #[inline]
     pub fn add(&self, span: Span, grid: &Grid, send: impl Fn(&Spent)) {
-        if self.alone(|sums| add(sums, span, grid, &send)).is_none() {
+        if self.0.enter(|sums| add(sums, span, grid, &send)).is_none() {
             send(&span.alone());
         }
     }
@@ -105,7 +89,7 @@ impl Spans {
     /// Takes everything; `None` if the thread does not come out.
     pub fn take(&self) -> Option<impl Iterator<Item = Spent>> {
         for _ in 0..PATIENCE {
-            if let Some(sums) = self.alone(std::mem::take) {
+            if let Some(sums) = self.0.enter(std::mem::take) {
                 return Some(sums.into_iter().map(|sum| sum.spent).filter(|spent| spent.count > 0));
             }
             std::thread::yield_now();
@@ -193,9 +177,11 @@ mod tests {
     #[test]
     fn who_finds_the_sums_taken_does_not_wait() {
         let (spans, sent) = (Spans::default(), RefCell::<Vec<Spent>>::default());
-        spans.taken.store(true, Ordering::Relaxed);
-        spans.add(span(1010, 1020, 5), &grid(), |spent: &Spent| sent.borrow_mut().push(*spent));
-        assert_eq!(sent.borrow().len(), 1);
-        assert!(spans.take().is_none());
+        let inside = spans.0.enter(|_| {
+            spans.add(span(1010, 1020, 5), &grid(), |spent: &Spent| sent.borrow_mut().push(*spent));
+            assert_eq!(sent.borrow().len(), 1);
+            assert!(spans.take().is_none());
+        });
+        assert!(inside.is_some());
     }
 }

@@ -7,6 +7,7 @@
 use headway_sample::kernel::Functions;
 use headway_sample::native::Unwinder;
 use headway_sample::task;
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,14 +48,16 @@ impl Lasting {
 
     /// Has the kernel's functions read, if nobody has yet. The thread inherits the
     /// caller's signal mask.
-    pub fn read_kernel(&'static self) {
+    ///
+    /// # Errors
+    /// There is no thread to be had: until the next call they have no names.
+    pub fn read_kernel(&'static self) -> io::Result<()> {
         let mut kernel = lock(&self.kernel);
-        if !matches!(*kernel, Kernel::Unread) {
-            return;
+        if matches!(*kernel, Kernel::Unread) {
+            std::thread::Builder::new().name("headway-names".to_owned()).spawn(|| self.read_now())?;
+            *kernel = Kernel::BeingRead;
         }
-        let reader = std::thread::Builder::new().name("headway-names".to_owned()).spawn(|| self.read_now());
-        // Without a thread they stay without names.
-        *kernel = if reader.is_ok() { Kernel::BeingRead } else { Kernel::Read(Arc::default()) };
+        Ok(())
     }
 
     fn read_now(&self) {
@@ -96,14 +99,14 @@ mod tests {
     fn the_kernel_s_functions_are_read_once_and_libraries_are_handed_on() {
         let lasting: &'static Lasting = Box::leak(Box::default());
         assert!(lasting.kernel().is_none());
-        lasting.read_kernel();
+        lasting.read_kernel().unwrap();
         let first = loop {
             match lasting.kernel() {
                 Some(functions) => break functions,
                 None => std::thread::yield_now(),
             }
         };
-        lasting.read_kernel();
+        lasting.read_kernel().unwrap();
         assert!(lasting.kernel().is_some_and(|again| Arc::ptr_eq(&first, &again)));
         assert!(lasting.take_cpu_ns() > 0);
         assert_eq!(lasting.take_cpu_ns(), 0);

@@ -148,7 +148,9 @@ struct Sampler {
 impl Sampler {
     fn new(agent: &'static Agent, plan: Plan, jni: Option<Jni>) -> Option<Sampler> {
         if matches!(plan.source, Source::Perf { kernel: true }) {
-            agent.samples.lasting.read_kernel();
+            if let Err(error) = agent.samples.lasting.read_kernel() {
+                agent.definitions.degraded("cpu", &format!("the kernel's functions have no names: {error}"));
+            }
         }
         let failed = |error: &io::Error| agent.definitions.degraded("cpu", &format!("no samples: {error}"));
         Some(Sampler {
