@@ -5,7 +5,9 @@
 //! oldest of these returns to the return barrier, and the rest is in the chunks
 //! of its `Continuation`, youngest chunk first. The collector may move a chunk
 //! while it is read: the references that led to it are read again at the end,
-//! and if one changed, the frames from the chunks are dropped.
+//! and if one changed, the frames from the chunks are dropped. Likewise where the
+//! stack is a copy and the thread went on since: it may have left the oldest
+//! frame on the stack, or frozen it into the chunk, where it would count twice.
 
 use crate::code_cache::{BlobKind, CodeCache};
 use crate::frame::{slot, FrameRecord, RecordKind, Registers, WalkEnd, WalkResult};
@@ -46,6 +48,13 @@ pub(crate) fn walk_chunks<M: Memory>(
     let Some((entry, first)) = find_entry(layout, memory, continuation, near) else {
         return lost;
     };
+    let oldest = on_stack.checked_sub(1).and_then(|last| out.get(last)).map_or(near, |oldest| oldest.sp);
+    let stands = || oldest <= near && memory.still_holds(oldest, entry + continuation.entry_cont + 8);
+    let youngest_in = |chunk| read_chunk(memory, continuation, chunk).map(|chunk| (chunk.sp, chunk.pc));
+    let youngest = youngest_in(first);
+    if !stands() {
+        return lost;
+    }
     let mut chunk = first;
     for _ in 0..MAX_CHUNKS {
         match walk_chunk(layout, memory, continuation, chunk, out, &mut frames) {
@@ -64,9 +73,10 @@ pub(crate) fn walk_chunks<M: Memory>(
         let object = memory.read_u64(entry + continuation.entry_cont);
         object.and_then(|object| memory.read_u8(object.checked_add(mounted)?)) == Some(1)
     });
-    match tail(layout, memory, continuation, entry) {
-        Some(again) if again == first && is_mounted => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
-        _ => lost,
+    let is_same = tail(layout, memory, continuation, entry) == Some(first) && youngest_in(first) == youngest;
+    match is_mounted && is_same && stands() {
+        true => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
+        false => lost,
     }
 }
 

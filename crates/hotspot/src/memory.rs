@@ -39,6 +39,12 @@ pub trait Memory {
         self.read_u32(addr).map(|v| v as i32)
     }
 
+    /// True if the bytes of a stack from here to there are still what this memory
+    /// says they are. Only a copy can differ from what is there by now.
+    fn still_holds(&self, _from: u64, _to: u64) -> bool {
+        true
+    }
+
     /// As [`Self::read_u64`], for an address in the committed part of the code
     /// cache (the walker asks only after checking it against the heap's end) or
     /// in the VM's description of a code heap. Memory that trusts that check may

@@ -249,10 +249,12 @@ impl Decoding {
     fn stands(&self, frame: &FrameRecord, fragment: &Fragment<'_>) -> bool {
         let start = fragment.registers.sp().unwrap_or(0);
         let Some(at) = frame.sp.checked_sub(start).and_then(|at| usize::try_from(at).ok()) else { return false };
-        let Some(copy) = fragment.stack.get(at..).and_then(|rest| rest.get(..64.min(rest.len()))) else {
+        // The continuation's entry, which follows its oldest frame, is what tells
+        // one virtual thread from another that runs the same code.
+        let Some(copy) = fragment.stack.get(at..).and_then(|rest| rest.get(..STANDS.min(rest.len()))) else {
             return false;
         };
-        let mut now = [0; 64];
+        let mut now = [0; STANDS];
         let Some(now) = now.get_mut(..copy.len()) else { return false };
         self.known.memory.read_into(frame.sp, now) && now == copy
     }
@@ -288,6 +290,9 @@ impl Decoding {
         })
     }
 }
+
+/// Bytes that must not have changed around the oldest frame of a virtual thread.
+const STANDS: usize = 512;
 
 /// Frames that a handler has room for.
 const MAX_TRACE: usize = 2_048;

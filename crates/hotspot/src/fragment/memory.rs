@@ -71,6 +71,15 @@ impl<M: Memory> Memory for FragmentMemory<'_, M> {
         }
     }
 
+    fn still_holds(&self, from: u64, to: u64) -> bool {
+        let mut now = [0; 8];
+        let mut words = (from..to).step_by(now.len());
+        words.all(|word| {
+            let copied = self.read_stack(word);
+            copied.is_some_and(|copied| self.live.read_into(word, &mut now) && copied == u64::from_le_bytes(now))
+        })
+    }
+
     fn read_into(&self, address: u64, into: &mut [u8]) -> bool {
         match self.on_stack(address, into.len()) {
             Some(Some(bytes)) => {
@@ -119,5 +128,20 @@ mod tests {
         assert_eq!(memory.read_u64(0x7000_0010), None);
         assert!(memory.went_beyond());
         assert_eq!(memory.read_stack(0x1000), None);
+    }
+
+    #[test]
+    fn a_stack_that_went_on_no_longer_holds_what_was_copied() {
+        let mut now = vec![1; 16];
+        now.extend([2; 16]);
+        let mut live = Fragments::new();
+        live.add(0x7000_0000, now);
+        let mut registers = Captured::default();
+        registers.set(Reg::SP, 0x7000_0000);
+        let fragment = Fragment { registers, stack: &[1; 32], stack_end: 0x7000_1000 };
+        let memory = FragmentMemory::new(&live, &fragment);
+        assert!(memory.still_holds(0x7000_0000, 0x7000_0010));
+        assert!(!memory.still_holds(0x7000_0008, 0x7000_0018));
+        assert!(!memory.still_holds(0x7000_0018, 0x7000_0028), "beyond the copy nothing is known");
     }
 }
