@@ -7,6 +7,7 @@ use headway_e2e::jdk::Jdk;
 use headway_e2e::recorded::{Recorded, Warm, Workload};
 use headway_e2e::report::Report;
 use headway_e2e::tools::{self, Tools};
+use headway_e2e::truth;
 use headway_e2e::Problem;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -80,7 +81,7 @@ fn check(options: &[&str], degraded: &[(&str, &str)], owners: Owners) {
         .unwrap();
         let what = format!("JDK {} {options:?}", jdk.release);
         check_status(&status, degraded, &what);
-        let report = recorded.report("lock-class,contender-method,owner-thread,owner-method", &[]).unwrap();
+        let report = recorded.report("lock,contender-method,owner-thread,owner-method", &[]).unwrap();
         let told = report.degraded.iter().map(|d| (d.mechanism.as_str(), d.reason.as_str()));
         check_reasons(told.filter(|(name, _)| MECHANISMS.contains(name)), degraded, &what);
         assert!(report.losses.is_empty(), "{what}: {:?}", report.losses);
@@ -116,10 +117,13 @@ fn check_known(recorded: &Recorded, report: &Report, owners: Owners, what: &str)
     let places: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.contender_method.as_str()).collect();
     let holders: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_method.as_str()).collect();
     let threads: BTreeSet<&str> = truth.cells.iter().map(|cell| cell.owner_thread.as_str()).collect();
+    let hash = |owner: &truth::Owner| owner.lock_hash.as_ref().map(|hash| format!("{}@{hash}", owner.lock_class));
+    let locks: BTreeSet<String> = truth.owners.iter().filter_map(hash).collect();
     let (mut blocked, mut placed, mut by_thread, mut by_chain, mut strange) = (0, 0, 0, 0, 0);
     for leaf in report.leaves() {
-        let [class, place, thread, method] = <[String; 4]>::try_from(leaf.path).unwrap();
-        if truth.cells.iter().all(|cell| cell.lock_class != class) {
+        let [lock, place, thread, method] = <[String; 4]>::try_from(leaf.path).unwrap();
+        // A class loader's locks are of the same class.
+        if !locks.iter().any(|identity| lock.contains(identity)) {
             continue;
         }
         blocked += leaf.total_ns;

@@ -47,7 +47,7 @@ fn locks_have_the_names_that_the_source_gives_them() {
 
 /// Runs of which one must agree: a machine that is busy with other things takes
 /// an owner off its processor between its own stamps and the release.
-const RUNS: usize = 4;
+const RUNS: usize = 6;
 
 /// The lock whose share of the blocked time is furthest from its true share.
 fn worst_share(recorded: &Recorded) -> (String, f64) {
