@@ -204,6 +204,11 @@ impl Jvmti {
         let mut infos: *mut StackInfo = ptr::null_mut();
         call!(self, 101, "GetThreadListStackTraces", fn(list.len() as jint => jint, list.as_ptr() => *const jobject,
             depth as jint => jint, &mut infos => *mut *mut StackInfo))?;
+        // No error and no answer is what the VM gives of a single thread that ended
+        // before the handshake reached it.
+        if infos.is_null() {
+            return Ok(vec![Vec::new(); list.len()]);
+        }
         // SAFETY: one element for each thread, ours until it is deallocated.
         let all = unsafe { std::slice::from_raw_parts(infos, list.len()) };
         let stacks = all.iter().map(|info| match info.frames.is_null() {
