@@ -138,6 +138,18 @@ class Headway(AgentProfiler):
         self.library = place.agent
 
 
+class ParkStatistics(Headway):
+    """Headway counting parks for each blocker, and recording nothing."""
+
+    def __init__(self, name: str, about: str) -> None:
+        super().__init__(name, about)
+        self.start = "parks"
+        self.stop = "parks,end"
+
+    def records(self) -> bool:
+        return False
+
+
 class AsyncProfiler(AgentProfiler):
     """async-profiler from its Maven artifact."""
 
@@ -296,12 +308,19 @@ def all_profilers() -> dict[str, Profiler]:
         Headway("headway", "Headway as it is by default: monitors, parks, pressure, stolen time"),
         Headway("headway-lock", "monitors and parks", ",events=monitor+park"),
         Headway("headway-lock-zst", "monitors and parks, packed as they are written", ",events=monitor+park", ".jfr.zst"),
+        Headway("headway-lock-1m", "monitors and parks with event buffers of 1 MiB, not 16", f",events=monitor+park,memory={1 << 20}"),
+        ParkStatistics("headway-park-statistics", "the park statistics alone, no recording"),
         Headway("headway-pressure", "windows and phases of pressure only", ",events=pressure"),
         Headway("headway-steal", "CPU, stolen and run-queue time of threads once a second", ",events=steal"),
         Headway("headway-cpu-10ms", "samples of running threads", f",events=cpu,interval={10 * ms}"),
         Headway("headway-cpu-1ms", "samples of running threads", f",events=cpu,interval={ms}"),
         Headway("headway-cpu-100us", "samples of running threads", f",events=cpu,interval={ms // 10}"),
         Headway("headway-wall-10ms", "samples of all threads", f",events=wall,interval={10 * ms}"),
+        Headway("headway-signal-1ms", "running threads by a signal that copies the stack", f",events=cpu,interval={ms},engine=signal"),
+        Headway("headway-agct-1ms", "running threads by AsyncGetCallTrace", f",events=cpu,interval={ms},engine=agct"),
+        Headway("headway-jvmti-10ms", "running threads at safepoints, by JVMTI", f",events=cpu,interval={10 * ms},engine=jvmti"),
+        Headway("headway-handshake-10ms", "running threads one by one, by handshakes", f",events=cpu,interval={10 * ms},engine=handshake"),
+        Headway("headway-handshake-1ms", "running threads one by one, by handshakes", f",events=cpu,interval={ms},engine=handshake"),
         AsyncProfiler("async-lock", "every contended lock, threshold 1 ns", "event=lock,lock=1"),
         AsyncProfiler("async-cpu-10ms", "samples of running threads", f"event=cpu,interval={10 * ms}"),
         AsyncProfiler("async-cpu-1ms", "samples of running threads", f"event=cpu,interval={ms}"),
