@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
-from profilers import FRESH_ONLY, Profiler
+from profilers import FRESH_ONLY, TOGGLE_ONLY, Profiler
 from recordings import Contents
 from workloads import Workload
 
@@ -91,7 +91,7 @@ def plan(
                     if mode == TOGGLE:
                         names = [name for name in names if name not in FRESH_ONLY]
                     else:
-                        names.append("base")
+                        names = [name for name in names if name not in TOGGLE_ONLY] + ["base"]
                     if workload.oldest_jdk <= jdk:
                         of_round += [Cell(mode, jdk, workload.name, name, number) for name in names]
         chance.shuffle(of_round)

@@ -336,4 +336,5 @@ def all_profilers() -> dict[str, Profiler]:
 
 
 FRESH_ONLY = ("getenv", "headway-idle")
+TOGGLE_ONLY = ("headway-park-statistics",)
 QUICK = ("none", "busy-5", "headway", "headway-cpu-1ms", "async-lock", "async-cpu-1ms", "jfr-lock")

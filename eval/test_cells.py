@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 from cells import FRESH, TOGGLE, Cell, Measured, RawData, Stretch, plan
-from profilers import Jfr, Profiler
+from profilers import Jfr, Profiler, all_profilers
 from workloads import WORKLOADS
 
 NONE = Profiler("none", "")
@@ -34,6 +34,14 @@ class PlanTest(unittest.TestCase):
         planned = keys([FRESH], [17], ["kernels"])
         self.assertEqual(sorted(planned[:2]), ["fresh/17/kernels/base/0", "fresh/17/kernels/none/0"])
         self.assertEqual(sorted(planned[2:]), ["fresh/17/kernels/base/1", "fresh/17/kernels/none/1"])
+
+    def test_some_profilers_belong_to_one_mode_only(self) -> None:
+        both = [all_profilers()[name] for name in ("getenv", "headway-park-statistics")]
+        planned = plan([TOGGLE, FRESH], [17], [WORKLOADS["kernels"]], both, {TOGGLE: 1, FRESH: 1}, 1)
+        self.assertEqual(
+            sorted(cell.key() for cell in planned),
+            ["fresh/17/kernels/base/0", "fresh/17/kernels/getenv/0", "toggle/17/kernels/headway-park-statistics/0"],
+        )
 
     def test_the_order_is_by_chance_but_repeatable(self) -> None:
         names = list(WORKLOADS)
