@@ -290,7 +290,7 @@ impl Drain {
     /// Takes everything up to now and brings it into the file.
     fn flush(&mut self) {
         let watermark = self.drain_all();
-        self.tell_transactions(None);
+        self.tell_transactions(watermark, false);
         self.tell_losses();
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
@@ -434,12 +434,15 @@ impl Drain {
         }
     }
 
-    /// Transactions that were added up; at the end those that are open, too.
-    fn tell_transactions(&mut self, end: Option<TimeNs>) {
+    /// Transactions that ended on other carriers than they began on, and those
+    /// that were added up; at the end those that are open, too.
+    fn tell_transactions(&mut self, watermark: TimeNs, is_end: bool) {
         let mut told = Vec::new();
-        match end {
-            None => self.steal.flush(&mut |event| told.push(event)),
-            Some(end) => self.steal.finish(end, &mut |event| told.push(event)),
+        let settled = if is_end { TimeNs(u64::MAX) } else { watermark };
+        self.steal.settle(settled, &self.dictionary, &mut |event| told.push(event));
+        match is_end {
+            false => self.steal.flush(&mut |event| told.push(event)),
+            true => self.steal.finish(watermark, &mut |event| told.push(event)),
         }
         for event in told {
             self.take_event(&event);
@@ -533,7 +536,7 @@ impl Drain {
         }
         self.take_batch(batch);
         self.sample_steal(true);
-        self.tell_transactions(Some(watermark));
+        self.tell_transactions(watermark, true);
         if self.monitors {
             agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent));
         }

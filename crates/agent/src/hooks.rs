@@ -1,6 +1,6 @@
 //! Functions of the VM that lead through the agent while a recording is under
 //! way: the contended exit, and begin and end of the re-acquisition after a
-//! wait.
+//! wait; and a virtual thread's coming to a carrier and leaving it.
 
 use crate::agent::Agent;
 use crate::callbacks::guarded;
@@ -8,6 +8,7 @@ use crate::exit_signal::ExitSignal;
 use crate::monitor;
 use crate::options::{Mechanism, Options};
 use crate::reply::{MechanismState, State};
+use crate::steal;
 use headway_hook::flag::BoolFlag;
 use headway_hook::sys::linux::Linux;
 use headway_hook::usdt::{Hit, ProbeHook};
@@ -28,6 +29,8 @@ type NotifyFunction = extern "C" fn(u64, u64) -> usize;
 static EXIT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static NOTIFY_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static REENTER_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+static MOUNT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+static UNMOUNT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 
 /// `ObjectMonitor::ExitEpilog(JavaThread*, ObjectWaiter*)`, with the caller's
 /// frame pointer.
@@ -79,6 +82,34 @@ extern "C" fn on_reenter(monitor: u64, vm_thread: u64, node: u64) -> usize {
         }
     });
     returned
+}
+
+/// The second argument of the two functions below, whose upper bits mean nothing.
+fn hides(hide: u64) -> bool {
+    hide & 0xff != 0
+}
+
+/// `VTMS_vthread_mount(jobject, bool hide)`: the thread is mounted when the call
+/// without `hide` is over.
+extern "C" fn on_mount(thread: u64, hide: u64) -> usize {
+    // SAFETY: as in `on_exit`.
+    let original: NotifyFunction = unsafe { mem::transmute(MOUNT_ORIGINAL.load(Ordering::Relaxed)) };
+    let returned = original(thread, hide);
+    if !hides(hide) {
+        guarded(|agent| steal::on_mount(agent, thread));
+    }
+    returned
+}
+
+/// `VTMS_vthread_unmount(jobject, bool hide)`: the thread begins to leave its
+/// carrier with the call with `hide`.
+extern "C" fn on_unmount(thread: u64, hide: u64) -> usize {
+    if hides(hide) {
+        guarded(|agent| steal::on_unmount(agent, thread));
+    }
+    // SAFETY: as in `on_exit`.
+    let original: NotifyFunction = unsafe { mem::transmute(UNMOUNT_ORIGINAL.load(Ordering::Relaxed)) };
+    original(thread, hide)
 }
 
 /// The VM's probe in its contended exit: (thread id, monitor, ...). The monitor
@@ -137,6 +168,28 @@ const HOOKS: [Hook; 3] = [
     },
 ];
 
+/// Installed where stolen time is recorded and there are virtual threads.
+const CARRIER_HOOKS: [Hook; 2] = [
+    Hook {
+        known: Known::VirtualMount,
+        mechanism: Mechanism::CarrierDetour,
+        name: "virtual-mount",
+        address: on_mount as *const (),
+        original: &MOUNT_ORIGINAL,
+        loss: WITHOUT_CARRIERS,
+    },
+    Hook {
+        known: Known::VirtualUnmount,
+        mechanism: Mechanism::CarrierDetour,
+        name: "virtual-unmount",
+        address: on_unmount as *const (),
+        original: &UNMOUNT_ORIGINAL,
+        loss: WITHOUT_CARRIERS,
+    },
+];
+
+const WITHOUT_CARRIERS: &str = "CPU times of transactions on virtual threads are not known";
+
 /// The probe that stands in for the detour of the contended exit.
 const EXIT_PROBE: &str = "monitor__contended__exit";
 const BY_PROBE: &str = "contended exits are seen through the VM's probe monitor__contended__exit, which costs \
@@ -170,16 +223,13 @@ impl Hooks {
         let states = HOOKS
             .iter()
             .map(|hook| {
-                let installed = match (libjvm, agent.hotspot.failure()) {
-                    _ if !options.allows(hook.mechanism) => Err("switched off by an option".to_owned()),
-                    (_, Some(reason)) => Err(reason.to_owned()),
-                    (Err(error), _) => Err(error.clone()),
+                let installed = possible(agent, options, libjvm, hook).and_then(|image| {
                     // A begin without an end would be kept for ever.
-                    _ if hook.known == Known::Notify && !reenter_is_in => {
-                        Err("the end of a re-acquisition could not be hooked".to_owned())
+                    match hook.known == Known::Notify && !reenter_is_in {
+                        true => Err("the end of a re-acquisition could not be hooked".to_owned()),
+                        false => self.install_one(agent, hook, image),
                     }
-                    (Ok(image), None) => self.install_one(agent, hook, image),
-                };
+                });
                 reenter_is_in |= hook.known == Known::Reenter && installed.is_ok();
                 match (installed, hook.known, libjvm) {
                     (Err(reason), Known::ContendedExit, Ok(image)) => {
@@ -190,6 +240,25 @@ impl Hooks {
             })
             .collect();
         self.leave_traps_alone();
+        states
+    }
+
+    /// Puts the hooks in by which virtual threads are followed from carrier to
+    /// carrier.
+    pub fn install_carriers(
+        &self,
+        agent: &'static Agent,
+        options: &Options,
+        libjvm: &Result<Image, String>,
+    ) -> Vec<MechanismState> {
+        let install = |hook: &Hook| {
+            let installed =
+                possible(agent, options, libjvm, hook).and_then(|image| self.install_one(agent, hook, image));
+            state_of(hook, installed, agent)
+        };
+        let states: Vec<MechanismState> = CARRIER_HOOKS.iter().map(install).collect();
+        self.leave_traps_alone();
+        agent.steal.mounted.set_told(states.iter().all(|state| state.state == State::On));
         states
     }
 
@@ -257,7 +326,7 @@ impl Hooks {
             self.pause_ns.fetch_add(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
             passed
         };
-        // SAFETY: the VM's monitor functions run in states that hold off a
+        // SAFETY: the VM's functions above run in states that hold off a
         // safepoint, so after one no thread stands in the replaced bytes.
         let installed = unsafe { detour.install(&mut quiesce) };
         // Even if it failed: something may be left that removing mends.
@@ -276,7 +345,8 @@ impl Hooks {
     }
 
     /// Takes all hooks out again.
-    pub fn remove(&self) {
+    pub fn remove(&self, agent: &Agent) {
+        agent.steal.mounted.set_told(false);
         for detour in self.lock().drain(..) {
             if let Err(error) = detour.remove() {
                 eprintln!("headway: {error}; the hook stays and does nothing");
@@ -293,8 +363,25 @@ impl Hooks {
     }
 
     /// What installing changes in the process.
-    pub fn will_change(&self) -> Vec<String> {
-        HOOKS.iter().map(|hook| format!("the first 5 bytes of {}", hook.known.names()[0])).collect()
+    pub fn will_change(&self, agent: &Agent) -> Vec<String> {
+        let carriers = CARRIER_HOOKS.iter().filter(|_| agent.java.version >= steal::VIRTUAL_SINCE);
+        HOOKS.iter().chain(carriers).map(|hook| format!("the first 5 bytes of {}", hook.known.names()[0])).collect()
+    }
+}
+
+/// The VM's library, if options and VM allow the hook.
+fn possible<'a>(
+    agent: &Agent,
+    options: &Options,
+    libjvm: &'a Result<Image, String>,
+    hook: &Hook,
+) -> Result<&'a Image, String> {
+    if !options.allows(hook.mechanism) {
+        return Err("switched off by an option".to_owned());
+    }
+    match agent.hotspot.failure() {
+        Some(reason) => Err(reason.to_owned()),
+        None => libjvm.as_ref().map_err(String::clone),
     }
 }
 

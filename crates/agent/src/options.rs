@@ -81,6 +81,8 @@ pub enum Mechanism {
     ExitDetour,
     /// The detours of notify and of the re-acquisition after a wait.
     ReenterDetour,
+    /// The detours of a virtual thread's coming to a carrier and leaving it.
+    CarrierDetour,
     /// The agent's own stack walker.
     Walker,
     /// The probe-based fallback for the contended exit.
@@ -98,9 +100,10 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 9] = [
+    const ALL: [(&'static str, Mechanism); 10] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
+        ("carrier-detour", Mechanism::CarrierDetour),
         ("walker", Mechanism::Walker),
         ("usdt", Mechanism::Usdt),
         ("condvar", Mechanism::Condvar),
@@ -403,7 +406,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, walker, usdt, condvar, perf, park-natives, park-redirect or vmstructs",
+                expected: "exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, park-natives, park-redirect or vmstructs",
             })
         })
         .collect()

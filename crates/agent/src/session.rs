@@ -210,6 +210,9 @@ fn prepare(
     if options.wants("monitor") {
         mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
     }
+    if options.wants("steal") && agent.java.version >= steal::VIRTUAL_SINCE {
+        mechanisms.extend(agent.hooks.install_carriers(agent, options, &libjvm));
+    }
     mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, jni, options);
@@ -248,7 +251,7 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agct::unprepare(agent);
-    agent.hooks.remove();
+    agent.hooks.remove(agent);
     if let Some(jni) = jni::of_current_thread() {
         for lasting in agent.causal.unprepare(agent, jni) {
             eprintln!("headway: {lasting}");
@@ -502,7 +505,7 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
 }
 
 fn will_change(agent: &Agent) -> Vec<String> {
-    agent.hooks.will_change().into_iter().chain(agent.parks.will_change(agent)).collect()
+    agent.hooks.will_change(agent).into_iter().chain(agent.parks.will_change(agent)).collect()
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {

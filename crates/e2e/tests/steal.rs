@@ -89,10 +89,17 @@ struct Ran {
 /// Runs a scenario of the workload `steal`; `start` may put the process
 /// somewhere before it begins.
 fn run(tools: &Tools, jdk: &Jdk, scenario: &[&str], start: Option<&Path>) -> Ran {
+    run_with(tools, jdk, &[], scenario, start)
+}
+
+/// The same with further options.
+fn run_with(tools: &Tools, jdk: &Jdk, options: &[&str], scenario: &[&str], start: Option<&Path>) -> Ran {
     let directory = TempDir::new().unwrap();
     let (recording, truth) = (directory.path().join("a.jfr"), directory.path().join("truth.json"));
     let mut words: Vec<PathBuf> = vec![tools.headway.clone()];
-    words.extend(["run", "-q", "-e", "monitor,park,steal", "--steal-interval", "100ms", "-o"].map(PathBuf::from));
+    words.extend(["run", "-q", "-e", "monitor,park,steal", "--steal-interval", "100ms"].map(PathBuf::from));
+    words.extend(options.iter().map(PathBuf::from));
+    words.push("-o".into());
     words.extend([
         recording.clone(),
         "--".into(),
@@ -279,8 +286,34 @@ fn transactions_are_counted_and_taken_apart() {
         assert!(queued.parked_ns >= each * 5_000_000, "{queued:?}");
         if number(&truth, "virtual") > 0 {
             let mounted = report.transactions("virtual");
-            assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), number(&truth, "virtual")));
+            assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), 0));
             assert!(mounted.wall.p50_ns >= 2_000_000, "{mounted:?}");
+            assert!(mounted.cpu_ns < mounted.wall.total_ns / 2, "{mounted:?}");
+            follows_carriers(&report, number(&truth, "mounted_cpu_ns"));
         }
+    }
+}
+
+/// Others have the carriers for 10 ms whenever a thread lets go of one, four times
+/// as long as it computes in between.
+fn follows_carriers(report: &Report, cpu: u64) {
+    let (outer, inner) = (report.transactions("mounted"), report.transactions("mounted-inner"));
+    println!("of a virtual thread, by demand {cpu}: {outer:?}\n  {inner:?}");
+    assert_eq!((outer.without_cpu, inner.without_cpu), (0, 0));
+    assert!(outer.cpu_ns > cpu / 2 && outer.cpu_ns < cpu * 2, "{outer:?}, demand {cpu}");
+    assert!(inner.cpu_ns > cpu / 8 && inner.cpu_ns < outer.cpu_ns / 2, "{inner:?} {outer:?}");
+    assert!(outer.wall.total_ns > outer.cpu_ns * 2, "nobody had the carriers meanwhile: {outer:?}");
+}
+
+/// Without the detours it is not known, and said.
+#[test]
+fn where_carriers_are_not_followed_cpu_times_of_virtual_threads_are_unknown() {
+    let _alone = alone();
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
+        let Ran { truth, report } = run_with(&tools, &jdk, &["--disable", "carrier-detour"], &["transactions"], None);
+        let mounted = report.transactions("mounted");
+        assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), number(&truth, "virtual")));
+        assert_eq!(mounted.cpu_ns, 0);
     }
 }

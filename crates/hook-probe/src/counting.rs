@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 /// What can be installed, by the numbers that `HookProbe.java` uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// Detour of one of the VM's functions: 0 to 3, as in [`Known::ALL`].
+    /// Detour of one of the VM's functions: 0 to 3, as in [`Known::MONITORS`].
     Detour(usize),
     /// 4: probe of the contended exit.
     Probe,
@@ -135,7 +135,7 @@ fn prepare() -> Result<Hooks, HookError> {
     let opened = begin.elapsed();
     let hooks = [on_exit as *const (), on_notify as *const (), on_reenter as *const (), on_resume as *const ()];
     let mut detours = [const { None }; 4];
-    for (index, known) in Known::ALL.into_iter().enumerate() {
+    for (index, known) in Known::MONITORS.into_iter().enumerate() {
         detours[index] = prepare_detour(&image, known, hooks[index])?;
         if let Some(detour) = &detours[index] {
             ORIGINALS[index].store(detour.original() as usize, Ordering::SeqCst);

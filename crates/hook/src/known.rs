@@ -26,11 +26,21 @@ pub enum Known {
     /// or waited for a monitor; true once the monitor is owned. Only where
     /// virtual threads let go of their carrier then (25, not 21).
     ResumeOperation,
+    /// `(jobject virtual thread, bool hide)`: a virtual thread gets a carrier;
+    /// with `hide` it begins to, without it has it. Called only while somebody
+    /// uses JVMTI; not on 17.
+    VirtualMount,
+    /// `(jobject virtual thread, bool hide)`: a virtual thread leaves its carrier;
+    /// with `hide` it begins to, without it has left.
+    VirtualUnmount,
 }
 
 impl Known {
-    /// All of them.
-    pub const ALL: [Known; 4] = [Known::ContendedExit, Known::Notify, Known::Reenter, Known::ResumeOperation];
+    /// Those that monitors go through.
+    pub const MONITORS: [Known; 4] = [Known::ContendedExit, Known::Notify, Known::Reenter, Known::ResumeOperation];
+
+    /// Those that virtual threads go through when they change their carrier.
+    pub const CARRIERS: [Known; 2] = [Known::VirtualMount, Known::VirtualUnmount];
 
     /// The names it has had: on 25, then on 17 and 21.
     pub const fn names(self) -> &'static [&'static str] {
@@ -47,6 +57,8 @@ impl Known {
             Known::ResumeOperation => {
                 &["ObjectMonitor::resume_operation(JavaThread*, ObjectWaiter*, ContinuationWrapper&)"]
             }
+            Known::VirtualMount => &["JvmtiVTMSTransitionDisabler::VTMS_vthread_mount(_jobject*, bool)"],
+            Known::VirtualUnmount => &["JvmtiVTMSTransitionDisabler::VTMS_vthread_unmount(_jobject*, bool)"],
         }
     }
 
@@ -54,7 +66,9 @@ impl Known {
     /// stack pointer at entry.
     pub const fn context(self) -> ContextArguments {
         match self {
-            Known::ContendedExit | Known::Notify | Known::Reenter => ContextArguments::FourthAndFifth,
+            Known::ContendedExit | Known::Notify | Known::Reenter | Known::VirtualMount | Known::VirtualUnmount => {
+                ContextArguments::FourthAndFifth
+            }
             Known::ResumeOperation => ContextArguments::FifthAndSixth,
         }
     }

@@ -2,16 +2,21 @@
 //!
 //! * [`sampler`]: on the draining thread, once an interval, reads what the
 //!   kernel tells of machine, threads and control group.
+//! * `held`: intervals that wait until the machine is looked at.
 //! * `tracked`: which threads are worth a look.
 //! * [`clocks`]: the kernel's clocks of threads and of the process.
 //! * [`ended`]: the last readings of threads that end between two samples.
 //! * [`transaction`]: units of work that the application names, as its threads
-//!   begin and end them; [`pairing`] puts them together on the draining thread.
+//!   begin and end them; [`mounted`] follows virtual threads meanwhile.
+//! * [`migrating`], [`pairing`]: put them together, on the draining thread.
 //! * [`api`]: what the Java class `io.headway.Headway` calls.
 
 pub mod api;
 pub mod clocks;
 pub mod ended;
+mod held;
+pub mod migrating;
+pub mod mounted;
 pub mod pairing;
 pub mod sampler;
 mod tracked;
@@ -24,8 +29,11 @@ use crate::threads::Slot;
 use clocks::KernelClocks;
 use ended::{Ended, EndedThreads};
 use headway_host::Root;
+use headway_hotspot::Memory;
 use headway_model::event::ThreadDef;
-use headway_model::{Dictionary, Event, TimeNs};
+use headway_model::{Dictionary, Event, ThreadId, TimeNs};
+use migrating::Migrating;
+use mounted::Mounted;
 use pairing::Pairing;
 use sampler::{Found, Sampler};
 use std::sync::atomic::Ordering;
@@ -39,6 +47,37 @@ pub struct Steal {
     pub ended: EndedThreads,
     /// Names of transactions, and whether they are recorded.
     pub transactions: Transactions,
+    /// CPU time of virtual threads with transactions.
+    pub mounted: Mounted,
+}
+
+/// The first JDK with virtual threads.
+pub const VIRTUAL_SINCE: u32 = 21;
+
+/// The virtual thread behind a reference has come to the current thread's CPU.
+/// The VM holds off collections here.
+pub fn on_mount(agent: &Agent, reference: u64) {
+    if let Some(thread) = followed(agent, reference) {
+        agent.steal.mounted.mounts(thread, clocks::own_ns);
+    }
+}
+
+/// It begins to leave it.
+pub fn on_unmount(agent: &Agent, reference: u64) {
+    if let Some(thread) = followed(agent, reference) {
+        agent.steal.mounted.unmounts(thread, clocks::own_ns);
+    }
+}
+
+/// The thread behind a reference, if any is followed.
+#[inline]
+fn followed(agent: &Agent, reference: u64) -> Option<ThreadId> {
+    if !agent.steal.mounted.is_any() {
+        return None;
+    }
+    let known = agent.hotspot.known()?;
+    let object = known.memory.read_u64(reference).filter(|object| *object != 0)?;
+    known.memory.read_u64(object + known.layout.thread.tid_in_object?).map(ThreadId)
 }
 
 /// JVMTI `ThreadEnd`, on the ending thread: its last reading.
@@ -54,6 +93,7 @@ pub struct Drained {
     sampler: Option<Sampler<KernelClocks>>,
     /// The state of the table of threads when Java's were last listed.
     listed: Option<u64>,
+    migrating: Migrating,
     pairing: Pairing,
 }
 
@@ -64,7 +104,7 @@ impl Drained {
         agent.steal.ended.set_wanted(wanted);
         let interval = Duration::from_nanos(options.steal_interval_ns.unwrap_or(sampler::DEFAULT_INTERVAL_NS));
         let sampler = wanted.then(|| Sampler::new(Root::default(), KernelClocks, interval));
-        Drained { agent, sampler, listed: None, pairing: Pairing::default() }
+        Drained { agent, sampler, listed: None, migrating: Migrating::default(), pairing: Pairing::default() }
     }
 
     /// How long the draining thread may sleep until the next sample is due.
@@ -88,13 +128,28 @@ impl Drained {
         self.listed = Some(changes);
         let mut events = Vec::new();
         // After the list: a thread that is missing in it has left its last reading.
-        sampler.sample(now, java, self.agent.steal.ended.take(), &mut events);
+        sampler.sample(now, java, self.agent.steal.ended.take(), at_end, &mut events);
         events
     }
 
     /// Takes in what application threads recorded; gives transactions that are
     /// complete to `sink`.
     pub fn feed(&mut self, event: &Event, dictionary: &Dictionary, sink: &mut dyn FnMut(Event)) {
+        match self.migrating.keeps(event, dictionary) {
+            false => self.feed_now(event, dictionary, sink),
+            true if self.migrating.is_full() => self.settle(TimeNs(u64::MAX), dictionary, sink),
+            true => {}
+        }
+    }
+
+    /// Everything before `until` was taken in.
+    pub fn settle(&mut self, until: TimeNs, dictionary: &Dictionary, sink: &mut dyn FnMut(Event)) {
+        for event in self.migrating.before(until) {
+            self.feed_now(&event, dictionary, sink);
+        }
+    }
+
+    fn feed_now(&mut self, event: &Event, dictionary: &Dictionary, sink: &mut dyn FnMut(Event)) {
         match event {
             Event::TransactionPoint(point) => {
                 let kind = self.agent.steal.transactions.name(point.kind);

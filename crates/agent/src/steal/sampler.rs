@@ -5,15 +5,20 @@
 //! run-queue wait, which lies in a file, is asked only of threads that ran: a
 //! wait is added up when it ends, and then the thread runs. So one that goes on
 //! for longer than an interval counts in the interval in which it ends.
+//!
+//! What the kernel tells of the machine is the costliest to read, and in ticks
+//! of 10 ms. While hardly anything is stolen it is read once a second, and
+//! divided by time among the intervals since; these wait for it.
 
 use super::clocks::Clocks;
 use super::ended::Ended;
+use super::held::Held;
 use super::native_definition;
 use super::tracked::Tracked;
 use headway_host::control_group::{self, Quota};
 use headway_host::machine::CpuTime;
 use headway_host::{accounting, task, ControlGroup, Evidence, KeptFile, Machine, Root};
-use headway_model::event::{MachineTime, StealAccounting, ThreadTime, Throttling};
+use headway_model::event::{StealAccounting, ThreadTime, Throttling};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 use std::time::Duration;
 
@@ -28,6 +33,10 @@ const NATIVE_EVERY_NS: u64 = 1_000_000_000;
 const LIST_EVERY_NS: u64 = 10_000_000_000;
 /// How often a control group without a limit is looked at.
 const UNLIMITED_EVERY_NS: u64 = 1_000_000_000;
+/// How often the machine is looked at while little is stolen.
+const MACHINE_EVERY_NS: u64 = 1_000_000_000;
+/// The part of the machine's time from which on much is stolen.
+const MUCH: u64 = 20;
 /// Threads of which it is watched whether they only compute.
 const MAX_WATCHED: usize = 8;
 
@@ -58,6 +67,10 @@ pub struct Sampler<C> {
     samples: u64,
     machine_file: KeptFile,
     machine: Option<Machine>,
+    machine_read: TimeNs,
+    is_much_stolen: bool,
+    /// Intervals since.
+    held: Held,
     group: Option<ControlGroup>,
     quotas: Vec<Option<Quota>>,
     threads: Tracked<C>,
@@ -84,6 +97,9 @@ impl<C: Clocks> Sampler<C> {
             last: None,
             samples: 0,
             machine: None,
+            machine_read: TimeNs(0),
+            is_much_stolen: false,
+            held: Held::default(),
             group,
             quotas: Vec::new(),
             natives_counted: TimeNs(0),
@@ -108,31 +124,57 @@ impl<C: Clocks> Sampler<C> {
 
     /// Takes a sample. The first only takes the readings to start from. `java`
     /// are all of Java's threads, if they are others than for the sample before.
-    pub fn sample(&mut self, now: TimeNs, java: Option<Vec<Found>>, ended: Vec<Ended>, out: &mut Vec<Event>) {
+    /// What waits for the next look at the machine is not told yet, unless this
+    /// `is_last`.
+    pub fn sample(
+        &mut self,
+        now: TimeNs,
+        java: Option<Vec<Found>>,
+        ended: Vec<Ended>,
+        is_last: bool,
+        out: &mut Vec<Event>,
+    ) {
         let start = self.last.replace(now);
         self.samples += 1;
         let interval = Interval { start: start.unwrap_or(now), duration: now.since(start.unwrap_or(now)) };
-        let stolen = self.machine(interval, start.is_some());
+        let is_due = is_last || self.is_machine_due(now);
+        let machine = is_due.then(|| self.machine(now, start.is_some())).flatten();
+        let mut events = Vec::new();
         self.threads.begin();
-        self.threads.ended(ended, interval, out);
+        self.threads.ended(ended, interval, &mut events);
         if let Some(java) = java {
             self.threads.set_java(java.into_iter());
         }
-        self.natives(now, out);
-        let ran = self.threads.look(interval, self.is_undecided(), out);
-        if let Some(machine) = &stolen {
+        self.natives(now, &mut events);
+        let ran = self.threads.look(interval, self.is_undecided(), &mut events);
+        if let Some(machine) = machine.as_ref().filter(|_| self.held.is_empty()) {
             self.decide(machine, interval, &ran);
         }
-        self.quota(interval, out);
-        self.tell(stolen, interval, out);
+        self.quota(interval, &mut events);
+        self.held.add(interval, events);
+        if is_due {
+            self.held.tell(machine.as_ref(), self.accounting, out);
+        }
     }
 
-    /// The machine's part of the interval; `None` for the first sample, or where
-    /// it cannot be read.
-    fn machine(&mut self, interval: Interval, has_start: bool) -> Option<Machine> {
-        let now = Machine::read_from(&mut self.machine_file, self.root.tick_ns).ok()?;
-        let before = self.machine.replace(now.clone())?;
-        (has_start && interval.duration.0 > 0).then(|| now.since(&before))
+    fn is_machine_due(&self, now: TimeNs) -> bool {
+        let is_old = now.since(self.machine_read).0 >= MACHINE_EVERY_NS;
+        self.machine.is_none() || is_old || self.is_much_stolen || self.is_undecided() || self.held.is_full()
+    }
+
+    /// The machine since it was last looked at; `None` for the first time, or
+    /// where it cannot be read.
+    fn machine(&mut self, now: TimeNs, has_start: bool) -> Option<Machine> {
+        let since = now.since(std::mem::replace(&mut self.machine_read, now)).0;
+        let Ok(read) = Machine::read_from(&mut self.machine_file, self.root.tick_ns) else {
+            self.machine = None;
+            return None;
+        };
+        let before = self.machine.replace(read.clone())?;
+        let machine = (has_start && since > 0).then(|| read.since(&before))?;
+        let CpuTime { busy_ns, stolen_ns, idle_ns } = machine.all;
+        self.is_much_stolen = stolen_ns.saturating_mul(MUCH) > busy_ns + stolen_ns + idle_ns;
+        Some(machine)
     }
 
     /// Looks for threads of the VM itself: compilers, collectors. A Java thread is
@@ -204,27 +246,6 @@ impl<C: Clocks> Sampler<C> {
             period: DurationNs(quota.period_ns),
             used: DurationNs(quota.used_ns),
         }));
-    }
-
-    /// The machine comes last: it ends the interval. Single CPUs only matter
-    /// where something was stolen.
-    fn tell(&self, machine: Option<Machine>, interval: Interval, out: &mut Vec<Event>) {
-        let Some(machine) = machine else { return };
-        let event = |cpu, time: CpuTime| {
-            Event::MachineTime(MachineTime {
-                start: interval.start,
-                duration: interval.duration,
-                cpu,
-                busy: DurationNs(time.busy_ns),
-                stolen: DurationNs(time.stolen_ns),
-                idle: DurationNs(time.idle_ns),
-                accounting: self.accounting,
-            })
-        };
-        if machine.all.stolen_ns > 0 {
-            out.extend(machine.cpus.iter().map(|(number, time)| event(Some(*number), *time)));
-        }
-        out.push(event(None, machine.all));
     }
 }
 
@@ -323,7 +344,7 @@ mod tests {
             self.now += S;
             let found = threads.iter().map(|(id, os_id)| Found { thread: ThreadId(*id), os_id: *os_id });
             let mut events = Vec::new();
-            self.sampler.sample(TimeNs(self.now), Some(found.collect()), ended, &mut events);
+            self.sampler.sample(TimeNs(self.now), Some(found.collect()), ended, false, &mut events);
             events
         }
     }
@@ -498,9 +519,65 @@ mod tests {
                 told += u64::from(thread == 0);
             }
         }
-        assert_eq!(told, 5, "every 400 ms");
+        assert_eq!(told, 2, "every second");
         // The thread, told in every interval, and the rest of the process.
-        assert_eq!(told_ns, 20 * 50_000_000 + 20 * 50_010_000 - 15 * 50_000_000);
+        assert_eq!(told_ns, 20 * 50_000_000 + 20 * 50_010_000 - 18 * 50_000_000);
+    }
+
+    /// Start in hundreds of ms and stolen ms, of the whole machine.
+    fn stolen(events: &[Event]) -> Vec<(u64, u64)> {
+        let stolen = |event: &Event| match event {
+            Event::MachineTime(e) if e.cpu.is_none() => Some((e.start.0 / 100_000_000, e.stolen.0 / 1_000_000)),
+            _ => None,
+        };
+        events.iter().filter_map(stolen).collect()
+    }
+
+    #[test]
+    fn while_little_is_stolen_the_machine_is_read_once_a_second_and_loses_nothing() {
+        let mut fake = Fake::new("rarely", "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n");
+        fake.sampler = Sampler::new(Root::at(&fake.directory), fake.clocks.clone(), Duration::from_millis(100));
+        fake.now = 0;
+        let mut sample = |n: u64, stolen_ticks: u64| {
+            fake.machine(n * 10 - stolen_ticks, stolen_ticks, 0);
+            fake.thread(11, n * 1_000, 0, 0);
+            fake.now = n * 100_000_000;
+            let found = Some(vec![Found { thread: ThreadId(1), os_id: 11 }]);
+            let mut events = Vec::new();
+            fake.sampler.sample(TimeNs(fake.now), found, Vec::new(), n == 24, &mut events);
+            (stolen(&events), times(&events).iter().filter(|(thread, ..)| *thread == 1).count())
+        };
+        assert_eq!(sample(10, 0), (vec![], 0));
+        for n in 11..20 {
+            assert_eq!(sample(n, 0), (vec![], 0), "held");
+        }
+        // Half of the tenth interval; it may have been in any of them.
+        assert_eq!(sample(20, 5), ((10..20).map(|at| (at, 5)).collect(), 10));
+        // Half of each from now on: a twentieth is much, and each interval is read.
+        assert_eq!(sample(21, 10), (vec![], 0), "what was read at 20 was little");
+        assert_eq!(sample(22, 15), (vec![], 0));
+        assert_eq!(sample(23, 20), (vec![], 0));
+        let (last, threads) = sample(24, 25);
+        assert_eq!((last, threads), ((20..24).map(|at| (at, 50)).collect(), 4), "the last waits for nothing");
+    }
+
+    #[test]
+    fn while_much_is_stolen_each_interval_has_its_own() {
+        let mut fake = Fake::new("much", "CONFIG_PARAVIRT_TIME_ACCOUNTING=y\n");
+        fake.sampler = Sampler::new(Root::at(&fake.directory), fake.clocks.clone(), Duration::from_millis(500));
+        let mut sample = |n: u64, stolen_ticks: u64| {
+            fake.machine(50 * n - stolen_ticks, stolen_ticks, 0);
+            let mut events = Vec::new();
+            fake.sampler.sample(TimeNs(n * S / 2), Some(Vec::new()), Vec::new(), false, &mut events);
+            stolen(&events)
+        };
+        assert_eq!(sample(2, 0), []);
+        assert_eq!(sample(3, 10), []);
+        assert_eq!(sample(4, 30), [(10, 150), (15, 150)]);
+        assert_eq!(sample(5, 70), [(20, 400)]);
+        assert_eq!(sample(6, 70), [(25, 0)]);
+        assert_eq!(sample(7, 70), [], "little again");
+        assert_eq!(sample(8, 70), [(30, 0), (35, 0)]);
     }
 
     #[test]

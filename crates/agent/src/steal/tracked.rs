@@ -16,8 +16,9 @@ use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 use std::collections::{HashMap, HashSet};
 
 /// For each thread, the time that must have passed since the process's clock
-/// was last read.
-const PROCESS_EVERY_NS: u64 = 400_000;
+/// was last read, and the least for all.
+const PROCESS_EVERY_NS: u64 = 1_000_000;
+const PROCESS_LEAST_NS: u64 = 200_000_000;
 /// For each thread, the time after which all are looked at in any case.
 const ALL_EVERY_NS: u64 = 10_000_000;
 /// The part of a CPU that may remain unexplained: a thousandth, but at least
@@ -208,7 +209,7 @@ impl<C: Clocks> Tracked<C> {
     /// What the process used since its clock was last read, if it is time.
     fn read_process(&mut self, look: Look, count: u64) -> Option<u64> {
         let since = look.end.since(self.process_read).0;
-        if self.samples > 1 && since < count * PROCESS_EVERY_NS {
+        if self.samples > 1 && since < (count * PROCESS_EVERY_NS).max(PROCESS_LEAST_NS) {
             return None;
         }
         self.process_read = look.end;

@@ -104,13 +104,16 @@ fn point(agent: &'static Agent, caller: Caller, id: u64, kind: u32, is_end: bool
     if !agent.is_recording() || (slot.is_filtered.load(Ordering::Relaxed) && !is_carrier) {
         return false;
     }
-    // A virtual thread's CPU time is nowhere to be read.
     let is_virtual = is_carrier && slot.thread() != caller.id;
     if is_virtual && agent.virtuals.is_name_due(caller.id, entered) {
         thread_events::define_virtual(agent, caller.jni, caller.id, caller.object);
     }
     let thread = if is_virtual { caller.id } else { slot.thread() };
-    let cpu = (!is_virtual).then(|| DurationNs(clocks::own_ns()));
+    let cpu = match (is_virtual, is_end) {
+        (false, _) => Some(DurationNs(clocks::own_ns())),
+        (true, false) => agent.steal.mounted.begin(thread, id, clocks::own_ns()),
+        (true, true) => agent.steal.mounted.end(thread, id, clocks::own_ns()),
+    };
     // Times of a thread's events must not run backwards, nor lie before its mark.
     let time = clock::now();
     agent.append(slot, &Record::transaction(&TransactionPoint { time, thread, id, kind, cpu, is_end }));

@@ -66,6 +66,11 @@ impl History {
         self.threads.entry(thread).or_default().push_back(Part { start, end, spent });
     }
 
+    /// True if anything is known of the thread: nothing is of virtual ones.
+    pub fn knows(&self, thread: ThreadId) -> bool {
+        self.threads.contains_key(&thread)
+    }
+
     fn forget_oldest(&mut self) {
         let Some(thread) = self.order.pop_front() else { return };
         if let Some(parts) = self.threads.get_mut(&thread) {

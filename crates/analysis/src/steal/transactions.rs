@@ -151,10 +151,11 @@ impl Transactions {
 }
 
 /// What the environment took of a transaction. Of several that are told
-/// together the threads are not known: they fared like the whole process.
+/// together the threads are not known, and of a virtual thread not on which
+/// carriers it ran: they fared like the whole process.
 fn lost(transaction: &Transaction, cpu: f64, history: &History) -> Spent {
     let (start, end) = (transaction.start, transaction.time);
-    if transaction.count == 1 && transaction.thread.is_some() {
+    if transaction.count == 1 && transaction.thread.is_some() && history.knows(transaction.thread) {
         return history.lost_with(transaction.thread, start, end, cpu);
     }
     let process = history.lost_with(ThreadId::NONE, start, end, f64::MAX);

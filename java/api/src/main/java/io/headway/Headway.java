@@ -44,9 +44,8 @@ public final class Headway {
      * }</pre>
      *
      * <p>Transactions may lie inside each other; an outer one contains the time of its inner ones.
-     * One that ends on another thread than it began on is told without CPU time, as are those of
-     * virtual threads. One that is never ended is told as such when the transaction around it or
-     * its thread ends.
+     * One that ends on another thread than it began on is told without CPU time. One that is never
+     * ended is told as such when the transaction around it or its thread ends.
      *
      * @param kind what the transaction is called in reports; a few names, not one per request
      * @return the transaction, never {@code null}

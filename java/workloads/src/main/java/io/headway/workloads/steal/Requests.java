@@ -33,7 +33,7 @@ final class Requests {
         threads.add(new Thread(() -> tiny(many), "tiny"));
         threads.add(new Thread(() -> blocking(count), "blocking"));
         threads.add(new Thread(() -> queueing(count), "queueing"));
-        boolean virtual = addVirtual(threads, count);
+        boolean virtual = addVirtual(threads, count, unit);
         threads.forEach(Thread::start);
         for (Thread thread : threads) {
             thread.join();
@@ -47,6 +47,7 @@ final class Requests {
         truth.put("blocked_ns", acquiring);
         truth.put("queued_ns", queueing);
         truth.put("virtual", virtual ? count : 0);
+        truth.put("mounted_cpu_ns", (long) (count * 4 * (long) (MILLI / unit) * unit));
         truth.put("cpu_ns", (long) (count * 2 * (long) (5 * MILLI / unit) * unit));
         return truth;
     }
@@ -151,21 +152,62 @@ final class Requests {
     }
 
     /** From Java 21 on; the method is not there before. */
-    private static boolean addVirtual(List<Thread> threads, int count) {
+    private static boolean addVirtual(List<Thread> threads, int count, double unit) {
         try {
-            Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
-            Class<?> type = Class.forName("java.lang.Thread$Builder");
-            Runnable work = () -> {
-                for (int i = 0; i < count; i++) {
-                    try (Transaction virtual = Headway.transaction("virtual")) {
-                        LockSupport.parkNanos(2 * MILLI);
-                    }
-                }
-            };
-            threads.add((Thread) type.getMethod("unstarted", Runnable.class).invoke(builder, work));
+            threads.add(unstartedVirtual(() -> parking(count)));
+            threads.add(unstartedVirtual(() -> mounted(count, unit)));
+            for (int i = 0; i < Runtime.getRuntime().availableProcessors(); i++) {
+                threads.add(unstartedVirtual(() -> intrude(unit)));
+            }
             return true;
         } catch (ReflectiveOperationException older) {
             return false;
+        }
+    }
+
+    private static Thread unstartedVirtual(Runnable work) throws ReflectiveOperationException {
+        Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+        Class<?> type = Class.forName("java.lang.Thread$Builder");
+        return (Thread) type.getMethod("unstarted", Runnable.class).invoke(builder, work);
+    }
+
+    private static void parking(int count) {
+        for (int i = 0; i < count; i++) {
+            try (Transaction virtual = Headway.transaction("virtual")) {
+                LockSupport.parkNanos(2 * MILLI);
+            }
+        }
+    }
+
+    /** Each uses 4 ms of CPU time and lets go of its carrier in between, in every way there is. */
+    private static void mounted(int count, double unit) {
+        long milli = (long) (MILLI / unit);
+        for (int i = 0; i < count; i++) {
+            try (Transaction mounted = Headway.transaction("mounted")) {
+                Burner.burn(milli);
+                LockSupport.parkNanos(MILLI);
+                Burner.burn(milli);
+                sleep(1);
+                Burner.burn(milli);
+                Thread.yield();
+                try (Transaction inner = Headway.transaction("mounted-inner")) {
+                    Burner.burn(milli);
+                }
+            }
+        }
+        mountedIsOver = true;
+    }
+
+    private static volatile boolean mountedIsOver;
+
+    /**
+     * Has the carriers whenever they are free, and no transaction. Parks, because one that yields
+     * keeps those who were woken waiting for ever on Java 25.
+     */
+    private static void intrude(double unit) {
+        while (!mountedIsOver) {
+            Burner.burn((long) (10 * MILLI / unit));
+            LockSupport.parkNanos(MILLI / 10);
         }
     }
 
