@@ -45,9 +45,14 @@ pub struct Rules {
     pub credit: Credit,
     /// How long after a sample it is looked at, in us.
     pub lag: u64,
+    /// How much longer than asked a thread stands still at most, in us: it has to wait for
+    /// a CPU.
+    pub oversleeps: u64,
+    /// A thread wakes others only when its own samples were looked at.
+    pub own_samples_first: bool,
 }
 
-pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0 };
+pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0, oversleeps: 0, own_samples_first: true };
 
 /// What a window showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,6 +73,7 @@ struct Thread {
     account: Account,
     samples: u32,
     hits: u32,
+    pieces: u64,
     owes: bool,
     sleeping: Option<u64>,
     asleep: bool,
@@ -95,8 +101,8 @@ pub struct Machine {
     barriers: Vec<Vec<usize>>,
     queues: Vec<Queue>,
     seen: Seen,
-    /// Whose samples in the target are not yet looked at.
-    late: VecDeque<usize>,
+    /// Whose samples in the target are not yet looked at, and when they will be.
+    late: VecDeque<(usize, u64)>,
 }
 
 /// Stands for the sampler among the threads' numbers.
@@ -120,6 +126,7 @@ impl Machine {
             account: Account::new(),
             samples: 0,
             hits: 0,
+            pieces: 0,
             owes: false,
             sleeping: None,
             asleep: false,
@@ -198,6 +205,9 @@ impl Machine {
                 self.done(id)
             }
             Op::Acquire(lock) => self.acquire(id, lock),
+            _ if self.rules.own_samples_first && self.looked_at(id) > self.now && self.wakes(id, op) => {
+                Turn::At(self.looked_at(id))
+            }
             _ if self.threads[id].account.debt(&self.ledger) > 0 && self.wakes(id, op) => self.pay(id),
             Op::Release(lock) => self.release(id, lock),
             Op::Barrier(barrier, threads) => self.meet(id, barrier, threads),
@@ -222,7 +232,9 @@ impl Machine {
         if debt == 0 {
             return Turn::Next;
         }
-        let slice = debt.min(SLICE_NS);
+        // More and less, in turn.
+        thread.pieces += 1;
+        let slice = debt.min(SLICE_NS) + self.rules.oversleeps * 1_000 * (thread.pieces % 5) / 4;
         thread.sleeping = Some(slice);
         Turn::At(self.now + slice)
     }
@@ -266,10 +278,11 @@ impl Machine {
             let hits = std::mem::take(&mut thread.hits);
             (thread.samples, thread.owes) = (0, true);
             for _ in 0..hits {
-                self.late.push_back(id);
+                let due = self.now + self.rules.lag * 1_000;
+                self.late.push_back((id, due));
                 match self.rules.lag {
                     0 => self.look(),
-                    lag => self.at(self.now + lag * 1_000, SAMPLER),
+                    _ => self.at(due, SAMPLER),
                 }
             }
         }
@@ -277,8 +290,13 @@ impl Machine {
 
     /// The oldest sample is looked at.
     fn look(&mut self) {
-        let Some(id) = self.late.pop_front() else { return };
+        let Some((id, _)) = self.late.pop_front() else { return };
         self.threads[id].account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
+    }
+
+    /// When all samples of a thread will have been looked at.
+    fn looked_at(&self, id: usize) -> u64 {
+        self.late.iter().filter(|(late, _)| *late == id).map(|(_, due)| *due).max().unwrap_or(0)
     }
 
     fn sleep(&mut self, id: usize, line: &'static str, ns: u64) -> Turn {
