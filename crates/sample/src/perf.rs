@@ -143,6 +143,11 @@ impl Ring {
         self.bytes + PAGE
     }
 
+    /// Where [`is_unread`] finds how far it was read.
+    pub fn address(&self) -> u64 {
+        self.base as u64
+    }
+
     fn page(&self) -> *mut sys::perf_event_mmap_page {
         self.base.cast()
     }
@@ -173,10 +178,11 @@ impl Ring {
                 return true;
             };
             tail += length;
-            self.tail().store(tail, Ordering::Release);
             if let Some(record) = parse(&self.scratch, self.kernel) {
                 sink(record);
             }
+            // Only now: who looks whether all is read means what came of it, too.
+            self.tail().store(tail, Ordering::Release);
         }
         tail >= head
     }
@@ -208,6 +214,15 @@ impl Ring {
             std::ptr::copy_nonoverlapping(data, into.as_mut_ptr().add(first), into.len() - first);
         }
     }
+}
+
+/// True if a ring has records that were not handed over to the end yet. `read` reads
+/// a word of this process, which may be gone: the ring belongs to another thread.
+pub fn is_unread(ring: u64, read: impl Fn(u64) -> Option<u64>) -> bool {
+    let word = |offset: usize| read(ring + offset as u64);
+    let head = word(std::mem::offset_of!(sys::perf_event_mmap_page, data_head));
+    let tail = word(std::mem::offset_of!(sys::perf_event_mmap_page, data_tail));
+    matches!((head, tail), (Some(head), Some(tail)) if head > tail)
 }
 
 impl Drop for Ring {

@@ -5,13 +5,13 @@
 //! has its like right beside it. Between two windows debts are paid, and what is
 //! left is forgiven. A window is as long as it takes to see enough visits.
 
+use super::allocation::Allocation;
 use super::pay;
 use super::window::{self, InFlight, Stand};
 use crate::agent::Agent;
 use crate::clock;
 use crate::drain::MaskedSignals;
 use headway_causal::experiment::{Experiment, Target};
-use headway_causal::statistics::curves;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -35,10 +35,8 @@ const WARM_WITHIN: Duration = Duration::from_secs(5);
 const STEADY: (usize, f64) = (3, 0.1);
 /// Speedups that are tried unless told otherwise, in percent.
 const SPEEDUPS: [u32; 4] = [25, 50, 75, 100];
-/// Candidates that are screened, experiments on each, and those that are kept.
-const SCREENED: (usize, usize, usize) = (8, 3, 4);
-/// A candidate whose gain at 50 % may be larger than this is kept.
-const WORTH: f64 = 0.02;
+/// Candidates that are tried where no target is named.
+const CANDIDATES: usize = 8;
 
 /// What a run is to find out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -146,27 +144,25 @@ impl Run {
             return self.run_from_start_to_end(targets.first());
         }
         self.warm_up();
+        let are_candidates = targets.is_empty();
         while targets.is_empty() && !self.is_over() {
-            targets = causal.targets.chosen(SCREENED.0);
+            targets = causal.targets.chosen(CANDIDATES);
             if targets.is_empty() {
                 causal.targets.choose_from(&self.wishes.scope);
                 self.window(None, 0);
-            } else if targets.len() > 1 {
-                targets = self.screened(targets);
             }
         }
         let speedups = match self.wishes.speedups.is_empty() {
             true => SPEEDUPS.to_vec(),
             false => self.wishes.speedups.clone(),
         };
+        let stop = self.stop.clone();
+        let mut allocation = Allocation::new(targets, speedups, are_candidates);
         while !self.is_over() {
-            let mut round: Vec<(usize, u32)> =
-                (0..targets.len()).flat_map(|at| speedups.iter().map(move |speedup| (at, *speedup))).collect();
+            let mut round = allocation.round(&self.made, &self.most_visited());
             self.shuffle(&mut round);
-            for (at, speedup) in round {
-                if let Some(target) = targets.get(at) {
-                    self.pair(target, speedup);
-                }
+            for (target, speedup) in round.iter().take_while(|_| !stop.load(Ordering::SeqCst)) {
+                self.pair(target, *speedup);
             }
         }
     }
@@ -195,6 +191,10 @@ impl Run {
                 until = Instant::now() + WARM_WITHIN;
                 continue;
             }
+            if rates.is_empty() {
+                // What ran before is how the program starts.
+                self.agent.causal.targets.choose_from(&self.wishes.scope);
+            }
             rates.push(visits as f64 / window.duration_ns as f64);
             let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
             let (low, high) =
@@ -203,26 +203,6 @@ impl Run {
             if is_steady || Instant::now() >= until {
                 return;
             }
-        }
-    }
-
-    /// The targets whose halving may matter.
-    fn screened(&mut self, targets: Vec<Target>) -> Vec<Target> {
-        for _ in 0..SCREENED.1 {
-            for target in &targets {
-                if self.is_over() {
-                    return targets;
-                }
-                self.pair(target, 50);
-            }
-        }
-        let point = self.most_visited();
-        let curves = curves(&self.made, &point);
-        let worth = curves.into_iter().filter(|curve| curve.at_50.ci95.1 > WORTH);
-        let kept: Vec<Target> = worth.take(SCREENED.2).map(|curve| curve.target).collect();
-        match kept.is_empty() {
-            true => targets.into_iter().take(SCREENED.2).collect(),
-            false => kept,
         }
     }
 

@@ -37,6 +37,8 @@ pub struct OfThread {
     pub woken: AtomicU64,
     /// Times that it came back from a block, a sleep or a delay.
     pub resumed: AtomicU64,
+    /// Where the ring with its samples lies, 0 if it has none.
+    pub ring: AtomicU64,
     /// True for a thread of the JDK that only hands on what others did: it owes
     /// nothing.
     pub hands_on: AtomicBool,

@@ -2,14 +2,13 @@
 //! experiments are made: replacements of what the JDK's library for them imports.
 //!
 //! A thread that was woken by what another one of this process wrote gets credit,
-//! like one that was unparked (see [`super::streams`]); who writes pays before. One
-//! that waited for the world outside gets none, and where it waited for one file
-//! may be the target, like a sleep. A selector's wait for many is no target: what
-//! it waits for is work.
-//!
-//! Reads that wake a writer whose pipe was full are not seen as such.
+//! like one that was unparked (see [`super::streams`]); who writes pays before. So it
+//! is with a writer that waited for room until another thread read, and with one that
+//! waited for connections until another thread connected. One that waited for the world
+//! outside gets none, and where it waited to read one file may be the target, like a
+//! sleep. A selector's wait for many is no target: what it waits for is work.
 
-use super::streams::{key_of, Direction, Streams};
+use super::streams::{key_of, key_of_port, stays_here, Direction, Streams};
 use crate::agent::Agent;
 use crate::callbacks::{guarded, guarded_or};
 use crate::clock;
@@ -21,6 +20,7 @@ use headway_hook::Image;
 use headway_model::TimeNs;
 use libc::{c_int, c_void, epoll_event, iovec, msghdr, nfds_t, pollfd, size_t, sockaddr, socklen_t, ssize_t};
 use std::mem;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -37,7 +37,12 @@ const LEAST_WAIT_NS: u64 = 50_000;
 pub struct Io {
     imports: Mutex<Vec<GotHook>>,
     is_hopeless: AtomicBool,
-    streams: Streams,
+    /// Who wrote or connected last.
+    written: Streams,
+    /// Who read last.
+    drained: Streams,
+    /// Who is writing, and may wait for room.
+    filling: Streams,
 }
 
 /// A thread that may block.
@@ -52,8 +57,8 @@ struct Waiting {
 enum Ended {
     /// Time, or an error.
     ByItself,
-    /// One of these files can be read.
-    Readable(Vec<c_int>),
+    /// One of these files can be read, or written to.
+    Ready(Vec<(c_int, Direction)>),
 }
 
 fn current(agent: &'static Agent) -> Option<(Jni, &'static Slot)> {
@@ -78,33 +83,51 @@ fn waiting<T: Copy>(call: impl FnOnce() -> T, ended: impl FnOnce(T) -> Ended) ->
 fn end(waiting: &Waiting, ended: Ended) {
     let Waiting { agent, jni, slot, begun } = *waiting;
     let causal = &agent.causal;
-    let Ended::Readable(files) = ended else { return causal.returned(slot) };
-    let was_written =
-        |file: &c_int| key_of(*file, Direction::Read).is_some_and(|key| causal.io.streams.was_written(key, begun));
-    if files.iter().any(was_written) {
+    let Ended::Ready(files) = ended else { return causal.returned(slot) };
+    let was_ours = |(file, direction): &(c_int, Direction)| {
+        let others = match direction {
+            Direction::Read => &causal.io.written,
+            Direction::Write => &causal.io.drained,
+        };
+        key_of(*file, *direction).is_some_and(|key| others.was_done(key, begun))
+    };
+    if files.iter().any(was_ours) {
         return causal.woken(slot);
     }
     causal.returned(slot);
-    if files.len() == 1 && clock::now().since(begun).0 >= LEAST_WAIT_NS && causal.is_on() {
+    let reads_one = matches!(files.as_slice(), [(_, Direction::Read)]);
+    if reads_one && clock::now().since(begun).0 >= LEAST_WAIT_NS && causal.is_on() {
         causal.waited_outside(agent, jni, slot, begun);
     }
 }
 
-/// Calls what may wake another thread.
+/// Calls what may wake a thread that reads, and may itself wait for room.
 fn writing(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let key = guarded_or(None, |agent| {
         let (_, slot) = current(agent)?;
         let key = key_of(file, Direction::Write)?;
-        agent.causal.before_wake(slot);
-        agent.causal.io.streams.wrote(key, clock::now());
+        let (io, now) = (&agent.causal.io, clock::now());
+        agent.causal.before_wake(agent, slot);
+        io.written.done(key, now);
+        io.filling.done(key, now);
         Some(key)
     });
-    let written = call();
-    if let Some(key) = key.filter(|_| written > 0) {
-        // Whoever began to wait in between was woken by this, too.
-        keeping_errno(|| guarded(|agent| agent.causal.io.streams.wrote(key, clock::now())));
-    }
-    written
+    let Some(key) = key else { return call() };
+    waiting(call, |written| {
+        guarded(|agent| {
+            let io = &agent.causal.io;
+            io.filling.over(key);
+            // Whoever began to wait in between was woken by this, too.
+            if written > 0 {
+                io.written.done(key, clock::now());
+            }
+        });
+        if written > 0 {
+            Ended::Ready(vec![(file, Direction::Write)])
+        } else {
+            Ended::ByItself
+        }
+    })
 }
 
 /// The caller asks for the call's error, not for one of what comes behind it.
@@ -118,9 +141,85 @@ fn keeping_errno(work: impl FnOnce()) {
     unsafe { *errno = before };
 }
 
-/// A read of one file: what arrives, or its end, is news.
+/// A read of one file: what arrives, or its end, is news. It may make room for a
+/// thread that writes.
 fn reading(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
-    waiting(call, |read| if read >= 0 { Ended::Readable(vec![file]) } else { Ended::ByItself })
+    let key = guarded_or(None, |agent| {
+        let (_, slot) = current(agent)?;
+        let key = key_of(file, Direction::Read)?;
+        if agent.causal.io.filling.is_done(key) {
+            agent.causal.before_wake(agent, slot);
+            agent.causal.io.drained.done(key, clock::now());
+        }
+        Some(key)
+    });
+    waiting(call, |read| {
+        if let Some(key) = key.filter(|_| read > 0) {
+            guarded(|agent| agent.causal.io.drained.done(key, clock::now()));
+        }
+        if read >= 0 {
+            Ended::Ready(vec![(file, Direction::Read)])
+        } else {
+            Ended::ByItself
+        }
+    })
+}
+
+/// A wait for somebody who connects.
+fn accepting(file: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    waiting(call, |accepted| match accepted >= 0 && stays_here(accepted) {
+        true => Ended::Ready(vec![(file, Direction::Read)]),
+        false => Ended::ByItself,
+    })
+}
+
+/// Calls what may wake a thread that waits for connections.
+fn connecting(file: c_int, to: *const sockaddr, length: socklen_t, call: impl FnOnce() -> c_int) -> c_int {
+    let key = guarded_or(None, |agent| {
+        let (_, slot) = current(agent)?;
+        let (is_loopback, port) = destination(to, length)?;
+        agent.causal.before_wake(agent, slot);
+        if is_loopback {
+            agent.causal.io.written.done(key_of_port(port), clock::now());
+        }
+        Some(key_of_port(port))
+    });
+    let connected = call();
+    if let Some(key) = key {
+        keeping_errno(|| {
+            guarded(|agent| {
+                if stays_here(file) {
+                    agent.causal.io.written.done(key, clock::now());
+                }
+            });
+        });
+    }
+    connected
+}
+
+/// Whether an address is surely this machine's, and its port; `None` if it has none.
+fn destination(to: *const sockaddr, length: socklen_t) -> Option<(bool, u16)> {
+    let has_room = |size: usize| !to.is_null() && usize::try_from(length).is_ok_and(|length| length >= size);
+    if !has_room(mem::size_of::<libc::sa_family_t>()) {
+        return None;
+    }
+    // SAFETY: the caller's address of this length; read byte by byte as far as it goes.
+    let family = unsafe { to.cast::<libc::sa_family_t>().read_unaligned() };
+    match c_int::from(family) {
+        libc::AF_INET if has_room(mem::size_of::<libc::sockaddr_in>()) => {
+            // SAFETY: as above, and long enough.
+            let to = unsafe { to.cast::<libc::sockaddr_in>().read_unaligned() };
+            let ip = Ipv4Addr::from(u32::from_be(to.sin_addr.s_addr));
+            Some((ip.is_loopback(), u16::from_be(to.sin_port)))
+        }
+        libc::AF_INET6 if has_room(mem::size_of::<libc::sockaddr_in6>()) => {
+            // SAFETY: as above, and long enough.
+            let to = unsafe { to.cast::<libc::sockaddr_in6>().read_unaligned() };
+            let ip = Ipv6Addr::from(to.sin6_addr.s6_addr).to_canonical();
+            Some((ip.is_loopback(), u16::from_be(to.sin6_port)))
+        }
+        _ => None,
+    }
 }
 
 /// An imported function's replacement: its static, the function, what it does.
@@ -174,8 +273,12 @@ replacements! {
         |call, file, _, _, _, _, _| writing(file, call);
     sendmsg(file: c_int, message: *const msghdr, flags: c_int) -> ssize_t, SENDMSG,
         |call, file, _, _| writing(file, call);
+    accept(file: c_int, from: *mut sockaddr, length: *mut socklen_t) -> c_int, ACCEPT,
+        |call, file, _, _| accepting(file, call);
+    connect(file: c_int, to: *const sockaddr, length: socklen_t) -> c_int, CONNECT,
+        |call, file, to, length| connecting(file, to, length, call);
     poll(files: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int, POLL,
-        |call, files, count, _| waiting(call, |ready| polled(files, count, ready));
+        |call, files, count, _| polling(files, count, call);
     epoll_wait(group: c_int, events: *mut epoll_event, most: c_int, timeout: c_int) -> c_int, EPOLL_WAIT,
         |call, _, events, _, _| waiting(call, |ready| selected(events, ready));
 }
@@ -183,14 +286,35 @@ replacements! {
 /// Most files that are looked at after one wait.
 const MOST_FILES: usize = 16;
 
-fn polled(files: *const pollfd, count: nfds_t, ready: c_int) -> Ended {
-    if ready <= 0 || files.is_null() {
-        return Ended::ByItself;
-    }
-    // SAFETY: the caller's array of this length, which the kernel has just filled.
-    let files = unsafe { std::slice::from_raw_parts(files, usize::try_from(count).unwrap_or(0)) };
-    let readable = files.iter().filter(|file| file.revents & libc::POLLIN != 0).map(|file| file.fd);
-    readable_of(readable.take(MOST_FILES).collect())
+/// A wait for files; where it is for room, who reads is to know.
+fn polling(files: *const pollfd, count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0).min(MOST_FILES);
+    let full = guarded_or(Vec::new(), |agent| {
+        if files.is_null() || !agent.causal.is_on() {
+            return Vec::new();
+        }
+        // SAFETY: the caller's array of at least this length.
+        let files = unsafe { std::slice::from_raw_parts(files, count) };
+        let full = files.iter().filter(|file| file.events & libc::POLLOUT != 0);
+        let full: Vec<u64> = full.filter_map(|file| key_of(file.fd, Direction::Write)).collect();
+        full.iter().for_each(|key| agent.causal.io.filling.done(*key, clock::now()));
+        full
+    });
+    waiting(call, |ready| {
+        guarded(|agent| full.iter().for_each(|key| agent.causal.io.filling.over(*key)));
+        if ready <= 0 || files.is_null() {
+            return Ended::ByItself;
+        }
+        // SAFETY: as above; the kernel has just filled it.
+        let files = unsafe { std::slice::from_raw_parts(files, count) };
+        ready_of(files.iter().flat_map(|file| directions(u32::from(file.revents as u16), file.fd)).collect())
+    })
+}
+
+/// For what a file is ready; the bits are the same for `poll` and `epoll`.
+fn directions(events: u32, file: c_int) -> impl Iterator<Item = (c_int, Direction)> {
+    let all = [(libc::EPOLLIN, Direction::Read), (libc::EPOLLOUT, Direction::Write)];
+    all.into_iter().filter(move |(bit, _)| events & *bit as u32 != 0).map(move |(_, direction)| (file, direction))
 }
 
 /// The JDK keeps the file's number with each event.
@@ -201,19 +325,19 @@ fn selected(events: *const epoll_event, ready: c_int) -> Ended {
     }
     // SAFETY: the kernel has just filled at least as many.
     let events = unsafe { std::slice::from_raw_parts(events, count) };
-    let readable = events.iter().filter(|event| event.events & libc::EPOLLIN as u32 != 0);
-    let mut files: Vec<c_int> = readable.map(|event| event.u64 as c_int).collect();
+    let mut files: Vec<(c_int, Direction)> =
+        events.iter().flat_map(|event| directions(event.events, event.u64 as c_int)).collect();
     // The wait was for all of the selector's files: no single one's.
     if files.len() == 1 {
-        files.push(-1);
+        files.push((-1, Direction::Read));
     }
-    readable_of(files)
+    ready_of(files)
 }
 
-fn readable_of(files: Vec<c_int>) -> Ended {
+fn ready_of(files: Vec<(c_int, Direction)>) -> Ended {
     match files.is_empty() {
         true => Ended::ByItself,
-        false => Ended::Readable(files),
+        false => Ended::Ready(files),
     }
 }
 

@@ -2,7 +2,8 @@
 //! runs, so that the target is virtually faster.
 //!
 //! * `points`, `inject`, `counted`: what counts as progress.
-//! * `targets`: what samples lie in, and which targets are worth a try.
+//! * `targets`: what samples lie in.
+//! * `choosing`, `allocation`: which targets are worth a try, and how many experiments.
 //! * `held`: locks as targets: who holds which.
 //! * `off_cpu`, `thread_natives`: threads that sleep, and threads that are started.
 //! * `io`, `streams`: threads that wait for pipes and sockets, and who wakes them.
@@ -15,6 +16,8 @@
 //! The accounts themselves are `headway_causal::accounting`, which is tested in
 //! a simulator.
 
+mod allocation;
+mod choosing;
 mod counted;
 mod experiments;
 pub mod held;
@@ -46,7 +49,7 @@ use headway_model::{LockId, ThreadId, TimeNs};
 use held::Held;
 use io::Io;
 use off_cpu::OffCpu;
-use pay::Payment;
+use pay::{Living, Payment};
 use points::Points;
 use run_queue::RunQueue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -87,6 +90,7 @@ pub struct Causal {
     pub counted: Counted,
     targets: Targets,
     payment: Payment,
+    living: Living,
     /// Locks as targets.
     pub held: Held,
     run_queue: RunQueue,
@@ -163,9 +167,17 @@ impl Causal {
         slot.held.hands_on.store(name == UNBLOCKER, Ordering::Relaxed);
     }
 
+    /// A thread's samples come through this ring.
+    pub fn sampled_into(&self, agent: &Agent, vm_thread: u64, ring: u64) {
+        if let Some(slot) = agent.threads.find(vm_thread) {
+            slot.held.ring.store(ring, Ordering::Relaxed);
+        }
+    }
+
     /// A new thread owes what its parent owed when it started it. Where nobody
     /// said who that was it owes nothing.
     pub fn started(&self, slot: &Slot) {
+        slot.held.ring.store(0, Ordering::Relaxed);
         slot.delays.settle(&self.ledger);
         if let Some(standing) = self.thread_natives.take_standing(slot.thread()) {
             slot.delays.inherit(standing);
@@ -203,8 +215,9 @@ impl Causal {
     /// before, or the other would have been woken too early. Only where the VM
     /// does not wait for the thread: in a native method or a callback of JVMTI.
     #[inline]
-    pub fn before_wake(&self, slot: &Slot) {
+    pub fn before_wake(&self, agent: &Agent, slot: &Slot) {
         if self.is_on() {
+            pay::after_own_samples(self, agent, slot);
             match slot.held.hands_on.load(Ordering::Relaxed) {
                 true => slot.delays.settle(&self.ledger),
                 false => pay::here(self, slot),
@@ -217,6 +230,7 @@ impl Causal {
     #[inline]
     pub fn before_release(&self, agent: &Agent, slot: &Slot) {
         if self.is_on() {
+            pay::after_own_samples(self, agent, slot);
             pay::in_leaf(self, agent, slot);
         }
     }
@@ -254,7 +268,7 @@ impl Causal {
     }
 
     /// A sample of a thread, which the matcher looked at.
-    pub fn sampled(&self, agent: &Agent, sample: &Sampled, seen: &Seen) {
+    pub fn sampled(&self, agent: &'static Agent, sample: &Sampled, seen: &Seen) {
         let slot = agent.threads.find(sample.vm_thread);
         let waited = slot.map_or(0, |slot| self.run_queue.since_last(slot));
         let is_hit = seen.hit.is_some() || slot.is_some_and(|slot| self.held.holds(agent, slot, sample));
@@ -306,7 +320,7 @@ impl Causal {
     }
 
     /// Has threads that owe and run Java code pay. After every round of samples.
-    pub fn collect(&self, agent: &Agent) {
+    pub fn collect(&self, agent: &'static Agent) {
         if self.is_on() {
             pay::remind_all(self, agent);
         }

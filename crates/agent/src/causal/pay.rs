@@ -17,12 +17,16 @@ use headway_causal::accounting::SLICE_NS;
 use headway_hook::Image;
 use headway_hotspot::code_cache::CodeCache;
 use headway_hotspot::Memory;
+use headway_sample::perf;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 const SIGNAL: libc::c_int = libc::SIGURG;
 /// Sent by `rt_tgsigqueueinfo`.
 const SI_QUEUE: libc::c_int = -1;
+/// Longest wait for a sample to be looked at.
+const LOOKED_AT_WITHIN_NS: u64 = 500_000;
 /// Pieces slept in one handler; then the thread comes by its polls again.
 const PIECES: usize = 10;
 /// `_thread_in_Java` of the VM's `JavaThreadState`.
@@ -82,25 +86,49 @@ struct Information {
     rest: [u64; 12],
 }
 
-/// Threads that owe and run Java code.
-fn owing<'a>(causal: &'a Causal, agent: &'a Agent) -> impl Iterator<Item = &'a Slot> {
-    let in_java = |slot: &&Slot| {
+/// Slots of threads that live, so that not each sample has all places of the table
+/// looked at: that took a fifth of the sampling thread's time, which it takes from the
+/// threads that are compared. Who started since is reminded a little later.
+#[derive(Default)]
+pub struct Living(Mutex<(u64, Vec<&'static Slot>)>);
+
+/// How long they are remembered.
+const LIVING_FOR_NS: u64 = 20_000_000;
+
+impl Living {
+    fn each(&self, agent: &'static Agent, now_ns: u64, mut visit: impl FnMut(&'static Slot)) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now_ns.saturating_sub(known.0) > LIVING_FOR_NS {
+            known.0 = now_ns;
+            known.1.clear();
+            known.1.extend(agent.threads.iter());
+        }
+        known.1.iter().for_each(|slot| visit(slot));
+    }
+}
+
+/// True if a thread owes and runs Java code.
+fn is_owing(causal: &Causal, agent: &Agent, slot: &Slot) -> bool {
+    let in_java = || {
         let known = agent.hotspot.known();
         let state = known.and_then(|known| known.memory.read_u32(slot.vm_thread() + known.layout.thread.state));
         state == Some(IN_JAVA)
     };
-    let owes = |slot: &&Slot| slot.delays.debt(&causal.ledger) > 0 && !slot.held.hands_on.load(Ordering::Relaxed);
-    agent.threads.iter().filter(owes).filter(in_java)
+    slot.delays.debt(&causal.ledger) > 0 && !slot.held.hands_on.load(Ordering::Relaxed) && in_java()
 }
 
 /// True if somebody owes who could pay now.
 pub fn is_owed(causal: &Causal, agent: &Agent) -> bool {
-    owing(causal, agent).next().is_some()
+    agent.threads.iter().any(|slot| is_owing(causal, agent, slot))
 }
 
 /// Reminds them.
-pub fn remind_all(causal: &Causal, agent: &Agent) {
-    owing(causal, agent).for_each(remind);
+pub fn remind_all(causal: &Causal, agent: &'static Agent) {
+    causal.living.each(agent, monotonic_ns(), |slot| {
+        if is_owing(causal, agent, slot) {
+            remind(slot);
+        }
+    });
 }
 
 fn remind(slot: &Slot) {
@@ -162,6 +190,22 @@ fn reminded(value: u64, pc: u64) {
     if state == IN_JAVA && !slot.is_paying.swap(true, Ordering::Relaxed) {
         sleep_off(causal, slot, PIECES);
         slot.is_paying.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Waits, for moments, until the thread's samples were looked at. It is about to wake
+/// another one. A hit that is entered only then would be owed by that one, which gets
+/// no credit for it any more: it was blocked when the sample was taken.
+pub fn after_own_samples(causal: &Causal, agent: &Agent, slot: &Slot) {
+    let ring = slot.held.ring.load(Ordering::Relaxed);
+    let Some(known) = agent.hotspot.known().filter(|_| ring != 0) else { return };
+    let is_unread = || perf::is_unread(ring, |address| known.memory.read_u64(address));
+    if !is_unread() {
+        return;
+    }
+    let until = monotonic_ns() + LOOKED_AT_WITHIN_NS;
+    while is_unread() && !causal.payment.is_safepoint_pending() && monotonic_ns() < until {
+        std::hint::spin_loop();
     }
 }
 

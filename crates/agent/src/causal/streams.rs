@@ -3,9 +3,10 @@
 //!
 //! Whoever writes leaves the time under a key that the other end of the stream
 //! has, too: a pipe's is its inode, a connection's its two addresses, an event
-//! counter's its file number. A thread that was waiting, and finds that somebody
-//! has written since, was woken by a thread of this process; otherwise by the
-//! world outside.
+//! counter's its file number, that of a socket which others connect to its port. A
+//! thread that was waiting, and finds that somebody has written since, was woken by a
+//! thread of this process; otherwise by the world outside. Whoever reads leaves the
+//! time likewise, for a writer that waited for room.
 
 use headway_model::TimeNs;
 use std::collections::hash_map::DefaultHasher;
@@ -44,26 +45,35 @@ pub fn key_of(file: RawFd, direction: Direction) -> Option<u64> {
     };
     match status.st_mode & libc::S_IFMT {
         libc::S_IFIFO => Some(hash((status.st_dev, status.st_ino))),
-        libc::S_IFSOCK => {
-            let (own, other) = addresses(file)?;
-            Some(match direction {
-                Direction::Read => hash((other, own)),
-                Direction::Write => hash((own, other)),
-            })
-        }
+        libc::S_IFSOCK => match (addresses(file)?, direction) {
+            ((own, None), Direction::Read) => Some(key_of_port(own.port())),
+            ((_, None), Direction::Write) => None,
+            ((own, Some(other)), Direction::Read) => Some(hash((other, own))),
+            ((own, Some(other)), Direction::Write) => Some(hash((own, other))),
+        },
         // An event counter: all of them have the same inode.
         0 => Some(hash(file)),
         _ => None,
     }
 }
 
-/// A connected socket's own address and its peer's.
-fn addresses(socket: RawFd) -> Option<(SocketAddr, SocketAddr)> {
+/// What names the socket of this machine that others connect to at a port.
+pub fn key_of_port(port: u16) -> u64 {
+    hash(("accepts", port))
+}
+
+/// True for the two ends of a connection within one machine.
+pub fn stays_here(socket: RawFd) -> bool {
+    addresses(socket).is_some_and(|(own, other)| other.is_some_and(|other| other.ip() == own.ip()))
+}
+
+/// A socket's own address, and its peer's if it is connected.
+fn addresses(socket: RawFd) -> Option<(SocketAddr, Option<SocketAddr>)> {
     // SAFETY: the caller is using the file; it is only asked for its addresses,
     // and not closed here.
     let socket = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(socket) });
     let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
-    Some((canonical(socket.local_addr().ok()?), canonical(socket.peer_addr().ok()?)))
+    Some((canonical(socket.local_addr().ok()?), socket.peer_addr().ok().map(canonical)))
 }
 
 /// Never 0, which is an empty place.
@@ -73,7 +83,7 @@ fn hash(what: impl Hash) -> u64 {
     hasher.finish() | 1
 }
 
-/// When streams were last written to.
+/// When something was last done to streams.
 pub struct Streams([(AtomicU64, AtomicU64); PLACES]);
 
 impl Default for Streams {
@@ -87,19 +97,31 @@ impl Streams {
         self.0.get((key >> 1) as usize % PLACES)
     }
 
-    /// A thread of this process writes.
-    pub fn wrote(&self, key: u64, time: TimeNs) {
+    /// A thread of this process does it.
+    pub fn done(&self, key: u64, time: TimeNs) {
         if let Some((owner, last)) = self.place(key) {
             last.store(time.0, Ordering::Relaxed);
             owner.store(key, Ordering::Release);
         }
     }
 
+    /// It is no longer true that one does.
+    pub fn over(&self, key: u64) {
+        if let Some((owner, _)) = self.place(key) {
+            // The place may be another stream's by now.
+            let _ = owner.compare_exchange(key, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    /// True if one has, and it is not over.
+    pub fn is_done(&self, key: u64) -> bool {
+        self.place(key).is_some_and(|(owner, _)| owner.load(Ordering::Acquire) == key)
+    }
+
     /// True if one has since a thread began to wait.
-    pub fn was_written(&self, key: u64, since: TimeNs) -> bool {
-        self.place(key).is_some_and(|(owner, last)| {
-            owner.load(Ordering::Acquire) == key && last.load(Ordering::Relaxed) + AT_ONCE_NS >= since.0
-        })
+    pub fn was_done(&self, key: u64, since: TimeNs) -> bool {
+        self.is_done(key)
+            && self.place(key).is_some_and(|(_, last)| last.load(Ordering::Relaxed) + AT_ONCE_NS >= since.0)
     }
 }
 
@@ -120,7 +142,11 @@ mod tests {
         assert_eq!(key(&near, Direction::Write), key(&far, Direction::Read));
         assert_eq!(key(&far, Direction::Write), key(&near, Direction::Read));
         assert_ne!(key(&near, Direction::Write), key(&near, Direction::Read));
-        assert_eq!(key_of(listener.as_raw_fd(), Direction::Read), None);
+        // Who waits for connections has the key that who connects can tell.
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(key_of(listener.as_raw_fd(), Direction::Read), Some(key_of_port(port)));
+        assert_eq!(key_of(listener.as_raw_fd(), Direction::Write), None);
+        assert!(stays_here(near.as_raw_fd()) && !stays_here(listener.as_raw_fd()));
     }
 
     #[test]
@@ -137,13 +163,19 @@ mod tests {
     #[test]
     fn a_write_counts_for_who_began_to_wait_before_it() {
         let streams = Streams::default();
-        streams.wrote(7, TimeNs(5_000_000));
-        assert!(streams.was_written(7, TimeNs(1_000_000)));
-        assert!(streams.was_written(7, TimeNs(5_050_000)));
-        assert!(!streams.was_written(7, TimeNs(6_000_000)));
-        assert!(!streams.was_written(9, TimeNs(1_000_000)));
+        streams.done(7, TimeNs(5_000_000));
+        assert!(streams.was_done(7, TimeNs(1_000_000)));
+        assert!(streams.was_done(7, TimeNs(5_050_000)));
+        assert!(!streams.was_done(7, TimeNs(6_000_000)));
+        assert!(!streams.was_done(9, TimeNs(1_000_000)));
+        streams.over(9);
+        assert!(streams.is_done(7) && !streams.is_done(9));
         // Another stream with the same place.
-        streams.wrote(7 + 2 * PLACES as u64, TimeNs(6_000_000));
-        assert!(!streams.was_written(7, TimeNs(1_000_000)));
+        streams.done(7 + 2 * PLACES as u64, TimeNs(6_000_000));
+        assert!(!streams.was_done(7, TimeNs(1_000_000)));
+        streams.over(7);
+        assert!(streams.is_done(7 + 2 * PLACES as u64));
+        streams.over(7 + 2 * PLACES as u64);
+        assert!(!streams.is_done(7 + 2 * PLACES as u64));
     }
 }

@@ -1,8 +1,9 @@
-//! What samples lie in, and which targets are worth a try.
+//! What samples lie in.
 //!
 //! A sample lies in a method if the method is anywhere on its stack, and in a
 //! line likewise: what a method calls is a part of it, and would be faster with it.
 
+use super::choosing::Choosing;
 use crate::definitions::Definitions;
 use headway_causal::experiment::{Target, TargetKind};
 use headway_model::{ChainId, Frame, FrameKind, MethodId};
@@ -12,10 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most chains remembered; forgotten all at once beyond.
 const MAX_CHAINS: usize = 16_384;
-/// Most methods counted.
-const MAX_COUNTED: usize = 4_096;
-/// Packages of the JDK are not what a developer can change.
-const NOT_IN_SCOPE: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "io.headway.Headway"];
 
 /// A frame as targets see it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +39,11 @@ impl Seen {
     /// A stack, compared with a target.
     pub fn of(frames: Arc<[Place]>, target: Option<&Target>) -> Seen {
         Seen { hit: target.and_then(|target| lies_in(&frames, target)), frames }
+    }
+
+    /// The stack, leaf first.
+    pub fn frames(&self) -> &Arc<[Place]> {
+        &self.frames
     }
 
     /// True if the target's own method ran in the interpreter.
@@ -163,11 +165,7 @@ pub struct Totals {
 #[derive(Default)]
 struct Counts {
     totals: Totals,
-    /// When it was begun to choose: running and waiting.
-    seen: u64,
-    scope: Vec<String>,
-    methods: HashMap<Arc<str>, u64>,
-    is_choosing: bool,
+    choosing: Choosing,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -195,7 +193,7 @@ impl Targets {
             counts.totals.hits += ticks;
             counts.totals.interpreted += if seen.is_interpreted() { ticks } else { 0 };
         }
-        counts.choose(seen, ticks);
+        counts.choosing.take(seen, false, ticks);
     }
 
     /// So much was slept, or waited for the world outside.
@@ -205,8 +203,7 @@ impl Targets {
             counts.totals.hits += ticks;
             counts.totals.off_cpu += ticks;
         }
-        counts.choose(seen, ticks);
-        counts.choose_line(seen, ticks);
+        counts.choosing.take(seen, true, ticks);
     }
 
     /// Samples so far.
@@ -216,71 +213,13 @@ impl Targets {
 
     /// Begins to look for candidates within these packages or classes.
     pub fn choose_from(&self, scope: &[String]) {
-        let mut counts = lock(&self.counts);
-        let totals = counts.totals;
-        *counts = Counts { totals, scope: scope.to_vec(), is_choosing: true, ..Counts::default() };
+        lock(&self.counts).choosing.begin(scope);
     }
 
-    /// The methods with most samples since then, at most `most`.
+    /// The candidates since then, at most `most`.
     pub fn chosen(&self, most: usize) -> Vec<Target> {
-        let mut counts = lock(&self.counts);
-        counts.is_choosing = false;
-        let methods = std::mem::take(&mut counts.methods);
-        candidates(methods, counts.seen, most)
+        lock(&self.counts).choosing.end(most)
     }
-}
-
-impl Counts {
-    fn choose(&mut self, seen: &Seen, ticks: u64) {
-        if !self.is_choosing {
-            return;
-        }
-        self.seen += ticks;
-        let mut before: Vec<&str> = Vec::new();
-        for place in seen.frames.iter() {
-            if before.contains(&&*place.method) || !in_scope(&self.scope, &place.method) {
-                continue;
-            }
-            before.push(&place.method);
-            add(&mut self.methods, &place.method, ticks);
-        }
-    }
-
-    /// A line that waits for time to pass or for the world outside: what could
-    /// be made shorter is the line, not the method around it.
-    fn choose_line(&mut self, seen: &Seen, ticks: u64) {
-        let innermost = seen.frames.iter().find(|place| in_scope(&self.scope, &place.method));
-        let Some(place) = innermost.filter(|place| self.is_choosing && place.line > 0 && !place.file.is_empty()) else {
-            return;
-        };
-        add(&mut self.methods, &format!("{}:{}", place.file, place.line).into(), ticks);
-    }
-}
-
-fn add(counts: &mut HashMap<Arc<str>, u64>, name: &Arc<str>, ticks: u64) {
-    if let Some(count) = counts.get_mut(name) {
-        *count += ticks;
-    } else if counts.len() < MAX_COUNTED {
-        counts.insert(name.clone(), ticks);
-    }
-}
-
-fn in_scope(scope: &[String], method: &str) -> bool {
-    match scope.is_empty() {
-        true => !NOT_IN_SCOPE.iter().any(|prefix| method.starts_with(prefix)),
-        false => scope.iter().any(|pattern| method.starts_with(pattern.trim_end_matches('*'))),
-    }
-}
-
-/// Methods below 3 % of the samples could not show. Of methods that only call
-/// each other one is enough: they have the same samples.
-fn candidates(methods: HashMap<Arc<str>, u64>, all: u64, most: usize) -> Vec<Target> {
-    let mut methods: Vec<(Arc<str>, u64)> = methods.into_iter().filter(|(_, count)| count * 100 >= all * 3).collect();
-    let is_line = |name: &str| Target::parse(name).kind == TargetKind::Line;
-    let is_run = |name: &str| name.ends_with(".run") || name.ends_with(".main") || name.contains("lambda$");
-    methods.sort_by_cached_key(|(name, count)| (std::cmp::Reverse(*count), !is_line(name), is_run(name), name.clone()));
-    methods.dedup_by_key(|(_, count)| *count);
-    methods.into_iter().take(most).map(|(name, _)| Target::parse(&name)).collect()
 }
 
 #[cfg(test)]
@@ -304,26 +243,5 @@ mod tests {
         assert!(lies(TargetKind::Line, "Shop.java:42") && !lies(TargetKind::Line, "Shop.java:4"));
         assert!(lies(TargetKind::Call, "a.Shop.price < a.Shop.order"));
         assert!(!lies(TargetKind::Call, "a.Shop.price < a.Main.main"));
-    }
-
-    #[test]
-    fn candidates_are_the_methods_with_most_samples_in_scope() {
-        let targets = Targets::default();
-        targets.choose_from(&["a.Shop*".to_owned()]);
-        let frames = |names: &[&str]| Seen {
-            hit: None,
-            frames: names.iter().map(|name| place(name, 1)).collect::<Vec<_>>().into(),
-        };
-        targets.count(&frames(&["a.Shop.price", "a.Shop.order", "b.Main.main"]), false, 60);
-        targets.count(&frames(&["a.Shop.order", "a.Shop.order", "b.Main.main"]), false, 39);
-        targets.count(&frames(&["a.Shop.rare"]), false, 1);
-        let names: Vec<String> = targets.chosen(5).into_iter().map(|target| target.name).collect();
-        assert_eq!(names, ["a.Shop.order", "a.Shop.price"]);
-    }
-
-    #[test]
-    fn the_jdk_is_not_in_scope_unless_it_is_asked_for() {
-        assert!(!in_scope(&[], "java.util.HashMap.get") && in_scope(&[], "javafoo.Bar.baz"));
-        assert!(in_scope(&["java.util".to_owned()], "java.util.HashMap.get"));
     }
 }

@@ -89,7 +89,7 @@ extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
         guarded(|agent| {
             let jni = environment(env);
             let Some(slot) = agent.threads.find(agent.java.current_vm_thread(jni)) else { return };
-            agent.causal.before_wake(slot);
+            agent.causal.before_wake(agent, slot);
             // SAFETY: an argument of the native method that is running; not null.
             let id = agent.java.thread_id(jni, unsafe { Ref::new(thread) });
             agent.causal.thread_natives.starting.put(id, slot.delays.standing());

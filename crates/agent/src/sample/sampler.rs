@@ -278,6 +278,9 @@ impl Sampler {
             return;
         }
         match self.sources.add(subject) {
+            Ok(()) if self.plan.eager => {
+                self.agent.causal.sampled_into(self.agent, subject.vm_thread, self.sources.ring_of(subject.os_id));
+            }
             Ok(()) => {}
             // It ended meanwhile; what the kernel calls that depends on what was asked.
             Err(_) if task::cpu_time_ns(subject.os_id).is_none() => {}

@@ -135,6 +135,14 @@ impl Sources {
         }
     }
 
+    /// Where a thread's ring lies; 0 if it has none.
+    pub fn ring_of(&self, os_id: u32) -> u64 {
+        match self.threads.get(&os_id) {
+            Some((_, Means::Ring(ring))) => ring.address(),
+            _ => 0,
+        }
+    }
+
     /// Takes leave of threads that ended: these are all that live.
     pub fn keep(&mut self, alive: &[u32]) {
         let ended: Vec<u32> = self.threads.keys().copied().filter(|os_id| !alive.contains(os_id)).collect();
@@ -156,9 +164,11 @@ impl Sources {
     /// Waits until a ring is partly full, at most this long. True if a thread
     /// ended.
     pub fn wait(&self, patience: Duration) -> bool {
-        let rings = self.threads.values().filter_map(|(_, means)| match means {
-            Means::Ring(ring) => Some(ring.event().as_raw_fd()),
-            Means::Timer(_) | Means::Asked => None,
+        // Where each sample is waited for, those of the VM's own threads can wait.
+        let is_urgent = |subject: &Subject| !self.plan.eager || subject.is_java();
+        let rings = self.threads.values().filter_map(|(subject, means)| match means {
+            Means::Ring(ring) if is_urgent(subject) => Some(ring.event().as_raw_fd()),
+            _ => None,
         });
         let mut events: Vec<libc::pollfd> =
             rings.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
