@@ -3,7 +3,6 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
-use crate::park;
 use crate::pressure;
 use crate::raw::Record;
 use crate::sample::Started;
@@ -57,9 +56,7 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
             let state = agent.jvmti.thread_state(thread).unwrap_or(0);
             let now = clock::now();
-            if !park::under_way::find(agent, jni, slot, thread, state) {
-                agent.pressure.found.note(slot.thread(), vm_thread, state, now);
-            }
+            agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
             slot.found_blocked.store(if is_blocked { now.0 } else { 0 }, Ordering::Relaxed);
         }
