@@ -5,10 +5,13 @@ written to a file."""
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
+import time
 import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Optional
 
 JFR_SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0" label="Monitors" description="Every contended monitor enter and wait" provider="Headway">
@@ -38,6 +41,11 @@ def run(command: list[str]) -> str:
     if done.returncode != 0:
         raise ProfilerError(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
     return done.stdout
+
+
+def said_by(command: list[str]) -> str:
+    """What a command printed, however it ended."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
 
 
 class Profiler(ABC):
@@ -96,6 +104,39 @@ class Headway(Profiler):
 
     def off(self, pid: int) -> None:
         run([str(self.program), "stop", str(pid)])
+
+
+class Causal(Profiler):
+    """Headway's experiments with a target that nothing lies in: all that they cost but the delays."""
+
+    NOTHING = "io.headway.Nothing.atAll"
+
+    def __init__(self, java_home: Path, directory: Path, program: Path) -> None:
+        super().__init__(java_home, directory)
+        self.program = program
+        self.recording: Optional[subprocess.Popen[str]] = None
+
+    def on(self, pid: int) -> None:
+        command = [str(self.program), "causal", "record", "-o", self.next_file(), "--progress", "none"]
+        command += ["--target", self.NOTHING, "--speedups", "50", str(pid)]
+        self.recording = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        until = time.monotonic() + 20
+        # Until the agent is loaded there is nobody to ask.
+        while "Recording into" not in said_by([str(self.program), "status", str(pid)]):
+            if self.recording.poll() is not None or time.monotonic() > until:
+                raise ProfilerError(f"{' '.join(command)} does not record")
+            time.sleep(0.05)
+
+    def off(self, pid: int) -> None:
+        recording, self.recording = self.recording, None
+        if recording is None:
+            return
+        recording.send_signal(signal.SIGINT)
+        said, _ = recording.communicate(timeout=60)
+        if recording.returncode not in (0, 1):
+            raise ProfilerError(f"headway causal record ended with {recording.returncode}: {said}")
 
 
 class Jfr(Profiler):

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
 
-from profilers import AsyncProfiler, Floor, Headway, Jfr, Null, Profiler, ProfilerError
+from profilers import AsyncProfiler, Causal, Floor, Headway, Jfr, Null, Profiler, ProfilerError
 from windows import Comparison, Phase, Window, compare
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,13 +104,15 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Headway(options.java_home, directory, options.headway)
     if name == "pressure":
         return Headway(options.java_home, directory, options.headway, "pressure")
+    if name == "causal":
+        return Causal(options.java_home, directory, options.headway)
     if name == "floor":
         return Floor(options.java_home, directory)
     if name == "jfr":
         return Jfr(options.java_home, directory)
     if name == "async":
         return AsyncProfiler(options.java_home, directory, options.async_profiler_jar)
-    raise ProfilerError(f"there is no profiler {name}; there are null, floor, headway, pressure, jfr, async")
+    raise ProfilerError(f"there is no profiler {name}; there are null, floor, headway, pressure, causal, jfr, async")
 
 
 def phase(on: bool, seconds: float) -> Phase:

@@ -5,7 +5,7 @@
 //! While it is held nothing of the VM is called, so that a thread which holds
 //! it always gets on: some callers stand where a safepoint must wait for them.
 
-use headway_model::event::{Degraded, LockDef, StopTheWorld, ThreadDef};
+use headway_model::event::{Degraded, LockDef, ParkBegin, StopTheWorld, ThreadDef};
 use headway_model::stack::ChainDef;
 use headway_model::{Event, LockId, Method, MethodId};
 use std::collections::HashMap;
@@ -135,6 +135,11 @@ impl Definitions {
     /// All application threads stood still.
     pub fn pause(&self, pause: StopTheWorld) {
         self.push(Event::StopTheWorld(pause));
+    }
+
+    /// A thread was parked already when the recording began.
+    pub fn found_parked(&self, begin: ParkBegin) {
+        self.push(Event::ParkBegin(begin));
     }
 
     /// Takes what has been defined since the last call.

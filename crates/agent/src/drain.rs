@@ -277,6 +277,9 @@ impl Drain {
 
     /// Takes the buffers that are full.
     fn drain_full(&mut self) {
+        let mut over = Vec::new();
+        self.agent.parks.under_way.look(self.agent, false, &mut |event| over.push(event));
+        over.iter().for_each(|event| self.take_event(event));
         if !self.agent.pool.has_full_chunks() {
             return;
         }
@@ -342,6 +345,8 @@ impl Drain {
         let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
         let mut batch = std::mem::take(&mut self.batch);
         let is_all = capture::sums(agent, &mut |event| batch.push(event));
+        // Before what the threads did since.
+        agent.parks.under_way.look(agent, true, &mut |event| batch.push(event));
         if let Some(mut collector) = agent.pool.collector() {
             collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
             for slot in agent.threads.iter() {

@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::park;
 use crate::pressure;
 use crate::raw::Record;
 use crate::sample::Started;
@@ -34,7 +35,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
-    agent.causal.before_wake(agent, slot);
+    agent.causal.before_wake(slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
@@ -56,7 +57,9 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
         if let Some(slot) = enter(agent, jni, thread, agent.hotspot.os_id(vm_thread)) {
             let state = agent.jvmti.thread_state(thread).unwrap_or(0);
             let now = clock::now();
-            agent.pressure.found.note(slot.thread(), vm_thread, state, now);
+            if !park::under_way::find(agent, jni, slot, thread, state) {
+                agent.pressure.found.note(slot.thread(), vm_thread, state, now);
+            }
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
             slot.found_blocked.store(if is_blocked { now.0 } else { 0 }, Ordering::Relaxed);
         }

@@ -221,6 +221,16 @@ fn who_is_woken_by_a_connection_gets_credit() {
 }
 
 #[test]
+fn who_waits_for_room_gets_credit_from_who_reads() {
+    judge_hand_overs(17, "full");
+}
+
+#[test]
+fn who_waits_for_a_connection_gets_credit_from_who_connects() {
+    judge_hand_overs(25, "accept");
+}
+
+#[test]
 fn who_is_woken_by_a_selector_gets_credit() {
     judge_hand_overs(21, "selector");
 }

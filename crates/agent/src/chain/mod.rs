@@ -12,7 +12,7 @@ pub use debug_info::FullDebugInfo;
 pub use scratch::{Scratch, ScratchCell};
 
 use crate::agent::Agent;
-use crate::jni::Jni;
+use crate::jni::{Jni, Ref};
 use crate::jvmti::table::FrameInfo;
 use crate::locks::{self, Lock};
 use crate::mapping;
@@ -261,6 +261,18 @@ impl Chains {
         }
     }
 
+    /// The chain of a thread that is not the current one and does nothing now. Its
+    /// slot says which thread it is.
+    pub fn of_other(&self, agent: &Agent, jni: Jni, slot: &Slot, thread: Ref) -> ChainId {
+        let mut infos = vec![FrameInfo::EMPTY; by_jvmti::MAX_FRAMES];
+        let Ok(count) = agent.jvmti.stack_of(thread, &mut infos) else {
+            agent.losses.add(Loss::ChainUnwalkable, 1);
+            return ChainId::NONE;
+        };
+        let frames = infos.get(..count).unwrap_or_default();
+        self.by_frames(agent, jni, slot, frames, &mut Vec::new())
+    }
+
     fn by_jvmti(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
         let Some(mut scratch) = slot.scratch.borrow() else {
             agent.losses.add(Loss::ChainUnwalkable, 1);
@@ -272,7 +284,10 @@ impl Chains {
             agent.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
         };
-        let frames = infos.get(..count).unwrap_or_default();
+        self.by_frames(agent, jni, slot, infos.get(..count).unwrap_or_default(), key)
+    }
+
+    fn by_frames(&self, agent: &Agent, jni: Jni, slot: &Slot, frames: &[FrameInfo], key: &mut Vec<u64>) -> ChainId {
         if frames.is_empty() {
             return ChainId::NONE;
         }
@@ -280,7 +295,7 @@ impl Chains {
         // A method id may come back as another method's once classes unload.
         key.push(agent.collections.load(Ordering::Relaxed));
         self.look_up(agent, slot, key, || {
-            let truncated = count == by_jvmti::MAX_FRAMES;
+            let truncated = frames.len() == by_jvmti::MAX_FRAMES;
             by_jvmti::resolve(&agent.jvmti, jni, &agent.definitions, frames, truncated)
         })
     }

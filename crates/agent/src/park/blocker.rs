@@ -134,28 +134,43 @@ impl Blockers {
     #[cold]
     fn by_jni(&self, parking: &Parking<'_>, pauses: &Pauses) -> Blocker {
         let Parking { agent, jni, .. } = *parking;
-        let Some(java) = self.java.get_or_init(|| Java::find(jni)) else { return Blocker::default() };
         let Ok(thread) = agent.jvmti.current_thread() else { return Blocker::default() };
-        let object = jni.object_field(thread, java.park_blocker);
+        let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
+            if is_ownable {
+                agent.causal.held.parked_on(agent, jni, id, object);
+            }
+            let Some(known) = agent.hotspot.known() else { return };
+            let lock = id.0 | if is_ownable { OWNABLE } else { 0 };
+            let here = pauses.calm(|calm| Some((known.object_behind(object)?, calm)));
+            if let Some((address, calm)) = here {
+                parking.remembered.set(address, calm, lock);
+            }
+        });
         jni.forget(thread);
-        let Some(object) = object else { return Blocker::default() };
+        found
+    }
+
+    /// The blocker of any thread, and who owns it. `also` is told of the object,
+    /// if it has an id, and whether it may have an owner.
+    pub fn of_thread(
+        &self,
+        agent: &'static Agent,
+        jni: Jni,
+        thread: Ref,
+        also: impl FnOnce(Ref, LockId, bool),
+    ) -> Blocker {
+        let Some(java) = self.java.get_or_init(|| Java::find(jni)) else { return Blocker::default() };
+        let Some(object) = jni.object_field(thread, java.park_blocker) else { return Blocker::default() };
         let is_ownable = jni.is_instance_of(object, java.ownable.as_ref());
         let id = self.identify(agent, jni, object, is_ownable);
-        if let Some(id) = id.filter(|_| is_ownable) {
-            agent.causal.held.parked_on(agent, jni, id, object);
+        if let Some(id) = id {
+            also(object, id, is_ownable);
         }
         let owner = is_ownable.then(|| jni.object_field(object, java.exclusive_owner)).flatten();
         let found = Blocker {
             id: id.unwrap_or_default(),
             owner: owner.map_or(ThreadId::NONE, |owner| agent.java.thread_id(jni, owner)),
         };
-        if let (Some(id), Some(known)) = (id, agent.hotspot.known()) {
-            let lock = id.0 | if is_ownable { OWNABLE } else { 0 };
-            let here = pauses.calm(|calm| Some((known.object_behind(object)?, calm)));
-            if let Some((address, calm)) = here {
-                parking.remembered.set(address, calm, lock);
-            }
-        }
         owner.into_iter().for_each(|owner| jni.forget(owner));
         jni.forget(object);
         found

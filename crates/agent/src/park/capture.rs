@@ -9,6 +9,7 @@ use super::blocker::{Parking, Remembered};
 use super::in_progress::InProgress;
 use super::permit::{Given, Permit};
 use super::short::Short;
+use super::under_way;
 use super::virtual_threads::{Place, VirtualThreads};
 use crate::agent::Agent;
 use crate::clock;
@@ -22,7 +23,7 @@ use crate::threads::{InEvent, Slot};
 use crate::virtuals::NAME_CHECK_NS;
 use headway_model::event::{MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark};
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What the agent keeps about the parks of a platform thread.
@@ -33,6 +34,9 @@ pub struct ThreadParks {
     remembered: Remembered,
     /// True once a park was seen to end in this recording.
     known: AtomicBool,
+    /// Number of a park that was under way when the recording began, 0 if there
+    /// is none that nobody saw end.
+    pub(super) found: AtomicU64,
     /// Used where the recording has a floor.
     short: OnceLock<Box<super::short::Sums>>,
 }
@@ -43,6 +47,7 @@ impl ThreadParks {
         self.park.end();
         self.permit.clear();
         self.known.store(false, Ordering::Relaxed);
+        self.found.store(0, Ordering::Relaxed);
     }
 
     /// The sums of short parks, if there are any.
@@ -53,6 +58,11 @@ impl ThreadParks {
     /// The park in progress.
     pub fn park(&self) -> &InProgress {
         &self.park
+    }
+
+    /// The permit given to the thread.
+    pub(super) fn permit(&self) -> &Permit {
+        &self.permit
     }
 }
 
@@ -124,6 +134,9 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     }
     if slot.is_filtered.load(Ordering::Relaxed) {
         return None;
+    }
+    if slot.parks.found.load(Ordering::Relaxed) != 0 {
+        under_way::over(agent, slot);
     }
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
@@ -354,7 +367,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
-    agent.causal.before_wake(agent, slot);
+    agent.causal.before_wake(slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;

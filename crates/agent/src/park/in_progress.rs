@@ -6,7 +6,9 @@
 //! park has, and whether the begin was told already. The draining thread tells
 //! the begins of parks that go on (where a floor keeps the thread from doing it)
 //! by one exchange of that word: if it succeeds, what was read before belongs to
-//! this park. Nobody waits.
+//! this park. Nobody waits. A park that was under way when the recording began
+//! ([`under_way`](super::under_way)) is begun by who finds it, while its thread
+//! does not record yet, and ended by whoever exchanges the word.
 
 use headway_model::event::{ParkBegin, ParkLimit};
 use headway_model::{ChainId, DurationNs, LockId, Seq, ThreadId, TimeNs};
@@ -68,6 +70,18 @@ impl InProgress {
         (state != 0).then(|| (self.read(state), state & TOLD != 0))
     }
 
+    /// Ends the park of this number, unless it is over: what began. Anybody may
+    /// ask; one of them gets it.
+    pub fn end_of(&self, seq: Seq) -> Option<ParkBegin> {
+        let state = self.state.load(Ordering::Acquire);
+        if state >> 1 != seq.0 || state == 0 {
+            return None;
+        }
+        let begin = self.read(state);
+        let ended = self.state.compare_exchange(state, 0, Ordering::AcqRel, Ordering::Relaxed);
+        ended.is_ok().then_some(begin)
+    }
+
     /// The begin of a park that goes on since before a moment, if it was not told;
     /// it is now.
     pub fn tell(&self, before: TimeNs) -> Option<ParkBegin> {
@@ -81,6 +95,12 @@ impl InProgress {
         }
         let told = self.state.compare_exchange(state, state | TOLD, Ordering::AcqRel, Ordering::Relaxed);
         told.is_ok().then_some(begin)
+    }
+
+    /// The park in progress, if there is one and its thread changes nothing.
+    pub fn peek(&self) -> Option<ParkBegin> {
+        let state = self.state.load(Ordering::Acquire);
+        (state != 0).then(|| self.read(state))
     }
 
     /// The number of the park in progress; `NONE` if there is none.
@@ -134,6 +154,9 @@ mod tests {
         assert_eq!(cell.tell(begin.time), None, "its thread may have done something since");
         assert_eq!((cell.tell(now), cell.tell(now)), (Some(begin), None));
         assert_eq!(cell.end(), Some((begin, true)));
+        cell.begin(&begin, true);
+        assert_eq!(cell.end_of(Seq(8)), None);
+        assert_eq!((cell.end_of(Seq(9)), cell.end_of(Seq(9)), cell.end()), (Some(begin), None, None));
         cell.begin(&begin, true);
         assert_eq!((cell.tell(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
     }

@@ -7,6 +7,7 @@
 //!   led through a small class in the boot loader.
 //! * [`capture`]: what happens then.
 //! * [`blocker`], [`heap`]: what is parked on, and who owns it.
+//! * [`under_way`]: threads that were parked before the recording.
 //! * [`permit`], [`in_progress`], [`virtual_threads`], [`short`]: what is kept
 //!   about a thread between two events.
 
@@ -19,6 +20,7 @@ pub mod natives;
 pub mod permit;
 pub mod redirect;
 pub mod short;
+pub mod under_way;
 pub mod virtual_threads;
 
 pub use blocker::Remembered;
@@ -39,6 +41,7 @@ use natives::Natives;
 use redirect::Redirection;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use under_way::UnderWay;
 use virtual_threads::VirtualThreads;
 
 /// The word for the feature.
@@ -67,6 +70,8 @@ pub struct Parks {
     virtuals: VirtualThreads,
     natives: Natives,
     redirection: Redirection,
+    /// Parks since before the recording.
+    pub under_way: UnderWay,
 }
 
 impl Parks {
@@ -143,6 +148,7 @@ impl Parks {
     /// Forgets what an earlier recording left.
     pub fn reset(&self) {
         self.virtuals.clear();
+        self.under_way.clear();
     }
 
     /// What installing changes in the process.
@@ -178,8 +184,9 @@ impl Parks {
         }
     }
 
-    /// Sums of short parks of a thread that ends.
+    /// A thread ends: a park that nobody saw end, and sums of short ones.
     pub fn release(&self, agent: &Agent, slot: &crate::threads::Slot) {
+        under_way::over(agent, slot);
         let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
         sums.for_each(|sum: ShortParks| agent.append(slot, &Record::short_parks(&sum)));
     }

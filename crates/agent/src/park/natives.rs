@@ -216,6 +216,11 @@ impl Natives {
         Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
     }
 
+    /// True while the agent's functions are bound.
+    pub fn is_bound(&self) -> bool {
+        self.is_bound.load(Ordering::Acquire)
+    }
+
     /// Binds the VM's own again. What cannot be undone is said.
     pub fn remove(&self, agent: &Agent, jni: Jni) -> Option<String> {
         if !self.is_bound.swap(false, Ordering::AcqRel) {

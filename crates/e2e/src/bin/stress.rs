@@ -6,7 +6,8 @@
 //! round and a summary; exit code 1 if anything crashed, hung, grew, or broke
 //! an invariant. `--only` takes the configurations whose name has the text, such
 //! as `LockingMode=0`. `--events` are those of `headway record -e`; without it,
-//! what is recorded unless asked.
+//! what is recorded unless asked. With `--events causal` every recording makes
+//! experiments; rounds must last longer then (`--round-seconds 30`).
 
 use headway_e2e::jdk::{Jdk, RELEASES};
 use headway_e2e::stress::configuration::{self, Configuration};

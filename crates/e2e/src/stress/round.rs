@@ -39,6 +39,12 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Files that may stay open after a recording has ended: the agent's library.
 const FILES_LEFT: usize = 2;
 
+/// What is recorded where experiments are made, and what counts as progress then.
+const EXPERIMENTS: &str = "causal";
+const PROGRESS: &str = "io.headway.workloads.stress.ExactCounters.step";
+/// Length of a recording with experiments, as for `-d`: enough for some.
+const EXPERIMENTS_FOR: &str = "4s";
+
 /// How Headway gets into the JVM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -159,6 +165,7 @@ impl Round<'_> {
             let agent = self.tools.agent.display();
             let events = match self.manner.events {
                 "" => String::new(),
+                EXPERIMENTS => format!(",events={EXPERIMENTS},progress={PROGRESS}"),
                 events => format!(",events={}", events.replace(',', "+").replace("lock", "monitor+park")),
             };
             command.arg(format!("-agentpath:{agent}=start,file={}{events}", self.recording().display()));
@@ -232,6 +239,9 @@ impl Round<'_> {
         let file = self.directory.join(format!("cycle-{number}.jfr"));
         let headway = &self.tools.headway;
         let file_name = file.display().to_string();
+        if self.manner.events == EXPERIMENTS {
+            return self.experiment(&pid, &file);
+        }
         let mut start = vec!["start", "-o", &file_name];
         if !self.manner.events.is_empty() {
             start.extend(["-e", self.manner.events]);
@@ -246,6 +256,21 @@ impl Round<'_> {
         tools::run(headway, ["stop", &pid])?;
         let contentions = if number % 4 == 0 { self.check_recording(&file)? } else { 0 };
         fs::remove_file(&file)?;
+        Ok(contentions)
+    }
+
+    /// Experiments for a while, attached; the recording must have some.
+    fn experiment(&self, pid: &str, file: &Path) -> Result<u64, Problem> {
+        let (headway, file_name) = (&self.tools.headway, file.display().to_string());
+        let record = ["causal", "record", "-d", EXPERIMENTS_FOR, "--progress", PROGRESS, "-o", &file_name, pid];
+        tools::run(headway, record)?;
+        let report = tools::run(headway, ["causal", "report", "--json", &file_name])?;
+        let report: serde_json::Value = serde_json::from_slice(&report.stdout)?;
+        if report.get("windows").and_then(serde_json::Value::as_u64).unwrap_or(0) == 0 {
+            return Err("the recording has no experiments".into());
+        }
+        let contentions = self.check_recording(file)?;
+        fs::remove_file(file)?;
         Ok(contentions)
     }
 

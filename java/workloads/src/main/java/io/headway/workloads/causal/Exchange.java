@@ -14,6 +14,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** How two threads hand something to each other: the one that gets it was blocked until then. */
 interface Exchange {
+    /** What a pipe makes room for at a time. */
+    int PAGE = 4096;
+
     /** Hands over to the thread of this number, 0 or 1. */
     void hand(int to) throws IOException;
 
@@ -32,6 +35,47 @@ interface Exchange {
             @Override
             public void await(int number) throws IOException {
                 read(pipes[number].source());
+            }
+        };
+    }
+
+    /** Two pipes that are full: who is handed something waited for room, which a read makes. */
+    static Exchange fullPipes() throws IOException {
+        Pipe[] pipes = {Pipe.open(), Pipe.open()};
+        for (Pipe pipe : pipes) {
+            pipe.sink().configureBlocking(false);
+            while (pipe.sink().write(ByteBuffer.allocate(PAGE)) > 0) {}
+            pipe.sink().configureBlocking(true);
+        }
+        return new Exchange() {
+            @Override
+            public void hand(int to) throws IOException {
+                ByteBuffer page = ByteBuffer.allocate(PAGE);
+                while (page.hasRemaining()) {
+                    pipes[to].source().read(page);
+                }
+            }
+
+            @Override
+            public void await(int number) throws IOException {
+                pipes[number].sink().write(ByteBuffer.allocate(PAGE));
+            }
+        };
+    }
+
+    /** Two sockets: who is handed something waited for a connection. */
+    static Exchange connections() throws IOException {
+        InetAddress here = InetAddress.getLoopbackAddress();
+        ServerSocket[] servers = {new ServerSocket(0, 1, here), new ServerSocket(0, 1, here)};
+        return new Exchange() {
+            @Override
+            public void hand(int to) throws IOException {
+                new Socket(here, servers[to].getLocalPort()).close();
+            }
+
+            @Override
+            public void await(int number) throws IOException {
+                servers[number].accept().close();
             }
         };
     }

@@ -25,7 +25,8 @@ import java.util.concurrent.atomic.AtomicLong;
  *   <li>{@code halves}: each round is half {@link #serial}, on one thread, and half on two at once.
  *   <li>{@code pause}: runs 4 ms, sleeps 4 ms in {@link #pause}: whole milliseconds before and
  *       after the change, because JDK 17 rounds.
- *   <li>{@code pipe}, {@code socket}, {@code selector}: one thread prepares for 2 ms, hands over, and
+ *   <li>{@code pipe}, {@code full}, {@code socket}, {@code accept}, {@code selector}: one thread prepares
+ *       for 2 ms, hands over, and
  *       another one works for 2 ms in {@link #serve}, while the first waits.
  *   <li>{@code remote}: runs 3 ms, then waits in {@link #answer} for a process that listens on
  *       {@code --port} and answers a byte by a byte.
@@ -34,11 +35,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>Each piece of work is a call of {@link #done}. In the end it is printed how many there were.
  */
 final class Gains {
-    static final List<String> SCENARIOS = List.of("backoff", "stock", "halves", "pause", "pipe", "socket", "selector", "remote");
+    static final List<String> SCENARIOS =
+            List.of("backoff", "stock", "halves", "pause", "pipe", "full", "socket", "accept", "selector", "remote");
 
     private static final AtomicLong DONE = new AtomicLong();
     private static final Object STOCK = new Object();
-    private static final int ROWS = 16;
+    private static final int ROWS = 4;
     private static final int CLERKS = 4;
 
     private static volatile boolean running = true;
@@ -80,6 +82,8 @@ final class Gains {
             case "stock" -> new Thread[] {thread(Gains::locked), thread(Gains::locked), thread(Gains::locked)};
             case "halves" -> halves();
             case "pipe" -> inTurn(Exchange.pipes());
+            case "full" -> inTurn(Exchange.fullPipes());
+            case "accept" -> inTurn(Exchange.connections());
             case "socket" -> inTurn(Exchange.sockets());
             case "selector" -> inTurn(Exchange.selectors());
             case "remote" -> client(Exchange.remote(port));
