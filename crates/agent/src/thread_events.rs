@@ -35,7 +35,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
-    agent.causal.before_wake(slot);
+    agent.causal.before_wake(agent, slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };

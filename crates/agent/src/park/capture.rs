@@ -367,7 +367,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
-    agent.causal.before_wake(slot);
+    agent.causal.before_wake(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;
