@@ -27,6 +27,7 @@ struct Report {
     intervals: u64,
     run_queue_known: bool,
     quota: Option<Value>,
+    machine: Value,
     process: Totals,
     threads: Vec<Named>,
     groups: Vec<Named>,
@@ -137,6 +138,14 @@ fn off(measured: u64, truth: u64) -> f64 {
     (measured as f64 - truth as f64).abs() / truth as f64
 }
 
+/// Stolen time of this machine since it started, as the kernel counts it: in
+/// ticks of 10 ms.
+fn stolen_ns() -> u64 {
+    let text = fs::read_to_string("/proc/stat").unwrap();
+    let ticks = text.lines().next().and_then(|line| line.split_ascii_whitespace().nth(8)?.parse::<u64>().ok());
+    ticks.unwrap_or(0) * 10_000_000
+}
+
 /// The published benchmark: each thread's CPU time is that of its fixed work,
 /// and idle threads have none. The kernel's own figure is the truth for what it
 /// reports; the demand that was calibrated only bounds it, because caches and
@@ -146,7 +155,11 @@ fn cpu_time_of_the_published_patterns() {
     let _alone = alone();
     let tools = Tools::find().unwrap();
     for jdk in Jdk::all() {
+        let before = stolen_ns();
         let Ran { truth, report } = run(&tools, &jdk, &["patterns", "--seconds", "2"], None);
+        let (stolen, all) = (number(&report.machine, "stolen_ns"), stolen_ns() - before);
+        println!("JDK {}: {stolen} of {all} ns stolen from all while this ran", jdk.release);
+        assert!(report.process.stolen_ns <= stolen + 1_000 && stolen <= all, "{report:?}, {all}");
         assert!(report.intervals > 10 && report.process.cpu_ns > 0, "{report:?}");
         for thread in truth["threads"].as_array().unwrap() {
             let name = thread["name"].as_str().unwrap();

@@ -222,6 +222,17 @@ fn many_told_together_count_as_many() {
     assert_eq!(tiny.run_queue_ns, 20 * MS);
 }
 
+#[test]
+fn a_virtual_thread_fared_as_the_process_did() {
+    let mounted = Transaction { thread: ThreadId(77), ..transaction("mounted", 100, 500, Some(100)) };
+    let mut events = vec![Event::Transaction(mounted)];
+    events.extend(second(0, &[(WORKER, 200, 40)]).events());
+    let steal = steal(&events);
+    let mounted = &steal.transactions[0];
+    assert_eq!((mounted.count, mounted.without_cpu, mounted.cpu_ns), (1, 0, 100 * MS));
+    assert_eq!(mounted.run_queue_ns, 20 * MS);
+}
+
 /// One is blocked for 400 ms by a holder that had a CPU for a quarter of its
 /// ready time.
 #[test]
