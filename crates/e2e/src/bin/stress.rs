@@ -1,4 +1,5 @@
-//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N] [--only TEXT] [--events cpu,wall,lock]`
+//! `headway-stress --minutes N [--seed S] [--jdk 17,21,25] [--round-seconds N] [--only TEXT] [--events cpu,wall,lock]
+//! [--engine jvmti]`
 //!
 //! Runs the stress workload under Headway again and again, taking turns among
 //! JDKs, collectors, locking modes, and between an agent loaded at start and
@@ -8,6 +9,7 @@
 //! as `LockingMode=0`. `--events` are those of `headway record -e`; without it,
 //! what is recorded unless asked. With `--events causal` every recording makes
 //! experiments; rounds must last longer then (`--round-seconds 30`).
+//! `--engine` is how `record --engine` samples.
 
 use headway_e2e::jdk::{Jdk, RELEASES};
 use headway_e2e::stress::configuration::{self, Configuration};
@@ -24,6 +26,7 @@ struct Options {
     releases: Vec<u32>,
     only: String,
     events: String,
+    engine: String,
 }
 
 fn main() -> ExitCode {
@@ -52,6 +55,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
         releases: RELEASES.to_vec(),
         only: String::new(),
         events: String::new(),
+        engine: String::new(),
     };
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -68,6 +72,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
             "--seed" => options.seed = value.parse().map_err(|_| wrong("a whole number"))?,
             "--only" => options.only = value,
             "--events" => options.events = value,
+            "--engine" => options.engine = value,
             "--jdk" => {
                 options.releases = value
                     .split(',')
@@ -76,7 +81,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
             }
             _ => {
                 return Err(format!(
-                    "unknown option {name}; there are --minutes --seed --jdk --round-seconds --only --events"
+                    "unknown option {name}; there are --minutes --seed --jdk --round-seconds --only --events --engine"
                 )
                 .into())
             }
@@ -105,7 +110,8 @@ fn stress(options: &Options) -> Result<bool, Problem> {
         let way = if (number + number / turns.len()) % 2 == 0 { Way::AttachCycles } else { Way::AtStart };
         let seed = options.seed.wrapping_add(number as u64);
         let length = options.round.min(left.max(Duration::from_secs(2)));
-        tally.play(&tools, turn, Manner { way, length, seed, events: &options.events });
+        let (events, engine) = (options.events.as_str(), options.engine.as_str());
+        tally.play(&tools, turn, Manner { way, length, seed, events, engine });
     }
     tally.print(start.elapsed());
     Ok(tally.failures == 0)

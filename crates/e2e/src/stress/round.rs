@@ -104,6 +104,8 @@ pub struct Manner<'a> {
     pub seed: u64,
     /// What is recorded, as for `-e`; empty for what is recorded unless asked.
     pub events: &'a str,
+    /// How threads are sampled, as for `--engine`; empty for what is best here.
+    pub engine: &'a str,
 }
 
 /// Plays one round.
@@ -168,7 +170,11 @@ impl Round<'_> {
                 EXPERIMENTS => format!(",events={EXPERIMENTS},progress={PROGRESS}"),
                 events => format!(",events={}", events.replace(',', "+").replace("lock", "monitor+park")),
             };
-            command.arg(format!("-agentpath:{agent}=start,file={}{events}", self.recording().display()));
+            let engine = match self.manner.engine {
+                "" => String::new(),
+                engine => format!(",engine={engine}"),
+            };
+            command.arg(format!("-agentpath:{agent}=start,file={}{events}{engine}", self.recording().display()));
         }
         command.arg("-jar").arg(&self.tools.workloads).arg("stress");
         command.args([
@@ -245,6 +251,9 @@ impl Round<'_> {
         let mut start = vec!["start", "-o", &file_name];
         if !self.manner.events.is_empty() {
             start.extend(["-e", self.manner.events]);
+        }
+        if !self.manner.engine.is_empty() {
+            start.extend(["--engine", self.manner.engine]);
         }
         start.push(&pid);
         tools::run(headway, start)?;
