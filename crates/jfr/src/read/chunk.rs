@@ -1,6 +1,5 @@
 //! One chunk: its types, its constants, then its events one by one.
 
-use super::cursor::Cursor;
 use super::info::InfoGatherer;
 use super::intern::Interner;
 use super::plan::{EventKind, Plan, Ticks, Values};
@@ -9,8 +8,9 @@ use super::problem::Problem;
 use super::resolve::Resolver;
 use super::schema::{Schema, Wire};
 use super::source::RawChunk;
+use super::survey::{body_at, Survey};
 use super::window::{Next, Window};
-use crate::hash::IdMap;
+use crate::hash::IdTable;
 use headway_model::event::RecordingInfo;
 use headway_model::Event;
 
@@ -20,7 +20,8 @@ pub(crate) struct Chunk {
     window: Window,
     schema: Schema,
     plans: Vec<Plan>,
-    plan_of: IdMap<u64, usize>,
+    plan_of: IdTable<u32>,
+    survey: Survey,
     ticks: Ticks,
     pub(super) resolver: Resolver,
     /// Of the event that is being read.
@@ -59,38 +60,6 @@ pub(crate) enum Step {
     End(Option<Problem>),
 }
 
-/// Where a chunk's parts are, found by walking over all its events once. The
-/// offsets in the header are not needed for that, so neither a torn nor an
-/// unfinished chunk is a special case.
-struct Survey {
-    metadata: Option<u64>,
-    checkpoints: Vec<u64>,
-}
-
-impl Survey {
-    fn of(window: &mut Window) -> Survey {
-        let mut survey = Survey { metadata: None, checkpoints: Vec::new() };
-        window.rewind();
-        while let Next::Event { at, ty, .. } = window.next() {
-            match ty {
-                0 => survey.metadata = Some(at),
-                1 => survey.checkpoints.push(at),
-                _ => {}
-            }
-        }
-        survey
-    }
-}
-
-/// The event at an offset that was surveyed.
-fn body_at(window: &mut Window, at: u64) -> Option<Cursor<'_>> {
-    window.seek(at);
-    match window.next() {
-        Next::Event { body, .. } => Some(body),
-        _ => None,
-    }
-}
-
 impl Chunk {
     /// Reads a chunk's types and constants; `None` if it has no usable types.
     pub(crate) fn open(raw: RawChunk, number: usize, problems: &mut Vec<Problem>) -> Option<Chunk> {
@@ -104,8 +73,8 @@ impl Chunk {
         };
         let mut pools = Pools::default();
         let mut intact = true;
-        for at in survey.checkpoints {
-            let read = body_at(&mut window, at).and_then(|body| pools.checkpoint(&schema, body));
+        for at in &survey.checkpoints {
+            let read = body_at(&mut window, *at).and_then(|body| pools.checkpoint(&schema, body));
             intact &= read.is_some();
         }
         if !intact {
@@ -116,7 +85,8 @@ impl Chunk {
             number,
             window,
             plans: Vec::new(),
-            plan_of: IdMap::default(),
+            plan_of: IdTable::default(),
+            survey,
             ticks,
             resolver: Resolver::new(pools),
             values: Values::default(),
@@ -133,7 +103,7 @@ impl Chunk {
     fn make_plans(&mut self) {
         for (index, ty) in self.schema.types.iter().enumerate() {
             if ty.wire == Wire::Fields && ty.is_event {
-                self.plan_of.insert(ty.id, self.plans.len());
+                self.plan_of.insert(ty.id, self.plans.len() as u32);
                 self.plans.push(Plan::new(index, &self.schema));
             }
         }
@@ -152,29 +122,31 @@ impl Chunk {
     /// What the chunk says about the recording, on top of what is known.
     pub(crate) fn info(&mut self, known: RecordingInfo) -> RecordingInfo {
         let mut gatherer = InfoGatherer::new(known);
-        self.window.rewind();
-        while let Next::Event { ty, mut body, .. } = self.window.next() {
-            let Some(plan) = self.plan_of.get(&ty).map(|index| &self.plans[*index]) else {
+        let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition]);
+        self.has_safepoints = self.types_of(&[EventKind::SafepointEnd]).iter().any(|ty| self.survey.saw(*ty));
+        let places = std::mem::take(&mut self.survey).places_of(&wanted, &mut self.window);
+        for at in places {
+            self.window.seek(at);
+            let Next::Event { ty, mut body, .. } = self.window.next() else { continue };
+            let Some(plan) = self.plan_of.get(ty).and_then(|index| self.plans.get(index as usize)) else {
                 continue;
             };
-            match plan.kind {
-                EventKind::Info => {
-                    let read = gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver);
-                    self.undecodable += u64::from(read.is_none());
-                }
-                EventKind::LockDefinition => {
-                    let lock_type = &self.schema.types[plan.ty];
-                    let read = self.resolver.pools.lock(lock_type, &self.schema, &mut body);
-                    self.undecodable += u64::from(read.is_none());
-                }
-                EventKind::SafepointEnd => self.has_safepoints = true,
-                _ => {}
-            }
+            let read = match plan.kind {
+                EventKind::Info => gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver),
+                _ => self.resolver.pools.lock(&self.schema.types[plan.ty], &self.schema, &mut body),
+            };
+            self.undecodable += u64::from(read.is_none());
         }
         self.window.rewind();
         let info = gatherer.finish();
         self.intervals = Intervals::of(&info);
         info
+    }
+
+    /// Numbers of the types of some kinds of events.
+    fn types_of(&self, kinds: &[EventKind]) -> Vec<u64> {
+        let of_kind = self.plans.iter().filter(|plan| kinds.contains(&plan.kind));
+        of_kind.filter_map(|plan| self.schema.types.get(plan.ty)).map(|ty| ty.id).collect()
     }
 
     /// Reads the next event.
@@ -186,10 +158,9 @@ impl Chunk {
                 Next::Broken(at) => return Step::End(Some(Problem::BrokenEvents(self.number, at))),
                 Next::Failed(error) => return Step::End(Some(Problem::Read(self.window.pos(), error))),
             };
-            let Some(index) = self.plan_of.get(&ty).copied() else {
+            let Some(plan) = self.plan_of.get(ty).and_then(|index| self.plans.get(index as usize)) else {
                 continue;
             };
-            let plan = &self.plans[index];
             match plan.kind {
                 EventKind::Info | EventKind::LockDefinition | EventKind::Reserve => {}
                 EventKind::Other => {
@@ -200,6 +171,9 @@ impl Chunk {
                     if plan.read(&mut body, &self.schema, &self.ticks, &mut self.values).is_none() {
                         self.undecodable += 1;
                         continue;
+                    }
+                    if self.contended(kind, interner, out) {
+                        return Step::Events;
                     }
                     if let Some(event) = self.event(kind, interner, out) {
                         out.push(event);

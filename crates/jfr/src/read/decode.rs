@@ -34,36 +34,27 @@ impl Chunk {
         Seq(self.values.get(Slot::Seq))
     }
 
-    /// The event that was just read; `None` if it is none of its own.
-    pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
+    /// Makes the event that was just read if it is one of contention, of which there
+    /// are the most: put where it goes, without a detour. False if it is another.
+    #[inline]
+    pub(super) fn contended(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> bool {
+        if !matches!(kind, EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit) {
+            return false;
+        }
         let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let number = |slot| self.values.get(slot);
-        let (start, end, thread, seq) = (self.start(), self.end(), self.thread(Slot::Thread), self.seq());
-        let lock = match (number(Slot::Lock), number(Slot::Address)) {
-            (0, 0) => headway_model::LockId::NONE,
-            (0, address) => {
-                let class = number(Slot::Class);
-                self.resolver.lock_at(address, class, interner, out)
-            }
-            (key, _) => self.resolver.lock(key, interner, out),
-        };
-        let number = |slot| self.values.get(slot);
-        let other = self.thread(Slot::Other);
-        let timeout = DurationNs(number(Slot::Timeout));
-        Some(match kind {
+        let (start, thread, seq) = (self.start(), self.thread(Slot::Thread), self.seq());
+        let lock = self.lock(interner, out);
+        let (other, number) = (self.thread(Slot::Other), |slot| self.values.get(slot));
+        match kind {
             EventKind::MonitorEnter => {
-                Event::MonitorEnter(MonitorEnter { time: start, thread, lock, seq, chain, owner: other })
+                out.push(Event::MonitorEnter(MonitorEnter { time: start, thread, lock, seq, chain, owner: other }));
             }
-            EventKind::MonitorEntered => Event::MonitorEntered(MonitorEntered {
-                time: end,
-                start,
-                thread,
-                lock,
-                seq,
-                chain,
-                previous_owner: other,
-            }),
-            EventKind::MonitorExit => Event::MonitorExit(MonitorExit {
+            EventKind::MonitorEntered => {
+                let (time, previous_owner) = (self.end(), other);
+                let entered = MonitorEntered { time, start, thread, lock, seq, chain, previous_owner };
+                out.push(Event::MonitorEntered(entered));
+            }
+            _ => out.push(Event::MonitorExit(MonitorExit {
                 time: start,
                 thread,
                 lock,
@@ -72,7 +63,32 @@ impl Chunk {
                 holder_frame: number(Slot::HolderFrame).min(u64::from(u16::MAX)) as u16,
                 holder_approximate: number(Slot::HolderApproximate) != 0,
                 cause: self.resolver.exit_cause(number(Slot::Cause)),
-            }),
+            })),
+        }
+        true
+    }
+
+    /// The lock of the event that was just read.
+    #[inline]
+    fn lock(&mut self, interner: &mut Interner, out: &mut Vec<Event>) -> LockId {
+        match (self.values.get(Slot::Lock), self.values.get(Slot::Address)) {
+            (0, 0) => LockId::NONE,
+            (0, address) => self.resolver.lock_at(address, self.values.get(Slot::Class), interner, out),
+            (key, _) => self.resolver.lock(key, interner, out),
+        }
+    }
+
+    /// The event that was just read, if [`Chunk::contended`] did not make it; `None`
+    /// if it is none of its own.
+    pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
+        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
+        let (start, end, thread, seq) = (self.start(), self.end(), self.thread(Slot::Thread), self.seq());
+        let lock = self.lock(interner, out);
+        let number = |slot| self.values.get(slot);
+        let other = self.thread(Slot::Other);
+        let timeout = DurationNs(number(Slot::Timeout));
+        Some(match kind {
+            EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit => return None,
             EventKind::MonitorWait => {
                 Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
             }

@@ -15,6 +15,7 @@ mod schema;
 mod source;
 mod steal;
 mod summary;
+mod survey;
 mod window;
 
 use chunk::{Chunk, Step};

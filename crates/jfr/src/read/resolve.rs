@@ -17,6 +17,7 @@ pub(crate) struct Resolver {
     locks: IdTable<LockId>,
     classes: IdMap<u64, Arc<str>>,
     frame_kinds: IdMap<u64, FrameKind>,
+    exit_causes: IdTable<ExitCause>,
     nothing: Arc<str>,
 }
 
@@ -33,6 +34,7 @@ impl Resolver {
             locks: IdTable::default(),
             classes: IdMap::default(),
             frame_kinds: IdMap::default(),
+            exit_causes: IdTable::default(),
             nothing: "".into(),
         }
     }
@@ -217,11 +219,23 @@ impl Resolver {
         self.pools.named(Named::ThreadState, key).is_some_and(|state| &**state == "STATE_SLEEPING")
     }
 
-    pub(crate) fn exit_cause(&self, key: u64) -> ExitCause {
-        match self.pools.named(Named::ExitCause, key) {
-            Some(name) if &**name == "wait" => ExitCause::Wait,
-            _ => ExitCause::Exit,
+    #[inline]
+    pub(crate) fn exit_cause(&mut self, key: u64) -> ExitCause {
+        match self.exit_causes.get(key) {
+            Some(cause) => cause,
+            None => self.new_exit_cause(key),
         }
+    }
+
+    fn new_exit_cause(&mut self, key: u64) -> ExitCause {
+        let cause = match self.pools.named(Named::ExitCause, key) {
+            Some(name) if &**name == "wait" => ExitCause::Wait,
+            Some(_) => ExitCause::Exit,
+            // Any number may stand there: not worth remembering.
+            None => return ExitCause::Exit,
+        };
+        self.exit_causes.insert(key, cause);
+        cause
     }
 
     /// How a wait ended; `None` where the recording has no such constant.

@@ -84,8 +84,9 @@ impl Window {
         self.pos
     }
 
-    /// The next event.
-    #[inline]
+    /// The next event. In line: whoever asks takes the parts of the answer at once,
+    /// which else are stored and loaded in different sizes.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Next<'_> {
         let at = self.pos;
         if at >= self.len {
@@ -110,6 +111,7 @@ impl Window {
     }
 
     /// Size, type and length of both of the event at `pos`.
+    #[inline(always)]
     fn head(&self) -> Option<(u64, u64, u64)> {
         let from = (self.pos - self.buffer_at) as usize;
         let mut cursor = Cursor::new(self.buffer.get(from..)?, self.compact);
@@ -119,7 +121,7 @@ impl Window {
     }
 
     /// Makes sure that `buffer` holds `need` bytes from `pos` on.
-    #[inline]
+    #[inline(always)]
     fn hold(&mut self, need: u64) -> io::Result<()> {
         let held = self.buffer_at..self.buffer_at + self.buffer.len() as u64;
         if held.contains(&self.pos) && self.pos + need <= held.end {
