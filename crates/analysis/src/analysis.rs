@@ -2,6 +2,7 @@
 
 use crate::aggregate::{Aggregate, Range};
 use crate::aspect::Aspect;
+use crate::by_id::ById;
 use crate::findings;
 use crate::method::{Grouping, Owners, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Stretch, StretchSink};
@@ -65,7 +66,7 @@ pub struct Analysis {
     pub(crate) wait_for: WaitFor,
     pub(crate) stragglers: Stragglers,
     /// What each thread was last blocked on.
-    blocked_on: FxHashMap<ThreadId, LockId>,
+    blocked_on: ById<ThreadId, LockId>,
     range: Range,
     range_known: bool,
     /// The recording's start, as far as known.
@@ -101,7 +102,7 @@ impl Analysis {
             park: ParkReplay::new(bounds),
             wait_for: WaitFor::new(bounds.sites),
             stragglers: Stragglers::new(bounds.sites),
-            blocked_on: FxHashMap::default(),
+            blocked_on: ById::default(),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
             start: TimeNs(0),
@@ -205,7 +206,9 @@ impl Analysis {
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
         let last_blocked = self.last_blocked(event);
         self.replay.was_blocked_on(last_blocked);
-        let prepared = self.park.prepare(event, last_blocked, &self.names);
+        // Most events are of monitors and say nothing about parks.
+        let about_parks = is_about_parks(event);
+        let prepared = about_parks.then(|| self.park.prepare(event, last_blocked, &self.names));
         let mut collector = Collector {
             options: &self.options,
             accepted: &mut self.accepted,
@@ -220,8 +223,10 @@ impl Analysis {
             also: &mut *also,
         };
         self.replay.feed(event, &mut collector);
-        self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
-        self.take_park_waits(also);
+        if let Some(prepared) = prepared {
+            self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
+            self.take_park_waits(also);
+        }
         if matches!(event, Event::Watermark(_)) {
             self.follow_holders();
             self.aggregate.settle();
@@ -238,7 +243,7 @@ impl Analysis {
     fn last_blocked(&mut self, event: &Event) -> LockId {
         let (thread, lock) = match event {
             Event::MonitorExit(MonitorExit { thread, .. }) | Event::Unpark(Unpark { thread, .. }) => {
-                return self.blocked_on.get(thread).copied().unwrap_or(LockId::NONE);
+                return self.blocked_on.get(*thread).copied().unwrap_or(LockId::NONE);
             }
             Event::MonitorEntered(e) => (e.thread, e.lock),
             Event::MonitorReentered(e) => (e.thread, e.lock),
@@ -249,7 +254,9 @@ impl Analysis {
             // Only links across this moment are lost.
             self.blocked_on.clear();
         }
-        self.blocked_on.insert(thread, lock);
+        if let Some(known) = self.blocked_on.get_or_add(thread, usize::MAX, LockId::default) {
+            *known = lock;
+        }
         LockId::NONE
     }
 
@@ -404,6 +411,12 @@ impl Analysis {
             filter.is_none_or(|filter| filter.accepts(&self.names.thread_text(thread)))
         })
     }
+}
+
+/// True if the replay of parks makes anything of the event.
+fn is_about_parks(event: &Event) -> bool {
+    use Event::{Park, ParkBegin, StopTheWorld, Unpark, Watermark};
+    matches!(event, ParkBegin(_) | Park(_) | Unpark(_) | StopTheWorld(_) | Watermark(_))
 }
 
 /// Sorts stretches out, and adds up the rest.

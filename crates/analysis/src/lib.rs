@@ -27,6 +27,7 @@ pub mod steal;
 
 mod aggregate;
 mod analysis;
+mod by_id;
 mod findings;
 mod pauses;
 mod sites;

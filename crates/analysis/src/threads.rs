@@ -7,9 +7,9 @@
 //! the CPU time instead would make a blocked program look idle.
 
 use crate::aggregate::Range;
+use crate::by_id::Places;
 use crate::names::Names;
 use headway_model::{ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
 
 /// What is known about one thread's life.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct ThreadLife {
 /// The lives of all threads.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    ids: FxHashMap<ThreadId, u32>,
+    ids: Places<ThreadId>,
     lives: Vec<(ThreadId, ThreadLife)>,
     /// The thread asked for last: one thread's events come in runs.
     latest: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Running {
 
 impl Threads {
     pub fn new(bound: usize) -> Threads {
-        Threads { ids: FxHashMap::default(), lives: Vec::new(), latest: 0, bound, folded: 0 }
+        Threads { ids: Places::default(), lives: Vec::new(), latest: 0, bound, folded: 0 }
     }
 
     fn life(&mut self, thread: ThreadId) -> Option<&mut ThreadLife> {
@@ -58,8 +58,8 @@ impl Threads {
     }
 
     fn index(&mut self, thread: ThreadId) -> Option<u32> {
-        if let Some(index) = self.ids.get(&thread) {
-            return Some(*index);
+        if let Some(index) = self.ids.get(thread) {
+            return Some(index);
         }
         if self.lives.len() >= self.bound {
             self.folded += 1;
@@ -72,8 +72,8 @@ impl Threads {
     }
 
     fn get(&self, thread: ThreadId) -> Option<&ThreadLife> {
-        let index = self.ids.get(&thread)?;
-        self.lives.get(*index as usize).map(|(_, life)| life)
+        let index = self.ids.get(thread)?;
+        self.lives.get(index as usize).map(|(_, life)| life)
     }
 
     /// The thread exists.

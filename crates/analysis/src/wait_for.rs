@@ -12,6 +12,7 @@
 //! suffice.
 
 use crate::aggregate::Range;
+use crate::by_id::ById;
 use crate::monitor::{HolderId, Holders, Kind, Stretch};
 use crate::names::{NameId, Names};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
@@ -61,7 +62,7 @@ pub(crate) struct Explained {
 /// Finds wait-for chains.
 #[derive(Debug)]
 pub(crate) struct WaitFor {
-    threads: FxHashMap<ThreadId, VecDeque<Blocked>>,
+    threads: ById<ThreadId, VecDeque<Blocked>>,
     suspects: Vec<Suspect>,
     chains: FxHashMap<Vec<Link>, Explained>,
     kept: usize,
@@ -73,7 +74,7 @@ impl WaitFor {
     /// Keeps to so many threads and chains.
     pub fn new(bound: usize) -> WaitFor {
         WaitFor {
-            threads: FxHashMap::default(),
+            threads: ById::default(),
             suspects: Vec::new(),
             chains: FxHashMap::default(),
             kept: 16,
@@ -107,12 +108,12 @@ impl WaitFor {
     }
 
     fn remember(&mut self, stretch: &Stretch<'_>, holder: HolderId) {
-        if self.threads.len() >= self.bound && !self.threads.contains_key(&stretch.thread) {
+        if self.threads.len() >= self.bound && self.threads.get(stretch.thread).is_none() {
             // Chains across this moment are lost, no more.
             self.folded += 1;
             self.threads.clear();
         }
-        let kept = self.threads.entry(stretch.thread).or_default();
+        let Some(kept) = self.threads.get_or_add(stretch.thread, usize::MAX, VecDeque::new) else { return };
         if kept.len() == self.kept {
             kept.pop_front();
         }
@@ -160,7 +161,7 @@ impl WaitFor {
             meanwhile && blocked.lock != suspect.lock && !releases(blocked)
         };
         let thread = holders.get(suspect.holder).thread;
-        self.threads.get(&thread).into_iter().flatten().filter(within).copied().collect()
+        self.threads.get(thread).into_iter().flatten().filter(within).copied().collect()
     }
 
     /// What the suspect's holder was blocked by, as one chain for each of its

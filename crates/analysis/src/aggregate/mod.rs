@@ -40,6 +40,8 @@ struct SideCell {
     lock: u32,
     tuple: u32,
     total: u64,
+    /// Whether its thread is a virtual one, once that is known.
+    is_virtual: Option<bool>,
 }
 
 /// Totals of a holder.
@@ -106,6 +108,8 @@ pub(crate) struct Aggregate {
     /// Length of the intervals if the breakdown is by time.
     interval: Option<DurationNs>,
     side_ids: FxHashMap<Side, u32>,
+    /// The side asked for last: one stretch asks more than once.
+    latest_side: Option<(Side, u32)>,
     sides: Vec<SideCell>,
     /// By `HolderId::index`.
     holders: Vec<HolderCell>,
@@ -140,6 +144,7 @@ impl Aggregate {
             tree: Tree::new(&options.by),
             interval: by_time.then_some(options.time_bucket.max(DurationNs(1))),
             side_ids: FxHashMap::default(),
+            latest_side: None,
             sides: Vec::new(),
             holders: Vec::new(),
             tuple_ids: FxHashMap::default(),
@@ -329,12 +334,14 @@ impl Aggregate {
             return None;
         }
         let Stretch { kind, lock, thread, chain, .. } = *stretch;
-        let side = self.side_ids.get(&Side { kind, lock, thread, chain, folded: false });
-        let side = side.or_else(|| self.side_ids.get(&folded_side(kind)))?;
+        let side = Side { kind, lock, thread, chain, folded: false };
+        let latest = self.latest_side.filter(|(latest, _)| *latest == side).map(|(_, id)| id);
+        let known = || self.side_ids.get(&side).or_else(|| self.side_ids.get(&folded_side(kind))).copied();
+        let side = latest.or_else(known)?;
         let (start, _) = range.clip(slice.start, slice.start + slice.duration)?;
         let number = |length: DurationNs| u32::try_from(start.since(range.from).0 / length.0).unwrap_or(u32::MAX);
         let key = PathKey {
-            contender: self.sides.get(*side as usize)?.tuple,
+            contender: self.sides.get(side as usize)?.tuple,
             owner: self.holders.get(slice.holder.index())?.tuple,
             interval: self.interval.map_or(0, number),
         };
@@ -401,10 +408,14 @@ impl Aggregate {
     }
 
     fn add_to_lock(&mut self, stretch: &Stretch<'_>, side: u32, total: u64, names: &Names) {
-        let is_virtual = names.thread(stretch.thread).is_some_and(|def| def.is_virtual);
         let when = |condition: bool| if condition { total } else { 0 };
         let cell = &mut self.sides[side as usize];
         cell.total += total;
+        let of_thread = || names.thread(stretch.thread).map(|def| def.is_virtual);
+        if cell.is_virtual.is_none() || cell.side.folded {
+            cell.is_virtual = of_thread();
+        }
+        let is_virtual = cell.is_virtual.unwrap_or(false);
         let lock = &mut self.locks[cell.lock as usize];
         lock.total += total;
         lock.count += 1;
@@ -423,9 +434,15 @@ impl Aggregate {
     }
 
     fn side(&mut self, side: Side, names: &mut Names) -> u32 {
-        if let Some(id) = self.side_ids.get(&side) {
-            return *id;
-        }
+        let id = match self.side_ids.get(&side) {
+            Some(id) => *id,
+            None => self.new_side(side, names),
+        };
+        self.latest_side = Some((side, id));
+        id
+    }
+
+    fn new_side(&mut self, side: Side, names: &mut Names) -> u32 {
         if self.sides.len() >= self.bound && !side.folded {
             self.folded += 1;
             return self.side(folded_side(side.kind), names);
@@ -437,7 +454,7 @@ impl Aggregate {
             .collect();
         let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
-        self.sides.push(SideCell { side, lock, tuple, total: 0 });
+        self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None });
         self.side_ids.insert(side, id);
         id
     }

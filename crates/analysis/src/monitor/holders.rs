@@ -54,7 +54,11 @@ impl Holder {
 /// The holders seen so far.
 #[derive(Debug)]
 pub struct Holders {
+    /// Those with a chain.
     ids: FxHashMap<Holder, HolderId>,
+    /// Those of whom nothing but lock and thread is known, apart: they are asked
+    /// for twice as often, and are few.
+    of_threads: FxHashMap<(LockId, ThreadId), HolderId>,
     holders: Vec<Holder>,
     bound: usize,
     folded: u64,
@@ -65,6 +69,7 @@ impl Holders {
     pub(crate) fn new(bound: usize) -> Holders {
         Holders {
             ids: FxHashMap::default(),
+            of_threads: FxHashMap::default(),
             // The places of UNKNOWN and FOLDED.
             holders: vec![Holder::default(), Holder::default()],
             bound: bound.clamp(2, u32::MAX as usize),
@@ -88,17 +93,29 @@ impl Holders {
         if holder.thread.is_none() {
             return HolderId::UNKNOWN;
         }
-        if let Some(id) = self.ids.get(&holder) {
+        let thread_only = holder == Holder::thread(holder.lock, holder.thread);
+        let known = match thread_only {
+            true => self.of_threads.get(&(holder.lock, holder.thread)),
+            false => self.ids.get(&holder),
+        };
+        if let Some(id) = known {
             return *id;
         }
+        self.add(holder, thread_only)
+    }
+
+    fn add(&mut self, holder: Holder, thread_only: bool) -> HolderId {
+        let of_thread = (holder.lock, holder.thread);
         if self.holders.len() >= self.bound {
             self.folded += 1;
-            let thread_only = Holder::thread(holder.lock, holder.thread);
-            return self.ids.get(&thread_only).copied().unwrap_or(HolderId::FOLDED);
+            return self.of_threads.get(&of_thread).copied().unwrap_or(HolderId::FOLDED);
         }
         let id = HolderId(self.holders.len() as u32);
         self.holders.push(holder);
-        self.ids.insert(holder, id);
+        match thread_only {
+            true => self.of_threads.insert(of_thread, id),
+            false => self.ids.insert(holder, id),
+        };
         id
     }
 

@@ -1,6 +1,7 @@
 //! The replay of one lock: who is blocked on it, and what is certain about
 //! its owner.
 
+use super::crowd::Crowd;
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::segments::Segments;
@@ -14,17 +15,21 @@ use std::collections::VecDeque;
 const KEPT_MARKS: usize = 64;
 
 /// A blocked stretch that is going on, or waits to be handed over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Blocked {
     pub thread: ThreadId,
     pub chain: ChainId,
     pub start: TimeNs,
     /// Place of the begin in the lock's order; 0 if it has none.
     pub start_seq: u64,
+    /// Marks that there were when it began, dropped ones included.
+    start_mark: u32,
     /// When it ended; meaningless before it did.
     pub end: TimeNs,
     /// Place of the end in the lock's order.
     pub end_seq: u64,
+    /// Marks that there were when it ended, dropped ones included.
+    end_mark: u32,
     pub origin: Origin,
     pub bound: bool,
     /// Owner at the begin, if that can be trusted.
@@ -46,9 +51,10 @@ struct Settled {
 }
 
 /// What began a blocked stretch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A contended enter.
+    #[default]
     Enter,
     /// A notify: the waiter must acquire the lock again.
     Notified,
@@ -78,8 +84,10 @@ pub(crate) struct LockReplay {
     pub kind: Kind,
     pub order: Order<LockEvent>,
     marks: VecDeque<Mark>,
+    /// Marks that are not kept any more. May wrap, as what it is compared with.
+    dropped: u32,
     segments: Segments,
-    blocked: FxHashMap<ThreadId, Blocked>,
+    blocked: Crowd,
     /// Stretches that ended and wait until all pauses before their end are known.
     done: Vec<Blocked>,
     /// Thread seen holding the lock last and not seen to release it.
@@ -107,7 +115,7 @@ impl LockReplay {
     /// are contended at a time.
     pub fn rest(&mut self) {
         if self.is_idle() {
-            self.blocked = FxHashMap::default();
+            self.blocked = Crowd::default();
             self.segments.begin_anew();
             self.order.rest();
         }
@@ -140,7 +148,7 @@ impl LockReplay {
     /// A park on this lock is over: its stretch ends. `acquired` if the thread
     /// may have the lock now.
     pub fn unparked(&mut self, event: &LockEvent, acquired: Option<MarkKind>, holders: &mut Holders) {
-        let blocked = match self.blocked.remove(&event.thread) {
+        let blocked = match self.blocked.remove(event.thread) {
             Some(blocked) => Some(blocked),
             None if event.start > TimeNs(0) && event.start <= event.time => Some(self.begin_told_late(event)),
             None => None,
@@ -197,19 +205,19 @@ impl LockReplay {
 
     /// The stretch that has just begun is a re-acquisition after a wait, or not.
     pub fn after_wait(&mut self, thread: ThreadId, after_wait: bool) {
-        if let Some(blocked) = self.blocked.get_mut(&thread).filter(|_| after_wait) {
+        if let Some(blocked) = self.blocked.get_mut(thread).filter(|_| after_wait) {
             blocked.origin = Origin::Notified;
         }
     }
 
     /// The thread's stretch is told in another way.
     pub fn forget(&mut self, thread: ThreadId) {
-        self.blocked.remove(&thread);
+        self.blocked.remove(thread);
     }
 
     /// True if the thread is blocked on this lock.
     pub fn is_blocked(&self, thread: ThreadId) -> bool {
-        self.blocked.contains_key(&thread)
+        self.blocked.contains(thread)
     }
 
     /// Numbers up to `last` are lost.
@@ -241,7 +249,7 @@ impl LockReplay {
     }
 
     fn acquired(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
-        let begun = self.blocked.remove(&event.thread);
+        let begun = self.blocked.remove(event.thread);
         let told = event.start > TimeNs(0) && event.start <= event.time;
         match begun {
             Some(blocked) => self.end(event, blocked),
@@ -254,7 +262,7 @@ impl LockReplay {
         let only_bounded = event.kind == LockEventKind::Reentered && event.flag;
         if !only_bounded {
             let holder = holders.intern(Holder::thread(self.id, event.thread));
-            self.mark(event, event.thread, holder, MarkKind::Acquired);
+            self.mark_unblocked(event, holder, MarkKind::Acquired);
             self.now_holds(event.thread, event.time);
         }
     }
@@ -274,12 +282,15 @@ impl LockReplay {
         }
         blocked.end = event.time.max(blocked.start);
         blocked.end_seq = event.seq;
+        blocked.end_mark = self.mark_count();
         self.done.push(blocked);
     }
 
     fn exit(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
-        self.exited(event, MarkKind::Exit, holders);
+        let holder = self.exit_holder(event, holders);
+        self.mark_unblocked(event, holder, MarkKind::Exit);
+        self.now_left(event);
     }
 
     fn exit_holder(&self, event: &LockEvent, holders: &mut Holders) -> HolderId {
@@ -302,14 +313,14 @@ impl LockReplay {
     fn wait(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder::thread(self.id, event.thread));
-        self.mark(event, event.thread, holder, MarkKind::Waiting);
+        self.mark_unblocked(event, holder, MarkKind::Waiting);
         self.now_left(event);
     }
 
     fn notify(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         self.acts(event.thread, counts);
         let holder = holders.intern(Holder::thread(self.id, event.thread));
-        self.mark(event, event.thread, holder, MarkKind::Held);
+        self.mark_unblocked(event, holder, MarkKind::Held);
         self.now_holds(event.thread, event.time);
         if event.other.is_none() {
             return;
@@ -322,7 +333,7 @@ impl LockReplay {
 
     /// A wait ended: a re-entry may follow. One that a notify began goes on.
     fn waited(&mut self, event: &LockEvent, origin: Origin) {
-        if !self.blocked.contains_key(&event.thread) {
+        if !self.blocked.contains(event.thread) {
             let blocked = self.begin(event, origin, None);
             self.blocked.insert(event.thread, blocked);
         }
@@ -331,7 +342,7 @@ impl LockReplay {
     /// The thread did something with the lock that it cannot do while blocked
     /// on it: a stretch still open has ended unseen, or never was one.
     fn acts(&mut self, thread: ThreadId, counts: &mut Counts) {
-        if let Some(blocked) = self.blocked.remove(&thread) {
+        if let Some(blocked) = self.blocked.remove(thread) {
             if blocked.origin == Origin::Enter {
                 counts.ends_lost += 1;
             }
@@ -351,8 +362,10 @@ impl LockReplay {
             chain: event.chain,
             start: event.time,
             start_seq: event.seq,
+            start_mark: self.mark_count(),
             end: event.time,
             end_seq: 0,
+            end_mark: 0,
             origin,
             bound: false,
             owner,
@@ -381,7 +394,7 @@ impl LockReplay {
 
     /// A blocked thread that is noted as a holder has a view of its own.
     fn note_own(&mut self, thread: ThreadId) {
-        if let Some(blocked) = self.blocked.get_mut(&thread) {
+        if let Some(blocked) = self.blocked.get_mut(thread) {
             blocked.own_marks = true;
         }
     }
@@ -390,6 +403,29 @@ impl LockReplay {
         self.note_own(thread);
         let nested = event.nested;
         self.marks.push_back(Mark { seq: event.seq, time: event.time, thread, holder, kind, nested });
+    }
+
+    /// The same for the event's own thread, which is not blocked.
+    fn mark_unblocked(&mut self, event: &LockEvent, holder: HolderId, kind: MarkKind) {
+        let LockEvent { seq, time, thread, nested, .. } = *event;
+        self.marks.push_back(Mark { seq, time, thread, holder, kind, nested });
+    }
+
+    /// Marks that there have been.
+    fn mark_count(&self) -> u32 {
+        self.dropped.wrapping_add(self.marks.len() as u32)
+    }
+
+    /// Where marks begin that are not `before`, which holds for the first ones.
+    /// That is at the one with the number `hint`, unless marks came in between.
+    fn first_mark(&self, hint: u32, before: impl Fn(&Mark) -> bool) -> usize {
+        let at = (hint.wrapping_sub(self.dropped) as usize).min(self.marks.len());
+        let fits = at.checked_sub(1).and_then(|last| self.marks.get(last)).is_none_or(&before)
+            && !self.marks.get(at).is_some_and(&before);
+        match fits {
+            true => at,
+            false => self.marks.partition_point(before),
+        }
     }
 
     /// Takes out the stretches that ended before `watermark`.
@@ -409,7 +445,7 @@ impl LockReplay {
 
     /// Takes out what is still blocked, as if it had ended at `end`.
     pub fn take_blocked(&mut self, end: TimeNs) -> Vec<Blocked> {
-        let mut all: Vec<Blocked> = self.blocked.drain().map(|(_, blocked)| blocked).collect();
+        let mut all = self.blocked.take();
         all.sort_by_key(|blocked| (blocked.start, blocked.thread));
         for blocked in &mut all {
             blocked.end = end.max(blocked.start);
@@ -438,9 +474,9 @@ impl LockReplay {
         };
         let first = match from_seq {
             0 => self.first_mark_after(blocked.start),
-            seq => self.marks.partition_point(|mark| mark.seq <= seq),
+            seq => self.first_mark(blocked.start_mark, |mark| mark.seq <= seq),
         };
-        let last = self.marks.partition_point(|mark| mark.seq < blocked.end_seq).max(first);
+        let last = self.first_mark(blocked.end_mark, |mark| mark.seq < blocked.end_seq).max(first);
         if shares {
             self.segments.advance(&self.marks, last);
         }
@@ -475,7 +511,7 @@ impl LockReplay {
         }
         let needed = self
             .blocked
-            .values()
+            .iter()
             .chain(&self.done)
             .map(|blocked| match (&blocked.settled, blocked.start_seq) {
                 (Some(settled), _) => settled.up_to_seq,
@@ -488,6 +524,7 @@ impl LockReplay {
         let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
         let count = unneeded.min(self.marks.len() - KEPT_MARKS);
         self.segments.forget(count);
+        self.dropped = self.dropped.wrapping_add(count as u32);
         for mark in self.marks.drain(..count) {
             self.dropped_until = self.dropped_until.max(mark.time);
         }
@@ -498,7 +535,7 @@ impl LockReplay {
     pub fn settle(&mut self, slices: usize) -> bool {
         let mut folded = false;
         let last = self.marks.back().map_or(0, |mark| mark.seq);
-        for blocked in self.blocked.values_mut() {
+        for blocked in self.blocked.iter_mut() {
             let mut settled = blocked.settled.take().unwrap_or_else(|| {
                 Box::new(Settled { slicer: new_slicer(blocked), slices: Vec::new(), up_to_seq: blocked.start_seq })
             });

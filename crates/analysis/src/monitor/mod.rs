@@ -7,6 +7,7 @@
 //! The rules of who gets which part are in `slicing.rs`.
 
 pub(crate) mod coverage;
+mod crowd;
 pub(crate) mod hand_over;
 mod holders;
 pub(crate) mod lock;
@@ -21,6 +22,7 @@ pub(crate) use stretch::List;
 pub(crate) use stretch::Shared;
 pub use stretch::{Basis, Kind, OwnerSample, Slice, Stretch, StretchSink};
 
+use crate::by_id::Places;
 use crate::options::Bounds;
 use crate::pauses::Pauses;
 use hand_over::{HandOver, Told};
@@ -36,7 +38,7 @@ const MANY: usize = 1 << 12;
 /// Replays monitor events into blocked stretches.
 #[derive(Debug)]
 pub struct MonitorReplay {
-    ids: FxHashMap<LockId, u32>,
+    ids: Places<LockId>,
     locks: Vec<(LockId, LockReplay)>,
     latest: (LockId, u32),
     /// Locks that a watermark can make go on.
@@ -92,7 +94,7 @@ impl MonitorReplay {
     /// A replay that keeps to `bounds`.
     pub fn new(bounds: Bounds) -> MonitorReplay {
         MonitorReplay {
-            ids: FxHashMap::default(),
+            ids: Places::default(),
             locks: Vec::new(),
             latest: (LockId::NONE, 0),
             listed: Vec::new(),
@@ -207,8 +209,8 @@ impl MonitorReplay {
         if self.latest.0 == id && id.is_some() {
             return Some(self.latest.1);
         }
-        let index = match self.ids.get(&id) {
-            Some(index) => *index,
+        let index = match self.ids.get(id) {
+            Some(index) => index,
             None => self.add_lock(id)?,
         };
         self.latest = (id, index);
@@ -231,7 +233,7 @@ impl MonitorReplay {
     fn forget_idle(&mut self) -> bool {
         let before = self.locks.len();
         self.locks.retain(|(_, replay)| !replay.is_idle());
-        self.ids = (0..).zip(&self.locks).map(|(index, (id, _))| (*id, index)).collect();
+        self.ids.renew(self.locks.iter().map(|(id, _)| *id));
         self.listed = (0..).zip(&self.locks).map(|(index, _)| index).collect();
         for (_, replay) in &mut self.locks {
             replay.listed = true;
@@ -242,16 +244,27 @@ impl MonitorReplay {
 
     fn place(&mut self, lock: LockId, event: LockEvent, sink: &mut impl StretchSink) {
         let Some(index) = self.lock(lock) else { return };
+        let replay = &mut self.locks[index as usize].1;
+        if replay.order.pass(&event) {
+            replay.replay(&event, &mut self.holders, &mut self.counts);
+            self.replay_ready(index);
+        } else {
+            self.insert(index, event, sink);
+        }
+        let replay = &self.locks[index as usize].1;
+        if replay.marks() > self.bounds.marks {
+            self.settle(index, sink);
+        }
+    }
+
+    /// Keeps an event until the ones before it are there.
+    fn insert(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
         let bound = self.bounds.pending_events;
         let replay = &mut self.locks[index as usize].1;
         match replay.order.insert(event, bound) {
             Arrival::Placed => self.replay_ready(index),
             Arrival::Late => self.late(index, event, sink),
             Arrival::TooFar => self.make_room(index, event, sink),
-        }
-        let replay = &self.locks[index as usize].1;
-        if replay.marks() > self.bounds.marks {
-            self.settle(index, sink);
         }
     }
 

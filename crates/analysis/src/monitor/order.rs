@@ -150,6 +150,18 @@ impl<E: Numbered> Order<E> {
         self.next == 0
     }
 
+    /// True if the event is the next one: it is taken in, and need not be kept.
+    #[inline]
+    pub fn pass(&mut self, event: &E) -> bool {
+        if self.not_begun() || event.seq() != self.next || matches!(self.window.front(), Some(Some(_))) {
+            return false;
+        }
+        self.window.pop_front();
+        self.next += 1;
+        self.forget_begins();
+        true
+    }
+
     /// Takes in an event, as far as `bound` slots ahead.
     pub fn insert(&mut self, event: E, bound: usize) -> Arrival {
         if self.not_begun() {

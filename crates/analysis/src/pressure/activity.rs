@@ -4,13 +4,13 @@
 //! in any. Only a notify is told by another thread: it is kept until the
 //! waiter's own events have caught up.
 
+use crate::by_id::ById;
 use headway_model::event::ExitCause;
 use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
     ParkBegin, ShortParks, Spent as Sum, SpentOn,
 };
 use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
 
 /// Notifies kept for a waiter whose own events have not arrived.
 const KEPT_NOTIFIES: usize = 256;
@@ -78,7 +78,7 @@ struct Activity {
 /// All threads.
 #[derive(Debug)]
 pub(super) struct Activities {
-    threads: FxHashMap<ThreadId, Activity>,
+    threads: ById<ThreadId, Activity>,
     bound: usize,
     /// Threads that wait as they did when the recording began.
     waiting_since_before: usize,
@@ -96,15 +96,14 @@ pub(super) struct Census {
 
 impl Activities {
     pub fn new(bound: usize) -> Activities {
-        Activities { threads: FxHashMap::default(), bound, waiting_since_before: 0, folded: 0 }
+        Activities { threads: ById::default(), bound, waiting_since_before: 0, folded: 0 }
     }
 
     fn thread(&mut self, id: ThreadId) -> Option<&mut Activity> {
-        if self.threads.len() >= self.bound && !self.threads.contains_key(&id) {
-            self.folded += 1;
-            return None;
-        }
-        Some(self.threads.entry(id).or_insert_with(|| Activity { role: role_of_unknown(id), ..Activity::default() }))
+        let new = || Activity { role: role_of_unknown(id), ..Activity::default() };
+        let thread = self.threads.get_or_add(id, self.bound, new);
+        self.folded += u64::from(thread.is_none());
+        thread
     }
 
     /// The thread exists and counts as `role`.
@@ -128,7 +127,7 @@ impl Activities {
 
     /// True if the thread still waits as it did when the recording began.
     pub fn is_found(&self, id: ThreadId) -> bool {
-        self.threads.get(&id).is_some_and(|thread| matches!(thread.doing, Doing::Found { .. }))
+        self.threads.get(id).is_some_and(|thread| matches!(thread.doing, Doing::Found { .. }))
     }
 
     /// A thread that was found waiting does something: at `time`, or since.
@@ -156,7 +155,7 @@ impl Activities {
 
     /// A thread that was found waiting does so no more.
     pub fn resumes(&mut self, id: ThreadId, time: TimeNs, spent: &mut impl Spent) {
-        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let Some(thread) = self.threads.get_mut(id) else { return };
         if let Doing::Found { since, in_monitor } = thread.doing {
             spent.waited(thread.role, (since, time.max(since)), in_monitor);
             thread.doing = Doing::Running;
@@ -370,7 +369,7 @@ impl Activities {
     /// True for a platform thread of the application whose events say nothing
     /// of what it is doing.
     pub fn is_running(&self, id: ThreadId) -> bool {
-        let thread = self.threads.get(&id).filter(|thread| thread.role == Role::Application && thread.ended.is_none());
+        let thread = self.threads.get(id).filter(|thread| thread.role == Role::Application && thread.ended.is_none());
         thread.is_some_and(|thread| matches!(thread.doing, Doing::Running | Doing::Waited { .. }))
     }
 }
