@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * --faster PERCENT}. With {@code --faster} the part in question really takes so much less time.
  *
  * <ul>
- *   <li>{@code backoff}: transactions on few rows of an H2 database; one that fails because a row is
- *       locked sleeps in {@link #backOff} before it is tried again.
+ *   <li>{@code backoff}: transactions on few rows of an H2 database; one that fails, because an account is
+ *       empty or a row is locked, sleeps in {@link #backOff} before another one is tried.
  *   <li>{@code stock}: threads that spend most of their time in {@link #critical}, under one lock.
  *   <li>{@code halves}: each round is half {@link #serial}, on one thread, and half on two at once.
  *   <li>{@code pause}: runs 4 ms, sleeps 4 ms in {@link #pause}: whole milliseconds before and
@@ -40,7 +40,7 @@ final class Gains {
 
     private static final AtomicLong DONE = new AtomicLong();
     private static final Object STOCK = new Object();
-    private static final int ROWS = 4;
+    private static final int ROWS = 16;
     private static final int CLERKS = 4;
 
     private static volatile boolean running = true;
@@ -199,9 +199,10 @@ final class Gains {
     private static Thread[] clerks() throws SQLException {
         String url = "jdbc:h2:mem:gains;DB_CLOSE_DELAY=-1;LOCK_TIMEOUT=1";
         try (Connection connection = DriverManager.getConnection(url)) {
-            connection.createStatement().execute("CREATE TABLE account (id INT PRIMARY KEY, balance INT)");
+            connection.createStatement()
+                    .execute("CREATE TABLE account (id INT PRIMARY KEY, balance INT CHECK (balance >= 0))");
             for (int row = 0; row < ROWS; row++) {
-                connection.createStatement().execute("INSERT INTO account VALUES (" + row + ", 0)");
+                connection.createStatement().execute("INSERT INTO account VALUES (" + row + ", " + row % 2 * 2 + ")");
             }
         }
         Thread[] clerks = new Thread[CLERKS];
@@ -230,7 +231,7 @@ final class Gains {
         }
     }
 
-    /** Moves money between two accounts; false if somebody else had one of them locked. */
+    /** Moves money between two accounts; false if there is none, or somebody else had one of them locked. */
     private static boolean attempt(Connection connection, PreparedStatement update, Random random)
             throws SQLException {
         try {
@@ -240,7 +241,7 @@ final class Gains {
             change(update, (first + 1) % ROWS, 1);
             connection.commit();
             return true;
-        } catch (SQLException locked) {
+        } catch (SQLException failed) {
             connection.rollback();
             return false;
         }
