@@ -93,6 +93,8 @@ pub enum Mechanism {
     Perf,
     /// The bound natives of `Unsafe.park` and `unpark`.
     ParkNatives,
+    /// The fallback for them: `LockSupport`'s calls.
+    ParkLockSupport,
     /// The redirected calls that park virtual threads.
     ParkRedirect,
     /// Everything that reads the VM's structures.
@@ -100,7 +102,7 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 10] = [
+    const ALL: [(&'static str, Mechanism); 11] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("carrier-detour", Mechanism::CarrierDetour),
@@ -109,6 +111,7 @@ impl Mechanism {
         ("condvar", Mechanism::Condvar),
         ("perf", Mechanism::Perf),
         ("park-natives", Mechanism::ParkNatives),
+        ("park-locksupport", Mechanism::ParkLockSupport),
         ("park-redirect", Mechanism::ParkRedirect),
         ("vmstructs", Mechanism::VmStructs),
     ];
@@ -406,7 +409,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, park-natives, park-redirect or vmstructs",
+                expected: "exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, park-natives, park-locksupport, park-redirect or vmstructs",
             })
         })
         .collect()

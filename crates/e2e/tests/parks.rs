@@ -149,10 +149,10 @@ fn difference(waiter: &Waiter, seen: &Seen) -> Vec<String> {
 
 /// What is wrong with those threads that every one of some runs found fault with:
 /// a busy machine gets another thread wrong each time, a fault of ours the same.
-fn differences(tools: &Tools, jdk: &Jdk, is_virtual: bool) -> Vec<String> {
+fn differences(tools: &Tools, jdk: &Jdk, how: How) -> Vec<String> {
     let mut failures: Option<BTreeMap<String, Vec<String>>> = None;
     for _ in 0..RUNS {
-        let mut found = match run(tools, jdk, is_virtual) {
+        let mut found = match run(tools, jdk, how) {
             Ok(found) => found,
             Err(problem) => return vec![problem.to_string()],
         };
@@ -170,11 +170,12 @@ fn differences(tools: &Tools, jdk: &Jdk, is_virtual: bool) -> Vec<String> {
 }
 
 /// What is wrong, by thread.
-fn run(tools: &Tools, jdk: &Jdk, is_virtual: bool) -> Result<BTreeMap<String, Vec<String>>, Problem> {
+fn run(tools: &Tools, jdk: &Jdk, how: How) -> Result<BTreeMap<String, Vec<String>>, Problem> {
     let directory = TempDir::new()?;
     let file = |name: &str| directory.path().join(name).display().to_string();
     let (recording, truth_file) = (file("recording.jfr"), file("truth.json"));
-    record(tools, jdk, &recording, &["parks", "--virtual", &is_virtual.to_string(), "--truth", &truth_file])?;
+    let workload = ["parks", "--virtual", &how.is_virtual.to_string(), "--truth", &truth_file];
+    record(tools, jdk, &recording, how.options, &workload)?;
     let truth: Truth = serde_json::from_str(&fs::read_to_string(truth_file)?)?;
     let seen = read(jdk, &recording)?;
     let nothing = Seen::default();
@@ -184,8 +185,9 @@ fn run(tools: &Tools, jdk: &Jdk, is_virtual: bool) -> Result<BTreeMap<String, Ve
 }
 
 /// Runs a workload under `headway run -e park`.
-fn record(tools: &Tools, jdk: &Jdk, recording: &str, workload: &[&str]) -> Result<(), Problem> {
-    let mut arguments = ["run", "-q", "-e", "park", "-o", recording, "--"].map(str::to_owned).to_vec();
+fn record(tools: &Tools, jdk: &Jdk, recording: &str, options: &[&str], workload: &[&str]) -> Result<(), Problem> {
+    let mut arguments = ["run", "-q", "-e", "park", "-o", recording].map(str::to_owned).to_vec();
+    arguments.extend(options.iter().chain(&["--"]).map(|option| (*option).to_owned()));
     arguments.extend([
         jdk.tool("java").display().to_string(),
         "-jar".to_owned(),
@@ -195,13 +197,20 @@ fn record(tools: &Tools, jdk: &Jdk, recording: &str, workload: &[&str]) -> Resul
     tools::run(&tools.headway, arguments).map(drop)
 }
 
-fn on_each_jdk(is_virtual: bool) {
+/// What is recorded, and how.
+#[derive(Clone, Copy)]
+struct How {
+    is_virtual: bool,
+    options: &'static [&'static str],
+}
+
+fn on_each_jdk(how: How) {
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let tools = Tools::find().unwrap();
-    let first_release = if is_virtual { 21 } else { 17 };
+    let first_release = if how.is_virtual { 21 } else { 17 };
     let mut failures = Vec::new();
     for jdk in Jdk::all().iter().filter(|jdk| jdk.release >= first_release) {
-        let found = differences(&tools, jdk, is_virtual);
+        let found = differences(&tools, jdk, how);
         failures.extend(found.into_iter().map(|failure| format!("JDK {}: {failure}", jdk.release)));
     }
     assert!(failures.is_empty(), "\n  {}", failures.join("\n  "));
@@ -209,12 +218,18 @@ fn on_each_jdk(is_virtual: bool) {
 
 #[test]
 fn parks_of_platform_threads_are_recorded_as_they_were() {
-    on_each_jdk(false);
+    on_each_jdk(How { is_virtual: false, options: &[] });
 }
 
 #[test]
 fn parks_of_virtual_threads_are_recorded_as_they_were() {
-    on_each_jdk(true);
+    on_each_jdk(How { is_virtual: true, options: &[] });
+}
+
+/// The second mechanism for platform threads gives the same as the first.
+#[test]
+fn parks_are_recorded_as_they_were_without_bound_natives() {
+    on_each_jdk(How { is_virtual: false, options: &["--disable", "park-natives"] });
 }
 
 #[test]

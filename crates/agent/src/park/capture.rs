@@ -81,6 +81,13 @@ fn slot_late(agent: &'static Agent, jni: Jni, vm_thread: u64) -> Option<&'static
     slot
 }
 
+/// A park of the current platform thread that began is over.
+pub fn end_platform_of_current(agent: &'static Agent, jni: Jni) {
+    if let Some(slot) = slot_of_current(agent, jni) {
+        end_platform(agent, jni, slot);
+    }
+}
+
 /// The virtual thread mounted on a carrier; `None` if there is none.
 fn mounted(agent: &'static Agent, jni: Jni, slot: &Slot) -> Option<ThreadId> {
     let calm = agent.parks.pauses.calm(|_| {

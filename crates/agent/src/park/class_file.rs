@@ -1,16 +1,45 @@
-//! Lets calls of an interface's methods in a class file lead to static methods
-//! of another class. A call through an interface takes five bytes, a static one
-//! three: with two `nop`s behind it nothing moves, so neither jumps nor stack
-//! maps change. Only the constant pool grows.
+//! Lets calls of methods in a class file lead to static methods of another
+//! class. A call through an interface takes five bytes, a static one three, as a
+//! virtual one does: with two `nop`s behind it nothing moves, so neither jumps nor
+//! stack maps change. Only the constant pool grows.
 
 use std::fmt;
 
-/// A method of an interface, and the static method that is called instead. It
-/// takes the interface as its first argument.
+/// How a method is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// Through an interface.
+    Interface,
+    /// As the method of a class.
+    Class,
+}
+
+impl Via {
+    /// The tag of its constants.
+    const fn tag(self) -> u8 {
+        match self {
+            Via::Interface => INTERFACE_METHOD,
+            Via::Class => METHOD,
+        }
+    }
+
+    /// The instruction that calls it, and how long that is.
+    const fn instruction(self) -> (u8, usize) {
+        match self {
+            Via::Interface => (INVOKEINTERFACE, 5),
+            Via::Class => (INVOKEVIRTUAL, 3),
+        }
+    }
+}
+
+/// A method, and the static method that is called instead. It takes the object
+/// as its first argument.
 #[derive(Clone, Copy, Debug)]
 pub struct Redirect {
-    /// The interface, `a/b/C`.
-    pub interface: &'static str,
+    /// How it is called.
+    pub via: Via,
+    /// The interface or class, `a/b/C`.
+    pub owner: &'static str,
     /// The method's name.
     pub name: &'static str,
     /// Its descriptor.
@@ -57,6 +86,7 @@ const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
 
 const NOP: u8 = 0;
+const INVOKEVIRTUAL: u8 = 0xb6;
 const INVOKESTATIC: u8 = 0xb8;
 const INVOKEINTERFACE: u8 = 0xb9;
 const TABLESWITCH: u8 = 0xaa;
@@ -75,8 +105,9 @@ pub fn redirect(class: &[u8], redirects: &[Redirect]) -> Result<Vec<u8>> {
     let mut out = Rewritten::begin(class, &pool, pool_end);
     let mut calls = Vec::new();
     for redirect in redirects {
-        if let Some(from) = pool.interface_method(class, redirect) {
-            calls.push((from, out.static_method(redirect.to_class, redirect.to_name, redirect.to_descriptor)?));
+        if let Some(from) = pool.method(class, redirect) {
+            let to = out.static_method(redirect.to_class, redirect.to_name, redirect.to_descriptor)?;
+            calls.push(Call { via: redirect.via, from, to });
         }
     }
     out.copy(pool_end, class.len())?;
@@ -182,12 +213,12 @@ impl Pool {
     }
 
     /// The constant that calls of this method refer to.
-    fn interface_method(&self, class: &[u8], wanted: &Redirect) -> Option<u16> {
+    fn method(&self, class: &[u8], wanted: &Redirect) -> Option<u16> {
         (1..self.entries.len() as u16).find(|index| {
-            let found = self.pair(class, *index, INTERFACE_METHOD).and_then(|(owner, name_and_type)| {
+            let found = self.pair(class, *index, wanted.via.tag()).and_then(|(owner, name_and_type)| {
                 let (owner, _) = self.pair(class, owner, CLASS)?;
                 let (name, descriptor) = self.pair(class, name_and_type, NAME_AND_TYPE)?;
-                Some([(owner, wanted.interface), (name, wanted.name), (descriptor, wanted.descriptor)])
+                Some([(owner, wanted.owner), (name, wanted.name), (descriptor, wanted.descriptor)])
             });
             found.is_some_and(|parts| parts.iter().all(|(index, text)| self.is_text(class, *index, text)))
         })
@@ -280,9 +311,17 @@ impl<'a> Rewritten<'a> {
     }
 }
 
+/// A constant that is called, and the one of the static method.
+#[derive(Clone, Copy)]
+struct Call {
+    via: Via,
+    from: u16,
+    to: u16,
+}
+
 /// Replaces the calls in every method's code; how many there were. `rest` is
 /// the class file from `start` on.
-fn patch_methods(class: &[u8], start: usize, pool: &Pool, rest: &mut [u8], calls: &[(u16, u16)]) -> Result<usize> {
+fn patch_methods(class: &[u8], start: usize, pool: &Pool, rest: &mut [u8], calls: &[Call]) -> Result<usize> {
     let mut reader = Reader { bytes: class, at: start };
     reader.skip(6)?;
     let interfaces = reader.u16()?;
@@ -319,19 +358,21 @@ fn each_attribute<'a>(reader: &mut Reader<'a>, mut visit: impl FnMut(u16, Reader
     Ok(())
 }
 
-fn patch_code(code: Reader<'_>, length: usize, start: usize, rest: &mut [u8], calls: &[(u16, u16)]) -> Result<usize> {
+fn patch_code(code: Reader<'_>, length: usize, start: usize, rest: &mut [u8], calls: &[Call]) -> Result<usize> {
     let (begin, end) = (code.at, code.at + length);
     let mut changed = 0;
     let mut at = begin;
     while at < end {
         let mut operands = Reader { bytes: code.bytes, at };
         let opcode = operands.u8()?;
-        if opcode == INVOKEINTERFACE {
+        if matches!(opcode, INVOKEINTERFACE | INVOKEVIRTUAL) {
             let called = operands.u16()?;
-            if let Some((_, to)) = calls.iter().find(|(from, _)| *from == called) {
-                let place = rest.get_mut(at - start..at - start + 5).ok_or(code.malformed())?;
-                let [high, low] = to.to_be_bytes();
-                place.copy_from_slice(&[INVOKESTATIC, high, low, NOP, NOP]);
+            if let Some(call) = calls.iter().find(|call| call.from == called && call.via.instruction().0 == opcode) {
+                let length = call.via.instruction().1;
+                let place = rest.get_mut(at - start..at - start + length).ok_or(code.malformed())?;
+                let [high, low] = call.to.to_be_bytes();
+                place.fill(NOP);
+                place.iter_mut().zip([INVOKESTATIC, high, low]).for_each(|(byte, new)| *byte = new);
                 changed += 1;
             }
         }
@@ -373,7 +414,8 @@ mod tests {
     use super::*;
 
     const TO: Redirect = Redirect {
-        interface: "a/Door",
+        via: Via::Interface,
+        owner: "a/Door",
         name: "open",
         descriptor: "()V",
         to_class: "b/Porter",
@@ -421,6 +463,18 @@ mod tests {
         assert!(after.windows(expected.len()).any(|window| window == expected));
         assert_eq!(after.len() - before.len(), 11 + 3 + 7 + 14 + 5 + 5);
         assert_eq!(redirect(&after, &[TO]), Err(ClassFileError::NoCalls));
+    }
+
+    #[test]
+    fn a_call_of_a_class_takes_its_three_bytes() {
+        // The same class with a constant of a method where the interface's was.
+        let mut before = class(&[0xb6, 0, 9, 0xb1]);
+        let at = before.iter().position(|byte| *byte == INTERFACE_METHOD).unwrap();
+        assert_eq!(redirect(&before, &[TO]), Err(ClassFileError::NoCalls));
+        before[at] = METHOD;
+        let after = redirect(&before, &[Redirect { via: Via::Class, ..TO }]).unwrap();
+        assert!(after.windows(4).any(|window| window == [0xb8, 0, 15, 0xb1]));
+        assert_eq!(redirect(&before, &[TO]), Err(ClassFileError::NoCalls));
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub const FEATURE: &str = "park";
 const PLATFORM: &str = "park-platform";
 const VIRTUAL: &str = "park-virtual";
 const WITHOUT_PLATFORM: &str = "parks of platform threads are not seen";
+const BY_LOCK_SUPPORT: &str =
+    "parks of platform threads are seen where LockSupport is called, not where the JDK calls \
+                               jdk.internal.misc.Unsafe itself";
 const WITHOUT_VIRTUAL: &str = "parks of virtual threads are seen only while they cannot leave their carrier";
 
 /// A counter on a cache line of its own: every parking thread counts it up.
@@ -112,7 +115,19 @@ impl Parks {
         let platform = allowed(Mechanism::ParkNatives)
             .and_then(|()| libjvm.as_ref().map_err(String::clone))
             .and_then(|image| self.natives.install(agent, jni, image));
-        let mut states = vec![state_of(PLATFORM, WITHOUT_PLATFORM, platform)];
+        let platform = match platform {
+            Ok(detail) => state_of(PLATFORM, WITHOUT_PLATFORM, Ok(detail)),
+            Err(reason) => {
+                let redirected = allowed(Mechanism::ParkLockSupport)
+                    .and_then(|()| self.natives.define_helper(jni).map(drop))
+                    .and_then(|()| self.redirection.install_platform(agent, jni));
+                match redirected {
+                    Ok(()) => state_of(PLATFORM, BY_LOCK_SUPPORT, Err(reason)),
+                    Err(error) => state_of(PLATFORM, WITHOUT_PLATFORM, Err(format!("{reason}; {error}"))),
+                }
+            }
+        };
+        let mut states = vec![platform];
         if agent.java.version >= 21 {
             let redirected = allowed(Mechanism::ParkRedirect)
                 .and_then(|()| self.natives.define_helper(jni).map(drop))
@@ -127,6 +142,11 @@ impl Parks {
         for error in [self.redirection.remove(agent, jni), self.natives.remove(agent, jni)].into_iter().flatten() {
             eprintln!("headway: {error}");
         }
+    }
+
+    /// True if parks of platform threads come by.
+    pub fn sees_platform(&self) -> bool {
+        self.natives.is_bound() || self.redirection.sees_platform()
     }
 
     /// Has the helper class bind natives of the platform's.

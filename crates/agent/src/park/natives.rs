@@ -120,6 +120,10 @@ extern "system" fn end_virtual(env: *mut JNIEnv, _: jclass, token: jlong) {
 /// `HeadwayParking.unparking`. The walk comes before the permit here: going
 /// back to Java and coming again would cost more than the walk.
 extern "system" fn unparking_virtual(env: *mut JNIEnv, _: jclass, target: jobject) {
+    unparking(env, target, true);
+}
+
+fn unparking(env: *mut JNIEnv, target: jobject, is_virtual: bool) {
     if target.is_null() {
         return;
     }
@@ -127,10 +131,30 @@ extern "system" fn unparking_virtual(env: *mut JNIEnv, _: jclass, target: jobjec
     let target = unsafe { Ref::new(target) };
     guarded(|agent| {
         let jni = environment(env);
-        if let Some(begun) = capture::before_unpark(agent, jni, target, true) {
+        if let Some(begun) = capture::before_unpark(agent, jni, target, is_virtual) {
             capture::after_unpark(agent, jni, begun);
         }
     });
+}
+
+/// `HeadwayParking.beginPlatform`
+extern "system" fn begin_platform(env: *mut JNIEnv, _: jclass, is_absolute: jboolean, time: jlong) -> jboolean {
+    let mut is_begun = false;
+    guarded(|agent| {
+        is_begun = capture::begin_platform(agent, environment(env), limit(is_absolute, time)).is_some();
+    });
+    is_begun
+}
+
+/// `HeadwayParking.endPlatform`
+extern "system" fn end_platform(env: *mut JNIEnv, _: jclass) {
+    guarded(|agent| capture::end_platform_of_current(agent, environment(env)));
+}
+
+/// `HeadwayParking.unparkingPlatform`, with the walk before the permit as in
+/// `unparking_virtual`.
+extern "system" fn unparking_platform(env: *mut JNIEnv, _: jclass, target: jobject) {
+    unparking(env, target, false);
 }
 
 /// `HeadwayParking.bindNatives`, which the VM finds by its name among the
@@ -169,6 +193,9 @@ fn bind_helper(jni: Jni, helper: Ref) -> jint {
         native(c"begin", c"(JZ)J", begin_virtual as *const c_void),
         native(c"end", c"(J)V", end_virtual as *const c_void),
         native(c"unparking", c"(Ljava/lang/Thread;)V", unparking_virtual as *const c_void),
+        native(c"beginPlatform", c"(ZJ)Z", begin_platform as *const c_void),
+        native(c"endPlatform", c"()V", end_platform as *const c_void),
+        native(c"unparkingPlatform", c"(Ljava/lang/Object;)V", unparking_platform as *const c_void),
     ];
     // SAFETY: the functions have the signatures that the class declares.
     unsafe { jni.register_natives(helper, &natives) }

@@ -5,8 +5,12 @@
 //!
 //! Platform threads never run these calls. `VirtualThreads` is used by nothing
 //! else; in `LockSupport` three calls change.
+//!
+//! Where the natives of `Unsafe.park` and `unpark` cannot be bound, `LockSupport`'s
+//! calls of them are led through the helper class, too: that sees the parks of
+//! platform threads, but for those of code that calls `Unsafe` itself.
 
-use super::class_file::{self, Redirect};
+use super::class_file::{self, Redirect, Via};
 use super::natives;
 use crate::agent::Agent;
 use crate::jni::Jni;
@@ -24,7 +28,7 @@ const fn redirect(
     to_name: &'static str,
     to_descriptor: &'static str,
 ) -> Redirect {
-    Redirect { interface: INTERFACE, name, descriptor, to_class: TO, to_name, to_descriptor }
+    Redirect { via: Via::Interface, owner: INTERFACE, name, descriptor, to_class: TO, to_name, to_descriptor }
 }
 
 const CALLS: [Redirect; 3] = [
@@ -38,6 +42,18 @@ const CALLS: [Redirect; 3] = [
     ),
 ];
 
+const UNSAFE: &str = "jdk/internal/misc/Unsafe";
+
+const fn of_unsafe(name: &'static str, descriptor: &'static str, to_descriptor: &'static str) -> Redirect {
+    Redirect { via: Via::Class, owner: UNSAFE, name, descriptor, to_class: TO, to_name: name, to_descriptor }
+}
+
+/// The calls that park platform threads.
+const PLATFORM_CALLS: [Redirect; 2] = [
+    of_unsafe("park", "(ZJ)V", "(Ljdk/internal/misc/Unsafe;ZJ)V"),
+    of_unsafe("unpark", "(Ljava/lang/Object;)V", "(Ljdk/internal/misc/Unsafe;Ljava/lang/Object;)V"),
+];
+
 /// A class that is to be changed when it comes by, and how that went.
 struct Wanted {
     caller: &'static str,
@@ -49,34 +65,81 @@ struct Wanted {
 #[derive(Default)]
 pub struct Redirection {
     wanted: Mutex<Option<Wanted>>,
-    changed: Mutex<Option<&'static str>>,
+    changed: Mutex<Changed>,
 }
+
+/// What is changed now.
+#[derive(Clone, Copy, Default)]
+struct Changed {
+    /// The class whose calls for virtual threads are.
+    virtuals: Option<&'static str>,
+    /// True if `LockSupport`'s for platform threads are.
+    platform: bool,
+}
+
+impl Changed {
+    /// The calls that are to be changed in a class, set by set.
+    fn calls_in(self, caller: &str) -> impl Iterator<Item = &'static [Redirect]> {
+        let virtuals = (self.virtuals == Some(caller)).then_some(&CALLS[..]);
+        let platform = (self.platform && caller == LOCK_SUPPORT).then_some(&PLATFORM_CALLS[..]);
+        virtuals.into_iter().chain(platform)
+    }
+
+    /// The classes.
+    fn classes(self) -> impl Iterator<Item = &'static str> {
+        let platform = (self.platform && self.virtuals != Some(LOCK_SUPPORT)).then_some(LOCK_SUPPORT);
+        self.virtuals.into_iter().chain(platform)
+    }
+}
+
+const LOCK_SUPPORT: &str = "java/util/concurrent/locks/LockSupport";
 
 /// The classes that may make these calls: on 21, and on 25. The first that does
 /// is changed.
-const CALLERS: [&str; 2] = ["jdk/internal/misc/VirtualThreads", "java/util/concurrent/locks/LockSupport"];
+const CALLERS: [&str; 2] = ["jdk/internal/misc/VirtualThreads", LOCK_SUPPORT];
 
 fn dotted(name: &str) -> String {
     name.replace('/', ".")
 }
 
 impl Redirection {
-    /// Redirects the calls.
+    /// Redirects the calls that park virtual threads.
     pub fn install(&self, agent: &'static Agent, jni: Jni) -> Result<String, String> {
         possess(&agent.jvmti)?;
         let mut why = String::new();
         for caller in CALLERS {
-            match self.redirect(agent, jni, caller) {
-                Ok(()) => {
-                    *self.changed() = Some(caller);
-                    return Ok(format!("calls in {} led through {}", dotted(caller), natives::HELPER));
-                }
+            match self.change(agent, jni, caller, |changed| changed.virtuals = Some(caller)) {
+                Ok(()) => return Ok(format!("calls in {} led through {}", dotted(caller), natives::HELPER)),
                 Err(reason) => {
                     why = format!("{why}{}{}: {reason}", if why.is_empty() { "" } else { "; " }, dotted(caller))
                 }
             }
         }
         Err(why)
+    }
+
+    /// Redirects the calls that park platform threads.
+    pub fn install_platform(&self, agent: &'static Agent, jni: Jni) -> Result<(), String> {
+        possess(&agent.jvmti)?;
+        let changed = self.change(agent, jni, LOCK_SUPPORT, |changed| changed.platform = true);
+        changed.map_err(|reason| format!("{}: {reason}", dotted(LOCK_SUPPORT)))
+    }
+
+    /// Changes one class more, or as it was before if that fails.
+    fn change(
+        &self,
+        agent: &'static Agent,
+        jni: Jni,
+        caller: &'static str,
+        more: impl FnOnce(&mut Changed),
+    ) -> Result<(), String> {
+        let before = *self.changed();
+        more(&mut self.changed());
+        let redirected = self.redirect(agent, jni, caller);
+        if redirected.is_err() {
+            *self.changed() = before;
+        }
+        redirected
     }
 
     fn redirect(&self, agent: &'static Agent, jni: Jni, caller: &'static str) -> Result<(), String> {
@@ -86,16 +149,21 @@ impl Redirection {
         retransformed.and(wanted.map_or(Ok(()), |wanted| wanted.outcome))
     }
 
-    /// Gives the class its own calls back. What cannot be undone is said.
+    /// Gives the classes their own calls back. What cannot be undone is said.
     pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<String> {
-        let caller = self.changed().take()?;
-        let back = retransform(agent, jni, caller);
-        back.err().map(|error| format!("{error}; the calls stay redirected and do nothing else"))
+        let changed = std::mem::take(&mut *self.changed());
+        let mut failed = changed.classes().filter_map(|class| retransform(agent, jni, class).err());
+        failed.next().map(|error| format!("{error}; the calls stay redirected and do nothing else"))
     }
 
-    /// The class that is changed now, dotted.
+    /// The class whose calls for virtual threads are changed now, dotted.
     pub fn in_force(&self) -> Option<String> {
-        self.changed().map(dotted)
+        self.changed().virtuals.map(dotted)
+    }
+
+    /// True if the parks of platform threads come by.
+    pub fn sees_platform(&self) -> bool {
+        self.changed().platform
     }
 
     /// A class is about to be changed; what it is to become, in memory of
@@ -103,7 +171,9 @@ impl Redirection {
     pub fn on_class_file(&self, jvmti: &Jvmti, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)> {
         let mut wanted = self.wanted();
         let wanted = wanted.as_mut().filter(|wanted| wanted.caller == name)?;
-        let changed = class_file::redirect(bytes, &CALLS).map_err(|e| e.to_string());
+        let calls = self.changed().calls_in(name);
+        let changed = calls.into_iter().try_fold(bytes.to_vec(), |bytes, calls| class_file::redirect(&bytes, calls));
+        let changed = changed.map_err(|e| e.to_string());
         let handed_over = changed.and_then(|changed| {
             jvmti.hand_over(&changed).map(|memory| (memory, changed.len())).map_err(|e| e.to_string())
         });
@@ -115,7 +185,7 @@ impl Redirection {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn changed(&self) -> MutexGuard<'_, Option<&'static str>> {
+    fn changed(&self) -> MutexGuard<'_, Changed> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

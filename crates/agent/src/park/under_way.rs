@@ -94,7 +94,7 @@ fn is_parked(agent: &Agent, slot: &Slot, begin: &ParkBegin) -> bool {
 /// if it is parked.
 pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, state: i32) -> bool {
     let is_left_out = slot.is_carrier.load(Ordering::Relaxed) || slot.is_filtered.load(Ordering::Relaxed);
-    if state & PARKED == 0 || is_left_out || !agent.parks.natives.is_bound() {
+    if state & PARKED == 0 || is_left_out || !agent.parks.sees_platform() {
         return false;
     }
     let time = clock::now();

@@ -1,6 +1,7 @@
 package java.util.concurrent.locks;
 
 import jdk.internal.access.JavaLangAccess;
+import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
@@ -9,7 +10,8 @@ import jdk.internal.vm.annotation.Hidden;
  * <p>The JDK parks a virtual thread by calling {@code JavaLangAccess.parkVirtualThread}; the agent lets
  * these calls lead here instead. Each method does what the call did, with the agent told before and,
  * for parks, after. The natives return before the thread parks, so they never pin it. An agent that records
- * nothing answers 0, and is then not called a second time.
+ * nothing answers 0, and is then not called a second time. Where the natives of {@code Unsafe.park} cannot be
+ * bound, {@code LockSupport}'s calls of it lead here as well.
  *
  * <p>Nothing here allocates, and nothing is kept: a park that was begun is known by a number on the
  * parked thread's own stack.
@@ -50,6 +52,26 @@ public final class HeadwayParking {
         access.unparkVirtualThread(thread);
     }
 
+    /** Parks the current platform thread. */
+    @Hidden
+    public static void park(Unsafe unsafe, boolean absolute, long time) {
+        boolean begun = beginPlatform(absolute, time);
+        try {
+            unsafe.park(absolute, time);
+        } finally {
+            if (begun) {
+                endPlatform();
+            }
+        }
+    }
+
+    /** Gives a platform thread its permit. */
+    @Hidden
+    public static void unpark(Unsafe unsafe, Object thread) {
+        unparkingPlatform(thread);
+        unsafe.unpark(thread);
+    }
+
     /**
      * Has the agent bind natives: this class's own, then its functions behind {@code Unsafe.park} and
      * {@code unpark}, in the end the VM's again. Called here, and not from the agent itself, because
@@ -68,6 +90,12 @@ public final class HeadwayParking {
     private static native void end(long park);
 
     private static native void unparking(Thread thread);
+
+    private static native boolean beginPlatform(boolean absolute, long time);
+
+    private static native void endPlatform();
+
+    private static native void unparkingPlatform(Object thread);
 
     private static native int bindNatives(int step);
 }
