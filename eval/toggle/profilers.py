@@ -51,6 +51,9 @@ def said_by(command: list[str]) -> str:
 class Profiler(ABC):
     """Something that can be switched on and off in a process."""
 
+    OWN_THREADS: tuple[str, ...] = ()
+    """How the names of its threads in that process begin."""
+
     def __init__(self, java_home: Path, directory: Path) -> None:
         self.java_home = java_home
         self.directory = directory
@@ -63,6 +66,17 @@ class Profiler(ABC):
     @abstractmethod
     def off(self, pid: int) -> None:
         """Ends it."""
+
+    def own_cpu_ns(self, pid: int) -> int:
+        """CPU time of its threads in the process so far."""
+        total = 0
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            try:
+                if (task / "comm").read_text().startswith(self.OWN_THREADS):
+                    total += int((task / "schedstat").read_text().split()[0])
+            except OSError:
+                continue  # it has ended
+        return total
 
     def next_file(self) -> str:
         """Where the next recording goes."""
@@ -94,13 +108,18 @@ class Null(Profiler):
 class Headway(Profiler):
     """Headway, by attaching."""
 
-    def __init__(self, java_home: Path, directory: Path, program: Path, events: str = "monitor") -> None:
+    OWN_THREADS = ("headway-",)
+
+    def __init__(
+        self, java_home: Path, directory: Path, program: Path, events: str = "monitor", more: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(java_home, directory)
         self.program = program
         self.events = events
+        self.more = more
 
     def on(self, pid: int) -> None:
-        run([str(self.program), "start", "-e", self.events, "-o", self.next_file(), str(pid)])
+        run([str(self.program), "start", "-e", self.events, *self.more, "-o", self.next_file(), str(pid)])
 
     def off(self, pid: int) -> None:
         run([str(self.program), "stop", str(pid)])
@@ -109,6 +128,7 @@ class Headway(Profiler):
 class Causal(Profiler):
     """Headway's experiments with a target that nothing lies in: all that they cost but the delays."""
 
+    OWN_THREADS = ("headway-",)
     NOTHING = "io.headway.Nothing.atAll"
 
     def __init__(self, java_home: Path, directory: Path, program: Path) -> None:
@@ -141,6 +161,8 @@ class Causal(Profiler):
 
 class Jfr(Profiler):
     """The JDK's flight recorder, monitor events only, threshold 0."""
+
+    OWN_THREADS = ("JFR ",)
 
     def __init__(self, java_home: Path, directory: Path) -> None:
         super().__init__(java_home, directory)
@@ -176,6 +198,8 @@ class Floor(Profiler):
 
 class AsyncProfiler(Profiler):
     """async-profiler's lock mode, threshold 1 ns (0 would mean its default)."""
+
+    OWN_THREADS = ("Async-profiler",)
 
     def __init__(self, java_home: Path, directory: Path, jar: Path) -> None:
         super().__init__(java_home, directory)

@@ -20,6 +20,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import quantiles
 from typing import Optional
 
 from profilers import AsyncProfiler, Causal, Floor, Headway, Jfr, Null, Profiler, ProfilerError
@@ -27,6 +28,7 @@ from windows import Comparison, Phase, Window, compare
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ("demo", "hotlock", "queue", "chain40", "idle", "vthreads")
+STEAL_INTERVALS = {"steal-1s": "1s", "steal-100ms": "100ms", "steal-10ms": "10ms"}
 ASYNC_PROFILER = ".m2/repository/tools/profiler/async-profiler/4.1/async-profiler-4.1.jar"
 
 # After switching, the first moments belong to neither state: pages and caches
@@ -104,6 +106,9 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Headway(options.java_home, directory, options.headway)
     if name == "pressure":
         return Headway(options.java_home, directory, options.headway, "pressure")
+    if name in STEAL_INTERVALS:
+        more = ("--steal-interval", STEAL_INTERVALS[name])
+        return Headway(options.java_home, directory, options.headway, "steal", more)
     if name == "causal":
         return Causal(options.java_home, directory, options.headway)
     if name == "floor":
@@ -112,7 +117,10 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Jfr(options.java_home, directory)
     if name == "async":
         return AsyncProfiler(options.java_home, directory, options.async_profiler_jar)
-    raise ProfilerError(f"there is no profiler {name}; there are null, floor, headway, pressure, causal, jfr, async")
+    raise ProfilerError(
+        f"there is no profiler {name}; there are null, floor, headway, pressure, steal-1s, steal-100ms, "
+        "steal-10ms, causal, jfr, async"
+    )
 
 
 def phase(on: bool, seconds: float) -> Phase:
@@ -131,6 +139,8 @@ class Result:
     comparison: Comparison
     recorded_bytes: int
     operations_per_s: float
+    own_threads_percent: list[float]
+    """CPU time of the profiler's own threads in each phase that is on, in % of one processor."""
 
 
 def measure(name: str, options: Options, directory: Path) -> Result:
@@ -146,16 +156,21 @@ def measure(name: str, options: Options, directory: Path) -> Result:
         time.sleep(options.phase_s)
         profiler.off(pid)
         phases = [phase(False, options.phase_s)]
+        own: list[float] = []
         for _ in range(options.pairs):
             profiler.on(pid)
+            time.sleep(SETTLE_S)
+            before_ns = profiler.own_cpu_ns(pid)
             phases.append(phase(True, options.phase_s))
+            spent_ns = profiler.own_cpu_ns(pid) - before_ns
+            own.append(100 * spent_ns / (phases[-1].end_ns - phases[-1].start_ns + SETTLE_S * 1e9))
             profiler.off(pid)
             phases.append(phase(False, options.phase_s))
     finally:
         workload.end()
     duration = sum(w.end_ns - w.start_ns for w in workload.windows) or 1
     operations = sum(w.operations for w in workload.windows)
-    return Result(name, compare(phases, workload.windows), profiler.recorded_bytes(), operations * 1e9 / duration)
+    return Result(name, compare(phases, workload.windows), profiler.recorded_bytes(), operations * 1e9 / duration, own)
 
 
 def print_result(result: Result) -> None:
@@ -167,7 +182,10 @@ def print_result(result: Result) -> None:
     )
     print(f"  throughput on/off            {comparison.throughput}")
     print(f"  process CPU per op on/off    {comparison.process_cpu}")
-    print(f"  own threads' CPU per op      {comparison.threads_cpu}")
+    print(f"  workload's CPU per op on/off {comparison.threads_cpu}")
+    own = result.own_threads_percent
+    low, middle, high = quantiles(own, n=4, method="inclusive") if len(own) > 1 else own * 3
+    print(f"  profiler's own threads       {middle:.3f} ({low:.3f} to {high:.3f}) % of a processor")
     sys.stdout.flush()
 
 
