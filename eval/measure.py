@@ -98,6 +98,8 @@ class Bench:
         with self.program(cell, []) as program:
             program.await_ready()
             time.sleep(self.pace.warm_up_s)
+            for command in profiler.once():
+                program.command(command)
             for number in range(self.pace.pairs + 1):
                 file = self.recording(profiler, number)
                 if number > 0:  # once for nothing: the first time loads classes and libraries

@@ -214,3 +214,32 @@ fn recorded(jdk: &Jdk, running: &Running) -> f64 {
     let lock = values.iter().max_by_key(|values| values["timesParked"].as_u64());
     number(lock.unwrap_or_else(|| panic!("no statistics: {printed:#}")), "timesParked")
 }
+
+/// The VM finds natives of the agent's class only in libraries that it has loaded,
+/// and this one it loads just then: the first start may see no parks, a later one must.
+#[test]
+fn another_tool_may_load_the_agent() {
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.tool("jcmd").exists()) {
+        let running = Running::new(&jdk, None);
+        let pid = running.child.id().to_string();
+        let agent = running.tools.agent.display().to_string();
+        let load = |options: &str| {
+            let quoted = format!("\"{options}\"");
+            let said = tools::run(&jdk.tool("jcmd"), [pid.as_str(), "JVMTI.agent_load", &agent, &quoted]);
+            said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("return code: 0"))
+        };
+        let until = Instant::now() + PATIENCE;
+        while !load(&format!("start,file={}", running.file("first.jfr").display())) {
+            assert!(Instant::now() < until, "JDK {}: no agent", jdk.release);
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert!(load("stop"));
+        let second = running.file("second.jfr").display().to_string();
+        assert!(load(&format!("start,strict,events=park,file={second}")), "JDK {}: something is missing", jdk.release);
+        thread::sleep(Duration::from_millis(20 * WAIT_MS));
+        assert!(load("stop"));
+        let parks = tools::run(&running.tools.headway, ["parks", "--json", &second]).unwrap();
+        let parks: Value = serde_json::from_slice(&parks.stdout).unwrap();
+        assert!(lock_of(&parks).is_some(), "JDK {}: {parks:#}", jdk.release);
+    }
+}

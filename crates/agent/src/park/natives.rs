@@ -48,6 +48,8 @@ const METHOD_WORDS: u64 = 32;
 #[derive(Default)]
 pub struct Natives {
     helper: OnceLock<Result<Class, String>>,
+    /// True once the helper's own natives are bound.
+    is_helper_bound: AtomicBool,
     /// The words that hold the two methods' functions.
     bound: [AtomicU64; 2],
     is_bound: AtomicBool,
@@ -214,9 +216,17 @@ fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
 }
 
 impl Natives {
-    /// The helper class, defined now if this is the first time.
+    /// The helper class, defined now if this is the first time. Its natives are
+    /// found once the VM has the agent's library among those that it has loaded;
+    /// that it has not while it loads it, so binding is tried again each time.
     pub fn define_helper(&self, jni: Jni) -> Result<Class, String> {
-        self.helper.get_or_init(|| define_helper(jni)).clone()
+        let class = self.helper.get_or_init(|| define_helper(jni)).clone()?;
+        if !self.is_helper_bound.load(Ordering::Acquire) {
+            let not_yet = "the VM does not know the agent's natives before it has loaded the agent: if that was only now, start once more";
+            bind(jni, class, BIND_HELPER).map_err(|error| format!("{error}; {not_yet}"))?;
+            self.is_helper_bound.store(true, Ordering::Release);
+        }
+        Ok(class)
     }
 
     /// Binds the agent's functions.
@@ -281,8 +291,7 @@ pub fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
 fn define_helper(jni: Jni) -> Result<Class, String> {
     let name = c"java/util/concurrent/locks/HeadwayParking";
     let refused = || "the VM refused to define the agent's class in the boot loader".to_owned();
-    let class = jni.define_boot_class(name, HELPER_BYTES).ok_or_else(refused)?;
-    bind(jni, class, BIND_HELPER).map(|()| class)
+    jni.define_boot_class(name, HELPER_BYTES).ok_or_else(refused)
 }
 
 #[cfg(test)]
