@@ -1,6 +1,7 @@
 //! Methods on a terminal: flat totals, hot call chains, callers, and what lock
 //! owners executed.
 
+use super::chain::{self, Fold};
 use super::{numbers, prose, quality, title};
 use crate::command::method::{Caller, MethodDocument, Section};
 use crate::recording::analysed::Analysed;
@@ -123,26 +124,13 @@ fn chains(section: &Section, screen: &Screen, out: &mut String) {
     title("HOTTEST CALL CHAINS", "time of the first method itself, called this way", screen, out);
     for path in section.paths.iter().take(CHAINS) {
         let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.chain, 11, screen));
-        frames(&path.chain, 11, screen, out);
+        chain::behind_leaf(&path.chain, FRAMES, 11, Fold::Nothing, screen, out);
     }
 }
 
 fn leaf(chain: &[String], column: usize, screen: &Screen) -> String {
     let room = screen.width.saturating_sub(column).max(20);
     prose::fitted(chain.first().map_or("", String::as_str), room, screen)
-}
-
-/// The frames behind the leaf.
-fn frames(chain: &[String], column: usize, screen: &Screen, out: &mut String) {
-    let room = screen.width.saturating_sub(column + 2).max(20);
-    for frame in chain.iter().skip(1).take(FRAMES) {
-        let line = format!("{:column$}< {}", "", prose::fitted(frame, room, screen));
-        let _ = writeln!(out, "{}", screen.faint(&line));
-    }
-    if let Some(rest) = chain.len().checked_sub(FRAMES + 1).filter(|rest| *rest > 0) {
-        let line = format!("{:column$}< {}", "", numbers::counted(rest as u64, "more frame", "more frames"));
-        let _ = writeln!(out, "{}", screen.faint(&line));
-    }
 }
 
 fn callers(callers: &[Caller], note: &str, screen: &Screen, out: &mut String) {
@@ -188,6 +176,6 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let line = format!("  most often ({}) by way of", numbers::percent(path.share));
         let _ = writeln!(out, "{}", screen.faint(&line));
         let _ = writeln!(out, "           {}", leaf(&path.chain, 11, screen));
-        frames(&path.chain, 11, screen, out);
+        chain::behind_leaf(&path.chain, FRAMES, 11, Fold::Nothing, screen, out);
     }
 }

@@ -1,6 +1,7 @@
 //! The report on a terminal: findings in plain words first, then the tree of
 //! blocked time, then what was waited for, then what is missing.
 
+mod chain;
 mod details;
 mod difference;
 mod findings;

@@ -1,5 +1,6 @@
 //! The tree of blocked time, level by level as `--by` asked.
 
+use super::chain::{self, Fold};
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
 use headway_analysis::report::{Report, Row, Value};
@@ -104,20 +105,7 @@ impl Tree<'_> {
         let (role, marks) = (self.screen.faint(role), self.screen.faint(&marks));
         let _ = writeln!(self.out, "{figures}{:indent$}{role}{name}{marks}", "", indent = 2 * depth);
         if let Value::Chain(frames) = &row.value {
-            self.frames(frames, taken);
-        }
-    }
-
-    /// The frames under a chain's leaf.
-    fn frames(&mut self, frames: &[String], column: usize) {
-        let room = self.screen.width.saturating_sub(column + 2).max(LEAST_ROOM);
-        for frame in frames.iter().skip(1).take(FRAMES) {
-            let frame = format!("{:column$}< {}", "", prose::fitted(frame, room, self.screen));
-            let _ = writeln!(self.out, "{}", self.screen.faint(&frame));
-        }
-        if let Some(rest) = frames.len().checked_sub(FRAMES + 1).filter(|rest| *rest > 0) {
-            let line = format!("{:column$}< {}", "", numbers::counted(rest as u64, "more frame", "more frames"));
-            let _ = writeln!(self.out, "{}", self.screen.faint(&line));
+            chain::behind_leaf(frames, FRAMES, taken, Fold::Synchronizers, self.screen, self.out);
         }
     }
 
