@@ -288,14 +288,14 @@ const MOST_FILES: usize = 16;
 
 /// A wait for files; where it is for room, who reads is to know.
 fn polling(files: *const pollfd, count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
-    let count = usize::try_from(count).unwrap_or(0).min(MOST_FILES);
+    let count = usize::try_from(count).unwrap_or(0);
     let full = guarded_or(Vec::new(), |agent| {
         if files.is_null() || !agent.causal.is_on() {
             return Vec::new();
         }
-        // SAFETY: the caller's array of at least this length.
+        // SAFETY: the caller's array of this length.
         let files = unsafe { std::slice::from_raw_parts(files, count) };
-        let full = files.iter().filter(|file| file.events & libc::POLLOUT != 0);
+        let full = files.iter().filter(|file| file.events & libc::POLLOUT != 0).take(MOST_FILES);
         let full: Vec<u64> = full.filter_map(|file| key_of(file.fd, Direction::Write)).collect();
         full.iter().for_each(|key| agent.causal.io.filling.done(*key, clock::now()));
         full
@@ -307,7 +307,8 @@ fn polling(files: *const pollfd, count: nfds_t, call: impl FnOnce() -> c_int) ->
         }
         // SAFETY: as above; the kernel has just filled it.
         let files = unsafe { std::slice::from_raw_parts(files, count) };
-        ready_of(files.iter().flat_map(|file| directions(u32::from(file.revents as u16), file.fd)).collect())
+        let ready = files.iter().flat_map(|file| directions(u32::from(file.revents as u16), file.fd));
+        ready_of(ready.take(MOST_FILES).collect())
     })
 }
 

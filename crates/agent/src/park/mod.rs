@@ -123,6 +123,8 @@ impl Parks {
                     .and_then(|()| self.redirection.install_platform(agent, jni));
                 match redirected {
                     Ok(()) => state_of(PLATFORM, BY_LOCK_SUPPORT, Err(reason)),
+                    // Both mechanisms need the helper class; its failure is said once.
+                    Err(error) if error == reason => state_of(PLATFORM, WITHOUT_PLATFORM, Err(reason)),
                     Err(error) => state_of(PLATFORM, WITHOUT_PLATFORM, Err(format!("{reason}; {error}"))),
                 }
             }

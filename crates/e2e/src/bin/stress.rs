@@ -6,7 +6,7 @@
 //! one that is attached, started and stopped all the time. Prints a line per
 //! round and a summary; exit code 1 if anything crashed, hung, grew, or broke
 //! an invariant. `--only` takes the configurations whose name has the text, such
-//! as `LockingMode=0`. `--events` are those of `headway record -e`; without it,
+//! as `LockingMode=0`. `--events` are those of `headway record -e`, locks among them; without it,
 //! what is recorded unless asked. With `--events causal` every recording makes
 //! experiments; rounds must last longer then (`--round-seconds 30`).
 //! `--engine` is how `record --engine` samples.
@@ -71,7 +71,13 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Options, Problem
             }
             "--seed" => options.seed = value.parse().map_err(|_| wrong("a whole number"))?,
             "--only" => options.only = value,
-            "--events" => options.events = value,
+            "--events" => {
+                // Contentions are what each round is checked by.
+                if !value.split(',').any(|event| ["monitor", "lock", "causal"].contains(&event)) {
+                    return Err(wrong("events with monitor, lock or causal among them").into());
+                }
+                options.events = value;
+            }
             "--engine" => options.engine = value,
             "--jdk" => {
                 options.releases = value
