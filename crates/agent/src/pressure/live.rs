@@ -129,6 +129,7 @@ impl LivePressure {
     /// The recording ends: what is still to be recorded.
     pub fn finish(&mut self, end: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
         let closed = self.guarded(|online| online.finish(end)).unwrap_or_default();
+        self.count_folded();
         self.publisher.end();
         self.agent.pressure.beans.show(None);
         self.agent.pressure.begin(false);

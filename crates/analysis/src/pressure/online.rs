@@ -3,7 +3,7 @@
 
 use super::parks::Parks;
 use super::phases::{fraction, Phase};
-use super::windows::{lives, Window};
+use super::windows::{lives, Cell, Window};
 use super::{Pressure, PressureOptions};
 use crate::monitor::{Basis, Stretch, StretchSink};
 use crate::options::Bounds;
@@ -121,6 +121,10 @@ impl OnlinePressure {
 
     /// A lock's object died, and all its events were fed.
     pub fn forget_lock(&mut self, lock: LockId) {
+        // A phase is told when it has ended.
+        if self.followed.get(&lock).is_some_and(|followed| followed.phase.is_none()) {
+            self.followed.remove(&lock);
+        }
         self.pressure.forget_lock(lock);
         self.parks.forget(lock);
     }
@@ -194,13 +198,10 @@ impl OnlinePressure {
 
     fn follow(&mut self, window: Window, start: TimeNs, end: TimeNs, running: u64, closed: &mut Closed) {
         let threshold = self.pressure.options.threshold;
+        self.choose(&window, running);
         for (lock, cell) in &window.cells {
-            if !self.followed.contains_key(lock) && !self.make_room() {
-                self.folded += 1;
-                continue;
-            }
+            let Some(followed) = self.followed.get_mut(lock) else { continue };
             let pressure = fraction(cell.acquiring, running);
-            let followed = self.followed.entry(*lock).or_default();
             if pressure >= LOW_THRESHOLD && (pressure > followed.max || pressure >= threshold) {
                 closed.wanted.push(*lock);
             }
@@ -236,17 +237,49 @@ impl OnlinePressure {
         closed.ended.sort_by_key(|phase| (phase.start, phase.lock));
     }
 
-    /// Gives up the lock that has been quiet longest; false if all are busy.
-    fn make_room(&mut self) -> bool {
-        if self.followed.len() < MOST_FOLLOWED {
-            return true;
+    /// Decides which locks of an interval are followed from now on, the heaviest
+    /// first. Programs make locks by the thousand that somebody waits for once: of
+    /// the lightest no window is recorded and no picture is shown, so that nothing
+    /// is lost where they find no room. A lock that weighs is lost, and counted.
+    fn choose(&mut self, window: &Window, running: u64) {
+        let is_new = |(lock, _): &(&LockId, &Cell)| !self.followed.contains_key(lock);
+        let mut new: Vec<(&LockId, &Cell)> = window.cells.iter().filter(is_new).collect();
+        new.sort_unstable_by_key(|(lock, cell)| (std::cmp::Reverse(cell.acquiring), **lock));
+        let free = MOST_FOLLOWED.saturating_sub(self.followed.len());
+        let mut leaving = match new.len() > free {
+            true => self.by_worth(window),
+            false => Vec::new(),
         }
-        let quiet = self.followed.iter().filter(|(_, f)| f.phase.is_none() && f.last_seen != self.intervals);
-        let Some(lock) = quiet.min_by_key(|(lock, f)| (f.last_seen, **lock)).map(|(lock, _)| *lock) else {
-            return false;
-        };
-        self.followed.remove(&lock);
-        true
+        .into_iter()
+        .peekable();
+        for (lock, cell) in new {
+            let is_full = self.followed.len() >= MOST_FOLLOWED;
+            let gives_way = leaving.next_if(|(acquiring, ..)| is_full && *acquiring < cell.acquiring);
+            if let Some((acquiring, _, least)) = gives_way {
+                self.followed.remove(&least);
+                self.goes_without(acquiring, running);
+            }
+            if self.followed.len() < MOST_FOLLOWED {
+                self.followed.insert(*lock, Followed::default());
+            } else {
+                self.goes_without(cell.acquiring, running);
+            }
+        }
+    }
+
+    /// A lock is not followed though time was spent on it in this interval.
+    fn goes_without(&mut self, acquiring: u64, running: u64) {
+        self.folded += u64::from(fraction(acquiring, running) >= WORTH_RECORDING);
+    }
+
+    /// The locks followed that may give way, by what they weigh in the interval;
+    /// among those that weigh nothing the one that has been quiet longest is first.
+    fn by_worth(&self, window: &Window) -> Vec<(u64, u64, LockId)> {
+        let acquiring = |lock| window.cells.get(lock).map_or(0, |cell| cell.acquiring);
+        let free = self.followed.iter().filter(|(_, followed)| followed.phase.is_none());
+        let mut worth: Vec<_> = free.map(|(lock, f)| (acquiring(lock), f.last_seen, *lock)).collect();
+        worth.sort_unstable();
+        worth
     }
 }
 

@@ -559,6 +559,62 @@ fn tens_of_thousands_of_locks_stay_in_bounds_and_in_the_total() {
     assert!(closed[0].windows.len() <= 65);
 }
 
+/// One thread blocks on each of `locks` for `ns` within a second, one after the other.
+fn blocks_on_each(online: &mut OnlinePressure, locks: std::ops::Range<u64>, begin: u64, ns: u64) {
+    for (nth, lock) in (0..).zip(locks) {
+        online.feed(&Event::MonitorEntered(MonitorEntered {
+            time: TimeNs(begin + nth * ns + ns),
+            start: TimeNs(begin + nth * ns),
+            thread: ThreadId(1),
+            lock: LockId(lock),
+            seq: Seq(1),
+            ..MonitorEntered::default()
+        }));
+    }
+}
+
+fn numbers(closed: &[Closed]) -> Vec<u64> {
+    closed.iter().flat_map(|closed| &closed.wanted).map(|lock| lock.0).collect()
+}
+
+/// A database makes a lock for each transaction, and now and then somebody waits
+/// for one: thousands a second, none of which matters.
+#[test]
+fn thousands_of_short_lived_locks_neither_count_as_a_loss_nor_push_out_a_heavy_one() {
+    let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
+    online.feed(&story::thread(1, "worker"));
+    for second in 0..5u64 {
+        let begin = START + second * 1000 * MS;
+        let first = 1000 + second * 2000;
+        blocks_on_each(&mut online, first..first + 2000, begin, 100_000);
+        blocks_on_each(&mut online, 7..8, begin + 300 * MS, 40 * MS);
+        let closed = online.advance(TimeNs(begin + 1000 * MS));
+        assert_eq!(closed[0].windows[0].acquiring, DurationNs(240 * MS));
+        assert_eq!(closed[0].windows.len(), 2, "all locks together, and the heavy one");
+        (first..first + 2000).for_each(|lock| online.forget_lock(LockId(lock)));
+    }
+    assert_eq!(online.folded(), 0);
+    let picture = online.picture(&headway_model::Dictionary::default());
+    assert_eq!(picture.locks.iter().map(|lock| lock.id).collect::<Vec<_>>(), [7], "the others died");
+    assert_eq!((picture.locks[0].acquiring_ns, picture.locks[0].history.len()), (5 * 40 * MS, 5));
+}
+
+/// Locks that weigh give way to heavier ones only, and that is told.
+#[test]
+fn a_lock_that_weighs_and_finds_no_room_is_counted() {
+    let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
+    online.feed(&story::thread(1, "worker"));
+    blocks_on_each(&mut online, 1..601, START, 1_100_000);
+    blocks_on_each(&mut online, 601..602, START + 700 * MS, 20 * MS);
+    let closed = online.advance(TimeNs(START + 1000 * MS));
+    assert_eq!(online.folded(), 601 - 512);
+    assert_eq!(numbers(&closed), [601], "the heaviest is among those that found room");
+    // Others are as heavy in the next second: those of the first are quiet then.
+    blocks_on_each(&mut online, 1001..1513, START + 1000 * MS, 1_100_000);
+    online.advance(TimeNs(START + 2000 * MS));
+    assert_eq!(online.folded(), 601 - 512);
+}
+
 /// Where chains are taken on request only, a short phase is over before its own is
 /// there; the one from before, or from just after, stands in for it.
 #[test]
