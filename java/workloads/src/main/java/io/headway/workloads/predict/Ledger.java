@@ -13,11 +13,15 @@ import java.util.List;
 final class Ledger {
     private static final int FIELDS = 5;
     private static final int RECORDS_PER_BLOCK = 1024;
+    /** Longer than it takes to get a lock that nobody has. */
+    private static final long DELAYED_NS = 10_000;
 
     private final String thread;
     private final List<long[]> full = new ArrayList<>();
     private long[] block = new long[FIELDS * RECORDS_PER_BLOCK];
     private int used;
+    /** Written by this thread alone, read by all. */
+    private volatile int delayed;
 
     Ledger(String thread) {
         this.thread = thread;
@@ -49,6 +53,14 @@ final class Ledger {
         block[used + 3] = acquired;
         block[used + 4] = release;
         used += FIELDS;
+        if (acquired - request > DELAYED_NS) {
+            delayed = delayed + 1;
+        }
+    }
+
+    /** Acquisitions that took so long that most of them must have been contended; any thread may ask. */
+    int delayed() {
+        return delayed;
     }
 
     /** All acquisitions, in the order in which they were written down. */

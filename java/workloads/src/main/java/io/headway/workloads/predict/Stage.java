@@ -4,9 +4,15 @@ import io.headway.workloads.ThreadKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 /** Where a scenario's threads run: starts them together, says how long, collects their ledgers. */
 final class Stage {
+    /** Delayed acquisitions that a scenario must have seen for its truth to say anything. */
+    private static final int ENOUGH = 40;
+    /** How long they are waited for beyond the time that was asked for. */
+    private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(60);
+
     private final Catalog catalog = new Catalog();
     private final ThreadKind kind;
     private final List<Thread> threads = new ArrayList<>();
@@ -42,13 +48,21 @@ final class Stage {
         }
     }
 
-    /** True while threads should go on. */
+    /**
+     * True while threads should go on: as long as was asked for, and until they have contended. Where
+     * others have the processors, one thread may hold a lock for seconds, and others hardly ever ask.
+     */
     boolean running() {
-        return System.nanoTime() - endNs < 0;
+        long over = System.nanoTime() - endNs;
+        return over < 0 || over < PATIENCE_NS && !hasContended();
+    }
+
+    private boolean hasContended() {
+        return ledgers.stream().mapToInt(Ledger::delayed).sum() >= ENOUGH;
     }
 
     /**
-     * Starts all threads, lets them run for {@code runNs}, and waits for their end.
+     * Starts all threads, lets them run for {@code runNs} (see {@link #running}), and waits for their end.
      *
      * @throws IllegalStateException if a thread failed
      */
