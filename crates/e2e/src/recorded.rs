@@ -1,5 +1,6 @@
 //! A predictable workload that ran under Headway: its truth, its recording.
 
+use crate::guarded::Guarded;
 use crate::jdk::Jdk;
 use crate::report::Report;
 use crate::tools::{self, Tools};
@@ -8,16 +9,17 @@ use crate::Problem;
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Longest time until a workload is warm.
-const READY_WITHIN: Duration = Duration::from_secs(60);
+const READY_WITHIN: Duration = Duration::from_secs(120);
 
-/// Longest time from the begin of a workload's measured part to its end.
-const END_WITHIN: Duration = Duration::from_secs(120);
+/// Longest time from the begin of a workload's measured part to its end; it may go on
+/// for a minute until it has contended.
+const END_WITHIN: Duration = Duration::from_secs(240);
 
 /// A workload to run.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +35,7 @@ pub struct Workload<'a> {
 /// A workload that is warm and waits until it is told to contend.
 #[derive(Debug)]
 pub struct Warm {
-    child: Child,
+    child: Guarded,
     go: PathBuf,
 }
 
@@ -43,7 +45,7 @@ impl Warm {
         let (go, output) = (directory.join("go"), directory.join("output"));
         let mut java = Command::new(&command[0]);
         java.args(&command[1..]).arg("--await").arg(&go).stdin(Stdio::null()).stdout(File::create(&output)?);
-        let mut child = java.spawn()?;
+        let mut child = Guarded(java.spawn()?);
         let deadline = Instant::now() + READY_WITHIN;
         while !fs::read_to_string(&output)?.contains("READY") {
             if Instant::now() > deadline || child.try_wait()?.is_some() {
@@ -56,7 +58,7 @@ impl Warm {
 
     /// The JVM's process id.
     pub fn pid(&self) -> String {
-        self.child.id().to_string()
+        self.child.pid()
     }
 
     fn run_to_its_end(mut self) -> Result<(), Problem> {

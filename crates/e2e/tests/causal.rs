@@ -4,27 +4,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::Tools;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
 const PROGRAM: &str = "io.headway.workloads.causal.Known";
-
-/// A program that runs until it is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn java(tools: &Tools, jdk: &Jdk, seconds: u32) -> Vec<String> {
     let (java, jar) = (jdk.tool("java").display().to_string(), tools.workloads.display().to_string());
@@ -124,8 +115,8 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
     let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
     let program = java(&tools, &jdk, 300);
     let child = Command::new(&program[0]).args(&program[1..]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-    let running = Running(child.unwrap());
-    let pid = running.0.id().to_string();
+    let running = Guarded(child.unwrap());
+    let pid = running.pid();
     let record = |seconds: &str, method: &str| {
         let mut headway = Command::new(&tools.headway);
         headway.args(["causal", "record", "-d", seconds, "-o"]).arg(directory.path().join(format!("{method}.jfr")));

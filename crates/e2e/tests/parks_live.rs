@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -40,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A program whose threads stand in line at one lock, round after round, until
 /// it is told to end.
 struct Running {
-    child: Child,
+    child: Guarded,
     tools: Tools,
     directory: TempDir,
 }
@@ -59,7 +60,7 @@ impl Running {
         java.arg("-jar").arg(&tools.workloads).args(["parks", "--only", "lock", "--rounds", "100000"]);
         java.args(["--wait-ms", &WAIT_MS.to_string()]);
         let child = java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Running { child, tools, directory }
+        Running { child: Guarded(child), tools, directory }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -67,7 +68,7 @@ impl Running {
     }
 
     fn kill(&self, signal: &str) {
-        tools::run(Path::new("kill"), [signal, &self.child.id().to_string()]).unwrap();
+        tools::run(Path::new("kill"), [signal, &self.child.pid()]).unwrap();
     }
 
     fn parks(&self, options: &[&str]) -> Value {
@@ -77,7 +78,7 @@ impl Running {
     /// `None` if the command line could not have them.
     fn try_parks(&self, options: &[&str]) -> Option<Value> {
         let mut headway = Command::new(&self.tools.headway);
-        headway.args(["parks", "--json"]).args(options).arg(self.child.id().to_string());
+        headway.args(["parks", "--json"]).args(options).arg(self.child.pid());
         serde_json::from_slice(&headway.output().ok()?.stdout).ok()
     }
 
@@ -100,13 +101,6 @@ impl Running {
             assert!(Instant::now() < until, "{found:#?}");
             thread::sleep(Duration::from_millis(100));
         }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -155,7 +149,7 @@ fn a_running_jvm_is_asked_without_recording() {
         // cannot be attached to yet.
         let lock = running.wait(|| running.try_parks(&["-d", "3"]), |_| true);
         check(&lock, (number(&lock, "thread_time_ns") / number(&lock, "thread_util")).round());
-        let status = tools::run(&running.tools.headway, ["status", "--json", &running.child.id().to_string()]);
+        let status = tools::run(&running.tools.headway, ["status", "--json", &running.child.pid()]);
         let status: Value = serde_json::from_slice(&status.unwrap().stdout).unwrap();
         assert!(status["recording"].is_null(), "JDK {}: {status:#}", jdk.release);
     }
@@ -221,7 +215,7 @@ fn recorded(jdk: &Jdk, running: &Running) -> f64 {
 fn another_tool_may_load_the_agent() {
     for jdk in Jdk::all().into_iter().filter(|jdk| jdk.tool("jcmd").exists()) {
         let running = Running::new(&jdk, None);
-        let pid = running.child.id().to_string();
+        let pid = running.child.pid();
         let agent = running.tools.agent.display().to_string();
         let load = |options: &str| {
             let quoted = format!("\"{options}\"");

@@ -3,13 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
 use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -101,7 +102,7 @@ const WHOLE_INTERVALS: f64 = 0.1;
 
 /// Most runs of a program whose figure is compared: on a busy machine threads that
 /// were woken are late, which is in the program's figure only.
-const RUNS: u32 = 4;
+const RUNS: u32 = 6;
 
 fn is_close(jdk: &Jdk, what: &str, said: f64, truth: f64, part: f64) -> bool {
     println!("JDK {} {what}: {said:.4}, by its own clock {truth:.4}", jdk.release);
@@ -109,19 +110,29 @@ fn is_close(jdk: &Jdk, what: &str, said: f64, truth: f64, part: f64) -> bool {
     (said - truth).abs() <= part * truth + 0.002
 }
 
+/// What the first run gives that is as it should be; those before it said why not.
+fn in_one_run<T>(jdk: &Jdk, mut run: impl FnMut() -> Result<T, String>) -> T {
+    let mut failures = Vec::new();
+    for _ in 0..RUNS {
+        match run() {
+            Ok(good) => return good,
+            Err(failure) => failures.push(failure),
+        }
+    }
+    panic!("JDK {}, in each run:\n  {}", jdk.release, failures.join("\n  "));
+}
+
 /// Pressure over a program's run, from the first run that agrees with the
 /// program's own clock.
 fn pressure_as_measured(jdk: &Jdk, what: &str, scenario: &[&str]) -> f64 {
-    let mut seen = Vec::new();
-    for _ in 0..RUNS {
+    in_one_run(jdk, || {
         let ran = Ran::new(jdk, scenario, &[]);
         let (said, truth) = (ran.pressure_of_run(), ran.true_pressure());
-        if is_close(jdk, what, said, truth, SAME_TIME) {
-            return said;
+        match is_close(jdk, what, said, truth, SAME_TIME) {
+            true => Ok(said),
+            false => Err(format!("{what}: said {said:.4}, true {truth:.4}")),
         }
-        seen.push((said, truth));
-    }
-    panic!("JDK {} {what}: said and true {seen:.4?}", jdk.release);
+    })
 }
 
 #[test]
@@ -149,9 +160,14 @@ fn fork_join_weighs_less_the_longer_work_takes() {
 fn windows_alone_tell_the_same_and_hold_no_event_of_a_lock() {
     for jdk in Jdk::all() {
         let scenario = ["pingpong", "--threads", "16", "--seconds", "4"];
-        let ran = Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]);
-        let (said, truth) = (ran.reported_pressure(250), ran.true_pressure());
-        assert!(is_close(&jdk, "-e pressure", said, truth, WHOLE_INTERVALS), "JDK {}: {said}, {truth}", jdk.release);
+        let ran = in_one_run(&jdk, || {
+            let ran = Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]);
+            let (said, truth) = (ran.reported_pressure(250), ran.true_pressure());
+            match is_close(&jdk, "-e pressure", said, truth, WHOLE_INTERVALS) {
+                true => Ok(ran),
+                false => Err(format!("said {said:.4}, true {truth:.4}")),
+            }
+        });
         let report = ran.report(&[]);
         assert_eq!(report["contentions"], 0, "{report:#}");
         assert!(fs::metadata(ran.recording()).unwrap().len() < 1 << 20);
@@ -185,6 +201,27 @@ fn windows_alone_tell_who_leaves_a_queued_lock() {
     }
 }
 
+/// Where the phase began and ended, and how little the average says of it.
+fn phase_as_it_was(ran: &Ran) -> Result<(), String> {
+    let pressure = ran.report(&["--phases"]);
+    let lock = the_lock(&pressure);
+    let phases = lock["phases"].as_array().unwrap();
+    let (Some(first), Some(last)) = (phases.first(), phases.last()) else {
+        return Err(format!("no phase: {pressure}"));
+    };
+    // The edges may touch an interval too little to count.
+    for (found, name) in [(&first["start_ns"], "phase_start_epoch_ms"), (&last["end_ns"], "phase_end_epoch_ms")] {
+        let (found, is) = (found.as_f64().unwrap() / MS, ran.moment_ms(name));
+        if (found - is).abs() > 1000.0 {
+            return Err(format!("{name}: {found} ms instead of {is} ms"));
+        }
+    }
+    match (lock["csp_mean"].as_f64().unwrap(), lock["csp_peak"].as_f64().unwrap()) {
+        (mean, peak) if mean < 0.05 && peak > 2.0 * mean => Ok(()),
+        (mean, peak) => Err(format!("mean {mean}, peak {peak}")),
+    }
+}
+
 #[test]
 fn a_phase_is_found_told_and_missed_by_the_average() {
     for jdk in Jdk::all() {
@@ -192,19 +229,11 @@ fn a_phase_is_found_told_and_missed_by_the_average() {
         let lines = told.path().join("lines");
         let command = format!("echo \"$HEADWAY_PHASE $HEADWAY_LOCK\" >> '{}'", lines.display());
         let scenario = ["phase", "--threads", "8", "--seconds", "18"];
-        let ran = Ran::new(&jdk, &scenario, &["--on-phase", &command]);
-        let pressure = ran.report(&["--phases"]);
-        let lock = the_lock(&pressure);
-        let phases = lock["phases"].as_array().unwrap();
-        // The edges may touch an interval too little to count.
-        let at = |name: &str| ran.moment_ms(name);
-        let (start, end) = (at("phase_start_epoch_ms"), at("phase_end_epoch_ms"));
-        let (first, last) = (&phases[0], &phases[phases.len() - 1]);
-        let (found, lost) = (first["start_ns"].as_f64().unwrap() / MS, last["end_ns"].as_f64().unwrap() / MS);
-        assert!((found - start).abs() <= 1000.0, "JDK {}: {found} ms instead of {start} ms", jdk.release);
-        assert!((lost - end).abs() <= 1000.0, "JDK {}: {lost} ms instead of {end} ms", jdk.release);
-        let (mean, peak) = (lock["csp_mean"].as_f64().unwrap(), lock["csp_peak"].as_f64().unwrap());
-        assert!(mean < 0.05 && peak > 2.0 * mean, "JDK {}: mean {mean}, peak {peak}", jdk.release);
+        let ran = in_one_run(&jdk, || {
+            let _ = fs::remove_file(&lines);
+            let ran = Ran::new(&jdk, &scenario, &["--on-phase", &command]);
+            phase_as_it_was(&ran).map(|()| ran)
+        });
         let lines = fs::read_to_string(lines).unwrap_or_default();
         let lines: Vec<&str> = lines.lines().collect();
         assert_eq!(lines.first(), Some(&"begin Meter.lock"), "JDK {}: {lines:?}", jdk.release);
@@ -215,35 +244,38 @@ fn a_phase_is_found_told_and_missed_by_the_average() {
 }
 
 /// A program that runs until it is told to end.
-struct Running(Child);
+struct Running(Guarded);
 
 impl Running {
+    /// Until its threads run: a VM that is still starting cannot be attached to, whatever
+    /// it shows of itself before.
     fn new(jdk: &Jdk, tools: &Tools) -> Running {
         let mut java = Command::new(jdk.tool("java"));
         java.arg("-jar").arg(&tools.workloads).args(["pressure", "pingpong", "--threads", "8", "--seconds", "600"]);
-        Running(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+        let child = java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let running = Running(Guarded(child));
+        wait_until("the program runs", || running.has_thread("bystander-7"));
+        running
+    }
+
+    fn has_thread(&self, name: &str) -> bool {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).into_iter().flatten().flatten();
+        tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok()).any(|comm| comm.trim() == name)
     }
 
     fn pid(&self) -> String {
-        self.0.id().to_string()
+        self.0.pid()
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+/// Whether a recording is under way; why that is not known.
+fn is_recording(tools: &Tools, pid: &str) -> Result<bool, String> {
+    let output = Command::new(&tools.headway).args(["status", "--json", pid]).output().unwrap();
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    match status["ok"] == true {
+        true => Ok(status["recording"].is_string()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
     }
-}
-
-/// SIGQUIT, signal 3, in a mask of signals.
-const SIGQUIT_BIT: u64 = 1 << 2;
-
-/// True if a recording is under way.
-fn is_recording(tools: &Tools, pid: &str) -> bool {
-    let status = Command::new(&tools.headway).args(["status", "--json", pid]).output().unwrap();
-    let status: Value = serde_json::from_slice(&status.stdout).unwrap_or_default();
-    status["recording"].is_string()
 }
 
 #[test]
@@ -251,7 +283,6 @@ fn pictures_as_json_leave_the_target_as_it_was() {
     let tools = Tools::find().unwrap();
     for jdk in Jdk::all() {
         let running = Running::new(&jdk, &tools);
-        wait_until("the program runs", || jps_knows(&tools, &running.pid()));
         let arguments = ["top", "--json", "-n", "4", "--interval", "500ms", &running.pid()].map(str::to_owned);
         let output = tools::run(&tools.headway, arguments).unwrap();
         let lines = String::from_utf8(output.stdout).unwrap();
@@ -263,7 +294,7 @@ fn pictures_as_json_leave_the_target_as_it_was() {
         let count = |what: &str| threads[what].as_u64().unwrap();
         let all = ["running", "blocked", "parked", "waiting", "sleeping"].map(count).iter().sum::<u64>();
         assert!(all >= 8 && count("sleeping") >= 1, "JDK {}: {threads}", jdk.release);
-        assert!(!is_recording(&tools, &running.pid()), "JDK {}", jdk.release);
+        assert_eq!(is_recording(&tools, &running.pid()), Ok(false), "JDK {}", jdk.release);
     }
 }
 
@@ -317,22 +348,20 @@ fn a_killed_top_leaves_no_recording() {
     let tools = Tools::find().unwrap();
     let jdk = Jdk::all().pop().expect("a JDK");
     let running = Running::new(&jdk, &tools);
-    wait_until("the program runs", || jps_knows(&tools, &running.pid()));
     let mut top = Command::new(&tools.headway);
-    let mut top = top.args(["top", "--json", &running.pid()]).stdout(Stdio::null()).spawn().unwrap();
-    wait_until("top records", || is_recording(&tools, &running.pid()));
+    top.args(["top", "--json", &running.pid()]).stdout(Stdio::null());
+    let said = TempDir::new().unwrap();
+    let said = said.path().join("said");
+    let mut top = Guarded(top.stderr(File::create(&said).unwrap()).spawn().unwrap());
+    let pid = running.pid();
+    wait_until("top records", || {
+        let ended = top.try_wait().unwrap();
+        assert!(ended.is_none(), "top ended with {ended:?}: {}", fs::read_to_string(&said).unwrap());
+        is_recording(&tools, &pid) == Ok(true)
+    });
     top.kill().unwrap();
     top.wait().unwrap();
-    wait_until("the recording ends", || !is_recording(&tools, &running.pid()));
-}
-
-/// True once the program can be attached to: the VM is known and handles SIGQUIT.
-fn jps_knows(tools: &Tools, pid: &str) -> bool {
-    let list = Command::new(&tools.headway).args(["list", "--json"]).output().unwrap();
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    String::from_utf8_lossy(&list.stdout).contains(pid) && caught & SIGQUIT_BIT != 0
+    wait_until("the recording ends", || is_recording(&tools, &pid) == Ok(false));
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -402,7 +431,6 @@ fn top_lives_in_a_terminal_of_any_size_and_leaves_no_trace() {
     let logs = TempDir::new().unwrap();
     for jdk in Jdk::all() {
         let running = Running::new(&jdk, &tools);
-        wait_until("the program runs", || jps_knows(&tools, &running.pid()));
         for (columns, lines) in [(80, 24), (180, 50)] {
             let server = format!("headway-{}-{}-{columns}", std::process::id(), jdk.release);
             let log = logs.path().join(&server);
@@ -419,7 +447,7 @@ fn top_lives_in_a_terminal_of_any_size_and_leaves_no_trace() {
             terminal.shows("blocker");
             terminal.types("q");
             terminal.shows("ENDED 0");
-            assert!(!is_recording(&tools, &running.pid()), "JDK {}", jdk.release);
+            assert_eq!(is_recording(&tools, &running.pid()), Ok(false), "JDK {}", jdk.release);
             assert_eq!(fs::read_to_string(&log).unwrap(), "", "JDK {}", jdk.release);
         }
     }

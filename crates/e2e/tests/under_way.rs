@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
 
 /// Says `blocked` when its second thread is blocked on a monitor, or parked for a
@@ -74,7 +75,7 @@ public class Held {
 "#;
 
 struct Running {
-    child: Child,
+    child: Guarded,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     tools: Tools,
@@ -87,7 +88,8 @@ impl Running {
         let source = directory.path().join("Held.java");
         fs::write(&source, PROGRAM).unwrap();
         let mut java = Command::new(jdk.tool("java"));
-        let mut child = java.arg(source).arg(what).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let java = java.arg(source).arg(what).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Guarded(java.spawn().unwrap());
         let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut running = Running { child, to, from, tools: Tools::find().unwrap(), directory };
         running.says("blocked");
@@ -101,7 +103,7 @@ impl Running {
     }
 
     fn headway(&self, words: &[&str], file: Option<&Path>) {
-        let pid = self.child.id().to_string();
+        let pid = self.child.pid();
         let file = file.map(|file| ["-o".to_owned(), file.display().to_string()]);
         let words = words.iter().map(|word| (*word).to_owned()).chain(file.into_iter().flatten()).chain([pid]);
         tools::run(&self.tools.headway, words).unwrap();
@@ -122,13 +124,6 @@ impl Running {
         let words = ["report", "--json"].iter().chain(words).map(|word| (*word).to_owned());
         let words = words.chain([file.display().to_string()]);
         serde_json::from_slice(&tools::run(&self.tools.headway, words).unwrap().stdout).unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -105,17 +105,24 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
+        if !self.lives() {
+            return;
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
+        // A JVM that is killed leaves its attach socket behind, which stands in the
+        // way of the next one with this pid if that is another user's.
+        let _ = std::fs::remove_file(format!("/tmp/.java_pid{}", self.pid()));
     }
 }
 
-/// Waits until `condition` holds, at most half a minute.
+/// Waits until `condition` holds, at most two minutes: a busy machine starts a JVM
+/// in half of one.
 #[track_caller]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "in vain: {what}");
+        assert!(begin.elapsed() < Duration::from_secs(120), "in vain: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
