@@ -55,6 +55,7 @@ impl Session {
         let library = jvm.agent_path.is_none().then(library::find).transpose()?;
         let process = jvm.process.clone();
         let view = View::of(&process)?;
+        trigger::remove_strangers_socket(&process, &view);
         let (socket, version, place) = identity::acting_as(&process, || {
             let socket = trigger::open_socket(&process, &view)?;
             let version = protocol::version(&socket)?;

@@ -30,6 +30,31 @@ pub struct Socket {
     name: String,
 }
 
+/// Removes what a JVM of another user that once had the same pid left behind
+/// when it was killed: in a `/tmp` where everybody may only remove what is his,
+/// the process cannot make its own socket in its place. Done with our own
+/// rights, and only where nobody listens; where they do not suffice,
+/// [`open_socket`] says what is in the way.
+pub fn remove_strangers_socket(process: &Process, view: &View) {
+    let Ok(directory) = view.directory("/tmp") else { return };
+    let name = socket_name(process);
+    let is_strangers = rustix::fs::statat(&directory.fd, &name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket && stat.st_uid != process.euid);
+    if is_strangers && nobody_listens(&directory, &name) {
+        let _ = rustix::fs::unlinkat(&directory.fd, &name, AtFlags::empty());
+    }
+}
+
+fn socket_name(process: &Process) -> String {
+    format!(".java_pid{}", process.ns_pid)
+}
+
+/// True if the socket is certainly without a listener.
+fn nobody_listens(directory: &Directory, name: &str) -> bool {
+    let outcome = UnixStream::connect(directory.reach(name));
+    outcome.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+}
+
 /// Finds the socket, making the JVM open it if it has not done so.
 ///
 /// # Errors
@@ -40,12 +65,7 @@ pub fn open_socket(process: &Process, view: &View) -> Result<Socket, Failure> {
         pid,
         problem: format!("its /tmp, where JVMs keep it, cannot be entered ({error})"),
     })?;
-    let socket = Socket {
-        pidfd: open_pidfd(pid)?,
-        name: format!(".java_pid{}", process.ns_pid),
-        process: process.clone(),
-        directory,
-    };
+    let socket = Socket { pidfd: open_pidfd(pid)?, name: socket_name(process), process: process.clone(), directory };
     if !socket.is_open()? {
         socket.wake(view)?;
     }
@@ -99,15 +119,16 @@ impl Socket {
             Err(error) => return Err(self.problem(format!("it cannot be looked at ({error})"))),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket || stat.st_uid != self.process.euid {
-            return Err(self.problem(format!("{} is not a socket of its user", self.shown_path())));
+            return Err(self.problem(format!(
+                "{} is not a socket of its user; if an ended process left it behind, remove it",
+                self.shown_path()
+            )));
         }
-        match UnixStream::connect(self.directory.reach(&self.name)) {
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                let _ = rustix::fs::unlinkat(&self.directory.fd, &self.name, AtFlags::empty());
-                Ok(false)
-            }
-            _ => Ok(true),
+        let is_left_behind = nobody_listens(&self.directory, &self.name);
+        if is_left_behind {
+            let _ = rustix::fs::unlinkat(&self.directory.fd, &self.name, AtFlags::empty());
         }
+        Ok(!is_left_behind)
     }
 
     fn wake(&self, view: &View) -> Result<(), Failure> {
