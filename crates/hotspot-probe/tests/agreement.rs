@@ -54,9 +54,10 @@ fn compact_headers_agree() {
 fn deoptimized_frames_and_unloaded_classes_agree() {
     for version in ALL {
         for compiler in ["-XX:+TieredCompilation", "-XX:TieredStopAtLevel=1"] {
-            if let Some(seen) = check(version, &[compiler, "-Drounds=30"], "Churn", 25_000) {
+            if let Some(seen) = check(version, &[compiler, "-Xbatch", "-Drounds=30"], "Churn", 25_000) {
                 assert!(seen.get("frames_deoptimized") > 1000);
                 assert!(seen.get("frames_reused") > 100_000);
+                assert!(seen.get("walks_same") > 100);
             }
         }
     }
