@@ -132,6 +132,9 @@ pub struct Options {
     pub interval_ns: Option<u64>,
     /// Parks that end sooner are summed up, in ns; 0 or none: each is told.
     pub park_floor_ns: Option<u64>,
+    /// Contended enters and parks that end sooner are summed up, in ns; 0 or none:
+    /// each is told.
+    pub min_duration_ns: Option<u64>,
     /// Time between samples of stolen time in ns.
     pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
@@ -251,6 +254,8 @@ impl Options {
             let (key, value) = part.split_once('=').unwrap_or((part, "true"));
             options.set(key, unescape(value)?)?;
         }
+        // A minimum is one for parks, too; `None` is less than any.
+        options.park_floor_ns = options.park_floor_ns.max(options.min_duration_ns);
         Ok(options)
     }
 
@@ -262,6 +267,7 @@ impl Options {
             "engine" => self.engine = engine(value)?,
             "interval" => self.interval_ns = Some(interval(value)?),
             "park_floor" => self.park_floor_ns = Some(number("park_floor", value)?),
+            "min_duration" => self.min_duration_ns = Some(number("min_duration", value)?),
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),

@@ -246,7 +246,7 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
     if kind == Kind::Spent {
         let (on, count, total) = (spent_on(flags)?, seq.0, DurationNs(word(5)?));
-        return Some(Event::Spent(Spent { time, thread, lock, on, count, total }));
+        return Some(Event::Spent(Spent { time, thread, lock, chain: ChainId::NONE, on, count, total }));
     }
     if kind == Kind::Notify {
         let waiter = ThreadId(word(5)?);
@@ -427,7 +427,7 @@ mod tests {
         let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
         check(Record::short_parks(&e), Event::ShortParks(e));
         for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark] {
-            let e = Spent { time, thread, lock, on, count: 12, total: timeout };
+            let e = Spent { time, thread, lock, chain: ChainId::NONE, on, count: 12, total: timeout };
             check(Record::spent(&e), Event::Spent(e));
         }
         let e = ThreadPoint { time, thread };

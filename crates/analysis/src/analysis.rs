@@ -1,6 +1,6 @@
 //! All analyses of a recording, fed together.
 
-use crate::aggregate::{Aggregate, Range};
+use crate::aggregate::{Aggregate, Range, Sum};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings;
@@ -12,13 +12,13 @@ use crate::park::{ParkReplay, Stragglers};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
-use crate::sites::Parks;
+use crate::sites::{is_lock, Parks};
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
-use headway_model::event::{Degraded, MonitorExit, Park, RecordingInfo, SelfCost, Unpark};
+use headway_model::event::{Degraded, MonitorExit, Park, RecordingInfo, SelfCost, ShortParks, Spent, SpentOn, Unpark};
 use headway_model::{DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -185,6 +185,8 @@ impl Analysis {
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
             Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
+            Event::ShortParks(parks) => self.add_short_parks(parks),
+            Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
@@ -265,7 +267,8 @@ impl Analysis {
         if !self.range_known && info.start > TimeNs(0) {
             self.set_range(info.start);
         }
-        self.replay.expect_gaps(leaves_out_short(info));
+        self.replay.expect_gaps(leaves_out_short(info, "min_duration"));
+        self.park.expect_gaps(leaves_out_short(info, "park_floor"));
         self.recording.get_or_insert_with(|| info.clone());
     }
 
@@ -299,6 +302,46 @@ impl Analysis {
             _ => park.blocker_class.clone(),
         };
         self.parks.add(park, &class, acquires, self.range);
+    }
+
+    fn add_short_enters(&mut self, spent: &Spent) {
+        let Spent { time, thread, lock, chain, count, total, .. } = *spent;
+        self.numbered = true;
+        self.threads.acts(thread, time);
+        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 });
+    }
+
+    fn add_short_parks(&mut self, parks: &ShortParks) {
+        let ShortParks { time, thread, blocker, chain, count, total } = *parks;
+        self.numbered = true;
+        self.threads.acts(thread, time);
+        let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
+        let acquires = is_lock(&class);
+        if self.accepts(thread) {
+            self.parks.add_sum(parks, &class, acquires, self.range);
+        }
+        let kind = if acquires { Kind::Juc } else { Kind::Conditional };
+        self.add_sum(&Sum { kind, lock: blocker, thread, chain, time, count, total_ns: total.0 });
+    }
+
+    /// Stretches that were summed up where they were recorded. How long each was is
+    /// not known: a minimum leaves them all out.
+    fn add_sum(&mut self, sum: &Sum) {
+        if !self.accepts(sum.thread) {
+            return;
+        }
+        let is_waiting = sum.kind == Kind::Conditional;
+        if self.options.min_duration > DurationNs::ZERO {
+            self.aggregate.blocked.below_minimum += if is_waiting { 0 } else { sum.count };
+            return;
+        }
+        let aggregate = match is_waiting {
+            true => self.waited.as_mut(),
+            false => Some(&mut self.aggregate),
+        };
+        if let Some(aggregate) = aggregate {
+            aggregate.add_sum(sum, self.replay.holders(), self.range, &mut self.names);
+        }
     }
 
     /// Conditional waits that parked. The JDK's and the VM's own threads have
@@ -487,10 +530,11 @@ fn accepts(options: &Options, accepted: &mut FxHashMap<ThreadId, bool>, names: &
     *accepted.entry(thread).or_insert_with(|| filter.accepts(&names.thread_text(thread)))
 }
 
-/// True if the recording leaves out events of short stretches on purpose.
-fn leaves_out_short(info: &RecordingInfo) -> bool {
+/// True if the recording leaves out events of short stretches on purpose, as this
+/// setting says.
+fn leaves_out_short(info: &RecordingInfo, setting: &str) -> bool {
     info.settings.iter().any(|(name, value)| {
         let digits: String = value.chars().take_while(char::is_ascii_digit).collect();
-        name == "min_duration" && digits.parse::<u64>().is_ok_and(|ns| DurationNs(ns) > DurationNs::ZERO)
+        name == setting && digits.parse::<u64>().is_ok_and(|ns| DurationNs(ns) > DurationNs::ZERO)
     })
 }

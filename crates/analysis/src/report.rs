@@ -261,6 +261,11 @@ pub struct BlockedTime {
     pub slices_wrong: u64,
     /// Stretches left out because they were shorter than the minimum.
     pub below_minimum: u64,
+    /// Stretches that the recording has as sums only, being shorter than its
+    /// minimum.
+    pub summed: u64,
+    /// Their time, a part of `unknown_ns`.
+    pub summed_ns: u64,
     /// Stretches whose end was lost.
     pub ends_lost: u64,
 }

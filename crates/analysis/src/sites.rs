@@ -2,7 +2,7 @@
 
 use crate::aggregate::Range;
 use crate::report::ParkSite;
-use headway_model::event::Park;
+use headway_model::event::{Park, ShortParks};
 use headway_model::ThreadId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -33,19 +33,40 @@ impl Parks {
     pub fn add(&mut self, park: &Park, class: &Arc<str>, acquires: bool, range: Range) {
         let Some((from, to)) = range.clip(park.start, park.time) else { return };
         let ns = to.since(from).0;
-        let mut class = class.clone();
+        let bound = self.bound;
+        let totals = self.totals(class.clone());
+        totals.total_ns += ns;
+        totals.count += 1;
+        totals.max_ns = totals.max_ns.max(ns);
+        if totals.threads.len() < bound {
+            totals.threads.insert(park.thread);
+        }
+        totals.is_lock |= acquires;
+    }
+
+    /// Adds parks of which only the sum is known. The longest of them was no
+    /// shorter than their mean.
+    pub fn add_sum(&mut self, parks: &ShortParks, class: &Arc<str>, acquires: bool, range: Range) {
+        if parks.count == 0 || parks.time < range.from || parks.time > range.to {
+            return;
+        }
+        let bound = self.bound;
+        let totals = self.totals(class.clone());
+        totals.total_ns += parks.total.0;
+        totals.count += parks.count;
+        totals.max_ns = totals.max_ns.max(parks.total.0 / parks.count);
+        if totals.threads.len() < bound {
+            totals.threads.insert(parks.thread);
+        }
+        totals.is_lock |= acquires;
+    }
+
+    fn totals(&mut self, mut class: Arc<str>) -> &mut ParkTotals {
         if self.classes.len() >= self.bound && !self.classes.contains_key(&class) {
             self.folded += 1;
             class = Arc::from("(other)");
         }
-        let totals = self.classes.entry(class).or_default();
-        totals.total_ns += ns;
-        totals.count += 1;
-        totals.max_ns = totals.max_ns.max(ns);
-        if totals.threads.len() < self.bound {
-            totals.threads.insert(park.thread);
-        }
-        totals.is_lock |= acquires;
+        self.classes.entry(class).or_default()
     }
 
     pub fn report(&self) -> Vec<ParkSite> {

@@ -58,8 +58,7 @@ pub enum Event {
     Unpark(Unpark),
     /// Parks of one thread that were too short to be told one by one.
     ShortParks(ShortParks),
-    /// What a thread spent on one lock, added up. Only on its way inside the
-    /// agent, never in a recording.
+    /// What a thread spent on one lock, added up.
     Spent(Spent),
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample),
@@ -457,7 +456,10 @@ pub enum SpentOn {
 }
 
 /// See [`Event::Spent`]: where nothing but pressure is recorded, stretches that
-/// lie whole in one of its intervals are added up by their thread.
+/// lie whole in one of its intervals are added up by their thread; where the
+/// recording has a minimum (the setting `min_duration`, in ns), contended enters
+/// that end sooner have no [`MonitorEnter`] and [`MonitorEntered`] of their own and
+/// are added up once a second for each thread, lock and chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Spent {
     /// When the last of them ended. All of them together count as one that
@@ -467,6 +469,8 @@ pub struct Spent {
     pub thread: ThreadId,
     /// The lock or blocker, `NONE` for a park that named none.
     pub lock: LockId,
+    /// The call chain of all of them, `NONE` where it was not taken.
+    pub chain: ChainId,
     /// What kind of stretches they are.
     pub on: SpentOn,
     /// How many.

@@ -3,6 +3,7 @@
 use super::announce::Announcer;
 use super::found::Found;
 use super::publish::Publisher;
+use super::shorts::Shorts;
 use crate::agent::Agent;
 use crate::options::Options;
 use headway_analysis::monitor::{Stretch, StretchSink};
@@ -25,6 +26,7 @@ pub struct LivePressure {
     alone: bool,
     /// Threads that wait since before the recording.
     found: Vec<Found>,
+    shorts: Shorts,
     folded: u64,
 }
 
@@ -46,6 +48,7 @@ impl LivePressure {
             publisher: Publisher::default(),
             alone,
             found: Vec::new(),
+            shorts: Shorts::new(DurationNs(options.min_duration_ns.unwrap_or(0))),
             folded: 0,
         }
     }
@@ -55,8 +58,9 @@ impl LivePressure {
         self.alone
     }
 
-    /// True if the event is part of the recording.
-    pub fn records(&self, event: &Event) -> bool {
+    /// True if the event is to be recorded now. What the recording's minimum holds
+    /// back comes out of `advance` and `finish`.
+    pub fn records(&mut self, event: &Event) -> bool {
         let of_a_lock = matches!(
             event,
             Event::MonitorEnter(_)
@@ -71,7 +75,10 @@ impl LivePressure {
                 | Event::Unpark(_)
                 | Event::Spent(_)
         );
-        !(self.alone && of_a_lock)
+        match self.alone {
+            true => !of_a_lock,
+            false => self.shorts.records(event),
+        }
     }
 
     /// Takes in an event.
@@ -90,7 +97,8 @@ impl LivePressure {
         self.take_found(watermark);
         let closed = self.guarded(|online| online.advance(watermark)).unwrap_or_default();
         let any = !closed.is_empty();
-        let events = self.tell(closed, dictionary);
+        let mut events = self.shorts.flush(watermark);
+        events.extend(self.tell(closed, dictionary));
         if any {
             self.publish(dictionary);
             self.count_folded();
@@ -133,7 +141,9 @@ impl LivePressure {
         self.publisher.end();
         self.agent.pressure.beans.show(None);
         self.agent.pressure.begin(false);
-        self.tell(closed, dictionary)
+        let mut events = self.shorts.flush(end);
+        events.extend(self.tell(closed, dictionary));
+        events
     }
 
     /// From now on the picture of now goes into this file, too.

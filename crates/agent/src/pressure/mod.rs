@@ -8,6 +8,7 @@
 //! * `requests`: which locks' chains are worth taking.
 //! * [`capture`], [`spans`]: what a thread spends on locks, added up by itself.
 //! * `live`: windows, phases and the picture of now.
+//! * `shorts`: contended enters below the recording's minimum, added up.
 //! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
 //! * `lease`: a recording ends when who wanted it is gone.
@@ -22,6 +23,7 @@ mod lease;
 mod live;
 mod publish;
 mod requests;
+mod shorts;
 pub mod spans;
 
 pub use announce::Announce;

@@ -13,7 +13,7 @@
 
 use crate::exclusive::Exclusive;
 use headway_model::event::{Spent, SpentOn};
-use headway_model::{DurationNs, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Sums kept at once; one more sends the oldest on its way.
@@ -61,7 +61,7 @@ pub struct Span {
 impl Span {
     fn alone(self) -> Spent {
         let Span { start, end, thread, lock, on } = self;
-        Spent { time: end, thread, lock, on, count: 1, total: end.since(start) }
+        Spent { time: end, thread, lock, chain: ChainId::NONE, on, count: 1, total: end.since(start) }
     }
 }
 

@@ -7,8 +7,10 @@
 //! *tuple*, likewise the holders, and a pair of tuples has one path of nodes.
 
 mod ledger;
+mod sums;
 mod tree;
 
+pub(crate) use sums::Sum;
 pub(crate) use tree::{share, Part};
 
 use crate::aspect::Aspect;

@@ -150,6 +150,15 @@ impl Tree {
         node.max = node.max.max(node.in_stretch);
     }
 
+    /// Adds so many stretches of which only the sum is known. The longest of them
+    /// was no shorter than their mean.
+    pub fn add_sum(&mut self, node: u32, count: u64, ns: u64) {
+        let node = &mut self.nodes[node as usize];
+        node.total += ns;
+        node.count += count;
+        node.max = node.max.max(ns / count.max(1));
+    }
+
     /// Nothing is known of holders that did not run.
     pub fn clear_off_cpu(&mut self) {
         self.nodes.iter_mut().for_each(|node| node.off_cpu = 0.0);

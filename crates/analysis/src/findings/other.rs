@@ -62,12 +62,15 @@ pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
 
 /// Owners that are not known, where threads were blocked long enough to ask.
 pub(super) fn unknown_owners(report: &Report, running: Running) -> Option<Finding> {
-    let without_chain = report.blocked.unknown_ns + report.blocked.owner_thread_ns;
+    // What is only summed up has no owner on purpose.
+    let told_ns = report.blocked_ns.saturating_sub(report.blocked.summed_ns);
+    let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
+    let without_chain = unknown_ns + report.blocked.owner_thread_ns;
     let hardly_blocked = running.running_ns > 0 && share(report.blocked_ns, running.running_ns) < OF_RUNNING;
-    if hardly_blocked || share(without_chain, report.blocked_ns) < UNKNOWN_OWNERS {
+    if hardly_blocked || share(without_chain, told_ns) < UNKNOWN_OWNERS {
         return None;
     }
-    let part = percent(share(without_chain, report.blocked_ns));
+    let part = percent(share(without_chain, told_ns));
     let monitor = report.degraded.iter().find(|degraded| degraded.mechanism.starts_with("monitor"));
     let why = match monitor {
         Some(degraded) => degraded.reason.clone(),

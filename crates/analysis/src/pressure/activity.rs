@@ -310,7 +310,7 @@ impl Activities {
         match acquires {
             true => {
                 spent.fail(e.lock, e.count);
-                spent.acquired(thread.role, e.lock, ChainId::NONE, span, e.on == SpentOn::Monitor);
+                spent.acquired(thread.role, e.lock, e.chain, span, e.on == SpentOn::Monitor);
             }
             false => spent.waited(thread.role, span, false),
         }

@@ -2,10 +2,10 @@
 
 use crate::picture::{at, draw, lock_id, thread_id, Picture, MS, ZERO};
 use crate::story::{chain, lock, method, recording, thread};
-use headway_analysis::report::{FindingKind, Report, Value};
+use headway_analysis::report::{FindingKind, Report, Row, Value};
 use headway_analysis::{Analysis, Aspect, Bound, Options, ThreadFilter};
 use headway_model::event::*;
-use headway_model::{ChainId, DurationNs, Event, Loss, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, Loss, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
 
 const REBUILD: u64 = 1;
@@ -195,6 +195,59 @@ fn the_minimum_looks_at_whole_stretches() {
     let report = analyse(HOT, options);
     assert_eq!((report.contentions, report.blocked_ns), (2, 2 * MS));
     assert_eq!(report.duration_ns, MS);
+}
+
+/// A recording that was asked for a minimum has sums instead of short stretches.
+#[test]
+fn what_was_summed_up_stays_in_the_totals_without_an_owner() {
+    let mut picture = draw(HOT);
+    let told = analyse_picture(&picture, by("lock,owner-method"));
+    let first = picture.events.iter().find_map(|event| match event {
+        Event::MonitorEntered(e) => Some(*e),
+        _ => None,
+    });
+    let MonitorEntered { time, thread, lock, chain, .. } = first.unwrap();
+    let (count, total) = (10, DurationNs(5 * MS));
+    picture.events.push(Event::Spent(Spent { time, thread, lock, chain, on: SpentOn::Monitor, count, total }));
+    let report = analyse_picture(&picture, by("lock,owner-method"));
+    assert_eq!((report.contentions, report.blocked_ns), (told.contentions + 10, told.blocked_ns + 5 * MS));
+    assert_eq!((report.blocked.summed, report.blocked.summed_ns), (10, 5 * MS));
+    assert_eq!(report.blocked.unknown_ns, told.blocked.unknown_ns + 5 * MS);
+    assert_eq!(report.blocked.max_ns, told.blocked.max_ns, "the mean of the sum is shorter");
+    let (row, before) = (&report.rows[0], &told.rows[0]);
+    assert_eq!((row.total_ns, row.count, row.max_ns), (before.total_ns + 5 * MS, before.count + 10, before.max_ns));
+    let of_nobody = |row: &Row| {
+        let child = row.children.iter().find(|child| child.value.headline() == "unknown");
+        child.map_or((0, 0), |child| (child.total_ns, child.count))
+    };
+    let (ns, count) = of_nobody(before);
+    assert_eq!(of_nobody(row), (ns + 5 * MS, count + 10));
+    assert_eq!(report.locks[0].total_ns, told.locks[0].total_ns + 5 * MS);
+    // A minimum leaves them out: each was shorter than what is told one by one.
+    let options = Options { min_duration: DurationNs(1), ..by("lock") };
+    let report = analyse_picture(&picture, options);
+    assert_eq!((report.blocked_ns, report.blocked.below_minimum), (told.blocked_ns, 10));
+}
+
+/// Parks below a floor are summed up, and their places in the order stay empty.
+#[test]
+fn places_of_parks_that_were_summed_up_are_no_loss() {
+    let lost = |floor: &str| {
+        let mut analysis = Analysis::new(by("lock"));
+        let settings = vec![("park_floor".to_owned(), floor.to_owned())];
+        analysis.feed(&Event::Recording(Arc::new(RecordingInfo {
+            start: at(0),
+            settings,
+            ..RecordingInfo::default()
+        })));
+        for (seq, ms) in [(1, 10), (2, 20), (9, 30)] {
+            let (start, time, seq) = (at(ms - 5), at(ms), Seq(seq));
+            analysis.feed(&Event::Park(Park { start, time, seq, thread: ThreadId(3), ..Park::default() }));
+        }
+        analysis.feed(&Event::Watermark(at(40)));
+        analysis.finish().losses.get("seq_gap").copied()
+    };
+    assert_eq!((lost("1000000"), lost("0").is_some()), (None, true));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! How blocked time is broken down: the options that every command with a
 //! report has.
 
-use crate::quantity::{self, Span};
 use crate::recording::analysed::Question;
 use crate::suggest;
 use clap::Args;
@@ -18,10 +17,6 @@ pub struct Breakdown {
     /// owner-method, owner-chain, time; with --method: thread or group
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock,owner-method,contender-method")]
     pub by: Aspects,
-
-    /// Leave out blocked stretches shorter than this (ns, us, ms, s)
-    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
-    pub min_duration: Option<Span>,
 
     /// Show this many rows of each level
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -46,7 +41,7 @@ impl Default for Aspects {
 impl Breakdown {
     /// What is asked of a recording by these options.
     pub fn question(&self) -> Question {
-        Question { by: self.aspects(), top: self.top as usize, min_duration: self.min_duration, ..Question::default() }
+        Question { by: self.aspects(), top: self.top as usize, ..Question::default() }
     }
 
     /// What a report of methods tells apart.
@@ -107,8 +102,7 @@ mod tests {
 
     #[test]
     fn per_thread_comes_first_and_once() {
-        let breakdown =
-            |by: &str| Breakdown { by: aspects(by).expect("aspects"), min_duration: None, top: 10, per_thread: true };
+        let breakdown = |by: &str| Breakdown { by: aspects(by).expect("aspects"), top: 10, per_thread: true };
         assert_eq!(breakdown("lock").aspects(), [Aspect::ContenderThread, Aspect::Lock]);
         assert_eq!(breakdown("lock,contender-thread").aspects(), [Aspect::Lock, Aspect::ContenderThread]);
     }

@@ -51,6 +51,11 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_seconds)]
     pub max_age: Option<Span>,
 
+    /// Sum up contended enters and parks that are shorter than this (ns, us, ms)
+    /// instead of recording each: number and time stay in the totals, without owners
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
+    pub min_duration: Option<Span>,
+
     /// Sum up parks that are shorter than this instead of recording each (ns,
     /// us, ms)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
@@ -248,6 +253,7 @@ impl Capture {
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
             .with_some("interval", self.interval.map(|span| span.ns))
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
+            .with_some("min_duration", self.min_duration.map(|span| span.ns))
             .with_some("park_floor", self.park_floor.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)

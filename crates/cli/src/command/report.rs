@@ -5,7 +5,7 @@ use crate::command::method::MethodView;
 use crate::command::pressure::{PressureView, View};
 use crate::command::{capture, report_html};
 use crate::error::{Failure, DONE};
-use crate::quantity::{self, Moment};
+use crate::quantity::{self, Moment, Span};
 use crate::recording::analysed::{Analysed, Question};
 use crate::render;
 use crate::terminal::{self, Screen};
@@ -35,6 +35,10 @@ part and exit code 4.";
 pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
+
+    /// Leave out blocked stretches shorter than this (ns, us, ms, s)
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
+    min_duration: Option<Span>,
 
     /// Begin this long after the recording's start, or before its end (-10s)
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
@@ -88,6 +92,7 @@ impl Report {
             return report_html::write(&self.files, output, &self.source_path);
         }
         let question = Question {
+            min_duration: self.min_duration,
             from: self.from,
             to: self.to,
             threads: self.threads,

@@ -19,6 +19,7 @@ pub use method::methods;
 
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
+use headway_analysis::report::Report;
 use std::fmt::Write;
 
 /// The whole report.
@@ -97,7 +98,34 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
+    if let Some(line) = summed_up(report) {
+        for line in prose::wrapped(&line, screen.width, 2) {
+            let _ = writeln!(out, "{}", screen.faint(&line));
+        }
+    }
     out
+}
+
+/// What the recording has as sums only, because it was asked for a minimum.
+fn summed_up(report: &Report) -> Option<String> {
+    let setting = |name: &str| {
+        let (_, value) = report.recording.settings.iter().find(|(setting, _)| setting == name)?;
+        value.parse::<u64>().ok().filter(|ns| *ns > 0)
+    };
+    let (what, minimum) = match (setting("min_duration"), setting("park_floor")) {
+        (Some(minimum), Some(floor)) if floor > minimum => {
+            (format!("parks shorter than {} and contended enters", numbers::time(floor)), minimum)
+        }
+        (Some(minimum), _) => ("contended enters and parks".to_owned(), minimum),
+        (None, floor) => ("parks".to_owned(), floor?),
+    };
+    let blocked = &report.blocked;
+    Some(format!(
+        "recorded as sums: {what} shorter than {}; here {} blocked for {} in all, in the totals as owner unknown",
+        numbers::time(minimum),
+        numbers::counted(blocked.summed, "stretch", "stretches"),
+        numbers::time(blocked.summed_ns)
+    ))
 }
 
 /// A name that fits `width` columns, without its middle if need be.

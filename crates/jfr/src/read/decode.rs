@@ -6,7 +6,7 @@ use super::plan::{EventKind, Slot};
 use headway_model::event::{
     CpuLoad, Degraded, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample, SampleState,
-    SelfCost, ShortParks, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+    SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
@@ -146,6 +146,15 @@ impl Chunk {
                 thread,
                 blocker: lock,
                 chain,
+                count: number(Slot::Count),
+                total: DurationNs(number(Slot::ThreadTime)),
+            }),
+            EventKind::ShortEnters => Event::Spent(Spent {
+                time: start,
+                thread,
+                lock,
+                chain,
+                on: SpentOn::Monitor,
                 count: number(Slot::Count),
                 total: DurationNs(number(Slot::ThreadTime)),
             }),

@@ -219,6 +219,23 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
         &[LOCKS, Label("Short Parks"), Description("Parks of one thread that were too short to be told one by one")],
     ),
     event(
+        id::SHORT_ENTERS,
+        "headway.ShortEnters",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that was blocked")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "lock" Pool LOCK [Label("Lock")];
+            "count" Inline LONG [Label("Count")];
+            "threadTime" Inline LONG [NANO_SPAN, Label("Blocked Thread Time"), Description("Their durations together")];
+        },
+        &[
+            LOCKS,
+            Label("Short Contended Enters"),
+            Description("Contended enters of one thread that were too short to be told one by one"),
+        ],
+    ),
+    event(
         id::PRESSURE_WINDOW,
         "headway.PressureWindow",
         fields! {

@@ -93,6 +93,7 @@ pub(crate) mod id {
     pub(crate) const PRESSURE_PHASE: TypeId = 97;
     pub(crate) const PARK_STATISTICS: TypeId = 98;
     pub(crate) const SHORT_PARKS: TypeId = 99;
+    pub(crate) const SHORT_ENTERS: TypeId = 100;
     pub(crate) const MACHINE_TIME: TypeId = 110;
     pub(crate) const THREAD_TIME: TypeId = 111;
     pub(crate) const THROTTLING: TypeId = 112;

@@ -6,7 +6,7 @@ use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
-    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, StopTheWorld, Unpark, WaitOutcome,
+    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -71,6 +71,7 @@ impl Context<'_> {
             Event::Park(e) => self.park(e, out),
             Event::Unpark(e) => self.unpark(e, out),
             Event::ShortParks(e) => self.short_parks(e, out),
+            Event::Spent(e) if e.on == SpentOn::Monitor => self.short_enters(e, out),
             Event::PressureWindow(e) => self.pressure_window(e, out),
             Event::PressurePhase(e) => self.pressure_phase(e, out),
             Event::ParkStatistics(e) => self.park_statistics(e, out),
@@ -280,6 +281,18 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.blocker.0);
+            o.varint(e.count);
+            o.varint(e.total.0);
+        });
+    }
+
+    fn short_enters(&mut self, e: &Spent, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        out.event(|o| {
+            self.head(id::SHORT_ENTERS, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.chain(e.chain));
+            o.varint(e.lock.0);
             o.varint(e.count);
             o.varint(e.total.0);
         });

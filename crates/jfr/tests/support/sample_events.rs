@@ -193,6 +193,15 @@ pub fn events() -> Vec<Event> {
             count: 1_000,
             total: DurationNs(7 * MS),
         }),
+        Event::Spent(Spent {
+            time: at(69),
+            thread: WORKER,
+            lock: LOCK,
+            chain: WAIT_CHAIN,
+            on: SpentOn::Monitor,
+            count: 2_000,
+            total: DurationNs(5 * MS),
+        }),
         Event::PressureWindow(PressureWindow {
             start: at(60),
             duration: DurationNs(10 * MS),
@@ -356,6 +365,7 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
         Event::ParkBegin(e) => move_time(&mut e.time),
         Event::Unpark(e) => move_time(&mut e.time),
         Event::ShortParks(e) => move_time(&mut e.time),
+        Event::Spent(e) => move_time(&mut e.time),
         Event::PressureWindow(e) => move_time(&mut e.start),
         Event::PressurePhase(e) => [&mut e.start, &mut e.end].into_iter().for_each(move_time),
         Event::ParkStatistics(e) => {

@@ -1,0 +1,70 @@
+//! Stretches of which a recording has only the sum: they were shorter than the
+//! minimum that it was asked for.
+
+use super::{Aggregate, PathKey, Range, Side};
+use crate::monitor::{HolderId, Holders, Kind};
+use crate::names::Names;
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+
+/// Such a sum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    /// What kind of stretches they are.
+    pub kind: Kind,
+    pub lock: LockId,
+    pub thread: ThreadId,
+    pub chain: ChainId,
+    /// When the last of them ended.
+    pub time: TimeNs,
+    /// How many they are.
+    pub count: u64,
+    /// Their time together.
+    pub total_ns: u64,
+}
+
+impl Aggregate {
+    /// Adds a sum whole where the last of its stretches ended in the range. Nobody
+    /// is blamed for them.
+    pub fn add_sum(&mut self, sum: &Sum, holders: &Holders, range: Range, names: &mut Names) {
+        if sum.count == 0 || sum.time < range.from || sum.time > range.to {
+            return;
+        }
+        let Sum { kind, lock, thread, chain, .. } = *sum;
+        let side = self.side(Side { kind, lock, thread, chain, folded: false }, names);
+        let owner = self.holder(holders, HolderId::UNKNOWN, names).tuple;
+        let since = sum.time.since(range.from).0.saturating_sub(1);
+        let number = self.interval.map_or(0, |length| u32::try_from(since / length.0).unwrap_or(u32::MAX));
+        let key = PathKey { contender: self.sides[side as usize].tuple, owner, interval: number };
+        let path = self.path(key, kind) as usize;
+        for node in &self.paths[path..path + self.tree.by().len()] {
+            self.tree.add_sum(*node, sum.count, sum.total_ns);
+        }
+        self.add_sum_to_lock(sum, side, names);
+    }
+
+    fn add_sum_to_lock(&mut self, sum: &Sum, side: u32, names: &Names) {
+        let (ns, longest) = (sum.total_ns, sum.total_ns / sum.count.max(1));
+        let in_virtual = match names.thread(sum.thread).is_some_and(|def| def.is_virtual) {
+            true => ns,
+            false => 0,
+        };
+        let cell = &mut self.sides[side as usize];
+        cell.total += ns;
+        let lock = &mut self.locks[cell.lock as usize];
+        lock.total += ns;
+        lock.count += sum.count;
+        lock.max = lock.max.max(longest);
+        lock.unknown += ns;
+        lock.in_virtual += in_virtual;
+        lock.is_juc |= sum.kind == Kind::Juc;
+        self.stretches += sum.count;
+        self.blocked_ns += ns;
+        let blocked = &mut self.blocked;
+        blocked.unknown_ns += ns;
+        blocked.virtual_ns += in_virtual;
+        blocked.juc_ns += if sum.kind == Kind::Juc { ns } else { 0 };
+        blocked.max_ns = blocked.max_ns.max(longest);
+        blocked.summed += sum.count;
+        blocked.summed_ns += ns;
+    }
+}
