@@ -80,9 +80,7 @@ fn ctrl_c_stops_early_and_keeps_the_recording() {
     let mut command = headway_with_agent(["record", "-d", "10m", "-o", "a.jfr", &java.pid().to_string()]);
     let recording = command.current_dir(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let recording = recording.expect("headway runs");
-    eventually("the recording begins", || {
-        std::fs::metadata(directory.path().join("a.jfr")).is_ok_and(|file| file.len() > 20_000)
-    });
+    wait_for_events(directory.path());
     let interrupt = Command::new("kill").args(["-INT", &recording.id().to_string()]).status();
     assert!(interrupt.expect("kill runs").success());
     let said: support::Said = recording.wait_with_output().expect("headway ends").into();
@@ -90,16 +88,26 @@ fn ctrl_c_stops_early_and_keeps_the_recording() {
     assert!(said.stdout.contains("BLOCKED TIME"), "{}", said.stdout);
 }
 
+/// Waits until the recording `a.jfr` has some.
+fn wait_for_events(directory: &Path) {
+    eventually("the recording begins", || {
+        std::fs::metadata(directory.join("a.jfr")).is_ok_and(|file| file.len() > 20_000)
+    });
+}
+
 #[test]
 fn a_target_that_ends_leaves_what_was_recorded() {
     let Some(home) = jdk::any_home() else { return };
-    let Some(mut java) = jdk::contended_for("15", &home, &[]) else { return };
-    let java = Guarded::spawn(&mut java);
-    jdk::wait_until_running(java.pid());
+    let Some(java) = jdk::running(&home, &[]) else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = headway_with_agent(["record", "-d", "10m", "-o", "a.jfr", &java.pid().to_string()]);
+    let recording = command.current_dir(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let recording = recording.expect("headway runs");
+    wait_for_events(directory.path());
     // Only a zombie is left of a child that nobody waits for.
-    let said = said(command.current_dir(directory.path()));
+    let ended = Command::new("kill").arg(java.pid().to_string()).status();
+    assert!(ended.expect("kill runs").success());
+    let said: support::Said = recording.wait_with_output().expect("headway ends").into();
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     let last = said.stderr.lines().last().unwrap_or_default();
     assert!(last.contains("ended while it was being recorded; what was recorded until then is in"), "{last}");
@@ -113,7 +121,7 @@ fn names_find_their_jvm_and_two_of_a_name_are_ambiguous() {
     let Some(classes) = jdk::classes() else { return };
     let start = |marker: &str| {
         let mut java = Command::new(home.join("bin/java"));
-        java.arg("-cp").arg(classes).args(["Contended", "60"]).current_dir(marker).stdout(Stdio::null());
+        java.arg("-cp").arg(classes).args(["Contended", "600"]).current_dir(marker).stdout(Stdio::null());
         Guarded::spawn(&mut java)
     };
     let (first, second) = (start("/"), start("/"));
@@ -146,7 +154,7 @@ fn a_jvm_without_headway_stays_as_it_is() {
 
 #[test]
 fn targets_that_are_no_jvm_are_left_alone() {
-    let mut sleeper = Guarded::spawn(Command::new("sleep").arg("60"));
+    let mut sleeper = Guarded::spawn(Command::new("sleep").arg("600"));
     let pid = sleeper.pid().to_string();
     refuses(&mut headway_with_agent(["record", &pid]), 3, &format!("process {pid} (sleep) is not a JVM"));
     assert!(sleeper.lives());
@@ -176,7 +184,7 @@ fn impostor(directory: &Path, version: &str, more: &[&str]) -> Guarded {
         path.display().to_string()
     });
     let preloads = preloads.collect::<Vec<_>>().join(":");
-    let sleeper = Guarded::spawn(Command::new("sleep").arg("60").env("LD_PRELOAD", preloads));
+    let sleeper = Guarded::spawn(Command::new("sleep").arg("600").env("LD_PRELOAD", preloads));
     eventually("it is loaded", || {
         std::fs::read_to_string(format!("/proc/{}/maps", sleeper.pid())).is_ok_and(|maps| maps.contains("libjvm.so"))
     });

@@ -91,7 +91,7 @@ fn open_to_all() -> tempfile::TempDir {
 
 fn java_in(home: &Path, directory: &Path) -> Command {
     let mut java = Command::new(home.join("bin/java"));
-    java.arg("-cp").arg(directory).args(["Contended", "120"]).stdin(Stdio::null()).stdout(Stdio::null());
+    java.arg("-cp").arg(directory).args(["Contended", "600"]).stdin(Stdio::null()).stdout(Stdio::null());
     java
 }
 

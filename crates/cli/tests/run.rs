@@ -88,7 +88,7 @@ fn exit_codes_and_signals_of_the_command_are_its_own() {
 fn signals_sent_to_headway_reach_the_command() {
     let directory = tempfile::tempdir().expect("a directory");
     for (signal, code) in [("INT", 21), ("TERM", 22), ("USR1", 23), ("HUP", 24), ("QUIT", 25)] {
-        let lines = format!("trap 'exit {code}' {signal}; touch ready; for i in $(seq 600); do sleep 0.05; done");
+        let lines = format!("trap 'exit {code}' {signal}; touch ready; for i in $(seq 6000); do sleep 0.05; done");
         let mut command = run_in(&directory, &["-q", "--", "sh", "-c", &lines]);
         let mut child = command.stderr(Stdio::null()).spawn().expect("runs");
         let ready = directory.path().join("ready");
@@ -165,9 +165,9 @@ fn threads_that_contend_when_they_end_are_no_loss() {
 #[test]
 fn a_jvm_that_outlives_the_command_is_told_of() {
     let Some(home) = jdk::any_home() else { return };
-    let Some(java) = java_line(&home, "120", "") else { return };
+    let Some(java) = java_line(&home, "600", "") else { return };
     let directory = tempfile::tempdir().expect("a directory");
-    let until_recorded = "for i in $(seq 300); do [ -s headway-*.jfr ] && break; sleep 0.1; done 2>/dev/null";
+    let until_recorded = "for i in $(seq 1200); do [ -s headway-*.jfr ] && break; sleep 0.1; done 2>/dev/null";
     let lines = format!("{java} >/dev/null 2>&1 & echo $!; {until_recorded}");
     let said = said(&mut run_in(&directory, &["--", &script(&directory, &lines)]));
     let pid = said.stdout.trim();
@@ -182,7 +182,7 @@ fn a_jvm_that_ends_by_sigterm_has_its_recording_finished_and_shown() {
     let Some(classes) = jdk::classes() else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let mut command = run_in(&directory, &["-o", "a.jfr", "--"]);
-    command.arg(home.join("bin/java")).arg("-cp").arg(classes).args(["Contended", "60"]);
+    command.arg(home.join("bin/java")).arg("-cp").arg(classes).args(["Contended", "600"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("runs");
     let has_events = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|file| file.len() > 15_000);
     eventually("the recording has events", || recordings(&directory).iter().any(has_events));

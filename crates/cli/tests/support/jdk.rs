@@ -74,9 +74,10 @@ pub fn classes() -> Option<&'static Path> {
     compiled.as_deref()
 }
 
-/// `java OPTIONS Contended`, which runs for two minutes if it is not ended.
+/// `java OPTIONS Contended`, which runs for ten minutes if it is not ended: longer than
+/// what is waited for.
 pub fn contended(home: &Path, options: &[&str]) -> Option<Command> {
-    contended_for("120", home, options)
+    contended_for("600", home, options)
 }
 
 /// `java OPTIONS Contended SECONDS`.
