@@ -39,6 +39,14 @@ impl<V: Copy> IdTable<V> {
         }
     }
 
+    /// Takes a key's value away.
+    pub(crate) fn remove(&mut self, key: u64) {
+        match key < SMALL {
+            true => self.small.get_mut(key as usize).into_iter().for_each(|slot| *slot = None),
+            false => drop(self.large.remove(&key)),
+        }
+    }
+
     /// Sets the value of a key.
     pub(crate) fn insert(&mut self, key: u64, value: V) {
         if key >= SMALL {
@@ -51,6 +59,44 @@ impl<V: Copy> IdTable<V> {
         }
         if let Some(slot) = self.small.get_mut(place) {
             *slot = Some(value);
+        }
+    }
+}
+
+/// Ids below this have a bit each in an [`IdFlags`].
+const FLAGGED: u64 = 1 << 20;
+
+/// A set of ids. Those that the agent gives are counted from one, and then a
+/// look-up is a bit.
+#[derive(Debug, Default)]
+pub(crate) struct IdFlags {
+    small: Vec<u64>,
+    large: IdSet<u64>,
+}
+
+impl IdFlags {
+    /// Adds an id; true if it was not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, id: u64) -> bool {
+        if id >= FLAGGED {
+            return self.large.insert(id);
+        }
+        let place = (id / 64) as usize;
+        if self.small.len() <= place {
+            self.small.resize(place + 1, 0);
+        }
+        let flag = 1 << (id % 64);
+        let Some(word) = self.small.get_mut(place) else { return false };
+        let is_new = *word & flag == 0;
+        *word |= flag;
+        is_new
+    }
+
+    /// Takes an id away.
+    pub(crate) fn remove(&mut self, id: u64) {
+        match id >= FLAGGED {
+            true => drop(self.large.remove(&id)),
+            false => self.small.get_mut((id / 64) as usize).into_iter().for_each(|word| *word &= !(1 << (id % 64))),
         }
     }
 }
@@ -140,7 +186,21 @@ impl Digest {
 
 #[cfg(test)]
 mod tests {
-    use super::{IdTable, SMALL};
+    use super::{IdFlags, IdTable, FLAGGED, SMALL};
+
+    #[test]
+    fn an_id_is_new_once_and_again_when_it_was_taken_away() {
+        let mut flags = IdFlags::default();
+        for id in [0, 63, 64, FLAGGED - 1, FLAGGED, u64::MAX] {
+            assert!(flags.insert(id) && !flags.insert(id), "{id}");
+        }
+        for id in [64, FLAGGED] {
+            flags.remove(id);
+            flags.remove(id + 1);
+            assert!(flags.insert(id) && !flags.insert(id), "{id}");
+        }
+        assert!(!flags.insert(63));
+    }
 
     #[test]
     fn small_and_large_keys_are_found_and_others_are_not() {
@@ -152,5 +212,10 @@ mod tests {
         assert_eq!([6, SMALL - 2, SMALL + 1].map(|key| table.get(key)), [None; 3]);
         table.insert(7, 9);
         assert_eq!(table.get(7), Some(9));
+        for key in [7, SMALL, SMALL + 2, 9] {
+            table.remove(key);
+            assert_eq!(table.get(key), None);
+        }
+        assert_eq!(table.get(u64::MAX), Some(u64::MAX ^ 1));
     }
 }

@@ -7,7 +7,7 @@
 //! chunk for one of the same number in the next.
 
 use crate::encode::Encoder;
-use crate::hash::{IdMap, IdSet};
+use crate::hash::{IdFlags, IdTable};
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{LockDef, ThreadDef};
 use headway_model::{CallChain, ChainId, Dictionary, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
@@ -40,11 +40,11 @@ pub(crate) struct Constants {
     symbols: Numbered,
     classes: Numbered,
     groups: Numbered,
-    threads: IdSet<u64>,
-    chains: IdSet<u64>,
-    methods: IdSet<u64>,
+    threads: IdFlags,
+    chains: IdFlags,
+    methods: IdFlags,
     /// Class numbers of the locks.
-    locks: IdMap<u64, u64>,
+    locks: IdTable<u64>,
     wanted_threads: Vec<ThreadId>,
     wanted_chains: Vec<ChainId>,
     wanted_locks: Vec<LockId>,
@@ -96,8 +96,8 @@ impl Constants {
     /// Notes that an event refers to a lock; gives the number of its class.
     #[inline]
     pub(crate) fn lock(&mut self, lock: LockId, dictionary: &Dictionary) -> u64 {
-        if let Some(class) = self.locks.get(&lock.0) {
-            return *class;
+        if let Some(class) = self.locks.get(lock.0) {
+            return class;
         }
         self.new_lock(lock, dictionary)
     }
@@ -117,7 +117,7 @@ impl Constants {
 
     /// A lock was defined anew; what stands in the chunk is out of date.
     pub(crate) fn lock_changed(&mut self, lock: LockId) {
-        if self.locks.contains_key(&lock.0) {
+        if self.locks.get(lock.0).is_some() {
             self.wanted_locks.push(lock);
         }
     }
@@ -192,7 +192,7 @@ impl Constants {
             match dictionary.thread(thread) {
                 Some(def) => self.put_thread(def),
                 None => {
-                    self.threads.remove(&thread.0);
+                    self.threads.remove(thread.0);
                 }
             }
         }
@@ -200,7 +200,7 @@ impl Constants {
             match dictionary.lock(lock) {
                 Some(def) => self.put_lock(ticks, def),
                 None => {
-                    self.locks.remove(&lock.0);
+                    self.locks.remove(lock.0);
                 }
             }
         }
@@ -208,7 +208,7 @@ impl Constants {
             match dictionary.chain(chain) {
                 Some(def) => self.put_chain(chain, &def.chain, dictionary),
                 None => {
-                    self.chains.remove(&chain.0);
+                    self.chains.remove(chain.0);
                 }
             }
         }

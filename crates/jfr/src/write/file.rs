@@ -85,22 +85,24 @@ impl RecordingFile {
         self.len
     }
 
-    /// Appends to the current chunk, or begins a new one. `raw` begins with
-    /// room for the chunk's header exactly if `begins_chunk`; `header` is the
-    /// chunk's header with `raw` counted in.
+    /// Appends two parts to the current chunk, or begins a new one. The first
+    /// part begins with room for the chunk's header exactly if `begins_chunk`;
+    /// `header` is the chunk's header with both parts counted in.
     pub(crate) fn append(
         &mut self,
         header: ChunkHeader,
         begins_chunk: bool,
-        raw: &mut [u8],
+        parts: [&mut [u8]; 2],
         now: TimeNs,
     ) -> io::Result<()> {
+        let [head, events] = parts;
         if begins_chunk {
-            raw[..HEADER_SIZE].copy_from_slice(&header.to_bytes());
+            head[..HEADER_SIZE].copy_from_slice(&header.to_bytes());
         }
         let written = match self.packing {
-            Packing::Plain => self.append_plain(header, begins_chunk, raw),
-            packing => packing::pack(packing, begins_chunk, header, raw).and_then(|piece| self.write_at_end(&piece)),
+            Packing::Plain => self.append_plain(header, begins_chunk, head, events),
+            packing => packing::pack(packing, begins_chunk, header, &[head, events].concat())
+                .and_then(|piece| self.write_at_end(&piece)),
         };
         match written {
             Ok(len) => {
@@ -120,21 +122,27 @@ impl RecordingFile {
     }
 
     /// Writes behind the last chunk or into the open chunk's reserve.
-    fn append_plain(&mut self, header: ChunkHeader, begins_chunk: bool, raw: &[u8]) -> io::Result<u64> {
+    fn append_plain(&mut self, header: ChunkHeader, begins_chunk: bool, head: &[u8], events: &[u8]) -> io::Result<u64> {
         let (Some(chunk), Some(before), false) = (self.chunks.back().copied(), self.open, begins_chunk) else {
-            let len = self.write_at_end(raw)?;
+            let len = self.write_at_end(&[head, events].concat())?;
             self.open = Some(header);
             return Ok(len);
         };
-        let need = raw.len() as u64;
+        let need = (head.len() + events.len()) as u64;
         if self.reserved < need + RESERVE_HEAD as u64 {
             self.grow_reserve(chunk.offset, before, need + self.reserve.max(RESERVE_HEAD as u64))?;
         }
         let left = self.reserved - need;
-        let split = if raw.len() > ATOMIC { ATOMIC } else { 0 };
-        let hidden = [&raw[split..], &reserve_head(left)].concat();
-        self.file.write_all_at(&hidden, self.len + split as u64)?;
-        self.file.write_all_at(&raw[..split], self.len)?;
+        // Megabytes of events are not copied once more for the sake of one call.
+        let split = if need > ATOMIC as u64 { ATOMIC } else { 0 };
+        let (first, head) = head.split_at(split.min(head.len()));
+        let (second, events) = events.split_at(split - first.len());
+        let mut at = self.len + split as u64;
+        for hidden in [head, events, &reserve_head(left)] {
+            self.file.write_all_at(hidden, at)?;
+            at += hidden.len() as u64;
+        }
+        self.file.write_all_at(&[first, second].concat(), self.len)?;
         self.file.write_all_at(&ChunkHeader { size: header.size + left, ..header }.to_bytes(), chunk.offset)?;
         self.open = Some(header);
         self.reserved = left;
@@ -344,11 +352,18 @@ fn is_recording_of_ours(path: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// Appends the next 100 bytes of the chunk.
+    /// The byte of a chunk at this place, where it is not of its header.
+    fn byte(place: usize) -> u8 {
+        (place % 251) as u8
+    }
+
+    /// Appends the next 100 bytes of the chunk, its parts now shorter and now longer.
     fn append(recording: &mut RecordingFile, so_far: &mut u64) -> io::Result<()> {
         let begins_chunk = *so_far == 0;
         let header = ChunkHeader { size: *so_far + 100, ..ChunkHeader::default() };
-        recording.append(header, begins_chunk, &mut [7; 100], TimeNs(1))?;
+        let mut bytes: Vec<u8> = (*so_far as usize..).map(byte).take(100).collect();
+        let parts = bytes.split_at_mut([100, 5, 0, 8][*so_far as usize / 100 % 4]);
+        recording.append(header, begins_chunk, parts.into(), TimeNs(1))?;
         *so_far += 100;
         Ok(())
     }
@@ -383,7 +398,8 @@ mod tests {
         recording.seal().unwrap();
         assert_eq!(covered(&path), (500, true));
         assert_eq!(recording.len(), 500);
-        assert!(fs::read(&path).unwrap()[HEADER_SIZE..].iter().all(|byte| *byte == 7));
+        let written = fs::read(&path).unwrap();
+        assert!((HEADER_SIZE..500).all(|place| written.get(place) == Some(&byte(place))));
         fs::remove_file(&path).unwrap();
     }
 }

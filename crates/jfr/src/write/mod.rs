@@ -276,8 +276,8 @@ impl RecordingWriter {
             self.constants.all_threads(dictionary);
         }
         self.constants.resolve(self.clock.ticks(self.now), dictionary);
-        let (header, mut raw) = self.assemble(dictionary);
-        match self.file.append(header, begins_chunk, &mut raw, self.now) {
+        let (header, mut head) = self.assemble(dictionary);
+        match self.file.append(header, begins_chunk, [&mut head, &mut self.events.bytes], self.now) {
             Ok(()) => {
                 self.written(header);
                 Ok(())
@@ -289,11 +289,12 @@ impl RecordingWriter {
         }
     }
 
-    /// The bytes to append: constants first, then the events that need them.
+    /// The bytes to append before the events: the constants that they need. The
+    /// header counts the events in.
     fn assemble(&mut self, dictionary: &Dictionary) -> (ChunkHeader, Vec<u8>) {
         let before = self.chunk.unwrap_or_default();
         let mut raw = Encoder::default();
-        raw.bytes.reserve(self.events.bytes.len() + self.constants.waiting_bytes() + (32 << 10));
+        raw.bytes.reserve(self.constants.waiting_bytes() + (32 << 10));
         if self.chunk.is_none() {
             raw.bytes.resize(HEADER_SIZE, 0);
             raw.bytes.extend_from_slice(metadata::event());
@@ -310,8 +311,8 @@ impl RecordingWriter {
         }
         raw.bytes.extend_from_slice(self.constants.lock_events());
         self.put_own_loss(dictionary, &mut raw);
-        raw.bytes.extend_from_slice(&self.events.bytes);
-        let header = self.header(before.size + raw.bytes.len() as u64, checkpoint);
+        let size = (raw.bytes.len() + self.events.bytes.len()) as u64;
+        let header = self.header(before.size + size, checkpoint);
         (header, raw.bytes)
     }
 
