@@ -4,6 +4,7 @@
 
 use crate::agent::Agent;
 use crate::clock;
+use crate::counted::Counted;
 use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
@@ -17,7 +18,7 @@ use crate::steal;
 use crate::thread_events::{blocked_throughout, current_os_id};
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{RecordingWriter, WriteError, WriterConfig};
-use headway_model::event::{RecordingInfo, SampleState, SelfCost, ThreadDef};
+use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -35,6 +36,8 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Flushes after which a dead lock's place is given back and an ended thread is
 /// forgotten: by then the events that name it have been drained.
 const GRACE_FLUSHES: usize = 5;
+/// Events taken in at a time.
+const BATCH: usize = 512;
 /// Virtual threads whose names are kept.
 const MAX_VIRTUAL_THREADS: usize = 65_536;
 /// Flushes between two records of the agent's own cost.
@@ -143,6 +146,7 @@ pub struct Drain {
     pressure: LivePressure,
     parks: LiveParks,
     recorded: Recorded,
+    counted: Counted,
     batch: Vec<Event>,
     told_losses: BTreeMap<Loss, u64>,
     dying: VecDeque<Dying>,
@@ -182,6 +186,7 @@ impl Drain {
             pressure: LivePressure::new(agent, options, start),
             parks: LiveParks::new(agent, options, start),
             recorded: Recorded::default(),
+            counted: Counted::default(),
             batch: Vec::new(),
             told_losses: BTreeMap::new(),
             dying: VecDeque::from([Dying::default()]),
@@ -271,6 +276,7 @@ impl Drain {
 
     fn publish(&mut self, shared: &Mutex<Recorded>) {
         self.recorded.own_cpu = clock::thread_cpu();
+        self.recorded.events = self.counted.by_word();
         self.recorded.bytes = self.writer.as_ref().map_or(0, RecordingWriter::bytes);
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.recorded.clone();
     }
@@ -284,10 +290,12 @@ impl Drain {
             return;
         }
         let mut batch = std::mem::take(&mut self.batch);
-        if let Some(mut collector) = self.agent.pool.collector() {
-            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
+        let agent = self.agent;
+        if let Some(mut collector) = agent.pool.collector() {
+            collector.drain(&mut |_, words| self.take_in(words, &mut batch));
         }
-        self.take_batch(batch);
+        self.take_batch(&mut batch);
+        self.batch = batch;
     }
 
     /// Takes everything up to now and brings it into the file.
@@ -315,9 +323,7 @@ impl Drain {
     /// Windows and phases are derived: nothing here analyses them again.
     fn record_pressure(&mut self, events: Vec<Event>) {
         for event in events {
-            if let Some(kind) = kind(&event) {
-                *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
-            }
+            self.counted.add(&event);
             self.write(&event);
         }
     }
@@ -348,28 +354,39 @@ impl Drain {
         // Before what the threads did since.
         agent.parks.under_way.look(agent, true, &mut |event| batch.push(event));
         if let Some(mut collector) = agent.pool.collector() {
-            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
+            collector.drain(&mut |_, words| self.take_in(words, &mut batch));
             for slot in agent.threads.iter() {
-                collector.visit(&slot.buffer, &mut |_, words| batch.extend(raw::decode(words)));
+                collector.visit(&slot.buffer, &mut |_, words| self.take_in(words, &mut batch));
                 agent.collect_refusals(slot);
                 if agent.pressure.is_sparing() {
                     batch.extend(capture::begins(slot, watermark));
                 }
             }
             // What was handed over while we went round, by threads that ended.
-            collector.drain(&mut |_, words| batch.extend(raw::decode(words)));
+            collector.drain(&mut |_, words| self.take_in(words, &mut batch));
         }
         agent.parks.collect(agent, watermark, &mut |event| batch.push(event));
-        self.take_batch(batch);
+        self.take_batch(&mut batch);
+        self.batch = batch;
         if is_all {
             self.drained_to = watermark;
         }
         self.drained_to
     }
 
+    /// Takes in a record. Batches are small so that an event is still in the
+    /// processor's cache when it is looked at.
+    #[inline]
+    fn take_in(&mut self, words: &[u64], batch: &mut Vec<Event>) {
+        batch.extend(raw::decode(words));
+        if batch.len() >= BATCH {
+            self.take_batch(batch);
+        }
+    }
+
     /// Definitions first: they were queued before the events that use them
     /// were appended, so taking them after the events misses none.
-    fn take_batch(&mut self, mut batch: Vec<Event>) {
+    fn take_batch(&mut self, batch: &mut Vec<Event>) {
         batch.extend(self.agent.samples.take());
         for definition in self.agent.definitions.take() {
             match definition {
@@ -384,14 +401,13 @@ impl Drain {
                 }
             }
         }
-        for event in batch.drain(..) {
-            self.pair(&event);
-            if matches!(event, Event::TransactionPoint(_)) {
-                continue;
+        for event in batch.iter() {
+            self.pair(event);
+            if !matches!(event, Event::TransactionPoint(_)) {
+                self.take_event(event);
             }
-            self.take_event(&event);
         }
-        self.batch = batch;
+        batch.clear();
     }
 
     fn take_event(&mut self, event: &Event) {
@@ -409,9 +425,7 @@ impl Drain {
         if self.writer.is_some() && !self.pressure.is_alone() {
             self.online.feed(event, &mut self.pressure);
         }
-        if let Some(kind) = kind(event) {
-            *self.recorded.events.entry(kind.to_owned()).or_default() += 1;
-        }
+        self.counted.add(event);
         match event {
             Event::ThreadEnd(end) => {
                 if let Some(dying) = self.dying.back_mut() {
@@ -536,10 +550,10 @@ impl Drain {
         let mut batch = std::mem::take(&mut self.batch);
         if let Some(mut collector) = agent.pool.collector() {
             for slot in agent.threads.iter() {
-                collector.close(&slot.buffer, &mut |_, words| batch.extend(raw::decode(words)));
+                collector.close(&slot.buffer, &mut |_, words| self.take_in(words, &mut batch));
             }
         }
-        self.take_batch(batch);
+        self.take_batch(&mut batch);
         self.sample_steal(true);
         self.tell_transactions(watermark, true);
         if self.monitors {
@@ -557,6 +571,7 @@ impl Drain {
         }
         self.parks.print();
         self.recorded.own_cpu = clock::thread_cpu();
+        self.recorded.events = self.counted.by_word();
         for dead in std::mem::take(&mut self.dying) {
             forget(agent, &mut self.dictionary, dead);
         }
@@ -681,36 +696,4 @@ impl Drop for MaskedSignals {
 /// Everything lost so far, by cause.
 pub fn losses(agent: &Agent) -> impl Iterator<Item = (Loss, u64)> + '_ {
     Loss::ALL.into_iter().map(|loss| (loss, agent.losses.get(loss))).filter(|(_, n)| *n > 0)
-}
-
-/// The word for an event in `status`; `None` for what is no event.
-fn kind(event: &Event) -> Option<&'static str> {
-    Some(match event {
-        Event::MonitorEnter(_) => "monitor_enter",
-        Event::MonitorEntered(_) => "monitor_entered",
-        Event::MonitorExit(_) => "monitor_exit",
-        Event::MonitorWait(_) => "monitor_wait",
-        Event::MonitorNotify(_) => "monitor_notify",
-        Event::MonitorWaited(_) => "monitor_waited",
-        Event::MonitorReentered(_) => "monitor_reentered",
-        Event::ParkBegin(_) => "park_begin",
-        Event::Park(_) => "park",
-        Event::Unpark(_) => "unpark",
-        Event::ShortParks(_) => "short_parks",
-        Event::ThreadStart(_) => "thread_start",
-        Event::ThreadEnd(_) => "thread_end",
-        Event::StopTheWorld(_) => "stop_the_world",
-        Event::MachineTime(_) => "steal",
-        Event::ThreadTime(_) => "thread_time",
-        Event::Throttling(_) => "throttling",
-        Event::Transaction(_) => "transaction",
-        Event::Experiment(_) => "experiment",
-        Event::PressureWindow(_) => "pressure_window",
-        Event::PressurePhase(_) => "pressure_phase",
-        Event::Sample(sample) => match sample.state {
-            SampleState::Java | SampleState::Native => "cpu_sample",
-            SampleState::Waiting | SampleState::Runnable => "wall_sample",
-        },
-        _ => return None,
-    })
 }
