@@ -32,6 +32,9 @@ export interface Served {
   stop: () => void;
 }
 
+/** How long a busy machine may take for anything: less than a test has (vitest.config.ts). */
+const PATIENCE_MS = 100_000;
+
 /** Serves recordings. */
 export async function serve(recordings: string[]): Promise<Served> {
   const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...recordings.map(recording)], { stdio: ["ignore", "pipe", "pipe"] });
@@ -48,7 +51,7 @@ export async function serve(recordings: string[]): Promise<Served> {
 
 export async function browser(): Promise<Browser> {
   // A container has no room for Chromium's own sandbox; what is opened is our own page.
-  return chromium.launch({ executablePath: await resolved(named("HEADWAY_CHROMIUM")), args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return chromium.launch({ executablePath: await resolved(named("HEADWAY_CHROMIUM")), args: ["--no-sandbox", "--disable-dev-shm-usage"], timeout: PATIENCE_MS });
 }
 
 async function resolved(name: string): Promise<string> {
@@ -58,6 +61,7 @@ async function resolved(name: string): Promise<string> {
 /** Opens a page; whatever its console complains about is collected. */
 export async function open(context: BrowserContext, address: string): Promise<{ page: Page; complaints: string[] }> {
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
