@@ -49,14 +49,20 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     let report = &mut *report;
     let cache = report.caches.entry(java_thread);
     let cache = cache.or_insert_with(|| WalkCache::new(LIMIT));
+    let keys_before: Vec<[u64; 2]> = cache.records().map(FrameRecord::key).collect();
     let again = cache.walk(&probe.layout, &memory, start);
+    let is_other = !cache.records().map(FrameRecord::key).eq(keys_before);
     // Chunks may be moved between the two walks, and then one of them stops.
     let comparable = again.end == walk.end;
     let same = comparable && cache.records().eq(records.iter());
     *report.counters.entry("frames_reused".into()).or_default() += again.reused as u64;
     *report.counters.entry("frames_walked".into()).or_default() += again.frames as u64;
+    *report.counters.entry("walks_same".into()).or_default() += u64::from(again.same);
     if !same {
         report.difference("reuse_unequal", || format!("{walk:?} {again:?}"));
+    }
+    if again.same && is_other {
+        report.difference("same_but_other", || format!("{walk:?} {again:?}"));
     }
     report.count(&format!("checks_{}", context.name()));
     count_kinds(report, records, walk);

@@ -57,7 +57,7 @@ fn deoptimized_frames_and_unloaded_classes_agree() {
             if let Some(seen) = check(version, &[compiler, "-Xbatch", "-Drounds=30"], "Churn", 25_000) {
                 assert!(seen.get("frames_deoptimized") > 1000);
                 assert!(seen.get("frames_reused") > 100_000);
-                assert!(seen.get("walks_same") > 100);
+                assert!(seen.get("walks_same") > 0);
             }
         }
     }

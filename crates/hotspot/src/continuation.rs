@@ -41,7 +41,7 @@ pub(crate) fn walk_chunks<M: Memory>(
     mut frames: usize,
 ) -> WalkResult {
     let on_stack = frames;
-    let lost = WalkResult { frames: on_stack, end: WalkEnd::ReturnBarrier, reused: 0 };
+    let lost = WalkResult { frames: on_stack, end: WalkEnd::ReturnBarrier, reused: 0, same: false };
     let Some(continuation) = &layout.continuation else {
         return lost;
     };
@@ -59,7 +59,7 @@ pub(crate) fn walk_chunks<M: Memory>(
     for _ in 0..MAX_CHUNKS {
         match walk_chunk(layout, memory, continuation, chunk, out, &mut frames) {
             Some(WalkEnd::Complete) => {}
-            Some(end) => return WalkResult { frames, end, reused: 0 },
+            Some(end) => return WalkResult { frames, end, reused: 0, same: false },
             None => return lost,
         }
         match oop::load(layout, memory, chunk + continuation.chunk_parent) {
@@ -75,7 +75,7 @@ pub(crate) fn walk_chunks<M: Memory>(
     });
     let is_same = tail(layout, memory, continuation, entry) == Some(first) && youngest_in(first) == youngest;
     match is_mounted && is_same && stands() {
-        true => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0 },
+        true => WalkResult { frames, end: WalkEnd::VirtualThread, reused: 0, same: false },
         false => lost,
     }
 }

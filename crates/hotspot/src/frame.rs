@@ -132,6 +132,8 @@ pub struct WalkResult {
     pub end: WalkEnd,
     /// How many of them were taken over from the previous walk.
     pub reused: usize,
+    /// True if all are, and the previous walk had no others: same frames, same key.
+    pub same: bool,
 }
 
 /// Writes the key of a chain into `out`: two words per Java frame, leaf first,

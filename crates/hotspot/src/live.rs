@@ -127,6 +127,16 @@ impl Memory for LiveMemory {
     }
 
     #[inline]
+    fn read_u64_pair(&self, addr: u64) -> Option<(u64, u64)> {
+        if addr.wrapping_sub(self.stack) < self.stack_words.saturating_sub(8) {
+            let at = addr as *const u64;
+            // SAFETY: as in `read_u64`; eight more bytes follow inside the range.
+            return Some(unsafe { (at.read_unaligned(), at.add(1).read_unaligned()) });
+        }
+        Some((self.read_u64(addr)?, self.read_u64(addr.checked_add(8)?)?))
+    }
+
+    #[inline]
     fn read_u32(&self, addr: u64) -> Option<u32> {
         if self.on_stack(addr) {
             // SAFETY: as in `read_u64`.

@@ -9,6 +9,12 @@ pub trait Memory {
     /// The eight bytes at `addr`, `None` if they cannot be read.
     fn read_u64(&self, addr: u64) -> Option<u64>;
 
+    /// The eight bytes at `addr` and the eight behind them.
+    #[inline]
+    fn read_u64_pair(&self, addr: u64) -> Option<(u64, u64)> {
+        Some((self.read_u64(addr)?, self.read_u64(addr.checked_add(8)?)?))
+    }
+
     /// Fills `into` with the bytes at `addr`; false if not all could be read.
     fn read_into(&self, addr: u64, into: &mut [u8]) -> bool;
 

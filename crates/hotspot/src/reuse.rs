@@ -1,12 +1,12 @@
 //! Walking a thread again: what still stands where it stood is compared, not
-//! looked up and decoded again.
+//! looked up and decoded again. What rbp holds in a compiled frame is brought up
+//! to date: nothing else depends on it.
 //!
 //! A frame is taken over from the previous walk if every word from which the
 //! walk derived it, and its caller from it, is the same as then: for a compiled
-//! frame the return address, the saved rbp and that the same code (by compile
-//! id) is still in place; for an interpreted one method, bytecode pointer,
-//! return address, sender sp and link; for an entry frame the wrapper and its
-//! anchor. Equal inputs give an equal walk, so this is sound whatever happened
+//! frame the return address and that the same code (by compile id) is still in
+//! place; for an interpreted one method, bytecode pointer, return address,
+//! sender sp and link; for an entry frame the wrapper and its anchor. Equal inputs give an equal walk, so this is sound whatever happened
 //! in between: other threads' code, other virtual threads on this carrier, or
 //! this stack memory used for something else. Deoptimized frames, stubs and
 //! frames in stack chunks are never taken over.
@@ -66,11 +66,14 @@ impl WalkCache {
 
     /// Walks from `start`, with the same result as [`crate::walk_light`].
     pub fn walk<M: Memory>(&mut self, layout: &Layout, memory: &M, start: Registers) -> WalkResult {
-        let mut walk = Walk { layout, memory, at: start, old: self.frames.len(), fresh: 0, reused: 0 };
-        let end = walk.run(&self.frames, self.end, &mut self.fresh);
+        let before = self.frames.len();
+        let mut walk = Walk { layout, memory, at: start, old: before, fresh: 0, reused: 0 };
+        let end = walk.run(&mut self.frames, self.end, &mut self.fresh);
         let Walk { old, fresh, reused, .. } = walk;
+        // Frames are taken over in place only by a walk that reached the root.
+        let same = fresh == 0 && old == before && before > 0;
         self.end = self.put_together(old, fresh, end);
-        WalkResult { frames: self.frames.len(), end: self.end, reused }
+        WalkResult { frames: self.frames.len(), end: self.end, reused, same }
     }
 
     /// The new frames on top of the first `kept` old ones.
@@ -100,7 +103,7 @@ struct Walk<'a, M> {
 }
 
 impl<M: Memory> Walk<'_, M> {
-    fn run(&mut self, old: &[FrameRecord], old_end: WalkEnd, out: &mut [FrameRecord]) -> WalkEnd {
+    fn run(&mut self, old: &mut [FrameRecord], old_end: WalkEnd, out: &mut [FrameRecord]) -> WalkEnd {
         let enter_special = enter_special(self.layout, self.memory);
         loop {
             if let Some(end) = self.take_over(old, old_end, out) {
@@ -139,7 +142,7 @@ impl<M: Memory> Walk<'_, M> {
     /// Takes over old frames from where the walk stands. If that reaches the
     /// root, the walk is done: the frames stay where they are. If something on
     /// the way changed, the unchanged ones are copied and the walk goes on.
-    fn take_over(&mut self, old: &[FrameRecord], old_end: WalkEnd, out: &mut [FrameRecord]) -> Option<WalkEnd> {
+    fn take_over(&mut self, old: &mut [FrameRecord], old_end: WalkEnd, out: &mut [FrameRecord]) -> Option<WalkEnd> {
         while self.old > 0 && old[self.old - 1].sp < self.at.sp {
             self.old -= 1;
         }
@@ -147,11 +150,17 @@ impl<M: Memory> Walk<'_, M> {
         if !stands_at(&old[first], &self.at) {
             return None;
         }
+        old[first].fp = self.at.fp;
         let mut changed = first;
         loop {
             match changed.checked_sub(1) {
-                Some(caller) if self.unchanged(&old[changed], &old[caller]) => changed = caller,
-                Some(_) => break,
+                Some(caller) => match self.unchanged(&old[changed], &old[caller]) {
+                    Some(fp) => {
+                        old[caller].fp = fp;
+                        changed = caller;
+                    }
+                    None => break,
+                },
                 None if self.still_root(&old[0], old_end) => {
                     self.reused += self.old;
                     return Some(old_end);
@@ -174,31 +183,30 @@ impl<M: Memory> Walk<'_, M> {
         None
     }
 
-    /// True if the frame is what it was and returns to `caller` as it did.
+    /// If the frame is what it was and returns to `caller` as it did: the rbp
+    /// that it restores.
     #[inline]
-    fn unchanged(&self, frame: &FrameRecord, caller: &FrameRecord) -> bool {
+    fn unchanged(&self, frame: &FrameRecord, caller: &FrameRecord) -> Option<u64> {
         if caller.deoptimized || caller.on_heap || frame.leaf_call {
-            return false;
+            return None;
         }
-        let word = |addr: u64| self.memory.read_u64(addr);
         match frame.kind {
             RecordKind::Compiled => {
-                word(caller.sp.wrapping_sub(8)) == Some(caller.pc)
-                    && word(caller.sp.wrapping_sub(16)) == Some(caller.fp)
-                    && self.code_unchanged(frame)
+                let (fp, pc) = self.memory.read_u64_pair(caller.sp.wrapping_sub(16))?;
+                (pc == caller.pc && may_have(caller, fp) && self.code_unchanged(frame)).then_some(fp)
             }
             RecordKind::Interpreted => {
-                let slot = |slot: i64| word(frame.fp.wrapping_add_signed(slot));
-                slot(slot::RETURN) == Some(caller.pc)
-                    && slot(slot::LINK) == Some(caller.fp)
+                let slot = |slot: i64| self.memory.read_u64(frame.fp.wrapping_add_signed(slot));
+                let same = slot(slot::RETURN) == Some(caller.pc)
                     && slot(slot::SENDER_SP) == Some(caller.sp)
                     && slot(slot::METHOD) == Some(frame.code)
-                    && slot(slot::BCP) == Some(frame.bcp)
+                    && slot(slot::BCP) == Some(frame.bcp);
+                slot(slot::LINK).filter(|fp| same && may_have(caller, *fp))
             }
-            RecordKind::Entry => {
-                self.wrapper_unchanged(frame) && self.anchor(frame).is_some_and(|at| stands_at(caller, &at))
+            RecordKind::Entry if self.wrapper_unchanged(frame) => {
+                self.anchor(frame).filter(|at| stands_at(caller, at)).map(|at| at.fp)
             }
-            RecordKind::Stub => false,
+            RecordKind::Entry | RecordKind::Stub => None,
         }
     }
 
@@ -234,12 +242,19 @@ impl<M: Memory> Walk<'_, M> {
     }
 }
 
+/// True if the frame is the same with this rbp. Compiled code keeps in it what it
+/// likes, a counter for instance, and its caller is found without it.
+#[inline]
+fn may_have(old: &FrameRecord, fp: u64) -> bool {
+    old.fp == fp || old.kind == RecordKind::Compiled
+}
+
 /// True if a walk that stands at these registers stands at this old frame.
 #[inline]
 fn stands_at(old: &FrameRecord, at: &Registers) -> bool {
     old.pc == at.pc
         && old.sp == at.sp
-        && old.fp == at.fp
+        && may_have(old, at.fp)
         && !old.deoptimized
         && !old.on_heap
         && !old.leaf_call

@@ -69,7 +69,7 @@ pub(crate) fn walk_on<M: Memory>(
             None => break WalkEnd::Lost,
         }
     };
-    WalkResult { frames, end, reused: 0 }
+    WalkResult { frames, end, reused: 0, same: false }
 }
 
 /// The compiled method that is the bottom of continuations, 0 if there is none.

@@ -2,7 +2,7 @@
 
 use super::targets::{Place, Seen};
 use crate::agent::Agent;
-use crate::chain::by_jvmti;
+use crate::chain::{by_jvmti, Side};
 use crate::jni::Jni;
 use crate::jvmti::table::FrameInfo;
 use crate::threads::Slot;
@@ -33,7 +33,7 @@ impl OffCpu {
     /// The current thread's stack, compared with the target. In a native method
     /// only. The lock is not held while the VM is called.
     pub fn seen(&self, agent: &'static Agent, jni: Jni, slot: &Slot) -> Seen {
-        let key = (agent.chains.generation(), agent.chains.in_native(agent, jni, slot));
+        let key = (agent.chains.generation(), agent.chains.in_native(agent, jni, slot, Side::Blocks));
         let (_, target) = agent.causal.targets.current();
         let known = self.chains.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let frames = known.unwrap_or_else(|| {

@@ -15,8 +15,9 @@ use headway_model::{CallChain, Frame, FrameKind};
 const MONITORENTER: u8 = 0xc2;
 /// Most physical frames that are walked.
 pub const MAX_RECORDS: usize = 1024;
-/// Frames that a thread's first walk has room for; more if its stack is deeper.
-const FIRST_RECORDS: usize = 128;
+/// Frames that a thread's first walk has room for; twice as many each time that
+/// its stack is deeper.
+const FIRST_RECORDS: usize = 64;
 
 /// Where a walk begins.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +34,7 @@ pub struct Walk<'a> {
     known: &'a Known,
     memory: LiveMemory,
     cache: &'a WalkCache,
+    is_same: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -52,28 +54,38 @@ impl<'a> Walk<'a> {
             From::Exit(fp) => thread::start_at_exit(layout, &memory, vm_thread, fp)?,
         };
         let cache = cache.get_or_insert_with(|| WalkCache::new(FIRST_RECORDS));
-        if cache.walk(layout, &memory, start).end == WalkEnd::Full && cache.limit() < MAX_RECORDS {
-            *cache = WalkCache::new(MAX_RECORDS);
-            cache.walk(layout, &memory, start);
+        let mut result = cache.walk(layout, &memory, start);
+        while result.end == WalkEnd::Full && cache.limit() < MAX_RECORDS {
+            *cache = WalkCache::new(cache.limit() * 2);
+            result = cache.walk(layout, &memory, start);
         }
-        Some(Walk { known, memory, cache })
+        Some(Walk { known, memory, cache, is_same: result.same })
     }
 
-    /// The words that identify the chain. Where interpreted frames are in it,
-    /// the number of classes unloaded so far is one of them: a method's address
-    /// may come back as another method's, pc and compile id together do not.
+    /// True if the thread's previous walk had the same frames.
     #[inline]
-    pub fn key<'k>(&self, key: &'k mut Vec<u64>) -> Option<&'k [u64]> {
+    pub fn is_same(&self) -> bool {
+        self.is_same
+    }
+
+    /// What the chain depends on beside its frames: where interpreted frames are
+    /// in it, the number of classes unloaded so far. A method's address may come
+    /// back as another method's; pc and compile id together do not.
+    #[inline]
+    pub fn unloads(&self) -> Option<u64> {
+        let is_interpreted = |record: &FrameRecord| record.kind == RecordKind::Interpreted;
+        self.cache.records().any(is_interpreted).then(|| self.known.classes_unloaded())
+    }
+
+    /// The words that identify the chain.
+    #[inline]
+    pub fn key<'k>(&self, key: &'k mut Vec<u64>, unloads: Option<u64>) -> Option<&'k [u64]> {
         let room = self.cache.records().len() * 2 + 2;
         if key.len() < room {
             key.resize(room.next_power_of_two(), 0);
         }
         let words = self.cache.key_words(key)?.len();
-        let is_interpreted = |record: &FrameRecord| record.kind == RecordKind::Interpreted;
-        *key.get_mut(words)? = match self.cache.records().any(is_interpreted) {
-            true => self.known.classes_unloaded(),
-            false => 0,
-        };
+        *key.get_mut(words)? = unloads.unwrap_or(0);
         key.get(..=words)
     }
 
@@ -86,7 +98,7 @@ impl<'a> Walk<'a> {
     /// The walk that the current thread took last, its frames still being on
     /// the stack.
     pub fn already_taken(known: &'a Known, vm_thread: u64, cache: &'a WalkCache) -> Walk<'a> {
-        Walk { known, memory: known.memory_of_current_thread(vm_thread), cache }
+        Walk { known, memory: known.memory_of_current_thread(vm_thread), cache, is_same: true }
     }
 
     fn records(&self) -> Vec<FrameRecord> {

@@ -9,7 +9,7 @@ mod self_check;
 mod site;
 
 pub use debug_info::FullDebugInfo;
-pub use scratch::{Scratch, ScratchCell};
+pub use scratch::{Scratch, ScratchCell, Side};
 
 use crate::agent::Agent;
 use crate::jni::{Jni, Ref};
@@ -26,6 +26,7 @@ use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
+use scratch::Taken;
 use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;
@@ -132,16 +133,16 @@ impl Chains {
     pub fn in_callback(&self, place: Place<'_>) -> ChainId {
         let Place { agent, slot, .. } = place;
         match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Anchor),
+            Some(known) => self.by_walk(agent, known, slot, From::Anchor, Side::Blocks),
             None => self.by_jvmti(agent, place.jni, slot),
         }
     }
 
     /// The chain of the current thread, in a native method.
     #[inline]
-    pub fn in_native(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
+    pub fn in_native(&self, agent: &Agent, jni: Jni, slot: &Slot, side: Side) -> ChainId {
         match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Anchor),
+            Some(known) => self.by_walk(agent, known, slot, From::Anchor, side),
             None => self.by_jvmti(agent, jni, slot),
         }
     }
@@ -159,7 +160,7 @@ impl Chains {
     /// `NONE` without the walker, since JVMTI cannot be called there.
     pub fn at_exit(&self, agent: &Agent, slot: &Slot, caller_fp: u64) -> ChainId {
         match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Exit(caller_fp)),
+            Some(known) => self.by_walk(agent, known, slot, From::Exit(caller_fp), Side::Wakes),
             None => ChainId::NONE,
         }
     }
@@ -183,7 +184,7 @@ impl Chains {
             return Holder::UNKNOWN;
         };
         let Some(scratch) = slot.scratch.borrow() else { return Holder::UNKNOWN };
-        let Some(cache) = &scratch.walk else { return Holder::UNKNOWN };
+        let Some(cache) = scratch.last_walk() else { return Holder::UNKNOWN };
         let walk = Walk::already_taken(known, slot.vm_thread(), cache);
         let places = self.places(chain, || walk.monitor_places(agent.debug_info.decode_options()));
         walk.holder(&places, object(known))
@@ -204,19 +205,29 @@ impl Chains {
         self.monitor_places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn by_walk(&self, agent: &Agent, known: &Known, slot: &Slot, from: From) -> ChainId {
+    fn by_walk(&self, agent: &Agent, known: &Known, slot: &Slot, from: From, side: Side) -> ChainId {
         let unwalkable = || {
             agent.losses.add(Loss::ChainUnwalkable, 1);
             ChainId::NONE
         };
         let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
-        let Scratch { walk, key, .. } = &mut *scratch;
-        let Some(walk) = Walk::of_current_thread(known, slot.vm_thread(), from, walk) else {
+        let (previous, key) = scratch.of(side);
+        let Some(walk) = Walk::of_current_thread(known, slot.vm_thread(), from, &mut previous.walk) else {
             // A native thread has no chain; nothing was lost.
             return if known.has_no_java_frames(slot.vm_thread()) { ChainId::NONE } else { unwalkable() };
         };
-        let Some(key) = walk.key(key) else { return unwalkable() };
-        self.look_up(agent, slot, key, || {
+        // Read before the chain is looked up: if the set is cleared meanwhile, the
+        // chain is looked up again next time.
+        let generation = self.set.generation();
+        if let Some(taken) = previous.taken.filter(|taken| walk.is_same() && taken.generation == generation) {
+            if taken.unloads.is_none_or(|then| then == known.classes_unloaded()) {
+                return taken.chain;
+            }
+        }
+        previous.taken = None;
+        let unloads = walk.unloads();
+        let Some(key) = walk.key(key, unloads) else { return unwalkable() };
+        let chain = self.look_up(agent, slot, key, || {
             let (decoded, missing) = walk.decode(agent.debug_info.decode_options());
             if matches!(from, From::Anchor) && self.check.is_due() {
                 self.check_walker(agent, known, slot, &decoded);
@@ -226,7 +237,9 @@ impl Chains {
                 agent.losses.add(Loss::MethodUnresolved, unnamed);
             }
             chain
-        })
+        });
+        previous.taken = chain.is_some().then_some(Taken { chain, generation, unloads });
+        chain
     }
 
     /// Compares a chain with JVMTI's; in JVMTI callbacks only. A virtual

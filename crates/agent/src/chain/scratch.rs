@@ -3,6 +3,7 @@
 
 use crate::jvmti::table::FrameInfo;
 use headway_hotspot::WalkCache;
+use headway_model::ChainId;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +13,66 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Scratch {
     /// Frames as JVMTI gives them.
     pub infos: Vec<FrameInfo>,
-    /// The thread's previous walk.
-    pub walk: Option<WalkCache>,
+    /// The thread's previous walks, by [`Side`]: a thread that blocks and wakes
+    /// others in turns finds each where it was.
+    pub walks: [Previous; 2],
+    /// Which of them was the last.
+    pub last: Side,
     /// The chain's key.
     pub key: Vec<u64>,
+}
+
+impl Scratch {
+    /// What a walk at this side needs; notes that it is the last one.
+    #[inline]
+    pub fn of(&mut self, side: Side) -> (&mut Previous, &mut Vec<u64>) {
+        self.last = side;
+        let [blocks, wakes] = &mut self.walks;
+        let previous = match side {
+            Side::Blocks => blocks,
+            Side::Wakes => wakes,
+        };
+        (previous, &mut self.key)
+    }
+
+    /// The walk taken last.
+    pub fn last_walk(&self) -> Option<&WalkCache> {
+        let [blocks, wakes] = &self.walks;
+        match self.last {
+            Side::Blocks => blocks.walk.as_ref(),
+            Side::Wakes => wakes.walk.as_ref(),
+        }
+    }
+}
+
+/// At which kind of event a walk is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The thread is about to block, or was blocked.
+    #[default]
+    Blocks,
+    /// It lets others go on.
+    Wakes,
+}
+
+/// A walk, and the chain that it gave.
+#[derive(Default)]
+pub struct Previous {
+    /// Its frames.
+    pub walk: Option<WalkCache>,
+    /// `None` if it gave no chain.
+    pub taken: Option<Taken>,
+}
+
+/// A chain that holds for the same frames as long as the rest is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The chain.
+    pub chain: ChainId,
+    /// Generation of the set of chains that it is in.
+    pub generation: u64,
+    /// See [`Walk::unloads`](super::by_walk::Walk::unloads).
+    pub unloads: Option<u64>,
 }
 
 /// A [`Scratch`] that one borrower at a time gets.

@@ -12,6 +12,7 @@ use super::short::Short;
 use super::under_way;
 use super::virtual_threads::{Place, VirtualThreads};
 use crate::agent::Agent;
+use crate::chain::Side;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::monitor;
@@ -223,7 +224,7 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
     let blocker = agent.parks.blockers.of_current(&parking, agent.parks.fields.get(), &agent.parks.pauses);
     let chain = match agent.pressure.wants_contender(blocker.id) {
-        true => agent.chains.in_native(agent, jni, slot),
+        true => agent.chains.in_native(agent, jni, slot, Side::Blocks),
         false => ChainId::NONE,
     };
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
@@ -383,7 +384,6 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         false => slot.thread(),
         true => mounted(agent, jni, slot).unwrap_or(slot.thread()),
     };
-    let id = agent.java.thread_id(jni, target);
     let time = clock::now();
     if thread != slot.thread() {
         name_waker(agent, jni, thread, time);
@@ -397,18 +397,22 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         }
         permit.give(seq, thread, time);
     };
-    match is_virtual {
+    let id = match is_virtual {
         true => {
+            let id = agent.java.thread_id(jni, target);
             if let Some((_, place)) = agent.parks.virtuals.place_of(id, time) {
                 give(&place.park, &place.permit);
             }
+            id
         }
-        false => {
-            if let Some(target) = agent.threads.find(agent.java.vm_thread(jni, target)) {
+        false => match agent.threads.find(agent.java.vm_thread(jni, target)) {
+            Some(target) => {
                 give(&target.parks.park, &target.parks.permit);
+                target.thread()
             }
-        }
-    }
+            None => agent.java.thread_id(jni, target),
+        },
+    };
     if slot.is_filtered.load(Ordering::Relaxed) {
         return None;
     }
@@ -425,13 +429,13 @@ pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
         // asked who leaves the lock.
         if blocker.is_some() && agent.pressure.wants_owner(blocker) {
             let Unpark { time, thread, .. } = unpark;
-            let chain = agent.chains.in_native(agent, jni, slot);
+            let chain = agent.chains.in_native(agent, jni, slot, Side::Wakes);
             let exit = MonitorExit { time, thread, chain, lock: blocker, ..MonitorExit::default() };
             agent.append(slot, &Record::exit(&exit));
         }
         return;
     }
-    unpark.chain = agent.chains.in_native(agent, jni, slot);
+    unpark.chain = agent.chains.in_native(agent, jni, slot, Side::Wakes);
     agent.append(slot, &Record::unpark(&unpark));
 }
 
