@@ -21,7 +21,7 @@ class Workload:
     """What its threads do, which locks are known to be contended, and where its time goes."""
     kind: str
     """``worst`` (a worst case for some profiler), ``compute`` (CPU-bound, threads share nothing), ``published``,
-    ``suite`` (named on the command line)."""
+    ``suite`` (named on the command line), ``cost`` (no program: what it costs to record one thing)."""
     oldest_jdk: int = 17
     jvm_options: tuple[str, ...] = ()
     cpu_bound: bool = False
@@ -41,6 +41,8 @@ WORKLOADS: dict[str, Workload] = {
         Workload("queued-monitor", 8, "one monitor, held for 5 us; threads leave after it, so that it is queued for", "worst"),
         Workload("hot-reentrant-lock", 4, "one ReentrantLock, taken all the time, held for 10 ns", "worst"),
         Workload("park-ping-pong", 4, "two pairs of threads that unpark each other: parks and nothing else", "worst"),
+        Workload("park-deep", 1, "a thread that gives itself the permit and parks, under 40 frames: what recording it takes", "cost",
+                 jvm_options=("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,io.headway.eval.worst.ParkDeep::down")),
         Workload("wait-notify", 4, "two pairs of threads that wait for and notify each other", "worst"),
         Workload("many-locks", 8, "10000 monitors taken at random, held for 3 us; low ones are wanted by many", "worst"),
         Workload("deep-enter", 8, "queued-monitor under 500 frames", "worst"),

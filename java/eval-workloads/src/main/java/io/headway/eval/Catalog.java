@@ -19,6 +19,7 @@ import io.headway.eval.worst.DeepEnter;
 import io.headway.eval.worst.HotMonitor;
 import io.headway.eval.worst.HotReentrantLock;
 import io.headway.eval.worst.ManyLocks;
+import io.headway.eval.worst.ParkDeep;
 import io.headway.eval.worst.ParkPingPong;
 import io.headway.eval.worst.QueuedMonitor;
 import io.headway.eval.worst.VirtualThreads;
@@ -48,6 +49,7 @@ final class Catalog {
         WORKS.put("many-locks", ManyLocks::new);
         WORKS.put("megamorphic", Megamorphic::new);
         WORKS.put("native-calls", NativeCalls::new);
+        WORKS.put("park-deep", ParkDeep::new);
         WORKS.put("park-ping-pong", ParkPingPong::new);
         WORKS.put("pekko", PekkoRing::new);
         WORKS.put("pmd", PmdRules::new);
