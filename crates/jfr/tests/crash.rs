@@ -26,7 +26,7 @@ fn child_that_writes_until_it_is_killed() {
     let mut stream = synthetic::Stream::new(2_000);
     let mut flushed = 0u64;
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(60) {
+    while begin.elapsed() < Duration::from_secs(180) {
         stream.second().iter().for_each(|event| writer.event(event, &dictionary));
         writer.flush(&dictionary, stream.now()).unwrap();
         flushed += 1;
@@ -52,7 +52,7 @@ fn kill_after(path: &Path, time: Duration) -> u64 {
     let told = path.with_extension("flushed");
     let flushes = || std::fs::read_to_string(&told).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     let begin = Instant::now();
-    while flushes() < 3 && begin.elapsed() < Duration::from_secs(50) {
+    while flushes() < 3 && begin.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(time);
