@@ -226,6 +226,7 @@ fn many_chunks_read_the_same_by_all_jdks() {
         stream.second().iter().for_each(|event| writer.event(event, &dictionary));
         writer.flush(&dictionary, stream.now()).unwrap();
     }
+    drop(writer);
     let packed = scratch.file("b.jfr.zst");
     let unpacked = scratch.file("c.jfr");
     repair(&path, &packed).unwrap();

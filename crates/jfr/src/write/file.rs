@@ -9,7 +9,8 @@
 //! Therefore the open chunk ends in a reserve: one event, `headway.Reserve`, that
 //! covers room for what comes next. New bytes are written into that room, where
 //! they mean nothing, together with the head of the smaller reserve that
-//! follows them; writing the first few of them last makes them events. Only
+//! follows them; writing the first few of them last makes them events. A chunk
+//! that begins is likewise written into a reserve of the one before it. Only
 //! growing the reserve and taking it away take two or three system calls
 //! between which the file is not complete.
 
@@ -42,8 +43,8 @@ pub(crate) struct RecordingFile {
     chunks: VecDeque<ChunkSpan>,
     /// How much room a plain chunk reserves at a time.
     reserve: u64,
-    /// Header of the open plain chunk, without the reserve.
-    open: Option<ChunkHeader>,
+    /// Header of the last plain chunk, without the reserve.
+    last: Option<ChunkHeader>,
     /// Bytes of the reserve behind `len`.
     reserved: u64,
 }
@@ -72,7 +73,7 @@ impl RecordingFile {
             len: 0,
             chunks: VecDeque::new(),
             reserve,
-            open: None,
+            last: None,
             reserved: 0,
         })
     }
@@ -113,7 +114,7 @@ impl RecordingFile {
                 // Nothing more can be done if this fails as well: readers skip
                 // what lies behind the last complete chunk.
                 let _ = match self.packing {
-                    Packing::Plain => self.take_reserve_away(),
+                    Packing::Plain => self.seal(),
                     _ => self.file.set_len(self.len),
                 };
                 Err(error)
@@ -121,54 +122,61 @@ impl RecordingFile {
         }
     }
 
-    /// Writes behind the last chunk or into the open chunk's reserve.
+    /// Writes into the reserve.
     fn append_plain(&mut self, header: ChunkHeader, begins_chunk: bool, head: &[u8], events: &[u8]) -> io::Result<u64> {
-        let (Some(chunk), Some(before), false) = (self.chunks.back().copied(), self.open, begins_chunk) else {
-            let len = self.write_at_end(&[head, events].concat())?;
-            self.open = Some(header);
-            return Ok(len);
-        };
         let need = (head.len() + events.len()) as u64;
+        let before = self.chunks.back().copied().zip(self.last);
         if self.reserved < need + RESERVE_HEAD as u64 {
-            self.grow_reserve(chunk.offset, before, need + self.reserve.max(RESERVE_HEAD as u64))?;
+            self.grow_reserve(before, need + self.reserve.max(RESERVE_HEAD as u64))?;
         }
+        // The reserve's rest is the new chunk's, if there is one.
         let left = self.reserved - need;
-        // Megabytes of events are not copied once more for the sake of one call.
-        let split = if need > ATOMIC as u64 { ATOMIC } else { 0 };
-        let (first, head) = head.split_at(split.min(head.len()));
-        let (second, events) = events.split_at(split - first.len());
-        let mut at = self.len + split as u64;
-        for hidden in [head, events, &reserve_head(left)] {
-            self.file.write_all_at(hidden, at)?;
-            at += hidden.len() as u64;
+        let covering = ChunkHeader { size: header.size + left, ..header }.to_bytes();
+        let (begin, head) = head.split_at(if begins_chunk { HEADER_SIZE } else { 0 });
+        let begin = if begins_chunk { &covering } else { begin };
+        self.fill_reserve([begin, head, events, &reserve_head(left)], need)?;
+        if let Some((chunk, before)) = before {
+            let its_header = if begins_chunk { before.to_bytes() } else { covering };
+            self.file.write_all_at(&its_header, chunk.offset)?;
         }
-        self.file.write_all_at(&[first, second].concat(), self.len)?;
-        self.file.write_all_at(&ChunkHeader { size: header.size + left, ..header }.to_bytes(), chunk.offset)?;
-        self.open = Some(header);
+        self.last = Some(header);
         self.reserved = left;
         Ok(need)
     }
 
-    /// Makes the open chunk, whose header without reserve is `header`, end in a
-    /// reserve of `size` bytes.
-    fn grow_reserve(&mut self, offset: u64, header: ChunkHeader, size: u64) -> io::Result<()> {
+    /// Writes parts, of which `need` bytes are more than a new reserve, over the
+    /// reserve's begin, their first bytes last. Megabytes of events are not copied
+    /// once more for the sake of one call.
+    fn fill_reserve(&self, parts: [&[u8]; 4], need: u64) -> io::Result<()> {
+        let mut wanted = if need > ATOMIC as u64 { ATOMIC } else { 0 };
+        let mut first = Vec::with_capacity(ATOMIC);
+        let mut at = self.len;
+        for part in parts {
+            let (shown, hidden) = part.split_at(wanted.min(part.len()));
+            wanted -= shown.len();
+            first.extend_from_slice(shown);
+            self.file.write_all_at(hidden, at + shown.len() as u64)?;
+            at += part.len() as u64;
+        }
+        self.file.write_all_at(&first, self.len)
+    }
+
+    /// Makes the last chunk, whose header without reserve is given, end in a reserve
+    /// of `size` bytes; a file without chunks begins with that much room.
+    fn grow_reserve(&mut self, last: Option<(ChunkSpan, ChunkHeader)>, size: u64) -> io::Result<()> {
         self.file.set_len(self.len + size)?;
-        self.file.write_all_at(&reserve_head(size), self.len)?;
-        self.file.write_all_at(&ChunkHeader { size: header.size + size, ..header }.to_bytes(), offset)?;
+        if let Some((chunk, header)) = last {
+            self.file.write_all_at(&reserve_head(size), self.len)?;
+            let header = ChunkHeader { size: header.size + size, ..header };
+            self.file.write_all_at(&header.to_bytes(), chunk.offset)?;
+        }
         self.reserved = size;
         Ok(())
     }
 
-    /// Ends the open chunk.
-    pub(crate) fn seal(&mut self) -> io::Result<()> {
-        self.take_reserve_away()?;
-        self.open = None;
-        Ok(())
-    }
-
     /// Makes the file end where its events end.
-    fn take_reserve_away(&mut self) -> io::Result<()> {
-        if let (Some(header), Some(chunk)) = (self.open, self.chunks.back()) {
+    pub(crate) fn seal(&mut self) -> io::Result<()> {
+        if let (Some(header), Some(chunk)) = (self.last, self.chunks.back()) {
             self.file.write_all_at(&header.to_bytes(), chunk.offset)?;
         }
         self.reserved = 0;
@@ -214,6 +222,7 @@ impl RecordingFile {
         if keep_from == 0 || (!full && keep_from < self.len / 2) {
             return Ok(());
         }
+        self.seal()?;
         self.drop_before(keep_from).or_else(|_| self.drop_in_place(keep_from))
     }
 
@@ -269,7 +278,7 @@ impl RecordingFile {
         let beside = sibling(to, "partial");
         let copied = create_private(&beside).and_then(|file| {
             copy_range(&self.file, from, self.len, &file)?;
-            match (self.open, self.chunks.back()) {
+            match (self.last, self.chunks.back()) {
                 (Some(header), Some(chunk)) => file.write_all_at(&header.to_bytes(), chunk.offset - from),
                 _ => Ok(()),
             }
@@ -381,25 +390,37 @@ mod tests {
         let mut recording = RecordingFile::create(&path, 1000).unwrap();
         let mut so_far = 0;
         append(&mut recording, &mut so_far).unwrap();
-        assert_eq!(covered(&path), (100, true));
+        assert_eq!(covered(&path), (1100, true), "the header covers the reserve");
         append(&mut recording, &mut so_far).unwrap();
-        assert_eq!(covered(&path), (1200, true), "the header covers the reserve");
         append(&mut recording, &mut so_far).unwrap();
-        assert_eq!(covered(&path), (1200, true), "the reserve is used up");
+        assert_eq!(covered(&path), (1100, true), "the reserve is used up");
 
         let read_only = File::open(&path).unwrap();
         let writable = std::mem::replace(&mut recording.file, read_only);
         assert!(append(&mut recording, &mut so_far).is_err());
         recording.file = writable;
-        assert_eq!(covered(&path), (1200, true));
+        assert_eq!(covered(&path), (1100, true));
         append(&mut recording, &mut so_far).unwrap();
         append(&mut recording, &mut so_far).unwrap();
-        assert!(covered(&path).1);
+        assert_eq!(covered(&path), (1100, true));
+
+        let read_only = File::open(&path).unwrap();
+        let writable = std::mem::replace(&mut recording.file, read_only);
+        assert!(append(&mut recording, &mut 0).is_err());
+        recording.file = writable;
+        assert_eq!(covered(&path), (1100, true), "the second chunk did not begin");
+        append(&mut recording, &mut 0).unwrap();
+        assert_eq!(covered(&path).0, 500, "the first chunk has no reserve any more");
+        let bytes = fs::read(&path).unwrap();
+        let second = ChunkHeader::parse(&bytes[500..]).unwrap();
+        assert_eq!(500 + second.size, bytes.len() as u64, "the second one has it");
         recording.seal().unwrap();
-        assert_eq!(covered(&path), (500, true));
-        assert_eq!(recording.len(), 500);
+        assert_eq!(recording.len(), 600);
+        assert_eq!(fs::metadata(&path).unwrap().len(), 600);
         let written = fs::read(&path).unwrap();
         assert!((HEADER_SIZE..500).all(|place| written.get(place) == Some(&byte(place))));
+        assert_eq!(ChunkHeader::parse(&written[500..]).unwrap().size, 100);
+        assert!((HEADER_SIZE..100).all(|place| written.get(500 + place) == Some(&byte(place))));
         fs::remove_file(&path).unwrap();
     }
 }

@@ -376,7 +376,6 @@ impl RecordingWriter {
 
     fn next_chunk(&mut self) -> Result<(), WriteError> {
         self.end_chunk();
-        self.file.seal().map_err(|e| WriteError::Append(self.config.path.clone(), e))?;
         // A chunk may exceed its size by what is written at once.
         let room = self.config.effective_chunk_size() + self.write_at as u64 + self.config.reserve();
         let since = self.config.max_age.map_or(TimeNs(0), |age| self.now - age);
