@@ -564,6 +564,7 @@ impl Drain {
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.finish(watermark, &self.dictionary);
         self.record_pressure(closed);
+        self.tell_losses(); // of the last interval's pressure, too
         self.parks.settle(&self.dictionary);
         match self.finish_file(watermark) {
             Ok(bytes) => self.recorded.bytes = bytes,
