@@ -2,10 +2,10 @@
 
 use crate::debug_info::{DebugInfo, Scope};
 use crate::frame::{FrameRecord, Interrupted, RecordKind};
-use crate::held::{held_by, sole_locker};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::method::Method;
+use crate::release::release_scopes;
 use headway_model::FrameKind;
 
 /// What the decoder is told about the VM's compiled code.
@@ -170,78 +170,9 @@ fn scopes_at<M: Memory>(
     }
     match release_scopes(layout, memory, info, record, options) {
         Some(scopes) => (Some(scopes), true),
-        None => (leaf_call_scopes(layout, memory, info, record), false),
+        None => (info.pc_desc(record.pc).and_then(|desc| info.scopes(desc)), false),
     }
 }
-
-/// The scopes of a call off the record that releases a monitor, where they are
-/// certain: read where the debug information is of all instructions, else those
-/// of the only method that takes locks in this code.
-pub(crate) fn release_scopes<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    info: &DebugInfo<'_, M>,
-    record: &FrameRecord,
-    options: DecodeOptions,
-) -> Option<Vec<Scope>> {
-    let known = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
-    let scopes = known.then(|| leaf_call_scopes(layout, memory, info, record)).flatten();
-    scopes.or_else(|| sole_locker(info, record.pc))
-}
-
-/// The scopes of a call off the record that releases a monitor.
-///
-/// C2 calls in line and writes an entry where the code of a scope ends: the
-/// entry wanted is the first not below the last byte of the call (the return
-/// address already belongs to what follows).
-///
-/// C1 is harder, see [`c1_release_scopes`].
-fn leaf_call_scopes<M: Memory>(
-    layout: &Layout,
-    memory: &M,
-    info: &DebugInfo<'_, M>,
-    record: &FrameRecord,
-) -> Option<Vec<Scope>> {
-    let level = memory.read_u8(record.code + layout.nmethod.comp_level)?;
-    if level >= C2_LEVEL {
-        return info.scopes(info.pc_desc(record.pc.checked_sub(1)?)?);
-    }
-    c1_release_scopes(memory, info, record)
-}
-
-/// C1 calls in a stub behind the method's code, which jumps back behind the
-/// instruction that it is part of, and writes no entry for a monitorexit. The
-/// last entry below the jump's target may be of a callee inlined before it. But
-/// the stub was given the lock record, at sp, and entries of safepoints tell
-/// which scope holds which lock record. So: back from the target to the nearest
-/// entry that says who holds it; if every entry on the way is inside that
-/// scope, control did not leave it, and it is the one that releases. Needs the
-/// live stack.
-fn c1_release_scopes<M: Memory>(memory: &M, info: &DebugInfo<'_, M>, record: &FrameRecord) -> Option<Vec<Scope>> {
-    let lock_record = memory.read_u64(record.sp)?.checked_sub(record.sp)?;
-    let holds = |scope: &Scope| {
-        let held = held_by(info, scope).unwrap_or_default();
-        held.iter().any(|monitor| monitor.lock_record.map(u64::from) == Some(lock_record))
-    };
-    let mut passed: Vec<Vec<Scope>> = Vec::new();
-    let entries = info.pc_descs_before(jump_target(memory, record.pc)?)?;
-    for desc in entries.take(MAX_ENTRIES_BACK) {
-        let scopes = info.scopes(desc)?;
-        let holder = scopes.iter().position(holds);
-        passed.push(scopes);
-        if let Some(holder) = holder {
-            let depth = passed.last()?.len() - holder;
-            let last = passed.last()?.clone();
-            let inside = |scopes: &Vec<Scope>| same_scope(scopes, &last, depth);
-            let nearest = passed.first()?;
-            return passed.iter().all(inside).then(|| nearest[nearest.len() - depth..].to_vec());
-        }
-    }
-    None
-}
-
-/// How far to look back for an entry that names the holder of a lock record.
-const MAX_ENTRIES_BACK: usize = 256;
 
 /// True if both chains of scopes are in the same activation of the scope that
 /// is the `depth`th from the root: same method, same calls that led to it.
@@ -252,41 +183,4 @@ pub(crate) fn same_scope(a: &[Scope], b: &[Scope], depth: usize) -> bool {
     let (a, b) = (&a[a.len() - depth..], &b[b.len() - depth..]);
     let call = |scope: &Scope| (scope.method, scope.bci);
     a[0].method == b[0].method && a[1..].iter().map(call).eq(b[1..].iter().map(call))
-}
-
-/// Tier of C2's code; C1's are below.
-const C2_LEVEL: u8 = 4;
-
-/// Where an unconditional jump at `pc` leads.
-fn jump_target<M: Memory>(memory: &M, pc: u64) -> Option<u64> {
-    match memory.read_u8(pc)? {
-        0xe9 => {
-            let distance = memory.read_i32(pc + 1)?;
-            (pc + 5).checked_add_signed(i64::from(distance))
-        }
-        0xeb => {
-            let distance = memory.read_u8(pc + 1)? as i8;
-            (pc + 2).checked_add_signed(i64::from(distance))
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::Fragments;
-
-    #[test]
-    fn jumps_are_followed_both_ways() {
-        let mut memory = Fragments::new();
-        memory.add(0x1000, vec![0xe9, 0xfb, 0xff, 0xff, 0xff]);
-        memory.add(0x2000, vec![0xeb, 0x10]);
-        memory.add(0x3000, vec![0xeb, 0xf0]);
-        memory.add(0x4000, vec![0x90, 0, 0, 0, 0]);
-        assert_eq!(jump_target(&memory, 0x1000), Some(0x1000));
-        assert_eq!(jump_target(&memory, 0x2000), Some(0x2012));
-        assert_eq!(jump_target(&memory, 0x3000), Some(0x2ff2));
-        assert_eq!(jump_target(&memory, 0x4000), None);
-    }
 }

@@ -6,12 +6,13 @@
 //! per chain, and [`holders`] reads the slots on the live stack.
 
 use crate::debug_info::{DebugInfo, Scope};
-use crate::decode::{release_scopes, same_scope, DecodeOptions, DecodedFrame};
+use crate::decode::{same_scope, DecodeOptions, DecodedFrame};
 use crate::frame::{slot, FrameRecord, RecordKind};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::method::{Method, ACC_SYNCHRONIZED};
 use crate::oop;
+use crate::release::release_scopes;
 use crate::unsigned5::Reader;
 use headway_model::FrameKind;
 
@@ -116,7 +117,7 @@ fn compiled_places<M: Memory>(
         false => info.scopes(info.pc_desc(record.pc)?)?,
     };
     let held = held_by(&info, scopes.get(depth)?)?;
-    Some(held.iter().map(|monitor| monitor.owner).collect())
+    Some(held.iter().filter(|monitor| !monitor.eliminated).map(|monitor| monitor.owner).collect())
 }
 
 /// The method that takes locks in a piece of compiled code and the calls that it
@@ -159,10 +160,13 @@ pub(crate) struct HeldMonitor {
     /// Where its lock record is, in bytes from sp.
     pub(crate) lock_record: Option<u32>,
     owner: MonitorPlace,
+    /// The compiler found that the lock needs not be taken here: it is not
+    /// contended, or was merged with what is taken before.
+    eliminated: bool,
 }
 
 /// The monitors of a scope: their number, and for each the place of its lock
-/// record, its owner object and whether it was eliminated (those are left out).
+/// record, its owner object and whether it was eliminated.
 pub(crate) fn held_by<M: Memory>(info: &DebugInfo<'_, M>, scope: &Scope) -> Option<Vec<HeldMonitor>> {
     if scope.monitors == 0 {
         return Some(Vec::new());
@@ -174,13 +178,10 @@ pub(crate) fn held_by<M: Memory>(info: &DebugInfo<'_, M>, scope: &Scope) -> Opti
         let packed = stream.unsigned()?;
         let lock_record = (packed & IN_REGISTER == 0).then_some((packed >> 5) * 4);
         let owner = owner_place(info, &mut stream)?;
-        let monitor = HeldMonitor { lock_record, owner: owner.unwrap_or(MonitorPlace::Unknown) };
         // What follows an object of parts cannot be found without reading all
         // its parts.
         let eliminated = owner.is_some() && stream.byte()? != 0;
-        if !eliminated {
-            held.push(monitor);
-        }
+        held.push(HeldMonitor { lock_record, owner: owner.unwrap_or(MonitorPlace::Unknown), eliminated });
         if owner.is_none() {
             break;
         }

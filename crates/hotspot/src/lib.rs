@@ -32,6 +32,7 @@ pub mod memory;
 pub mod method;
 pub mod monitor;
 pub mod oop;
+mod release;
 pub mod reuse;
 pub mod symbols;
 pub mod thread;

@@ -1,6 +1,8 @@
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.TreeMap;
 import sun.misc.Unsafe;
 
 /** Owners release contended locks in every way; each writes down who it is. */
@@ -8,6 +10,7 @@ public final class Exits {
     static final Unsafe UNSAFE = unsafe();
     static volatile int sink;
     static int shared;
+    static final String[] NAMES = {"Blue kettle 12", "small Lamp 7", "GREEN CHAIR 90", "old spoon 3"};
     final Object lock = new Object();
 
     public static void main(String[] args) throws Exception {
@@ -64,6 +67,9 @@ public final class Exits {
         }
         if ((i & 63) == 0) {
             site8(slot, i);
+        }
+        if ((i & 15) == 9) {
+            sink = (int) site9(slot, i);
         }
         return r;
     }
@@ -141,6 +147,22 @@ public final class Exits {
             own(slot, 8);
             deeper(i);
             own(slot, 8);
+        }
+    }
+
+    /** Callees with loops and slow paths of their own are compiled into the lock; the clock is read before the release. */
+    long site9(long slot, int i) {
+        synchronized (lock) {
+            long acquired = System.nanoTime();
+            TreeMap<String, Integer> index = new TreeMap<>();
+            for (String name : NAMES) {
+                for (String word : name.toUpperCase(Locale.ROOT).split(" ")) {
+                    index.merge(word, i, Integer::sum);
+                }
+            }
+            shared += index.size();
+            own(slot, 9);
+            return System.nanoTime() - acquired;
         }
     }
 
