@@ -17,7 +17,7 @@ use flow::Flow;
 const C2_LEVEL: u8 = 4;
 /// How far entries are looked through for one that names the holder of a lock record.
 const MAX_ENTRIES_BACK: usize = 256;
-/// The largest code that is searched, about .05 us an instruction.
+/// The largest code that is searched, about .03 us an instruction.
 const MAX_CODE: u64 = 1 << 18;
 
 /// The scopes of a call off the record that releases a monitor, where they are
