@@ -92,7 +92,7 @@ def plan(
                         names = [name for name in names if name not in FRESH_ONLY]
                     else:
                         names = [name for name in names if name not in TOGGLE_ONLY] + ["base"]
-                    if workload.oldest_jdk <= jdk:
+                    if workload.runs_on(jdk):
                         of_round += [Cell(mode, jdk, workload.name, name, number) for name in names]
         chance.shuffle(of_round)
         cells += of_round

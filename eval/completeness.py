@@ -21,7 +21,6 @@ from program import Program
 from workloads import WORKLOADS, Workload
 
 ROOT = Path(__file__).resolve().parents[1]
-JAR = ROOT / "java/eval-workloads/target/headway-eval-workloads.jar"
 RELEASES = (17, 21, 25)
 COLLECTORS = {"G1": "-XX:+UseG1GC", "Parallel": "-XX:+UseParallelGC", "Z": "-XX:+UseZGC"}
 PROGRAMS = ("kernels", "h2", "xalan", "javac", "pmd", "virtual-server", "native-calls")
@@ -87,7 +86,7 @@ def measure(case: Case, home: Path, library: Path, options: argparse.Namespace) 
     jvm_options = [COLLECTORS[case.collector]]
     if case.jdk == 21 and case.collector == "Z":
         jvm_options.append("-XX:+ZGenerational")
-    with Program(home, JAR, case.workload, jvm_options, scratch / "stderr.txt") as program:
+    with Program(home, case.workload, jvm_options, scratch / "stderr.txt") as program:
         program.await_ready()
         time.sleep(options.warm_up)
         interval = round(options.interval_ms * 1e6)
@@ -143,6 +142,7 @@ def parse(arguments: Sequence[str], homes: dict[int, Path]) -> argparse.Namespac
     parser.add_argument("--seconds", type=above_zero, default=10.0, help="seconds of sampling (default: 10)")
     parser.add_argument("--out", type=Path, default=ROOT / "build/eval", help="default: build/eval")
     parser.add_argument("--plan", action="store_true", help="measure nothing, say how many JVMs there would be")
+    parser.add_argument("--modules", action="store_true", help="measure nothing, name the modules of java/ that this needs")
     options = parser.parse_args(arguments)
     check(options.workloads, list(WORKLOADS), "program")
     check(options.jdks, [str(release) for release in homes], "JDK")
@@ -162,10 +162,13 @@ def cases(options: argparse.Namespace, homes: dict[int, Path]) -> Iterator[Case]
     for name in options.workloads:
         workload = WORKLOADS[name]
         for release in map(int, options.jdks):
-            has_compiler = (homes[release] / "bin" / "javac").is_file()
-            if release < workload.oldest_jdk or (workload.needs_compiler and not has_compiler):
-                continue
-            yield from (Case(workload, release, collector) for collector in options.collectors)
+            if not why_not(workload, release, homes):
+                yield from (Case(workload, release, collector) for collector in options.collectors)
+
+
+def why_not(workload: Workload, release: int, homes: dict[int, Path]) -> str:
+    """Why a program cannot be run on a JDK; empty if it can."""
+    return workload.why_not(release, (homes[release] / "bin" / "javac").is_file())
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -174,6 +177,12 @@ def main(arguments: Sequence[str]) -> int:
     homes = {release: Path(home) for release, home in found.items() if home}
     options = parse(arguments, homes)
     wanted = list(cases(options, homes))
+    if options.modules:
+        print("\n".join(sorted({case.workload.module for case in wanted})))
+        return 0
+    for name, release in ((name, int(release)) for name in options.workloads for release in options.jdks):
+        if why := why_not(WORKLOADS[name], release, homes):
+            print(f"left out: {name} on {release} ({why})", file=sys.stderr)
     if options.plan:
         print(f"{len(wanted)} JVMs, about {len(wanted) * (options.warm_up + options.seconds + 3) / 60:.0f} min")
         return 0

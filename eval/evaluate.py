@@ -23,6 +23,7 @@ import profilers as known_profilers
 import results
 import workloads as known_workloads
 from cells import FRESH, TOGGLE, Cell, RawData, plan
+from completeness import why_not
 from measure import Bench, Pace
 from profilers import Place, Profiler, ProfilerError
 from progress import Progress
@@ -30,7 +31,8 @@ from report import Report
 from running import run_all
 
 ROOT = Path(__file__).resolve().parents[1]
-JAR = ROOT / "java/eval-workloads/target/headway-eval-workloads.jar"
+# Always built: peers' packages are beside it, too.
+MODULE = "eval-workloads"
 RELEASES = (17, 21, 25)
 QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=1.0, fresh_s=8.0)
 FULL = Pace(warm_up_s=6.0, pairs=10, phase_s=1.0, fresh_s=10.0)
@@ -78,6 +80,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(COMPLETENESS, action="store_true",
                         help="instead of all this, how many of the copied stacks are decoded to their end; has a --help of its own")
     parser.add_argument("--plan", action="store_true", help="measure nothing, say what would be and how long it would take")
+    parser.add_argument("--modules", action="store_true", help="measure nothing, name the modules of java/ that this needs")
     return parser.parse_args(arguments)
 
 
@@ -138,6 +141,8 @@ class Evaluation:
         suites = {suite.name: suite for suite in map(known_workloads.suite, options.suite)}
         self.workloads = {**known_workloads.WORKLOADS, **suites}
         self.profilers = known_profilers.all_profilers()
+        self.left_out: list[str] = []
+        """What was asked for and cannot be run, and why."""
         self.cells = self.planned(list(suites))
         self.minutes: Optional[float] = options.minutes or (None if options.full else QUICK_MINUTES)
 
@@ -153,13 +158,15 @@ class Evaluation:
         jdks = chosen(options.jdks or (list(map(str, self.homes)) if options.full else newest),
                       {str(release): release for release in self.homes}, "JDK")  # fmt: skip
         rounds = {mode: options.rounds for mode in modes} if options.rounds else FULL_ROUNDS if options.full else QUICK_ROUNDS
-        cells = plan(modes, jdks, chosen(names, self.workloads, "program"), chosen(profilers, self.profilers, "profiler"),
-                     rounds, options.seed)  # fmt: skip
-        return [cell for cell in cells if self.can_run(cell)]
+        programs = chosen(names, self.workloads, "program")
+        reasons = {(w.name, jdk): why_not(w, jdk, self.homes) for w in programs for jdk in jdks}
+        self.left_out = [f"{name} on {jdk} ({why})" for (name, jdk), why in reasons.items() if why]
+        cells = plan(modes, jdks, programs, chosen(profilers, self.profilers, "profiler"), rounds, options.seed)
+        return [cell for cell in cells if not reasons[cell.workload, cell.jdk]]
 
-    def can_run(self, cell: Cell) -> bool:
-        """A runtime without compiler cannot run one."""
-        return not self.workloads[cell.workload].needs_compiler or (self.homes[cell.jdk] / "bin" / "javac").is_file()
+    def modules(self) -> list[str]:
+        """What must be built of ``java/``."""
+        return sorted({MODULE} | {self.workloads[cell.workload].module for cell in self.cells})
 
     def pace(self, left: list[Cell]) -> Pace:
         """How long things take: as many pairs as the time allows, unless their number is given."""
@@ -177,6 +184,8 @@ class Evaluation:
         text = f"{len(left)} of {len(self.cells)} JVMs to measure{pairs}; about {math.ceil(expected)} min"
         if self.minutes is not None and expected > self.minutes:
             text += f", of which {self.minutes:g} are given: the rest is left for the next time"
+        if self.left_out:
+            text += f"\nleft out: {', '.join(self.left_out)}"
         return text
 
     def run(self, raw: RawData) -> list[Cell]:
@@ -185,7 +194,7 @@ class Evaluation:
         left = [cell for cell in self.cells if cell.key() not in done]
         print(self.told(left), file=sys.stderr)
         pace = self.pace(left)
-        bench = Bench(self.homes, JAR, self.place(), pace, self.workloads)
+        bench = Bench(self.homes, self.place(), pace, self.workloads)
         progress = Progress(sum(map(pace.seconds, left)), len(left), sys.stderr)
         base = Profiler("base", "")
         budget = None if self.minutes is None else self.minutes * 60
@@ -196,7 +205,7 @@ class Evaluation:
         """Where things are."""
         scratch = self.options.out.resolve() / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
-        jars = sorted((JAR.parent / "lib").glob("async-profiler-*.jar"))
+        jars = sorted((ROOT / "java" / MODULE / "target/lib").glob("async-profiler-*.jar"))
         return Place(agent(), jars[-1] if jars else None, scratch, headers(self.homes), command())
 
 
@@ -256,6 +265,9 @@ def main() -> int:
         return completeness.main(arguments)
     options = parse(sys.argv[1:])
     evaluation = Evaluation(options)
+    if options.modules:
+        print("\n".join(evaluation.modules()))
+        return 0
     if options.plan:
         print(evaluation.told(evaluation.cells))
         return 0

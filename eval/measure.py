@@ -66,10 +66,9 @@ class Bench:
     """Everything that cells have in common."""
 
     def __init__(
-        self, java_homes: dict[int, Path], jar: Path, place: Place, pace: Pace, workloads: Mapping[str, Workload]
+        self, java_homes: dict[int, Path], place: Place, pace: Pace, workloads: Mapping[str, Workload]
     ) -> None:
         self.java_homes = java_homes
-        self.jar = jar
         self.place = place
         self.pace = pace
         self.workloads = workloads
@@ -87,7 +86,7 @@ class Bench:
     def program(self, cell: Cell, options: list[str]) -> Program:
         """Starts the cell's JVM."""
         home = self.java_homes[cell.jdk]
-        return Program(home, self.jar, self.workloads[cell.workload], options, self.place.scratch / "errors.txt")
+        return Program(home, self.workloads[cell.workload], options, self.place.scratch / "errors.txt")
 
     def toggle(self, cell: Cell, profiler: Profiler) -> Measured:
         """Switches the profiler on and off in one JVM; each phase is one stretch."""

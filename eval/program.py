@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -48,10 +49,13 @@ def parse_mark(line: str, process_cpu_ns: int, own_cpu_ns: int = 0) -> Mark:
 class Program:
     """A running program; ends with the ``with`` block."""
 
-    def __init__(self, java_home: Path, jar: Path, workload: Workload, jvm_options: Sequence[str], errors: Path) -> None:
+    def __init__(self, java_home: Path, workload: Workload, jvm_options: Sequence[str], errors: Path) -> None:
+        self.temporary = errors.parent / "temporary"
+        self.empty_temporary()
+        self.temporary.mkdir()
         command = [
-            str(java_home / "bin" / "java"), *HEAP, "-XX:+EnableDynamicAgentLoading", *workload.jvm_options,
-            *jvm_options, *workload.main(jar), "--threads", str(workload.threads),
+            str(java_home / "bin" / "java"), *HEAP, f"-Djava.io.tmpdir={self.temporary}", "-XX:+EnableDynamicAgentLoading", *workload.jvm_options,
+            *jvm_options, *workload.main(), "--threads", str(workload.threads),
         ]  # fmt: skip
         self.name = workload.name
         self.error_file = errors
@@ -71,6 +75,11 @@ class Program:
         self.process.kill()
         self.process.wait()
         self.selector.close()
+        self.empty_temporary()
+
+    def empty_temporary(self) -> None:
+        """It is killed, so it cannot remove its files itself: databases, libraries unpacked from jars."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
     def await_ready(self) -> None:
         """Waits until it works. A profiler that starts with the JVM may print lines of its own before."""

@@ -30,6 +30,15 @@ class PlanTest(unittest.TestCase):
              "toggle/25/virtual-threads/new/0", "toggle/25/virtual-threads/none/0"],
         )  # fmt: skip
 
+    def test_only_on_jdks_that_a_program_runs_on(self) -> None:
+        planned = keys([TOGGLE, FRESH], [17, 21, 25], ["cassandra"])
+        self.assertEqual({key.split("/")[1] for key in planned}, {"17"})
+        cassandra, threads, compiler = (WORKLOADS[name] for name in ("cassandra", "virtual-threads", "javac"))
+        self.assertEqual([jdk for jdk in (17, 21, 25) if threads.runs_on(jdk)], [21, 25])
+        self.assertEqual([cassandra.why_not(jdk, False) for jdk in (17, 25)], ["", "17 is the last it runs on"])
+        self.assertEqual([threads.why_not(jdk, False) for jdk in (17, 25)], ["needs 21 or later", ""])
+        self.assertEqual([compiler.why_not(21, has) for has in (True, False)], ["", "no compiler there"])
+
     def test_fresh_jvms_have_a_base_beside_none(self) -> None:
         planned = keys([FRESH], [17], ["kernels"])
         self.assertEqual(sorted(planned[:2]), ["fresh/17/kernels/base/0", "fresh/17/kernels/none/0"])

@@ -41,10 +41,10 @@ class CasesTest(unittest.TestCase):
     """What is run."""
 
     def test_programs_run_where_they_can(self) -> None:
-        options = parse(["--workloads", "kernels,javac,virtual-server", "--collectors", "G1"], HOMES)
+        options = parse(["--workloads", "kernels,javac,virtual-server,cassandra", "--collectors", "G1"], HOMES)
         found = [(case.workload.name, case.jdk) for case in cases(options, HOMES)]
-        # No compiler in either, virtual threads only in one.
-        self.assertEqual(found, [("kernels", 17), ("kernels", 25), ("virtual-server", 25)])
+        # No compiler in either, virtual threads only in one, Cassandra only in the other.
+        self.assertEqual(found, [("kernels", 17), ("kernels", 25), ("virtual-server", 25), ("cassandra", 17)])
 
     def test_wrong_words_are_named(self) -> None:
         for wrong in (["--workloads", "nonsense"], ["--jdks", "11"], ["--collectors", "Epsilon"], ["--seconds", "0"]):

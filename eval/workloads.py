@@ -1,14 +1,17 @@
 """The programs of the evaluation: what each does, and what is known about it.
 
-They are in ``java/eval-workloads``; each name is one that its jar takes.
+They are in Maven modules of ``java/``, nearly all in ``eval-workloads``; each name is one that the module's jar takes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 from profilers import ProfilerError
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -23,15 +26,36 @@ class Workload:
     """``worst`` (a worst case for some profiler), ``compute`` (CPU-bound, threads share nothing), ``published``,
     ``suite`` (named on the command line), ``cost`` (no program: what it costs to record one thing)."""
     oldest_jdk: int = 17
+    newest_jdk: Optional[int] = None
+    """The last one on which it runs, if it does not run on all that came after."""
     jvm_options: tuple[str, ...] = ()
     cpu_bound: bool = False
     """True if its threads hardly ever wait, so that what sampling costs shows."""
     needs_compiler: bool = False
     """True if it needs a JDK, not only a runtime."""
+    module: str = "eval-workloads"
+    """The module of ``java/`` that has it. One that draws in much has one of its own, which is built if it is asked for."""
 
-    def main(self, jar: Path) -> list[str]:
+    @property
+    def jar(self) -> Path:
+        """What ``./hw eval`` builds it into."""
+        return ROOT / "java" / self.module / "target" / f"headway-{self.module}.jar"
+
+    def main(self) -> list[str]:
         """What follows the JVM's options on the command line."""
-        return ["-jar", str(jar), self.name]
+        return ["-jar", str(self.jar), self.name]
+
+    def runs_on(self, jdk: int) -> bool:
+        """True if its packages and what it shows are for this release."""
+        return self.oldest_jdk <= jdk and (self.newest_jdk is None or jdk <= self.newest_jdk)
+
+    def why_not(self, jdk: int, has_compiler: bool) -> str:
+        """Why it cannot be run there; empty if it can."""
+        if jdk < self.oldest_jdk:
+            return f"needs {self.oldest_jdk} or later"
+        if not self.runs_on(jdk):
+            return f"{self.newest_jdk} is the last it runs on"
+        return "no compiler there" if self.needs_compiler and not has_compiler else ""
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -72,6 +96,16 @@ WORKLOADS: dict[str, Workload] = {
                  "published"),
         Workload("virtual-server", 8, "the JDK's HTTP server, a virtual thread per request; four ReentrantLocks, and sleeps",
                  "published", oldest_jdk=21),
+        # Its 5.0 is for 11 and 17. It installs a security manager, and takes apart buffers and file descriptors.
+        Workload("cassandra", 8, "a node of Apache Cassandra and its driver's clients, over the loopback; half reads, half "
+                 "updates of records, some wanted often; a hundred threads, most of them idle pools; parks for replies and for "
+                 "other stages' work; time goes into waking threads; monitors of selectors hardly, of class loading at first",
+                 "published", newest_jdk=17, module="eval-cassandra",
+                 jvm_options=("--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED",
+                              "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+                              "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+                              "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+                              "--add-opens=java.base/java.io=ALL-UNNAMED")),
     )
 }
 
@@ -88,10 +122,10 @@ class Suite(Workload):
     suite_jar: str = ""
     arguments: str = ""
 
-    def main(self, jar: Path) -> list[str]:
+    def main(self) -> list[str]:
         return [
             f"-Dheadway.suite.jar={self.suite_jar}", f"-Dheadway.suite.arguments={self.arguments}",
-            "-cp", f"{jar}:{self.suite_jar}", "io.headway.eval.Main", "suite",
+            "-cp", f"{self.jar}:{self.suite_jar}", "io.headway.eval.Main", "suite",
         ]  # fmt: skip
 
 

@@ -2,19 +2,22 @@
 //!
 //! Everything that is measured is in `eval/`; here it is only seen to that what
 //! it needs is built: the products, the programs (a Maven profile of their own,
-//! because of what they draw in), and a Python with the libraries for figures
-//! and charts, in `build/`.
+//! because of what they draw in; those that draw in most are modules of their
+//! own, built if they are asked for), and a Python with the libraries for
+//! figures and charts, in `build/`.
 
 use crate::jdks::Jdks;
-use crate::process::{build_directory, program, root, run, target_directory};
+use crate::process::{build_directory, program, root, run, run_and_read, target_directory};
 use crate::{java, products, Problem};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 const REQUIREMENTS: &str = "eval/requirements.txt";
 /// With these nothing is measured.
-const BUILDS_NOTHING: [&str; 4] = ["-h", "--help", "--report-only", "--plan"];
+const BUILDS_NOTHING: [&str; 5] = ["-h", "--help", "--report-only", "--plan", MODULES];
+/// Names what must be built of `java/`.
+const MODULES: &str = "--modules";
 
 /// See the file's head.
 pub fn eval(rest: &[String]) -> Result<(), Problem> {
@@ -23,10 +26,9 @@ pub fn eval(rest: &[String]) -> Result<(), Problem> {
         return run_quietly(&mut evaluate(rest, &jdks)?);
     }
     // What was typed wrongly is said now, not when everything has been built.
-    let mut plan = evaluate(rest, &jdks)?;
-    run_quietly(plan.arg("--plan").stdout(Stdio::null()))?;
+    let modules = modules(evaluate(rest, &jdks)?)?;
     products::rust(&["headway-cli", "headway-agent"])?;
-    run(&mut java::maven(jdks.with_compiler(), &["-Peval", "-pl", "eval-workloads", "-am", "-DskipTests", "package"]))?;
+    run(&mut java::maven(jdks.with_compiler(), &["-Peval", "-pl", &modules, "-am", "-DskipTests", "package"]))?;
     run_quietly(&mut evaluate(rest, &jdks)?)
 }
 
@@ -39,9 +41,31 @@ fn evaluate(rest: &[String], jdks: &Jdks) -> Result<Command, Problem> {
     Ok(evaluate)
 }
 
+/// What must be built of `java/`, with commas between.
+fn modules(mut evaluate: Command) -> Result<String, Problem> {
+    let output = evaluate.arg(MODULES).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|e| format!("cannot run python3: {e}"))?;
+    as_told(output.status)?;
+    Ok(String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(","))
+}
+
+/// Every program compiles. What they are made of is not fetched for this: false if it is not here.
+pub fn compiles(jdks: &Jdks) -> Result<bool, Problem> {
+    let compile = ["-o", "-Peval", "-pl", "eval-workloads,eval-cassandra", "-am", "compile"];
+    let (output, content) = run_and_read(&mut java::maven(jdks.with_compiler(), &compile))?;
+    match content {
+        true => Ok(true),
+        false if output.contains("in offline mode") => Ok(false),
+        false => Err("programs of the evaluation do not compile".into()),
+    }
+}
+
 /// It has said itself what was wrong: its exit code is ours.
 fn run_quietly(evaluate: &mut Command) -> Result<(), Problem> {
-    let status = evaluate.status().map_err(|e| format!("cannot run python3: {e}"))?;
+    as_told(evaluate.status().map_err(|e| format!("cannot run python3: {e}"))?)
+}
+
+fn as_told(status: ExitStatus) -> Result<(), Problem> {
     match status.code() {
         Some(0) => Ok(()),
         Some(code) => std::process::exit(code),

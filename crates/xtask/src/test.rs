@@ -17,6 +17,8 @@ struct Session {
     suites: Vec<Suite>,
     /// True if the page could not be looked at.
     without_browser: bool,
+    /// True if the packages are not here of which the evaluation's programs are made.
+    without_evaluation: bool,
 }
 
 struct Suite {
@@ -36,7 +38,8 @@ const LOOM_MODELS: [(&str, &[&str]); 2] =
 /// See the file's head.
 pub fn test(rest: &[String]) -> Result<(), Problem> {
     takes_nothing(rest)?;
-    let mut session = Session { jdks: Jdks::for_tests(), suites: Vec::new(), without_browser: false };
+    let mut session =
+        Session { jdks: Jdks::for_tests(), suites: Vec::new(), without_browser: false, without_evaluation: false };
     session.check_jdks();
     session.check("format", |_| run(cargo().args(["fmt", "--all", "--check"])));
     session.check("house rules", |_| tidy::tidy(&[]));
@@ -45,6 +48,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.check("lints of tests", |_| lint_tests());
     session.check("build", |_| products::rust(&["headway-cli", "headway-agent", "headway-e2e"]));
     session.suite("java", maven_tests);
+    session.evaluation();
     session.suite("rust", cargo_tests);
     session.suite("page", |_| page::tests(false));
     session.page_in_a_browser();
@@ -73,6 +77,16 @@ impl Session {
             true => {}
             false => self.suite("page in a browser", |_| page::tests(true)),
         }
+    }
+
+    /// The evaluation's programs. They draw in a hundred megabytes, which `./hw eval` fetches if it is run.
+    fn evaluation(&mut self) {
+        let mut is_here = true;
+        self.suite("evaluation compiles", |jdks| {
+            is_here = eval::compiles(jdks)?;
+            Ok(Tally { passed: is_here.into(), failed: 0 })
+        });
+        self.without_evaluation = !is_here;
     }
 
     /// Something that is right or wrong as a whole.
@@ -111,6 +125,9 @@ impl Session {
         }
         if self.without_browser {
             println!("not tested: the page in a browser, because there is none (package chromium)");
+        }
+        if self.without_evaluation {
+            println!("not compiled: the evaluation's programs, whose packages were never fetched here (./hw eval)");
         }
         let Tally { passed, failed } = self.suites.iter().map(|suite| suite.tally).sum();
         println!("{passed} passed, {failed} failed");
