@@ -13,6 +13,7 @@
 #![allow(unsafe_code)] // system calls, memory shared with the kernel, a signal handler
 
 pub mod generated;
+mod image;
 pub mod kernel;
 pub mod modules;
 pub mod native;

@@ -1,5 +1,6 @@
 //! The libraries that are mapped into this process.
 
+use crate::image::Image;
 use crate::symbols::Symbols;
 use memmap2::{Mmap, UncheckedAdvice};
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
@@ -75,8 +76,10 @@ pub struct Module {
     pub range: Range<u64>,
     /// What is added to the addresses its file speaks of.
     pub bias: u64,
-    /// Its bytes.
+    /// Its bytes; none if its file cannot be had.
     pub bytes: Bytes,
+    /// Its tables, then.
+    image: Option<Image>,
     symbols: OnceCell<Symbols>,
 }
 
@@ -98,6 +101,9 @@ impl Module {
 
     /// A section of the file by its name: its bytes and its addresses.
     pub fn section(&self, name: &str) -> Option<(Section, Range<u64>)> {
+        if let Some(image) = &self.image {
+            return image.section(name);
+        }
         let file = object::File::parse(&*self.bytes).ok()?;
         let section = file.section_by_name(name)?;
         let (start, length) = section.file_range()?;
@@ -106,6 +112,17 @@ impl Module {
         self.bytes.get(range.clone())?;
         let addresses = section.address()..section.address().checked_add(section.size())?;
         Some((Section { bytes: self.bytes.clone(), range }, addresses))
+    }
+}
+
+impl Image {
+    fn section(&self, name: &str) -> Option<(Section, Range<u64>)> {
+        let (bytes, addresses) = match name {
+            ".eh_frame_hdr" => &self.index,
+            ".eh_frame" => &self.frames,
+            _ => return None,
+        };
+        Some((Section { bytes: Bytes::Copy(bytes.clone()), range: 0..bytes.len() }, addresses.clone()))
     }
 }
 
@@ -154,11 +171,22 @@ pub fn all(known: Vec<Module>) -> Vec<Module> {
 
 fn module(code: &Mapping<'_>, mappings: &[Mapping<'_>]) -> Option<Module> {
     let bytes = match code.path {
-        "[vdso]" => copy(code)?,
-        path if path.starts_with('/') => map(path)?,
+        "[vdso]" => copy(code),
+        path if path.starts_with('/') => map(path).or_else(|| map(&mapped_file(code))),
         _ => return None,
     };
-    let file = object::File::parse(&*bytes).ok()?;
+    let from_file = bytes.and_then(|bytes| Some((bias(&bytes, code)?, bytes, None)));
+    let (bias, bytes, image) = from_file.or_else(|| without_file(code, mappings))?;
+    let own = mappings.iter().filter(|m| m.path == code.path && m.executable);
+    let near = own.filter(|m| m.range.start >= code.range.start && m.range.start - code.range.start < 1 << 32);
+    let end = near.map(|m| m.range.end).max().unwrap_or(code.range.end);
+    let name = code.path.rsplit('/').next().unwrap_or(code.path).into();
+    Some(Module { name, range: code.range.start..end, bias, bytes, image, symbols: OnceCell::new() })
+}
+
+/// What is added to a library's addresses, by the segment that this code is of.
+fn bias(bytes: &[u8], code: &Mapping<'_>) -> Option<u64> {
+    let file = object::File::parse(bytes).ok()?;
     // A segment is mapped from the page on in which it begins, which the one
     // before it may end in.
     let segment = file.segments().filter(is_code).find(|segment| {
@@ -167,12 +195,19 @@ fn module(code: &Mapping<'_>, mappings: &[Mapping<'_>]) -> Option<Module> {
     })?;
     let in_file = segment.file_range().0;
     let address = segment.address().wrapping_sub(in_file).wrapping_add(code.offset);
-    let bias = code.range.start.wrapping_sub(address);
-    let own = mappings.iter().filter(|m| m.path == code.path && m.executable);
-    let near = own.filter(|m| m.range.start >= code.range.start && m.range.start - code.range.start < 1 << 32);
-    let end = near.map(|m| m.range.end).max().unwrap_or(code.range.end);
-    let name = code.path.rsplit('/').next().unwrap_or(code.path).into();
-    Some(Module { name, range: code.range.start..end, bias, bytes, symbols: OnceCell::new() })
+    Some(code.range.start.wrapping_sub(address))
+}
+
+/// The kernel's way to a file that was removed; it asks for privileges.
+fn mapped_file(code: &Mapping<'_>) -> String {
+    format!("/proc/self/map_files/{:x}-{:x}", code.range.start, code.range.end)
+}
+
+fn without_file(code: &Mapping<'_>, mappings: &[Mapping<'_>]) -> Option<(u64, Bytes, Option<Image>)> {
+    let begins = |m: &&Mapping<'_>| m.path == code.path && m.offset == 0 && m.range.start <= code.range.start;
+    let base = mappings.iter().filter(begins).map(|m| m.range.start).max()?;
+    let image = Image::read(base)?;
+    Some((image.bias, Bytes::default(), Some(image)))
 }
 
 fn is_code<'d>(segment: &impl ObjectSegment<'d>) -> bool {
@@ -206,6 +241,46 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(mapping("7f00-7f10 rw-p 00000000 00:00 0").unwrap().path, "");
         assert!(mapping("nonsense").is_none());
+    }
+
+    /// The tables of each library's file and of its memory are the same, wherever it is mapped.
+    #[test]
+    fn tables_are_found_without_the_file() {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let mappings: Vec<Mapping<'_>> = maps.lines().filter_map(mapping).collect();
+        let mut compared = 0;
+        for module in all(Vec::new()) {
+            let code = mappings.iter().find(|m| m.range.start == module.range.start).unwrap();
+            let Some(file) = module.section(".eh_frame").filter(|_| code.path.starts_with('/')) else { continue };
+            let (bias, _, image) = without_file(code, &mappings).unwrap();
+            assert_eq!(bias, module.bias, "{}", module.name);
+            let image = image.unwrap();
+            let (frames, addresses) = image.section(".eh_frame").unwrap();
+            assert_eq!(addresses.start, file.1.start, "{}", module.name);
+            assert!(frames.starts_with(&file.0), "{}", module.name);
+            let (index, at) = image.section(".eh_frame_hdr").unwrap();
+            let (expected, expected_at) = module.section(".eh_frame_hdr").unwrap();
+            assert_eq!((&*index, at), (&*expected, expected_at), "{}", module.name);
+            compared += 1;
+        }
+        assert!(compared >= 3, "{compared} libraries");
+    }
+
+    #[test]
+    fn a_library_whose_file_was_removed_is_known() {
+        let copy = std::env::temp_dir().join(format!("headway-removed-{}.so", std::process::id()));
+        let modules = all(Vec::new());
+        let library = modules.iter().find(|module| module.name.starts_with("libgcc_s")).unwrap();
+        fs::write(&copy, &*library.bytes).unwrap();
+        let path = std::ffi::CString::new(copy.to_str().unwrap()).unwrap();
+        // SAFETY: a library that this process has already, under another name.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        fs::remove_file(&copy).unwrap();
+        assert!(!handle.is_null());
+        let modules = all(modules);
+        let removed = modules.iter().find(|module| module.name.ends_with(".so (deleted)")).unwrap();
+        assert!(removed.section(".eh_frame").is_some_and(|(table, _)| !table.is_empty()));
+        assert!(removed.section(".eh_frame_hdr").is_some());
     }
 
     #[test]
