@@ -1,6 +1,7 @@
 //! Parks: what recordings of other makers mostly hold.
 
 use crate::aggregate::Range;
+use crate::names::NO_OBJECT;
 use crate::report::ParkSite;
 use headway_model::event::{Park, ShortParks};
 use headway_model::ThreadId;
@@ -74,7 +75,7 @@ impl Parks {
             .classes
             .iter()
             .map(|(class, totals)| ParkSite {
-                blocker_class: if class.is_empty() { "(none)".to_owned() } else { class.to_string() },
+                blocker_class: if class.is_empty() { NO_OBJECT.to_owned() } else { class.to_string() },
                 is_lock: totals.is_lock,
                 total_ns: totals.total_ns,
                 count: totals.count,

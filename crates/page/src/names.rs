@@ -224,10 +224,12 @@ impl Names {
         let unknown = LockDef::default();
         let def = self.dictionary.lock(id).unwrap_or(&unknown).clone();
         let class = match def.class.is_empty() {
+            true if id == LockId::NONE => "(none)".to_owned(), // who parks need not name one
             true => "(unknown class)".to_owned(),
             false => method::readable_class(&bounded(&def.class)),
         };
         let object = match def.identity_hash {
+            0 if id == LockId::NONE => class.clone(),
             0 => format!("{class}#{}", id.0),
             hash => format!("{class}@{hash:x}"),
         };

@@ -10,6 +10,9 @@ use method::MethodName;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
+/// Where there is no lock object: who parks need not name one.
+pub(crate) const NO_OBJECT: &str = "(none)";
+
 /// Stands for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TextId(u32);
@@ -107,6 +110,7 @@ impl Names {
     pub fn lock_class_text(&self, id: LockId) -> String {
         match self.lock(id) {
             Some(def) if !def.class.is_empty() => method::readable_class(&def.class),
+            _ if id == LockId::NONE => NO_OBJECT.to_owned(),
             _ => "(unknown class)".to_owned(),
         }
     }
@@ -132,6 +136,7 @@ impl Names {
         let class = self.lock_class_text(id);
         match self.lock(id) {
             Some(def) if def.identity_hash != 0 => format!("{class}@{:x}", def.identity_hash),
+            _ if id == LockId::NONE => class,
             _ => format!("{class}#{}", id.0),
         }
     }

@@ -25,6 +25,7 @@ const TAKE: u64 = 8;
 const OFFER: u64 = 9;
 const MUTEX: u64 = 10;
 const MUTEX_UNLOCK: u64 = 11;
+const GATE: u64 = 12;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -64,6 +65,7 @@ impl Script {
             (TAKE, format!("{park} {awaits} j.LinkedBlockingQueue.take j.ThreadPoolExecutor.getTask j.ThreadPoolExecutor.runWorker j.ThreadPoolExecutor$Worker.run java.lang.Thread.run")),
             (OFFER, format!("{unpark} {leave} j.LinkedBlockingQueue.offer j.ThreadPoolExecutor.execute com.acme.Server.accept")),
             (MUTEX, format!("{park} AQS.acquire AQS.acquire com.acme.Mutex.lock com.acme.Shop.sell")),
+            (GATE, format!("{park} com.acme.Gate.pass com.acme.Shop.sell com.acme.Server.handle com.acme.Server.run")),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
@@ -343,6 +345,17 @@ fn an_idle_pool_is_waiting_for_work_and_drowns_nothing() {
     assert_eq!(kinds, ["juc", "conditional"]);
     assert_eq!(report.rows[1].total_ns, 4 * 895 * MS);
     assert_eq!(report.rows[1].children[0].value.headline(), "java.util.concurrent.ThreadPoolExecutor.execute");
+}
+
+#[test]
+fn who_parks_need_not_say_for_what() {
+    let mut script = Script::new();
+    let begin = script.park(5, 1, 0, GATE, 0);
+    let woken = script.unpark(900, 9, OFFER, 1);
+    script.back(900, begin, woken);
+    let report = script.report(1_000, "lock");
+    let site = &report.waits[0];
+    assert_eq!((site.lock.as_str(), site.class.as_str()), ("(none)", "(none)"));
 }
 
 #[test]

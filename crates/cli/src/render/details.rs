@@ -72,9 +72,8 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
 /// `; mostly by shop.Cache.fill in worker-*`.
 fn ended_by(site: &WaitSite) -> String {
     let Some(waker) = site.wakers.first() else { return String::new() };
-    let thread = format!("in {}", waker.group);
-    let method = if waker.chain.is_empty() { String::new() } else { format!("{} ", waker.method) };
-    format!("; {}by {method}{thread}", if site.wakers.len() > 1 { "mostly " } else { "" })
+    let method = if waker.chain.is_empty() { String::new() } else { format!("{} in ", waker.method) };
+    format!("; {}by {method}{}", if site.wakers.len() > 1 { "mostly " } else { "" }, waker.group)
 }
 
 /// `; 3 notified, 1 timed out`.
