@@ -150,18 +150,23 @@ impl WaitFor {
         lock_of: &impl Fn(LockId) -> Option<LockId>,
         names: &Names,
     ) -> Vec<Blocked> {
-        // The cheap questions come first: few stretches pass them.
         let releases = |blocked: &Blocked| {
             blocked.kind == Kind::Conditional
                 && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
                 && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
         };
-        let within = |blocked: &&Blocked| {
-            let meanwhile = blocked.end > suspect.start && blocked.start < suspect.end;
-            meanwhile && blocked.lock != suspect.lock && !releases(blocked)
-        };
-        let thread = holders.get(suspect.holder).thread;
-        self.threads.get(thread).into_iter().flatten().filter(within).copied().collect()
+        let mut found = Vec::new();
+        let Some(kept) = self.threads.get(holders.get(suspect.holder).thread) else { return found };
+        let (older, newer) = kept.as_slices();
+        for blocked in older.iter().chain(newer) {
+            // All of these are asked at once: few stretches pass, and which do
+            // cannot be foreseen.
+            let meanwhile = (blocked.end > suspect.start) & (blocked.start < suspect.end);
+            if meanwhile & (blocked.lock != suspect.lock) && !releases(blocked) {
+                found.push(*blocked);
+            }
+        }
+        found
     }
 
     /// What the suspect's holder was blocked by, as one chain for each of its

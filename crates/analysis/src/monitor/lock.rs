@@ -13,6 +13,9 @@ use std::collections::VecDeque;
 
 /// Marks always kept, for stretches whose begin is told only at their end.
 const KEPT_MARKS: usize = 64;
+/// So many marks are walked for a stretch alone as quickly as it is found out
+/// what they are for all.
+const FEW_MARKS: usize = 16;
 
 /// A blocked stretch that is going on, or waits to be handed over.
 #[derive(Debug, Default)]
@@ -477,6 +480,7 @@ impl LockReplay {
             seq => self.first_mark(blocked.start_mark, |mark| mark.seq <= seq),
         };
         let last = self.first_mark(blocked.end_mark, |mark| mark.seq < blocked.end_seq).max(first);
+        let shares = shares && last - first > FEW_MARKS;
         if shares {
             self.segments.advance(&self.marks, last);
         }
