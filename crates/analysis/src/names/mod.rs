@@ -56,13 +56,25 @@ pub(crate) struct Names {
     by_chain: FxHashMap<(ChainId, u16), PathId>,
     /// Classes of synchronizers that are not the JDK's.
     synchronizers: Vec<String>,
+    /// Groups of threads asked for lately, each at the place of its thread.
+    groups: Vec<(ThreadId, TextId)>,
 }
+
+/// Places for groups of threads asked for lately.
+const GROUPS: usize = 128;
 
 impl Names {
     /// Takes in a definition. One that comes again replaces the earlier one.
     pub fn feed(&mut self, event: &Event) {
-        if let Event::Method(id, _) = event {
-            self.by_method.remove(id);
+        match event {
+            Event::Method(id, _) => drop(self.by_method.remove(id)),
+            // Its name may not be what it was.
+            Event::Thread(def) => {
+                if let Some(known) = self.groups.get_mut(place_of_group(def.id)) {
+                    *known = NO_GROUP;
+                }
+            }
+            _ => {}
         }
         self.dictionary.feed(event);
     }
@@ -97,8 +109,18 @@ impl Names {
     }
 
     pub fn group(&mut self, id: ThreadId) -> TextId {
+        let place = place_of_group(id);
+        match self.groups.get(place) {
+            Some((known, group)) if *known == id && id.is_some() => return *group,
+            Some(_) => {}
+            None => self.groups = vec![NO_GROUP; GROUPS],
+        }
         let text = self.group_text(id);
-        TextId(self.texts.intern(text))
+        let group = TextId(self.texts.intern(text));
+        if let Some(known) = self.groups.get_mut(place) {
+            *known = (id, group);
+        }
+        group
     }
 
     pub fn lock_class(&mut self, id: LockId) -> TextId {
@@ -292,6 +314,12 @@ impl Names {
     pub fn path_text(&self, path: PathId) -> Vec<String> {
         self.frames(path).iter().map(|frame| self.frame_text(*frame)).collect()
     }
+}
+
+const NO_GROUP: (ThreadId, TextId) = (ThreadId::NONE, TextId(0));
+
+fn place_of_group(id: ThreadId) -> usize {
+    id.0 as usize % GROUPS
 }
 
 /// Methods through which every wait or lock goes, whoever calls it.

@@ -9,6 +9,7 @@ use crate::monitor::lock::Origin;
 use crate::monitor::{Basis, Holder, HolderId, Holders, Kind, OpenStretch, Slice, Stretch, StretchSink};
 use headway_model::event::MonitorEntered;
 use headway_model::{ChainId, DurationNs, ThreadId, TimeNs};
+use std::ops::Range;
 
 impl ParkReplay {
     /// A conditional wait: also a stretch whose owner is who ended it.
@@ -24,7 +25,7 @@ impl ParkReplay {
             frame: 0,
             approximate: false,
         });
-        let mut slices = slices(&wait, holder);
+        let (mut slices, some) = slices(&wait, holder);
         let stretch = Stretch {
             kind: Kind::Conditional,
             start: wait.start,
@@ -39,7 +40,7 @@ impl ParkReplay {
             shared: None,
             holders,
         };
-        self.hand_over.finish(stretch, &mut slices, sink);
+        self.hand_over.finish(stretch, slices.get_mut(some).unwrap_or_default(), sink);
     }
 
     /// A park of a recording that has only its end.
@@ -155,22 +156,20 @@ impl ParkReplay {
     }
 }
 
-/// Until the unpark the wait is its waker's; then it is nobody's.
-fn slices(wait: &ParkWait, holder: HolderId) -> Vec<Slice> {
+/// Until the unpark the wait is its waker's; then it is nobody's. Also which of
+/// these two are longer than nothing.
+fn slices(wait: &ParkWait, holder: HolderId) -> ([Slice; 2], Range<usize>) {
     let known = holder.is_known();
     let given = if known { wait.waker.time.max(wait.start).min(wait.end) } else { wait.start };
     let after = if known { Basis::WakeUp } else { Basis::NoMark };
-    let parts = [(wait.start, given, holder, Basis::Exit), (given, wait.end, HolderId::UNKNOWN, after)];
-    parts
-        .into_iter()
-        .filter(|(from, to, ..)| from < to)
-        .map(|(from, to, holder, basis)| Slice {
-            start: from,
-            duration: to.since(from),
-            stop_the_world: DurationNs::ZERO,
-            holder,
-            basis,
-            holder_blocked: false,
-        })
-        .collect()
+    let slice = |from: TimeNs, to: TimeNs, holder, basis| Slice {
+        start: from,
+        duration: to.since(from),
+        stop_the_world: DurationNs::ZERO,
+        holder,
+        basis,
+        holder_blocked: false,
+    };
+    let both = [slice(wait.start, given, holder, Basis::Exit), slice(given, wait.end, HolderId::UNKNOWN, after)];
+    (both, usize::from(given <= wait.start)..if given < wait.end { 2 } else { 1 })
 }
