@@ -5,7 +5,7 @@ use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings;
 use crate::method::{Grouping, Owners, Samples};
-use crate::monitor::{Kind, MonitorReplay, OpenStretch, Stretch, StretchSink};
+use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, Stragglers};
@@ -132,7 +132,6 @@ impl Analysis {
             (None, _) | (_, Event::Park(_)) => {}
             (Some(pressure), _) => pressure.feed(event),
         }
-        self.steal.feed(event, also);
         match event {
             Event::MonitorEnter(e) => {
                 self.numbered |= e.seq.is_some();
@@ -147,7 +146,10 @@ impl Analysis {
             Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
                 self.feed_wait(event);
             }
-            _ => return self.feed_other(event, also),
+            _ => {
+                self.steal.feed(event, also);
+                return self.feed_other(event, also);
+            }
         }
         self.feed_replay(event, also);
     }
@@ -208,8 +210,12 @@ impl Analysis {
     fn feed_replay(&mut self, event: &Event, also: &mut dyn StretchSink) {
         let last_blocked = self.last_blocked(event);
         self.replay.was_blocked_on(last_blocked);
-        // Most events are of monitors and say nothing about parks.
+        // Most events are of monitors, say nothing about parks, and hand nothing over.
         let about_parks = is_about_parks(event);
+        let placing = if about_parks { Placing::Without } else { self.replay.place(event) };
+        if matches!(placing, Placing::Done) {
+            return;
+        }
         let prepared = about_parks.then(|| self.park.prepare(event, last_blocked, &self.names));
         let mut collector = Collector {
             options: &self.options,
@@ -224,7 +230,11 @@ impl Analysis {
             steal: &mut self.steal,
             also: &mut *also,
         };
-        self.replay.feed(event, &mut collector);
+        match placing {
+            Placing::Done => {}
+            Placing::Rest(rest) => self.replay.make_up(rest, &mut collector),
+            Placing::Without => self.replay.feed_without_place(event, &mut collector),
+        }
         if let Some(prepared) = prepared {
             self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
             self.take_park_waits(also);
@@ -350,7 +360,8 @@ impl Analysis {
         for lock in self.park.take_own_synchronizers() {
             self.names.synchronizer(lock);
         }
-        for wait in self.park.take_waits() {
+        let mut waits = self.park.take_waits();
+        for wait in waits.drain(..) {
             also.park_wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
             if is_service || !wait.synchronizer.is_conditional() || !self.accepts(wait.thread) {
@@ -360,6 +371,7 @@ impl Analysis {
             self.waits.park(&wait, &mut context);
             self.stragglers.add(&wait, self.range, &mut self.names);
         }
+        self.park.give_back(waits);
     }
 
     fn set_range(&mut self, start: TimeNs) {

@@ -56,6 +56,25 @@ pub struct MonitorReplay {
     bounds: Bounds,
 }
 
+/// How far an event was taken in that has a place in its lock's order.
+#[derive(Debug)]
+pub(crate) enum Placing {
+    /// It was.
+    Done,
+    /// What is left hands stretches over.
+    Rest(Rest),
+    /// It has none.
+    Without,
+}
+
+/// An event that did not find its place, or after which a lock has too many marks.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    index: u32,
+    event: LockEvent,
+    arrival: Arrival,
+}
+
 /// What a replay counted, besides the stretches it handed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayCounts {
@@ -150,6 +169,36 @@ impl MonitorReplay {
 
     /// Takes in an event; ones that say nothing about monitors change nothing.
     pub fn feed(&mut self, event: &Event, sink: &mut impl StretchSink) {
+        match self.place(event) {
+            Placing::Done => {}
+            Placing::Rest(rest) => self.make_up(rest, sink),
+            Placing::Without => self.feed_without_place(event, sink),
+        }
+    }
+
+    /// Takes in an event that has a place in its lock's order, as most have,
+    /// as far as that hands nothing over.
+    #[inline]
+    pub(crate) fn place(&mut self, event: &Event) -> Placing {
+        let Some((id, event)) = numbered(event) else { return Placing::Without };
+        let nested = self.last_blocked.is_some() && self.last_blocked != id;
+        self.place_at(id, LockEvent { nested, ..event })
+    }
+
+    /// The rest of what an event asks for that has a place in its lock's order.
+    pub(crate) fn make_up(&mut self, rest: Rest, sink: &mut impl StretchSink) {
+        match rest.arrival {
+            Arrival::Placed => {}
+            Arrival::Late => self.late(rest.index, rest.event, sink),
+            Arrival::TooFar => self.make_room(rest.index, rest.event, sink),
+        }
+        if self.is_full(rest.index) {
+            self.settle(rest.index, sink);
+        }
+    }
+
+    /// Takes in an event without such a place.
+    pub(crate) fn feed_without_place(&mut self, event: &Event, sink: &mut impl StretchSink) {
         match event {
             Event::MonitorEnter(e) if e.seq.is_none() => {
                 self.enter_unnumbered(e);
@@ -158,12 +207,7 @@ impl MonitorReplay {
             Event::MonitorReentered(e) => self.reentered(e, sink),
             Event::StopTheWorld(e) => self.hand_over.pauses.add(e.start, e.duration),
             Event::Watermark(time) => self.advance(*time, sink),
-            _ => {
-                if let Some((lock, event)) = numbered(event) {
-                    let nested = self.last_blocked.is_some() && self.last_blocked != lock;
-                    self.place(lock, LockEvent { nested, ..event }, sink);
-                }
-            }
+            _ => {}
         }
     }
 
@@ -242,30 +286,30 @@ impl MonitorReplay {
         self.locks.len() < before
     }
 
-    fn place(&mut self, lock: LockId, event: LockEvent, sink: &mut impl StretchSink) {
-        let Some(index) = self.lock(lock) else { return };
+    /// Replays an event if it is next in the lock's order, and keeps it until the
+    /// ones before it are there if it is not.
+    fn place_at(&mut self, lock: LockId, event: LockEvent) -> Placing {
+        let Some(index) = self.lock(lock) else { return Placing::Done };
         let replay = &mut self.locks[index as usize].1;
-        if replay.order.pass(&event) {
-            replay.replay(&event, &mut self.holders, &mut self.counts);
+        let arrival = match replay.order.pass(&event) {
+            true => {
+                replay.replay(&event, &mut self.holders, &mut self.counts);
+                Arrival::Placed
+            }
+            false => replay.order.insert(event, self.bounds.pending_events),
+        };
+        if arrival == Arrival::Placed {
             self.replay_ready(index);
-        } else {
-            self.insert(index, event, sink);
         }
-        let replay = &self.locks[index as usize].1;
-        if replay.marks() > self.bounds.marks {
-            self.settle(index, sink);
+        match arrival == Arrival::Placed && !self.is_full(index) {
+            true => Placing::Done,
+            false => Placing::Rest(Rest { index, event, arrival }),
         }
     }
 
-    /// Keeps an event until the ones before it are there.
-    fn insert(&mut self, index: u32, event: LockEvent, sink: &mut impl StretchSink) {
-        let bound = self.bounds.pending_events;
-        let replay = &mut self.locks[index as usize].1;
-        match replay.order.insert(event, bound) {
-            Arrival::Placed => self.replay_ready(index),
-            Arrival::Late => self.late(index, event, sink),
-            Arrival::TooFar => self.make_room(index, event, sink),
-        }
+    /// True if the lock has more marks than are kept.
+    fn is_full(&self, index: u32) -> bool {
+        self.locks.get(index as usize).is_some_and(|(_, replay)| replay.marks() > self.bounds.marks)
     }
 
     /// Replays what is next in the lock's order, as far as it has arrived.
@@ -419,7 +463,10 @@ impl MonitorReplay {
                 self.counts.lost_numbers =
                     self.counts.lost_numbers.saturating_sub(u64::from(found && !self.gaps_expected));
             }
-            return self.place(e.lock, end_of_reentry(e), sink);
+            if let Placing::Rest(rest) = self.place_at(e.lock, end_of_reentry(e)) {
+                self.make_up(rest, sink);
+            }
+            return;
         }
         if e.start == TimeNs(0) || e.start > e.time {
             self.counts.unpaired += 1;

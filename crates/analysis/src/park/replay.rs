@@ -192,10 +192,14 @@ impl ParkReplay {
                 self.found(found);
             }
         }
-        match self.order.insert(event, self.bounds.pending_events) {
-            Arrival::Placed => {}
-            Arrival::Late => return self.late(&event, holders, sink),
-            Arrival::TooFar => self.make_room(event, holders, sink),
+        if self.order.pass(&event) {
+            self.replay(&event, holders, sink);
+        } else {
+            match self.order.insert(event, self.bounds.pending_events) {
+                Arrival::Placed => {}
+                Arrival::Late => return self.late(&event, holders, sink),
+                Arrival::TooFar => self.make_room(event, holders, sink),
+            }
         }
         while let Some(event) = self.order.next_ready() {
             self.replay(&event, holders, sink);
@@ -205,6 +209,14 @@ impl ParkReplay {
     /// The conditional waits that are over since this was called last.
     pub(crate) fn take_waits(&mut self) -> Vec<ParkWait> {
         std::mem::take(&mut self.waits)
+    }
+
+    /// Gives their list back, emptied: mostly there is one at a time.
+    pub(crate) fn give_back(&mut self, waits: Vec<ParkWait>) {
+        const FEW: usize = 4;
+        if waits.capacity() <= FEW {
+            self.waits = waits;
+        }
     }
 
     /// Blockers found to be developers' own synchronizers since this was called last.
