@@ -106,18 +106,18 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
 #[test]
 fn releasing_methods_are_right_with_debug_info_everywhere() {
     for version in ALL {
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 850);
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 980);
-        check_exits(version, &DEBUG_INFO, 850);
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 990);
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 990);
+        check_exits(version, &DEBUG_INFO, 990);
     }
 }
 
 #[test]
 fn releasing_methods_are_known_without_it() {
     for version in ALL {
-        check_exits(version, &["-XX:-TieredCompilation"], 850);
-        check_exits(version, &["-XX:TieredStopAtLevel=1"], 980);
-        check_exits(version, &[], 850);
+        check_exits(version, &["-XX:-TieredCompilation"], 990);
+        check_exits(version, &["-XX:TieredStopAtLevel=1"], 990);
+        check_exits(version, &[], 990);
         check_exits(version, &["-Xint"], 1000);
     }
 }

@@ -19,6 +19,9 @@ const C2_LEVEL: u8 = 4;
 const MAX_ENTRIES_BACK: usize = 256;
 /// The largest code that is searched, about .03 us an instruction.
 const MAX_CODE: u64 = 1 << 18;
+/// What C2 calls where it gives up, which does not return; the releases spell it
+/// differently.
+const UNCOMMON_TRAP: [&str; 2] = ["UncommonTrap", "uncommon_trap"];
 
 /// The scopes of a call off the record that releases a monitor, where they are
 /// certain, innermost first.
@@ -60,7 +63,8 @@ fn by_flow<M: Memory>(
     if cfg!(not(target_arch = "x86_64")) {
         return None;
     }
-    let range = CodeCache::new(layout).code_range(memory, record.code)?;
+    let code_cache = CodeCache::new(layout);
+    let range = code_cache.code_range(memory, record.code)?;
     let size = range.end.checked_sub(range.start).filter(|size| *size <= MAX_CODE)?;
     let mut code = vec![0; size as usize];
     if !memory.read_into(range.start, &mut code) {
@@ -71,7 +75,9 @@ fn by_flow<M: Memory>(
     let lock_record = lock_record.or_else(|| flow.lock_record_of(call))?;
     let mut found: Option<Vec<Scope>> = None;
     let mut agree = true;
-    flow.back(call, lock_record, |pc| {
+    let name = |callee| code_cache.name(memory, code_cache.find(memory, callee)?.address);
+    let returns = |callee| name(callee).is_none_or(|name| UNCOMMON_TRAP.iter().all(|trap| !name.contains(trap)));
+    flow.back(call, lock_record, returns, |pc| {
         let Some(held) = held_at(info, pc, lock_record) else {
             return false;
         };

@@ -24,6 +24,8 @@ struct Step {
     next: u64,
     /// The next instruction may follow.
     falls_through: bool,
+    /// What it calls, where the instruction says so.
+    callee: Option<u64>,
     /// It takes the address this far above the stack pointer.
     address: Option<u32>,
     /// ... as the second argument of a call.
@@ -44,6 +46,7 @@ impl Flow {
                 flow.jumps.push((instruction.near_branch_target(), flow.steps.len() as u32));
             }
             let address = stack_address(&instruction);
+            let calls = control == FlowControl::Call && instruction.op0_kind() == OpKind::NearBranch64;
             flow.steps.push(Step {
                 ip: instruction.ip(),
                 next: instruction.next_ip(),
@@ -51,6 +54,7 @@ impl Flow {
                     control,
                     FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::Call | FlowControl::IndirectCall
                 ),
+                callee: calls.then(|| instruction.near_branch_target()),
                 address,
                 is_argument: address.is_some() && instruction.op0_register() == Register::RSI,
             });
@@ -74,9 +78,16 @@ impl Flow {
 
     /// Visits the addresses from which the instruction `from` is reached, nearest
     /// first along each way, until `stop` says that a way ends there or the address
-    /// of the lock record is taken by what acquires it. Each way ends at once where
-    /// too many were visited.
-    pub(super) fn back(&self, from: usize, lock_record: u32, mut stop: impl FnMut(u64) -> bool) {
+    /// of the lock record is taken by what acquires it. No way leads back over a call
+    /// that does not return, nor to what nothing leads to (the end of such a call, an
+    /// exception's handler). Each way ends at once where too many were visited.
+    pub(super) fn back(
+        &self,
+        from: usize,
+        lock_record: u32,
+        returns: impl Fn(u64) -> bool,
+        mut stop: impl FnMut(u64) -> bool,
+    ) {
         let mut seen = HashSet::new();
         let mut ways = vec![(from, 0u8)];
         while let Some((index, taken)) = ways.pop() {
@@ -84,15 +95,19 @@ impl Flow {
                 continue;
             }
             let step = &self.steps[index];
-            let taken = taken + u8::from(step.address == Some(lock_record));
-            if taken > TAKEN_BY_RELEASE || stop(step.ip) {
-                continue;
-            }
-            let before = index.checked_sub(1).filter(|before| self.steps[*before].falls_through);
-            ways.extend(before.map(|before| (before, taken)));
+            let follows = |before: &Step| before.falls_through && before.callee.is_none_or(&returns);
+            let before = index.checked_sub(1).filter(|before| follows(&self.steps[*before]));
             let first = self.jumps.partition_point(|(target, _)| *target < step.ip);
             let here = self.jumps[first..].iter().take_while(|(target, _)| *target == step.ip);
-            ways.extend(here.map(|(_, source)| (*source as usize, taken)));
+            let led = here.map(|(_, source)| *source as usize);
+            let from_where = ways.len();
+            let taken = taken + u8::from(step.address == Some(lock_record));
+            ways.extend(before.into_iter().chain(led).map(|before| (before, taken)));
+            // What nothing leads to never runs into what stands behind it.
+            let is_dead = ways.len() == from_where && index != from && index != 0;
+            if is_dead || taken > TAKEN_BY_RELEASE || stop(step.ip) {
+                ways.truncate(from_where);
+            }
         }
     }
 }
@@ -110,29 +125,32 @@ mod tests {
     use super::*;
 
     const BEGIN: u64 = 0x7000;
+    /// What does not return.
+    const TRAP: u64 = BEGIN + 0x16;
 
     /// A lock that is acquired, held around a loop, and released in line or by a call.
-    const CODE: [u8; 0x1b] = [
+    const CODE: [u8; 0x1e] = [
         0x48, 0x8d, 0x44, 0x24, 0x40, // 00 lea rax, [rsp+0x40]: acquires
         0x90, // 05 nop
         0x75, 0xfd, // 06 jne 05
         0x48, 0x8d, 0x44, 0x24, 0x40, // 08 lea rax, [rsp+0x40]: releases
-        0x75, 0x03, // 0d jne 12
+        0x75, 0x06, // 0d jne 15
         0xc3, // 0f ret
-        0xcc, 0xcc, // 10 int3
-        0x48, 0x8d, 0x74, 0x24, 0x40, // 12 lea rsi, [rsp+0x40]
-        0xff, 0xd0, // 17 call rax
-        0xeb, 0xf4, // 19 jmp 0f
+        0xe8, 0x01, 0x00, 0x00, 0x00, // 10 call 16: the trap
+        0x48, 0x8d, 0x74, 0x24, 0x40, // 15 lea rsi, [rsp+0x40]
+        0xff, 0xd0, // 1a call rax
+        0xeb, 0xf1, // 1c jmp 0f
     ];
 
     fn visited(lock_record: u32, stop_at: u64) -> Vec<u64> {
         let flow = Flow::of(&CODE, BEGIN);
-        let at = flow.call_returning_to(BEGIN + 0x19).unwrap();
+        let at = flow.call_returning_to(BEGIN + 0x1c).unwrap();
         let mut visited = Vec::new();
-        flow.back(at, lock_record, |ip| {
+        let stop = |ip| {
             visited.push(ip - BEGIN);
             ip - BEGIN == stop_at
-        });
+        };
+        flow.back(at, lock_record, |callee| callee != TRAP, stop);
         visited
     }
 
@@ -140,26 +158,26 @@ mod tests {
     fn a_call_is_given_the_lock_record_whose_address_its_block_takes() {
         let flow = Flow::of(&CODE, BEGIN);
         let lock_record = |pc| flow.call_returning_to(pc).map(|call| flow.lock_record_of(call));
-        assert_eq!(lock_record(BEGIN + 0x19), Some(Some(0x40)));
+        assert_eq!(lock_record(BEGIN + 0x1c), Some(Some(0x40)));
         // What ends there belongs to another block; nothing ends there.
         assert_eq!(lock_record(BEGIN + 0x10), Some(None));
-        assert_eq!(lock_record(BEGIN + 0x18), None);
+        assert_eq!(lock_record(BEGIN + 0x1b), None);
         assert_eq!(lock_record(0), None);
     }
 
     #[test]
     fn ways_back_end_where_the_lock_is_acquired() {
-        assert_eq!(visited(0x40, u64::MAX), [0x17, 0x12, 0x0d, 0x08, 0x06, 0x05]);
+        assert_eq!(visited(0x40, u64::MAX), [0x1a, 0x15, 0x0d, 0x08, 0x06, 0x05]);
     }
 
     #[test]
     fn ways_back_end_where_they_are_told_to() {
-        assert_eq!(visited(0x40, 0x08), [0x17, 0x12, 0x0d, 0x08]);
+        assert_eq!(visited(0x40, 0x08), [0x1a, 0x15, 0x0d, 0x08]);
     }
 
     #[test]
     fn another_record_ends_no_way() {
-        assert_eq!(visited(0x48, u64::MAX), [0x17, 0x12, 0x0d, 0x08, 0x06, 0x05, 0x00]);
+        assert_eq!(visited(0x48, u64::MAX), [0x1a, 0x15, 0x0d, 0x08, 0x06, 0x05, 0x00]);
     }
 
     #[test]
@@ -168,7 +186,7 @@ mod tests {
         let flow = Flow::of(&code, BEGIN);
         for pc in BEGIN..BEGIN + 4096 {
             if let Some(call) = flow.call_returning_to(pc) {
-                flow.back(call, flow.lock_record_of(call).unwrap_or_default(), |_| false);
+                flow.back(call, flow.lock_record_of(call).unwrap_or_default(), |_| true, |_| false);
             }
         }
     }
