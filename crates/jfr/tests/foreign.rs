@@ -275,7 +275,7 @@ fn fresh_recordings_of_async_profiler_read_like_jfr_print() {
     let (Some(classes), Some(library)) = (compile(&scratch, &jdks), async_profiler(&scratch)) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "javac or async-profiler is missing");
         return eprintln!(
-            "javac or async-profiler's jar in the local Maven repository is missing: this test did not run"
+            "javac or async-profiler's jar, which Maven fetches, is missing: this test did not run"
         );
     };
     for jdk in jdks.iter().filter(|jdk| jdk.version != 21) {
@@ -291,6 +291,11 @@ fn fresh_recordings_of_async_profiler_read_like_jfr_print() {
 fn async_profiler(scratch: &Scratch) -> Option<PathBuf> {
     let repository = Path::new(&std::env::var_os("HOME")?).join(".m2/repository/tools/profiler/async-profiler/4.1");
     let jar = repository.join("async-profiler-4.1.jar");
+    if !jar.exists() {
+        // Maven puts it there; whether it did is seen below.
+        let get = ["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get", "-Dtransitive=false"];
+        let _ = Command::new("mvn").args(get).arg("-Dartifact=tools.profiler:async-profiler:4.1").status();
+    }
     let target = scratch.file("async-profiler");
     std::fs::create_dir_all(&target).ok()?;
     let unpacked = Command::new("unzip").args(["-qo"]).arg(&jar).args(["linux-x64/*", "-d"]).arg(&target).status();

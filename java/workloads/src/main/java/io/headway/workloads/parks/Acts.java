@@ -74,6 +74,7 @@ final class Acts {
     private static Act condition() {
         ReentrantLock lock = new ReentrantLock();
         Condition condition = lock.newCondition();
+        loadWhatAwaits(lock, condition);
         return Act.of(NOTHING, () -> {
             lock.lock();
             try {
@@ -89,6 +90,19 @@ final class Acts {
                 lock.unlock();
             }
         });
+    }
+
+    /** So that the first waiter does not load classes while it has the lock, in whose way others would park. */
+    private static void loadWhatAwaits(Lock lock, Condition condition) {
+        ForkJoinPool.commonPool();
+        lock.lock();
+        try {
+            condition.awaitNanos(1);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        } finally {
+            lock.unlock();
+        }
     }
 
     private static Act readerBehindWriter() {
