@@ -274,9 +274,7 @@ fn fresh_recordings_of_async_profiler_read_like_jfr_print() {
     let jdks = jdks();
     let (Some(classes), Some(library)) = (compile(&scratch, &jdks), async_profiler(&scratch)) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "javac or async-profiler is missing");
-        return eprintln!(
-            "javac or async-profiler's jar, which Maven fetches, is missing: this test did not run"
-        );
+        return eprintln!("javac or async-profiler's jar, which Maven fetches, is missing: this test did not run");
     };
     for jdk in jdks.iter().filter(|jdk| jdk.version != 21) {
         let path = scratch.file(&format!("async-{}.jfr", jdk.version));
