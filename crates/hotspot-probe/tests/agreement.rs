@@ -106,7 +106,7 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
 #[test]
 fn releasing_methods_are_right_with_debug_info_everywhere() {
     for version in ALL {
-        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 990);
+        check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:-TieredCompilation"], 1000);
         check_exits(version, &[DEBUG_INFO[0], DEBUG_INFO[1], "-XX:TieredStopAtLevel=1"], 990);
         check_exits(version, &DEBUG_INFO, 990);
     }

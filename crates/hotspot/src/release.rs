@@ -36,7 +36,7 @@ pub(crate) fn release_scopes<M: Memory>(
     let complete = options.non_safepoint_info_since.is_some_and(|since| record.compile_id >= since);
     // C1's stub stores the record's address for the routine that it calls.
     let stored = || u32::try_from(memory.read_u64(record.sp)?.checked_sub(record.sp)?).ok();
-    let lock_record = if is_c1 { Some(stored()?) } else { None };
+    let lock_record = is_c1.then(stored).flatten();
     by_flow(layout, memory, info, record, lock_record)
         .or_else(|| complete.then(|| by_entries_before(memory, info, record, lock_record?)).flatten())
         .or_else(|| sole_locker(info, record.pc))
@@ -77,7 +77,7 @@ fn by_flow<M: Memory>(
     let mut agree = true;
     let name = |callee| code_cache.name(memory, code_cache.find(memory, callee)?.address);
     let returns = |callee| name(callee).is_none_or(|name| UNCOMMON_TRAP.iter().all(|trap| !name.contains(trap)));
-    flow.back(call, lock_record, returns, |pc| {
+    let is_complete = flow.back(call, lock_record, returns, |pc| {
         let Some(held) = held_at(info, pc, lock_record) else {
             return false;
         };
@@ -91,7 +91,7 @@ fn by_flow<M: Memory>(
         }
         true
     });
-    found.filter(|_| agree)
+    found.filter(|_| agree && is_complete)
 }
 
 /// The scope that holds the lock record by the entry of exactly this pc, and those

@@ -80,19 +80,22 @@ impl Flow {
     /// first along each way, until `stop` says that a way ends there or the address
     /// of the lock record is taken by what acquires it. No way leads back over a call
     /// that does not return, nor to what nothing leads to (the end of such a call, an
-    /// exception's handler). Each way ends at once where too many were visited.
+    /// exception's handler). False if it was given up.
     pub(super) fn back(
         &self,
         from: usize,
         lock_record: u32,
         returns: impl Fn(u64) -> bool,
         mut stop: impl FnMut(u64) -> bool,
-    ) {
+    ) -> bool {
         let mut seen = HashSet::new();
         let mut ways = vec![(from, 0u8)];
         while let Some((index, taken)) = ways.pop() {
-            if seen.len() == MAX_VISITED || !seen.insert((index, taken)) {
+            if !seen.insert((index, taken)) {
                 continue;
+            }
+            if seen.len() > MAX_VISITED {
+                return false;
             }
             let step = &self.steps[index];
             let follows = |before: &Step| before.falls_through && before.callee.is_none_or(&returns);
@@ -109,6 +112,7 @@ impl Flow {
                 ways.truncate(from_where);
             }
         }
+        true
     }
 }
 
@@ -178,6 +182,18 @@ mod tests {
     #[test]
     fn another_record_ends_no_way() {
         assert_eq!(visited(0x48, u64::MAX), [0x1a, 0x15, 0x0d, 0x08, 0x06, 0x05, 0x00]);
+    }
+
+    #[test]
+    fn a_search_that_is_too_long_is_given_up() {
+        let nops = |count| [vec![0x90; count], vec![0xff, 0xd0]].concat();
+        let search = |code: &[u8]| {
+            let flow = Flow::of(code, BEGIN);
+            let call = flow.call_returning_to(BEGIN + code.len() as u64).unwrap();
+            flow.back(call, 0x40, |_| true, |_| false)
+        };
+        assert!(search(&nops(MAX_VISITED - 1)));
+        assert!(!search(&nops(MAX_VISITED)));
     }
 
     #[test]
