@@ -308,6 +308,7 @@ impl Drain {
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.advance(watermark, &self.dictionary);
         self.record_pressure(closed);
+        self.parks.collect();
         self.parks.settle(&self.dictionary);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.flush(&self.dictionary, watermark)) {
             self.recorded.error = Some(error.to_string());
@@ -417,7 +418,9 @@ impl Drain {
             }
         }
         self.dictionary.feed(event);
-        self.parks.feed(event);
+        if matches!(event, Event::Lock(_)) {
+            self.parks.is_named();
+        }
         // Where parks are only counted, nobody asks for more.
         if self.writer.is_some() {
             self.pressure.feed(event);
@@ -565,6 +568,7 @@ impl Drain {
         let closed = self.pressure.finish(watermark, &self.dictionary);
         self.record_pressure(closed);
         self.tell_losses(); // of the last interval's pressure, too
+        self.parks.collect_all();
         self.parks.settle(&self.dictionary);
         match self.finish_file(watermark) {
             Ok(bytes) => self.recorded.bytes = bytes,

@@ -5,12 +5,14 @@
 
 use crate::agent::Agent;
 use crate::chain::by_jvmti::class_name;
+use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::mapping;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, Seq, ThreadId};
 use headway_signal::lock_table::{LockSlot, LockTable};
 use headway_signal::monitor_table::{MonitorTable, Pin};
+use headway_signal::{ParkCount, ParkCounts};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -31,6 +33,7 @@ const TURN_PAUSE: Duration = Duration::from_micros(20);
 pub struct Locks {
     table: LockTable,
     monitors: MonitorTable,
+    parks: ParkCounts,
     /// Serialises "has this object a tag? then give it one". Held while JVMTI
     /// is called, so taken only in JVMTI callbacks, whose threads a safepoint
     /// does not wait for.
@@ -116,8 +119,11 @@ impl Locks {
     pub fn new() -> io::Result<Locks> {
         let table = mapping::zeroed(MAX_LOCKS * LockTable::WORDS_PER_LOCK * 8)?;
         let monitors = mapping::zeroed(MAX_MONITORS * 5 * 8)?;
+        let parks = mapping::zeroed(MAX_LOCKS * ParkCounts::WORDS_PER_LOCK * 8)?;
+        let changed_parks = mapping::zeroed(MAX_LOCKS / 8)?;
         Ok(Locks {
             table: LockTable::new(table),
+            parks: ParkCounts::new(parks, changed_parks),
             monitors: MonitorTable::new(monitors),
             tagging: Mutex::new(()),
             dead: Mutex::new(Vec::new()),
@@ -195,6 +201,7 @@ impl Locks {
             return None;
         };
         let lock = self.lock_at(slot)?;
+        self.parks.reset(slot);
         // Defined before anybody else can find its tag.
         agent.definitions.lock_object(definition(agent, jni, lock.id, object));
         if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
@@ -212,7 +219,25 @@ impl Locks {
     /// An id that stands for objects that get none of their own.
     pub fn without_object(&self) -> Option<LockId> {
         let slot = self.table.allocate()?;
+        self.parks.reset(slot);
         self.table.id(slot).map(LockId)
+    }
+
+    /// How often and how long threads park on each lock.
+    #[inline]
+    pub fn parks(&self) -> &ParkCounts {
+        &self.parks
+    }
+
+    /// Counts parks from nothing, times from as many as `threshold` on. While no
+    /// recording is under way.
+    pub fn begin_parks(&self, threshold: u64) {
+        self.parks.begin(self.table.used(), threshold);
+    }
+
+    /// The counts of all locks that were ever parked on, up to now.
+    pub fn each_parked_on(&self, take: impl FnMut(ParkCount)) {
+        self.parks.each(self.table.used(), || clock::now().0, take);
     }
 
     /// Waits for others to finish tagging, but not for ever: one of them may be

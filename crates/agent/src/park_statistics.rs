@@ -6,10 +6,12 @@
 //! kept as long as the statistics speak of them.
 
 use crate::agent::Agent;
+use crate::clock;
 use crate::options::Options;
 use crate::process;
 use headway_analysis::park::statistics::{BlockerParks, ParkStatisticsReport, ParkTally, TallyOptions};
-use headway_model::{Dictionary, Event, LockId, Loss, TimeNs};
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
+use headway_signal::ParkCount;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -78,7 +80,6 @@ pub struct LiveParks {
     names_in_use: usize,
     /// True if something was fed since names were looked up.
     is_stale: bool,
-    bounded: u64,
     start: TimeNs,
     /// Up to here everything was counted.
     counted: TimeNs,
@@ -103,7 +104,6 @@ impl LiveParks {
             names: Dictionary::default(),
             names_in_use: 0,
             is_stale: false,
-            bounded: 0,
             start,
             counted: start,
             options: tally,
@@ -112,22 +112,52 @@ impl LiveParks {
         }
     }
 
-    /// Takes in an event.
-    pub fn feed(&mut self, event: &Event) {
-        self.is_stale |= matches!(event, Event::ParkBegin(_) | Event::Park(_) | Event::ShortParks(_) | Event::Lock(_));
-        if let Event::Watermark(time) = event {
-            self.counted = self.counted.max(*time);
+    /// Takes in what the threads have counted since the last call, before the
+    /// names of what died are forgotten.
+    pub fn collect(&mut self) {
+        if self.tally.is_none() {
+            return;
         }
-        self.guarded(|tally| tally.feed(event));
+        let agent = self.agent;
+        agent.locks.parks().changed(|| clock::now().0, |count| self.put(&count));
+        self.counted = clock::now();
     }
 
-    /// A blocker's object died, and all its events were fed.
+    /// The same at the end of a recording, when no thread counts any more: whatever
+    /// a change of the very last moment left unmarked.
+    pub fn collect_all(&mut self) {
+        if self.tally.is_none() {
+            return;
+        }
+        let agent = self.agent;
+        agent.locks.each_parked_on(|count| self.put(&count));
+        self.counted = clock::now();
+    }
+
+    fn put(&mut self, count: &ParkCount) {
+        self.is_stale = true;
+        let agent = self.agent;
+        self.guarded(|tally| {
+            // The park that follows is counted from nothing.
+            tally.put(parks_of(count), |folded| agent.locks.parks().taken(&count_of(folded)));
+        });
+    }
+
+    /// A lock has got its name.
+    pub fn is_named(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// A blocker's object died, and nobody parks on it any more.
     pub fn collected(&mut self, blocker: LockId, time: TimeNs) {
+        if let Some(count) = self.agent.locks.parks().of(blocker.0, || time.0) {
+            self.put(&count);
+        }
         self.guarded(|tally| tally.collected(blocker, time));
     }
 
-    /// Everything up to a watermark was fed, and nothing that it names has been
-    /// forgotten since the last call.
+    /// Keeps the names of what is counted. Nothing that it names has been forgotten
+    /// since the last call.
     pub fn settle(&mut self, dictionary: &Dictionary) {
         if !std::mem::take(&mut self.is_stale) {
             return;
@@ -142,11 +172,6 @@ impl LiveParks {
                 keep_names(parks, &all, &mut self.names);
             }
             self.names_in_use = self.names.len();
-        }
-        let bounded = tally.bounded();
-        let more = bounded.saturating_sub(std::mem::replace(&mut self.bounded, bounded));
-        if more > 0 {
-            self.agent.losses.add(Loss::AnalysisFull, more);
         }
     }
 
@@ -195,7 +220,6 @@ impl LiveParks {
     /// What is recorded at the end.
     pub fn finish(&mut self, end: TimeNs) -> Vec<Event> {
         let events = self.guarded(|tally| {
-            tally.settle(end);
             tally.set_printing(0, false);
             let shown = tally.shown(end);
             shown.iter().map(|parks| Event::ParkStatistics(parks.event(end))).collect()
@@ -211,6 +235,35 @@ impl LiveParks {
             self.agent.losses.add(Loss::Panic, 1);
         }
         done.ok()
+    }
+}
+
+/// What a thread's counts say.
+fn parks_of(count: &ParkCount) -> BlockerParks {
+    let now = if count.parked_now > 0 { count.now_ns } else { count.last_ns };
+    BlockerParks {
+        blocker: LockId(count.lock),
+        thread: ThreadId(count.thread),
+        chain: ChainId(count.chain),
+        times_parked: count.times_parked,
+        parked_now: u32::try_from(count.parked_now).unwrap_or(u32::MAX),
+        peak_parked: u32::try_from(count.peak_parked).unwrap_or(u32::MAX),
+        thread_time: DurationNs(count.thread_time_ns),
+        real_time: DurationNs(count.real_time_ns),
+        first_parked: TimeNs(count.first_ns),
+        last_event: TimeNs(now),
+        collected: None,
+    }
+}
+
+/// What of a lock's counts has been put away.
+fn count_of(parks: &BlockerParks) -> ParkCount {
+    ParkCount {
+        lock: parks.blocker.0,
+        times_parked: parks.times_parked,
+        thread_time_ns: parks.thread_time.0,
+        real_time_ns: parks.real_time.0,
+        ..ParkCount::default()
     }
 }
 
@@ -236,7 +289,6 @@ fn keep_names(parks: &BlockerParks, from: &Dictionary, into: &mut Dictionary) {
 mod tests {
     use super::*;
     use headway_model::event::{LockDef, ThreadDef};
-    use headway_model::ThreadId;
 
     #[test]
     fn names_outlive_what_they_name() {

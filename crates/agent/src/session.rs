@@ -6,6 +6,7 @@ use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
+use crate::park::Counting;
 use crate::park_statistics::Wish;
 use crate::pressure::Lease;
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
@@ -160,6 +161,12 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     vm::rest();
 
     reset(agent);
+    agent.locks.begin_parks(options.park_threshold.unwrap_or(0));
+    agent.parks.count(match (options.counts_parks(), &path) {
+        (false, _) => Counting::No,
+        (true, Some(_)) => Counting::Also,
+        (true, None) => Counting::Only,
+    });
     agent.definitions.set_wanted(true);
     thread_events::define_all(agent, jni);
     let drain = drain::spawn(drain).map_err(StartError::Thread);

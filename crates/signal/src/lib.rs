@@ -11,6 +11,7 @@
 //! * [`chain_set`]: the set of call chains seen so far.
 //! * [`monitor_table`], [`lock_table`]: from the address of a monitor to the
 //!   lock it stands for, and each lock's own order of events.
+//! * [`park_counts`]: how often and how long threads park on each lock.
 //! * [`blocked`]: what a thread is blocked on right now, readable by others.
 //! * [`counters`]: losses by cause.
 //! * [`grace`]: when memory that readers may still look at can be used again.
@@ -38,6 +39,7 @@ pub mod counters;
 pub mod grace;
 pub mod lock_table;
 pub mod monitor_table;
+pub mod park_counts;
 pub mod pool;
 pub mod region;
 pub mod thread_buffer;
@@ -49,6 +51,7 @@ pub use counters::Counters;
 pub use grace::Gate;
 pub use lock_table::{LockSlot, LockTable, Stamp};
 pub use monitor_table::{MonitorTable, Pin};
+pub use park_counts::{ParkCount, ParkCounts};
 pub use pool::{ChunkSizes, Pool};
 pub use region::Region;
 pub use sync::AtomicU64;

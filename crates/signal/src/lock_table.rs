@@ -36,6 +36,12 @@ impl LockSlot {
         self.0
     }
 
+    /// The slot that a lock has, or had.
+    #[inline]
+    pub fn of_id(id: u64) -> Option<LockSlot> {
+        LockSlot::from_index(id & (ONE_GENERATION - 1))
+    }
+
     pub(crate) fn from_index(index: u64) -> Option<LockSlot> {
         (index != 0 && index < 1 << Self::BITS).then_some(LockSlot(index as u32))
     }
@@ -134,7 +140,7 @@ impl LockTable {
 
     /// The slot of the lock with this id; `None` if it has been retired.
     pub fn slot_of(&self, id: u64) -> Option<LockSlot> {
-        let slot = LockSlot::from_index(id & (ONE_GENERATION - 1))?;
+        let slot = LockSlot::of_id(id)?;
         (self.id(slot) == Some(id)).then_some(slot)
     }
 
@@ -156,6 +162,11 @@ impl LockTable {
             self.free.0.push(slot, |i| self.field(i, Field::Link));
         }
         retired
+    }
+
+    /// No slot of this number or above was ever handed out.
+    pub fn used(&self) -> u32 {
+        self.used.0.load(Ordering::Relaxed) as u32
     }
 
     /// How many locks the table holds.

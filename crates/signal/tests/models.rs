@@ -5,7 +5,8 @@
 
 use headway_signal::blocked::Reading;
 use headway_signal::{
-    Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable, Pool, ThreadBuffer,
+    Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable, ParkCounts, Pool,
+    ThreadBuffer,
 };
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
@@ -263,6 +264,36 @@ fn a_sweep_never_takes_a_pinned_entry() {
         while monitors.sweep(u64::MAX) > 0 {}
         monitors.sweep(u64::MAX);
         assert_eq!(monitors.free_entries(), monitors.capacity());
+    });
+}
+
+#[test]
+fn times_of_parks_are_right_or_not_given_out() {
+    check(2, || {
+        let locks = LockTable::new(region(16));
+        let counts = Arc::new(ParkCounts::new(region(ParkCounts::WORDS_PER_LOCK * 2), region(1)));
+        let slot = locks.allocate().unwrap();
+        let lock = locks.id(slot).unwrap();
+        counts.reset(slot);
+        assert!(counts.parks(lock, 100));
+        counts.measured(lock, 1, 10, 100);
+        let other = {
+            let counts = counts.clone();
+            thread::spawn(move || {
+                assert!(!counts.parks(lock, 110));
+                counts.returns(lock, 130);
+            })
+        };
+        if let Some(seen) = counts.of(lock, || 140) {
+            assert!((1..=2).contains(&seen.times_parked) && seen.parked_now <= 2, "{seen:?}");
+            assert!([40, 60, 70].contains(&seen.thread_time_ns) && seen.real_time_ns == 40, "{seen:?}");
+        }
+        counts.returns(lock, 150);
+        other.join().unwrap();
+        let count = counts.of(lock, || 200).unwrap();
+        assert_eq!((count.times_parked, count.parked_now, count.thread_time_ns), (2, 0, 70));
+        // These clocks need not agree with the order of the additions.
+        assert!((30..=70).contains(&count.real_time_ns), "{count:?}");
     });
 }
 

@@ -3,7 +3,9 @@
 
 use headway_signal::chain_set::hash;
 use headway_signal::thread_buffer::Refusals;
-use headway_signal::{ChainSet, ChunkSizes, LockSlot, LockTable, Lookup, MonitorTable, Pool, Refused, ThreadBuffer};
+use headway_signal::{
+    ChainSet, ChunkSizes, LockSlot, LockTable, Lookup, MonitorTable, ParkCounts, Pool, Refused, ThreadBuffer,
+};
 use memory::region;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -337,4 +339,51 @@ fn an_address_means_a_lock_only_while_it_is_pinned() {
     assert_eq!(pins.len(), 7, "eight entries, one still known by its address");
     monitors.sweep(1);
     assert!(monitors.pin(0, 8 * 4096).is_some(), "room after a sweep");
+}
+
+#[test]
+fn parks_of_many_threads_add_up_whoever_looks_meanwhile() {
+    const ROUNDS: u64 = 50_000;
+    let locks = LockTable::new(region(4 * 8));
+    let counts = ParkCounts::new(region(ParkCounts::WORDS_PER_LOCK * 8), region(1));
+    let slot = locks.allocate().unwrap();
+    let lock = locks.id(slot).unwrap();
+    counts.reset(slot);
+    let begin = std::time::Instant::now();
+    let clock = || begin.elapsed().as_nanos() as u64;
+    let running = AtomicUsize::new(THREADS as usize);
+    let parked: u64 = thread::scope(|scope| {
+        let park = |thread: u64| {
+            let mut parked = 0;
+            for _ in 0..ROUNDS {
+                let start = clock();
+                if counts.parks(lock, start) {
+                    counts.measured(lock, thread, 9, start);
+                }
+                let end = clock();
+                counts.returns(lock, end);
+                parked += end - start;
+            }
+            running.fetch_sub(1, Ordering::Relaxed);
+            parked
+        };
+        let threads: Vec<_> = (1..=THREADS).map(|thread| scope.spawn(move || park(thread))).collect();
+        let (mut looks, mut before) = (0, 0);
+        while running.load(Ordering::Relaxed) != 0 {
+            counts.changed(clock, |count| {
+                looks += 1;
+                assert!(count.times_parked >= before && count.parked_now <= THREADS, "{count:?}");
+                assert!(count.real_time_ns <= count.thread_time_ns, "{count:?}");
+                // Threads that do not run between clock and addition are counted as parked.
+                assert!(count.thread_time_ns <= clock() * THREADS, "{count:?}");
+                before = count.times_parked;
+            });
+        }
+        assert!(looks > 0);
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    let count = counts.of(lock, clock).unwrap();
+    assert_eq!((count.times_parked, count.parked_now), (THREADS * ROUNDS, 0));
+    assert_eq!(count.thread_time_ns, parked, "each nanosecond once");
+    assert!(count.peak_parked >= 1 && count.peak_parked <= THREADS && count.real_time_ns > 0, "{count:?}");
 }

@@ -11,6 +11,7 @@ use super::permit::{Given, Permit};
 use super::short::Short;
 use super::under_way;
 use super::virtual_threads::{Place, VirtualThreads};
+use super::Counting;
 use crate::agent::Agent;
 use crate::chain::Side;
 use crate::clock;
@@ -116,6 +117,12 @@ struct Current<'a> {
 }
 
 impl Current<'_> {
+    /// True if parks are counted and nothing is recorded.
+    #[inline]
+    fn only_counts(&self) -> bool {
+        self.agent.parks.counting() == Counting::Only
+    }
+
     /// True if the thread adds up how long it parks: nothing else is recorded.
     #[inline]
     fn spends(&self) -> bool {
@@ -218,16 +225,23 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
 #[inline]
 fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
-    let spends = current.spends();
+    let (spends, only_counts) = (current.spends(), current.only_counts());
     // Where each park is told, its number stands for it; else its time does.
-    let seq = if spends { Seq(time.0) } else { agent.parks.next_seq() };
+    let seq = if spends || only_counts && !is_virtual { Seq(time.0) } else { agent.parks.next_seq() };
     let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
     let blocker = agent.parks.blockers.of_current(&parking, agent.parks.fields.get(), &agent.parks.pauses);
-    let chain = match agent.pressure.wants_contender(blocker.id) {
-        true => agent.chains.in_native(agent, jni, slot, Side::Blocks),
+    let walk = || agent.chains.in_native(agent, jni, slot, Side::Blocks);
+    let chain = match !only_counts && agent.pressure.wants_contender(blocker.id) {
+        true => walk(),
         false => ChainId::NONE,
     };
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
+    if !spends {
+        count_park(agent, &begin, || if only_counts { walk() } else { chain });
+    }
+    if only_counts {
+        return current.park.begin(&begin, true);
+    }
     let tells_now = !spends && agent.parks.floor() == DurationNs::ZERO;
     current.park.begin(&begin, tells_now);
     if tells_now {
@@ -241,6 +255,10 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let time = clock::now();
     if current.spends() {
         return end_sparing(current, time);
+    }
+    if current.only_counts() {
+        let ended = current.park.end().filter(|_| agent.is_recording());
+        return ended.iter().for_each(|(begin, _)| count_return(agent, begin, time));
     }
     let seq = agent.parks.next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
@@ -256,6 +274,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     if !agent.is_recording() {
         return;
     }
+    count_return(agent, &begin, time);
     if !is_told {
         let duration = time.since(begin.time);
         if duration < agent.parks.floor() {
@@ -296,6 +315,25 @@ fn end_sparing(current: &Current<'_>, time: TimeNs) {
     }
     let on = if owner.is_some() { SpentOn::OwnedPark } else { SpentOn::Park };
     pressure::spend(agent, slot, Span { start, end: time, thread, lock: blocker, on });
+}
+
+/// Adds a park that begins to the statistics of its blocker; `chain` is asked for
+/// where times are measured from this one on.
+#[inline]
+pub fn count_park(agent: &Agent, begin: &ParkBegin, chain: impl FnOnce() -> ChainId) {
+    let ParkBegin { blocker, time, thread, .. } = *begin;
+    let counts = blocker.is_some() && agent.parks.counting() != Counting::No;
+    if counts && agent.locks.parks().parks(blocker.0, time.0) {
+        agent.locks.parks().measured(blocker.0, thread.0, chain().0, time.0);
+    }
+}
+
+/// Adds its end.
+#[inline]
+pub fn count_return(agent: &Agent, begin: &ParkBegin, time: TimeNs) {
+    if begin.blocker.is_some() && agent.parks.counting() != Counting::No {
+        agent.locks.parks().returns(begin.blocker.0, time.0);
+    }
 }
 
 /// When a park gives up.
@@ -371,7 +409,8 @@ pub struct Unparking {
 /// tells the target who it was. `None` if nothing is to be recorded.
 #[inline]
 pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
-    if agent.pressure.spares_owners() {
+    // Who gives permits is no part of the statistics.
+    if agent.pressure.spares_owners() || agent.parks.counting() == Counting::Only {
         return None;
     }
     let slot = slot_of_current(agent, jni)?;

@@ -39,7 +39,7 @@ use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId, TimeNs};
 use heap::{Fields, Pauses};
 use natives::Natives;
 use redirect::Redirection;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use under_way::UnderWay;
 use virtual_threads::VirtualThreads;
@@ -61,11 +61,24 @@ const WITHOUT_VIRTUAL: &str = "parks of virtual threads are seen only while they
 #[repr(align(128))]
 struct Order(AtomicU64);
 
+/// Whether the threads count their parks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    /// No: nobody asks for park statistics.
+    #[default]
+    No,
+    /// Yes, and each park is recorded.
+    Also,
+    /// Yes, and nothing is recorded.
+    Only,
+}
+
 /// Everything that the feature keeps.
 #[derive(Default)]
 pub struct Parks {
     order: Order,
     floor_ns: AtomicU64,
+    counting: AtomicU8,
     /// When objects move.
     pub pauses: Pauses,
     fields: OnceLock<Fields>,
@@ -88,6 +101,22 @@ impl Parks {
     #[inline]
     fn floor(&self) -> DurationNs {
         DurationNs(self.floor_ns.load(Ordering::Relaxed))
+    }
+
+    /// Whether the threads count their parks.
+    #[inline]
+    fn counting(&self) -> Counting {
+        match self.counting.load(Ordering::Relaxed) {
+            0 => Counting::No,
+            1 => Counting::Also,
+            _ => Counting::Only,
+        }
+    }
+
+    /// Whether the threads count their parks from now on. While no recording is
+    /// under way.
+    pub fn count(&self, counting: Counting) {
+        self.counting.store(counting as u8, Ordering::Relaxed);
     }
 
     /// Begins to see parks, as far as the options allow and the VM offers.
@@ -193,7 +222,8 @@ impl Parks {
     /// draining thread records them, where there is a floor. Begins that are not
     /// before the watermark wait: what their threads did before is not collected.
     pub fn collect(&self, agent: &Agent, watermark: TimeNs, take: &mut impl FnMut(Event)) {
-        if self.floor() == DurationNs::ZERO && !agent.pressure.is_sparing() {
+        let tells_now = self.floor() == DurationNs::ZERO && !agent.pressure.is_sparing();
+        if tells_now || self.counting() == Counting::Only {
             return;
         }
         for slot in agent.threads.iter() {

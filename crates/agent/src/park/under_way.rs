@@ -13,6 +13,7 @@
 //!
 //! Virtual threads are not found: the VM lists none of them.
 
+use super::capture;
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
@@ -108,6 +109,7 @@ pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, s
     let thread = slot.thread();
     let begin =
         ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, ..ParkBegin::default() };
+    capture::count_park(agent, &begin, || chain);
     slot.parks.park().begin(&begin, true);
     slot.parks.found.store(seq.0, Ordering::Release);
     agent.definitions.found_parked(begin);
@@ -129,6 +131,7 @@ fn end(agent: &Agent, slot: &Slot, seq: Seq) -> Option<Park> {
     let begin = slot.parks.park().end_of(seq)?;
     let ParkBegin { time: start, thread, chain, blocker, owner, limit, .. } = begin;
     let seen = agent.parks.under_way.seen(&begin);
+    capture::count_return(agent, &begin, seen);
     let park = Park { time: seen, start, thread, chain, blocker, owner, limit, ..Park::default() };
     if agent.pressure.is_sparing() {
         return Some(park);

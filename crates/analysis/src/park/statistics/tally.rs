@@ -38,7 +38,8 @@ impl TallyOptions {
         }
     }
 
-    /// For the agent: some 5 MB at most.
+    /// For the agent: some 2 MB at most where its threads count, as they do, and
+    /// 3 more where events are fed.
     pub const fn online() -> TallyOptions {
         TallyOptions { blockers: 1 << 14, pending: 1 << 16, ..TallyOptions::offline() }
     }
@@ -155,7 +156,7 @@ impl ParkTally {
         }
         self.events += 1;
         if !self.records.contains_key(&e.blocker) {
-            self.make_room();
+            self.make_room(|_| ());
         }
         let threshold = self.options.collection_threshold;
         let blocker = e.blocker;
@@ -209,7 +210,7 @@ impl ParkTally {
             if !pending.parks {
                 return;
             }
-            self.make_room();
+            self.make_room(|_| ());
         }
         let threshold = self.options.collection_threshold;
         let blocker = pending.blocker;
@@ -221,9 +222,21 @@ impl ParkTally {
         }
     }
 
+    /// The parks on a blocker as somebody else has counted them, in place of what
+    /// was known of it. `folded` is told of the blockers that make room.
+    pub fn put(&mut self, parks: BlockerParks, folded: impl FnMut(&BlockerParks)) {
+        self.events += 1;
+        self.counted = self.counted.max(parks.last_event);
+        if !self.records.contains_key(&parks.blocker) {
+            self.make_room(folded);
+        }
+        let record = self.records.entry(parks.blocker).or_default();
+        *record = BlockerParks { collected: record.collected, ..parks };
+    }
+
     /// Folds blockers on which nobody is parked: the collected ones first, then
     /// those with the fewest parks.
-    fn make_room(&mut self) {
+    fn make_room(&mut self, mut folded: impl FnMut(&BlockerParks)) {
         if self.records.len() < self.options.blockers.max(4) {
             return;
         }
@@ -242,6 +255,7 @@ impl ParkTally {
                 self.folded.blockers += 1;
                 self.folded.times_parked += record.times_parked;
                 self.folded.thread_time_ns += record.thread_time.0;
+                folded(&record);
             }
         }
     }
