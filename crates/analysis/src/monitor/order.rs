@@ -213,10 +213,11 @@ impl<E: Numbered> Order<E> {
 
     /// True once for a number that had been given up as lost.
     pub fn unlose(&mut self, seq: u64) -> bool {
-        let Some(at) = self.lost.iter().position(|(from, to)| (*from..=*to).contains(&seq)) else {
+        // Where there are losses every event may come late.
+        let at = self.lost.partition_point(|(_, to)| *to < seq);
+        let Some(&(from, to)) = self.lost.get(at).filter(|(from, _)| *from <= seq) else {
             return false;
         };
-        let (from, to) = self.lost[at];
         match (from == seq, to == seq) {
             (true, true) => drop(self.lost.remove(at)),
             (true, false) => self.lost[at].0 += 1,
@@ -224,9 +225,18 @@ impl<E: Numbered> Order<E> {
             (false, false) => {
                 self.lost[at].1 = seq - 1;
                 self.lost.insert(at + 1, (seq + 1, to));
+                self.bound_lost();
             }
         }
         true
+    }
+
+    /// The oldest ones are forgotten.
+    fn bound_lost(&mut self) {
+        const REMEMBERED: usize = 64;
+        while self.lost.len() > REMEMBERED {
+            self.lost.pop_front();
+        }
     }
 
     /// The next event if it is there.
@@ -301,12 +311,9 @@ impl<E: Numbered> Order<E> {
     }
 
     fn give_up(&mut self, count: u64) -> Next<E> {
-        const REMEMBERED: usize = 64;
         let last = self.next + count - 1;
-        if self.lost.len() == REMEMBERED {
-            self.lost.pop_front();
-        }
         self.lost.push_back((self.next, last));
+        self.bound_lost();
         self.next += count;
         Next::Gap { count, last }
     }
@@ -319,5 +326,41 @@ impl<E: Numbered> Order<E> {
         for event in early {
             self.place(event, bound);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug)]
+    struct At(u64);
+
+    impl Numbered for At {
+        fn seq(&self) -> u64 {
+            self.0
+        }
+
+        fn time(&self) -> TimeNs {
+            TimeNs(self.0)
+        }
+    }
+
+    #[test]
+    fn late_comers_are_known_once_and_what_is_kept_of_lost_ones_is_bounded() {
+        let mut order = Order::default();
+        assert_eq!(order.insert(At(1), 8), Arrival::Placed);
+        assert!(order.next_ready().is_some());
+        assert!(matches!(order.jump_to(10_000), Some(Next::Gap { count: 9998, last: 9999 })));
+        assert!(!order.unlose(1) && !order.unlose(10_000));
+        assert!(order.unlose(2) && order.unlose(9999) && order.unlose(500));
+        assert!(!order.unlose(2) && !order.unlose(9999) && !order.unlose(500));
+        assert!(order.unlose(499) && order.unlose(501) && !order.unlose(500));
+        // Each splits what is left in two.
+        for seq in (600..9000).step_by(2) {
+            assert!(order.unlose(seq), "{seq}");
+            assert!(order.lost.len() <= 64);
+        }
+        assert!(order.unlose(8999) && !order.unlose(601), "the oldest ones are forgotten");
     }
 }
