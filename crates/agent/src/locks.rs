@@ -274,10 +274,10 @@ impl Locks {
         self.table.retire(id.0);
     }
 
-    /// Memory of locks and monitors in use, in bytes.
+    /// Memory of locks, their parks and monitors in use, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         let monitors = self.monitors.capacity().saturating_sub(self.monitors.free_entries());
-        self.table.live() * (LockTable::WORDS_PER_LOCK * 8) as u64 + monitors * 5 * 8
+        self.table.live() * (LockTable::WORDS_PER_LOCK * 8) as u64 + monitors * 5 * 8 + self.parks.memory_bytes()
     }
 
     /// Keeps the monitor table from filling up. Draining thread only.

@@ -98,6 +98,8 @@ pub struct ParkCounts {
     lines: Region,
     marks: Region,
     threshold: AtomicU64,
+    /// Lines that are some lock's.
+    live: AtomicU64,
 }
 
 impl ParkCounts {
@@ -106,7 +108,7 @@ impl ParkCounts {
 
     /// Counts for as many slots as `lines` has room for, one bit of `marks` each.
     pub fn new(lines: Region, marks: Region) -> ParkCounts {
-        ParkCounts { lines, marks, threshold: AtomicU64::new(1) }
+        ParkCounts { lines, marks, threshold: AtomicU64::new(1), live: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -123,31 +125,47 @@ impl ParkCounts {
         (at(line, Field::Id).load(Ordering::Acquire) == lock).then_some((slot, line))
     }
 
-    /// The same for a lock that may be parked on for the first time. All who find
-    /// the line empty write the same id.
+    /// The same for a lock that may be parked on for the first time.
     #[inline]
     fn first_line_of(&self, lock: u64) -> Option<(u32, &[AtomicU64; FIELDS])> {
         let slot = LockSlot::of_id(lock)?.index();
         let line = self.line(slot)?;
-        match at(line, Field::Id).load(Ordering::Acquire) {
-            0 => at(line, Field::Id).store(lock, Ordering::Release),
-            id if id != lock => return None,
-            _ => {}
+        let id = at(line, Field::Id);
+        if id.load(Ordering::Acquire) == lock {
+            return Some((slot, line));
+        }
+        match id.compare_exchange(0, lock, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => drop(self.live.fetch_add(1, Ordering::Relaxed)),
+            Err(found) if found != lock => return None,
+            Err(_) => {}
         }
         Some((slot, line))
+    }
+
+    /// Memory of the locks that were parked on, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.live.load(Ordering::Relaxed) * (FIELDS * 8) as u64
+    }
+
+    /// Empties a line that is not empty: memory that is only read is none.
+    fn clear(&self, line: &[AtomicU64; FIELDS]) {
+        if at(line, Field::Id).load(Ordering::Relaxed) != 0 {
+            line.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+            self.live.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// The slot belongs to another lock from now on. Before its id is known to
     /// anybody else.
     pub fn reset(&self, slot: LockSlot) {
-        self.line(slot.index()).into_iter().for_each(clear);
+        self.line(slot.index()).into_iter().for_each(|line| self.clear(line));
     }
 
     /// Forgets all parks on the first `slots` slots; times are measured from the
     /// park on which as many as `threshold` are reached. While nobody parks.
     pub fn begin(&self, slots: u32, threshold: u64) {
         self.threshold.store(threshold.max(1), Ordering::Relaxed);
-        (0..slots).filter_map(|slot| self.line(slot)).for_each(clear);
+        (0..slots).filter_map(|slot| self.line(slot)).for_each(|line| self.clear(line));
         self.marks.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
     }
 
@@ -326,11 +344,4 @@ fn at(line: &[AtomicU64; FIELDS], field: Field) -> &AtomicU64 {
 fn possible(sum: u64, most: u64) -> Option<u64> {
     let with_slack = sum.wrapping_add(SLACK_NS);
     (with_slack <= most.saturating_add(2 * SLACK_NS)).then(|| with_slack.saturating_sub(SLACK_NS))
-}
-
-/// Empties a line that is not empty: memory that is only read is none.
-fn clear(line: &[AtomicU64; FIELDS]) {
-    if at(line, Field::Id).load(Ordering::Relaxed) != 0 {
-        line.iter().for_each(|word| word.store(0, Ordering::Relaxed));
-    }
 }

@@ -91,6 +91,7 @@ fn what_changed_is_told_once_and_what_was_taken_is_gone() {
     assert_eq!(changed(110).len(), 0, "nobody said who it was");
     counts.measured(lock, 7, 70, 100);
     counts.returns(lock, 150);
+    assert_eq!(counts.memory_bytes(), 128);
     let [count] = changed(200)[..] else { panic!("one lock") };
     assert_eq!((count.times_parked, count.thread_time_ns), (1, 50));
     assert_eq!(changed(210).len(), 0);
@@ -112,6 +113,7 @@ fn another_lock_in_the_same_slot_begins_at_nothing() {
     counts.reset(slot);
     counts.returns(lock, 150);
     assert_eq!((counts.of(lock, || 200), counts.of(next, || 200)), (None, None));
+    assert_eq!(counts.memory_bytes(), 0, "nobody parked on it");
     assert!(counts.parks(next, 300));
     counts.begin(8, 0);
     assert_eq!(counts.of(next, || 400), None);
