@@ -24,7 +24,7 @@ use by_walk::{From, Walk};
 use headway_hook::Image;
 use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
-use headway_model::{CallChain, ChainId, Loss};
+use headway_model::{CallChain, ChainId, LockId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
 use scratch::Taken;
 use self_check::SelfCheck;
@@ -376,6 +376,19 @@ impl Chains {
             place.lock.is_named();
             place.agent.causal.held.named(place.lock.id(), &name);
             place.agent.definitions.lock_name(place.lock.id(), name);
+        }
+    }
+
+    /// The same for a synchronizer that the current thread is about to park for,
+    /// where it is looked up by JNI.
+    #[cold]
+    pub fn name_synchronizer(&self, agent: &Agent, jni: Jni, lock: LockId) {
+        let Some(lock) = agent.locks.by_id(lock).filter(Lock::needs_name) else { return };
+        if let Some(name) = site::synchronizer_name(&agent.jvmti, jni) {
+            let name: Arc<str> = name.into();
+            lock.is_named();
+            agent.causal.held.named(lock.id(), &name);
+            agent.definitions.lock_name(lock.id(), name);
         }
     }
 

@@ -61,9 +61,18 @@ impl ConstantPool {
 
     /// Class (internal form) and name of a field or method reference.
     pub fn member(&self, index: u16) -> Option<(String, String)> {
+        let (class, name_and_type) = self.reference(index)?;
+        Some((self.class(class)?, self.utf8(Self::u16_at(name_and_type, 1)?)?))
+    }
+
+    /// Its descriptor.
+    pub fn descriptor(&self, index: u16) -> Option<String> {
+        let (_, name_and_type) = self.reference(index)?;
+        self.utf8(Self::u16_at(name_and_type, 3)?)
+    }
+
+    fn reference(&self, index: u16) -> Option<(u16, &[u8])> {
         let entry = self.entry(index).filter(|e| matches!(e.first(), Some(9..=11)))?;
-        let class = self.class(Self::u16_at(entry, 1)?)?;
-        let name_and_type = self.entry(Self::u16_at(entry, 3)?)?;
-        Some((class, self.utf8(Self::u16_at(name_and_type, 1)?)?))
+        Some((Self::u16_at(entry, 1)?, self.entry(Self::u16_at(entry, 3)?)?))
     }
 }

@@ -1,4 +1,5 @@
-//! What was locked: the expression in front of a `monitorenter`.
+//! What was locked: the expression in front of a `monitorenter`, or of a call
+//! such as `lock()`.
 
 use super::bytecode::{self as b, Instruction};
 use super::constant_pool::ConstantPool;
@@ -33,6 +34,69 @@ pub fn lock_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
         }
         _ => site.is_synchronized.then(|| synchronized_method(site)),
     }
+}
+
+/// Methods by which a synchronizer is acquired for its caller alone. A condition's
+/// `await` acquires its lock, too, but is called on the condition.
+const ACQUIRING: [&str; 3] = ["lock", "lockInterruptibly", "tryLock"];
+/// Methods that lead from a lock to one of its two views.
+const VIEWS: [&str; 2] = ["readLock", "writeLock"];
+
+/// The name of the synchronizer on which the method called at `site` is, as
+/// [`lock_name`]: `Inventory.lock` for `lock.lock()` and `lock.readLock().lock()`.
+pub fn synchronizer_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
+    let instructions = b::instructions(site.code, site.bci + 1);
+    let (call, before) = instructions.split_last()?;
+    let (_, name) = called(site, pool, *call).filter(|_| call.at == site.bci)?;
+    if !ACQUIRING.contains(&name.as_str()) {
+        return None;
+    }
+    let before = before_arguments(site, pool, *call, before)?;
+    let (view, before_view) = before.split_last()?;
+    match called(site, pool, *view) {
+        Some((_, name)) if VIEWS.contains(&name.as_str()) => {
+            name_of_stack_top(site, pool, before_view, LOCALS_FOLLOWED)
+        }
+        _ => name_of_stack_top(site, pool, before, LOCALS_FOLLOWED),
+    }
+}
+
+/// Class and name of the method of an object that an instruction calls.
+fn called(site: &Site<'_>, pool: &ConstantPool, call: Instruction) -> Option<(String, String)> {
+    let is_call = matches!(call.opcode, b::INVOKEVIRTUAL | b::INVOKEINTERFACE);
+    is_call.then(|| pool.member(b::operand_u16(site.code, call)?)).flatten()
+}
+
+/// What is left of `before` a call without what pushes its arguments, as long as
+/// that takes one instruction each.
+fn before_arguments<'b>(
+    site: &Site<'_>,
+    pool: &ConstantPool,
+    call: Instruction,
+    before: &'b [Instruction],
+) -> Option<&'b [Instruction]> {
+    let descriptor = pool.descriptor(b::operand_u16(site.code, call)?)?;
+    let count = arguments(&descriptor)?;
+    let (rest, pushes) = before.split_at_checked(before.len().checked_sub(count)?)?;
+    let is_push = |i: &Instruction| matches!(i.opcode, 0x01..=b::ALOAD_3 | b::GETSTATIC);
+    pushes.iter().all(is_push).then_some(rest)
+}
+
+/// How many arguments a method takes: 2 for `(JLjava/util/concurrent/TimeUnit;)Z`.
+fn arguments(descriptor: &str) -> Option<usize> {
+    let list = descriptor.strip_prefix('(')?.split(')').next()?;
+    let mut count = 0;
+    let mut rest = list;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            'L' => rest.find(';')? + 1,
+            '[' => return None,
+            _ => 1,
+        };
+        rest = rest.get(length..)?;
+        count += 1;
+    }
+    Some(count)
 }
 
 /// How many local variables are followed back to where they were stored.
@@ -182,6 +246,71 @@ mod tests {
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row (this)"));
         site.is_static = true;
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row.class"));
+    }
+
+    /// 1: class of the lock, 4: the field, 8: `lock()`, 12: `readLock()`, 16: `tryLock(long, TimeUnit)`,
+    /// 20: `await()`
+    fn pool_of_calls() -> ConstantPool {
+        let mut bytes = Vec::new();
+        let utf8 = |text: &str| {
+            let mut entry = vec![1, 0, text.len() as u8];
+            entry.extend(text.as_bytes());
+            entry
+        };
+        // 1: class 2, 2: its name
+        bytes.extend([7, 0, 2]);
+        bytes.extend(utf8("com/acme/Inventory"));
+        let mut entries = 3u8;
+        let mut member = |tag: u8, name: &str, descriptor: &str| {
+            bytes.extend(utf8(name));
+            bytes.extend(utf8(descriptor));
+            bytes.extend([12, 0, entries, 0, entries + 1]);
+            bytes.extend([tag, 0, 1, 0, entries + 2]);
+            entries += 4;
+        };
+        member(9, "lock", "LX;");
+        member(10, "lock", "()V");
+        member(10, "readLock", "()LX;");
+        member(10, "tryLock", "(JLjava/util/concurrent/TimeUnit;)Z");
+        member(10, "await", "()V");
+        ConstantPool::parse(usize::from(entries), bytes)
+    }
+
+    const FIELD: u8 = 6;
+    const LOCK: u8 = 10;
+    const READ_LOCK: u8 = 14;
+    const TRY_LOCK: u8 = 18;
+    const AWAIT: u8 = 22;
+
+    fn check_call(head: &[u8], call: u8, expected: Option<&str>) {
+        let code = [head, &[b::INVOKEVIRTUAL, 0, call, 0x00, 0x00]].concat();
+        let (class, bci) = ("com.acme.Inventory", head.len());
+        let site = Site { class, is_static: false, is_synchronized: true, code: &code, bci };
+        assert_eq!(synchronizer_name(&site, &pool_of_calls()).as_deref(), expected, "{head:?} {call}");
+    }
+
+    #[test]
+    fn a_synchronizer_is_called_as_what_its_lock_is_called_on() {
+        let field = [b::ALOAD_0, b::GETFIELD, 0, FIELD];
+        check_call(&field, LOCK, Some("Inventory.lock"));
+        check_call(&[&field[..], &[b::INVOKEVIRTUAL, 0, READ_LOCK]].concat(), LOCK, Some("Inventory.lock"));
+        // lock.tryLock(1, SECONDS)
+        check_call(&[&field[..], &[0x0a, b::GETSTATIC, 0, FIELD]].concat(), TRY_LOCK, Some("Inventory.lock"));
+        // ReentrantLock lock = this.lock; lock.lock()
+        check_call(&[&field[..], &[b::ASTORE_0 + 1, b::ALOAD_0 + 1]].concat(), LOCK, Some("Inventory.lock"));
+        check_call(&[b::ALOAD_0], LOCK, Some("Inventory (this)"));
+    }
+
+    #[test]
+    fn a_synchronizer_is_not_named_after_another_object_or_a_guess() {
+        let field = [b::ALOAD_0, b::GETFIELD, 0, FIELD];
+        check_call(&field, AWAIT, None);
+        // Arguments that are computed.
+        check_call(&[&field[..], &[0x0a, b::ALOAD_0, b::GETFIELD, 0, FIELD]].concat(), TRY_LOCK, None);
+        check_call(&[0x0a], TRY_LOCK, None);
+        check_call(&[], LOCK, None);
+        assert_eq!((arguments("()V"), arguments("(IJ)V"), arguments("(LX;D)V")), (Some(0), Some(2), Some(2)));
+        assert_eq!((arguments("([I)V"), arguments("(L"), arguments("")), (None, None, None));
     }
 
     #[test]

@@ -6,4 +6,4 @@ mod constant_pool;
 mod expression;
 
 pub use constant_pool::ConstantPool;
-pub use expression::{lock_name, Site};
+pub use expression::{lock_name, synchronizer_name, Site};

@@ -138,6 +138,7 @@ impl Blockers {
         let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
             if is_ownable {
                 agent.causal.held.parked_on(agent, jni, id, object);
+                agent.chains.name_synchronizer(agent, jni, id);
             }
             let Some(known) = agent.hotspot.known() else { return };
             let lock = id.0 | if is_ownable { OWNABLE } else { 0 };

@@ -3,6 +3,7 @@ package io.headway.workloads;
 import io.headway.workloads.causal.Known;
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.parks.Parks;
+import io.headway.workloads.parks.Products;
 import io.headway.workloads.parks.Queues;
 import io.headway.workloads.predict.Predict;
 import io.headway.workloads.pressure.Pressure;
@@ -15,17 +16,18 @@ import java.util.TreeMap;
 
 /** The workloads jar: {@code java -jar headway-workloads.jar SUBCOMMAND [--option value]...}. */
 public final class Main {
-    private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.of(
-            "causal", new Known(),
-            "demo", new Demo(),
-            "parks", new Parks(),
-            "predict", new Predict(),
-            "pressure", new Pressure(),
-            "queues", new Queues(),
-            "samples", new Samples(),
-            "steal", new Steal(),
-            "stress", new Stress(),
-            "toggle", new Toggle()));
+    private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.ofEntries(
+            Map.entry("causal", new Known()),
+            Map.entry("demo", new Demo()),
+            Map.entry("parks", new Parks()),
+            Map.entry("predict", new Predict()),
+            Map.entry("pressure", new Pressure()),
+            Map.entry("products", new Products()),
+            Map.entry("queues", new Queues()),
+            Map.entry("samples", new Samples()),
+            Map.entry("steal", new Steal()),
+            Map.entry("stress", new Stress()),
+            Map.entry("toggle", new Toggle())));
 
     private Main() {}
 

@@ -5,6 +5,7 @@ import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
@@ -108,8 +109,13 @@ final class Shapes {
         }
     }
 
-    /** Three parts of {@code heavy} to one of {@code light}. */
+    /**
+     * Three parts of {@code heavy} to one of {@code light}, in rounds of changing length: samples come
+     * at even distances, and rounds that did so, too, would keep step with them.
+     */
     private final class Shares implements Runnable {
+        private final SplittableRandom random = new SplittableRandom(3);
+
         @Override
         public void run() {
             while (running()) {
@@ -118,21 +124,22 @@ final class Shapes {
         }
 
         private long shares() {
+            int length = random.nextInt(ROUNDS / 2, 2 * ROUNDS);
             long begun = THREADS.getCurrentThreadCpuTime();
-            long value = heavy();
+            long value = heavy(length);
             long between = THREADS.getCurrentThreadCpuTime();
-            value += light();
+            value += light(length);
             heavyNs += between - begun;
             lightNs += THREADS.getCurrentThreadCpuTime() - between;
             return value;
         }
 
-        private long heavy() {
-            return burn(1, ROUNDS * 75);
+        private long heavy(int length) {
+            return burn(1, length * 75);
         }
 
-        private long light() {
-            return burn(2, ROUNDS * 25);
+        private long light(int length) {
+            return burn(2, length * 25);
         }
     }
 
