@@ -568,7 +568,7 @@ impl Drain {
         let closed = self.pressure.finish(watermark, &self.dictionary);
         self.record_pressure(closed);
         self.tell_losses(); // of the last interval's pressure, too
-        self.parks.collect_all();
+        self.parks.collect_all(watermark);
         self.parks.settle(&self.dictionary);
         match self.finish_file(watermark) {
             Ok(bytes) => self.recorded.bytes = bytes,

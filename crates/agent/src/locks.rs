@@ -5,11 +5,10 @@
 
 use crate::agent::Agent;
 use crate::chain::by_jvmti::class_name;
-use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::mapping;
 use headway_model::event::LockDef;
-use headway_model::{LockId, Loss, Seq, ThreadId};
+use headway_model::{LockId, Loss, Seq, ThreadId, TimeNs};
 use headway_signal::lock_table::{LockSlot, LockTable};
 use headway_signal::monitor_table::{MonitorTable, Pin};
 use headway_signal::{ParkCount, ParkCounts};
@@ -235,9 +234,9 @@ impl Locks {
         self.parks.begin(self.table.used(), threshold);
     }
 
-    /// The counts of all locks that were ever parked on, up to now.
-    pub fn each_parked_on(&self, take: impl FnMut(ParkCount)) {
-        self.parks.each(self.table.used(), || clock::now().0, take);
+    /// The counts of all locks that were ever parked on, up to `end`.
+    pub fn each_parked_on(&self, end: TimeNs, take: impl FnMut(ParkCount)) {
+        self.parks.each(self.table.used(), || end.0, take);
     }
 
     /// Waits for others to finish tagging, but not for ever: one of them may be

@@ -125,13 +125,13 @@ impl LiveParks {
 
     /// The same at the end of a recording, when no thread counts any more: whatever
     /// a change of the very last moment left unmarked.
-    pub fn collect_all(&mut self) {
+    pub fn collect_all(&mut self, end: TimeNs) {
         if self.tally.is_none() {
             return;
         }
         let agent = self.agent;
-        agent.locks.each_parked_on(|count| self.put(&count));
-        self.counted = clock::now();
+        agent.locks.each_parked_on(end, |count| self.put(&count));
+        self.counted = end;
     }
 
     fn put(&mut self, count: &ParkCount) {

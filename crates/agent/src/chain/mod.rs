@@ -373,9 +373,7 @@ impl Chains {
             name
         });
         if !name.is_empty() {
-            place.lock.is_named();
-            place.agent.causal.held.named(place.lock.id(), &name);
-            place.agent.definitions.lock_name(place.lock.id(), name);
+            give_name(place.agent, place.lock, name);
         }
     }
 
@@ -385,10 +383,7 @@ impl Chains {
     pub fn name_synchronizer(&self, agent: &Agent, jni: Jni, lock: LockId) {
         let Some(lock) = agent.locks.by_id(lock).filter(Lock::needs_name) else { return };
         if let Some(name) = site::synchronizer_name(&agent.jvmti, jni) {
-            let name: Arc<str> = name.into();
-            lock.is_named();
-            agent.causal.held.named(lock.id(), &name);
-            agent.definitions.lock_name(lock.id(), name);
+            give_name(agent, &lock, name.into());
         }
     }
 
@@ -415,4 +410,11 @@ impl Chains {
         }
         cleared
     }
+}
+
+/// Tells everybody what a lock is called.
+fn give_name(agent: &Agent, lock: &Lock<'_>, name: Arc<str>) {
+    lock.is_named();
+    agent.causal.held.named(lock.id(), &name);
+    agent.definitions.lock_name(lock.id(), name);
 }

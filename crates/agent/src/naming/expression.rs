@@ -179,15 +179,14 @@ fn simple(class: &str) -> String {
 mod tests {
     use super::*;
 
+    fn utf8(text: &str) -> Vec<u8> {
+        [&[1, 0, text.len() as u8], text.as_bytes()].concat()
+    }
+
     /// 1: utf8 com/acme/Inventory, 2: class 1, 3: utf8 lock, 4: utf8 LX;,
     /// 5: name-and-type 3:4, 6: field 2.5, 7: method 2.5
     fn pool() -> ConstantPool {
         let mut bytes = Vec::new();
-        let utf8 = |text: &str| {
-            let mut entry = vec![1, 0, text.len() as u8];
-            entry.extend(text.as_bytes());
-            entry
-        };
         bytes.extend(utf8("com/acme/Inventory"));
         bytes.extend([7, 0, 1]);
         bytes.extend(utf8("lock"));
@@ -248,15 +247,9 @@ mod tests {
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row.class"));
     }
 
-    /// 1: class of the lock, 4: the field, 8: `lock()`, 12: `readLock()`, 16: `tryLock(long, TimeUnit)`,
-    /// 20: `await()`
+    /// 1: the class; 6: the field, and the methods whose numbers are below.
     fn pool_of_calls() -> ConstantPool {
         let mut bytes = Vec::new();
-        let utf8 = |text: &str| {
-            let mut entry = vec![1, 0, text.len() as u8];
-            entry.extend(text.as_bytes());
-            entry
-        };
         // 1: class 2, 2: its name
         bytes.extend([7, 0, 2]);
         bytes.extend(utf8("com/acme/Inventory"));
