@@ -105,7 +105,7 @@ impl Run {
     /// Samples by the shape they are of.
     fn by_shape(&self) -> BTreeMap<&str, Vec<&Sample>> {
         let mut shapes: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
-        for shape in ["recursion", "shares", "exceptions", "calls", "allocation"] {
+        for shape in ["recursion", "shares", "exceptions", "calls", "allocation", "relay"] {
             shapes.insert(shape, self.samples.iter().filter(|sample| sample.thread == shape).collect());
         }
         shapes
@@ -185,6 +185,14 @@ fn c1_code_is_decoded() {
 #[test]
 fn code_without_inlining_is_decoded() {
     check(&["-XX:-Inline"], "events=cpu", 0.99);
+}
+
+/// A compiled method calls one that is not by a stub in its own code.
+#[test]
+fn calls_of_methods_that_are_not_compiled_are_decoded() {
+    let exclude = "-XX:CompileCommand=exclude,io.headway.workloads.samples.Shapes$Relay::step";
+    check(&["-XX:CompileCommand=quiet", exclude], "events=cpu", 0.99);
+    check(&["-XX:CompileCommand=quiet", exclude, "-XX:TieredStopAtLevel=1"], "events=cpu", 0.99);
 }
 
 #[test]

@@ -30,6 +30,8 @@ use crate::live::AddressRange;
 use crate::memory::Memory;
 use crate::walk::walk_on;
 
+/// Bytes of an instruction that loads 64 bits.
+const MOVE_LENGTH: u64 = 10;
 /// Most native frames above the first Java frame.
 const MAX_NATIVE_FRAMES: usize = 256;
 
@@ -386,4 +388,13 @@ fn follows_call<M: Memory>(memory: &M, pc: u64) -> bool {
     // of displacement; each perhaps with an index.
     let indirect = |back: u64| byte(back) == Some(0xff) && byte(back - 1).is_some_and(|m| m & 0x38 == 0x10);
     byte(5) == Some(0xe8) || [2, 3, 4, 6, 7].into_iter().any(indirect)
+}
+
+/// True if `pc` is in the stub through which a compiled method calls one that is
+/// not compiled: `mov rbx, Method*; jmp`, whose operands the VM fills in.
+fn is_call_stub<M: Memory>(memory: &M, pc: u64) -> bool {
+    let byte = |at: u64| memory.read_code_u8(at);
+    let begins = |at: u64| (byte(at), byte(at + 1)) == (Some(0x48), Some(0xbb));
+    let jumps = |at: u64| byte(at) == Some(0xe9);
+    (begins(pc) && jumps(pc + MOVE_LENGTH)) || (jumps(pc) && pc.checked_sub(MOVE_LENGTH).is_some_and(begins))
 }

@@ -2,7 +2,7 @@
 //! its frame and its caller.
 
 use super::shape::{Captured, Place, Reg, Run, Shape};
-use super::{follows_call, is_known_call, is_return_address, Code, FragmentMemory, Native};
+use super::{follows_call, is_call_stub, is_known_call, is_return_address, Code, FragmentMemory, Native};
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers};
 use crate::layout::Layout;
@@ -156,12 +156,26 @@ impl<M: Memory> Search<'_, '_, M> {
             let caller = self.caller(code.built(range, self.at.pc)?)?;
             return Some((self.record(Interrupted::Edge), caller));
         }
+        if let Some(caller) = self.call_stub(range) {
+            return Some((None, caller));
+        }
         if let Some(caller) = self.epilogue(range, code) {
             return Some((self.record(Interrupted::Edge), caller));
         }
         let whole = self.whole_frame().and_then(|shape| self.caller(shape));
         let caller = whole.or_else(|| self.run_out(code).and_then(|shape| self.caller(shape)))?;
         Some((self.record(Interrupted::Body), caller))
+    }
+
+    /// The method itself as the caller of one that is not compiled, on the way
+    /// there: the stub is part of the method's code and has no frame.
+    fn call_stub(&self, range: AddressRange) -> Option<Registers> {
+        if !self.interrupted || !is_call_stub(self.memory, self.at.pc) {
+            return None;
+        }
+        let on_top =
+            Shape { pc: Place::Memory(Reg::SP, 0), sp: Place::Register(Reg::SP, 8), fp: Place::Register(Reg::BP, 0) };
+        self.caller(on_top).filter(|caller| range.holds(caller.pc, 1))
     }
 
     fn epilogue(&self, range: AddressRange, code: &mut impl Code) -> Option<Registers> {

@@ -39,7 +39,9 @@ final class Shapes {
             "apply burn",
             "run allocation",
             "allocation allocate",
-            "allocate burn");
+            "allocate burn",
+            "run relay",
+            "relay step");
 
     /** Rounds of arithmetic in one call of {@code burn}: about 20 us of compiled code. */
     private static final int ROUNDS = 20_000;
@@ -65,6 +67,7 @@ final class Shapes {
         shapes.put("exceptions", new Exceptions());
         shapes.put("calls", new Calls());
         shapes.put("allocation", new Allocation());
+        shapes.put("relay", new Relay());
         return shapes;
     }
 
@@ -257,6 +260,28 @@ final class Shapes {
             fresh[0] = burn(words, 500);
             kept.add(fresh.clone());
             return fresh[0];
+        }
+    }
+
+    /** Calls of a method so short that calling it is most of the time, if it is not compiled. */
+    private final class Relay implements Runnable {
+        @Override
+        public void run() {
+            while (running()) {
+                sink += relay();
+            }
+        }
+
+        private long relay() {
+            long value = 0;
+            for (int i = 0; i < ROUNDS; i++) {
+                value = step(value);
+            }
+            return value;
+        }
+
+        private static long step(long value) {
+            return value + 1;
         }
     }
 }
