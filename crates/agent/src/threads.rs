@@ -5,7 +5,9 @@
 //! Looking up is lock-free and bounded (at most [`PROBES`] slots are read).
 //! Entering and leaving are rare and take a lock, under which nothing of the
 //! VM is called. A slot's key is published last (release) and read first
-//! (acquire), so that who finds a key finds what belongs to it. Slots are
+//! (acquire), so that who finds a key finds what belongs to it. A slot is made
+//! when its place gets its first key, so that a table with room for many threads
+//! takes the memory of those that there are. Slots are
 //! never freed; a slot whose thread ended is used again by another thread.
 //! Until then its place remembers whose it was ([`ENDED`]), because a thread
 //! takes and releases monitors for a while after the VM told of its end.
@@ -19,6 +21,8 @@ use crate::virtuals::NAME_CHECK_NS;
 use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use headway_signal::ThreadBuffer;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -242,7 +246,7 @@ pub struct Threads {
     /// Address of the VM's thread object of each slot, apart from the slots so
     /// that going through all of them touches little memory.
     keys: Box<[AtomicU64]>,
-    slots: Box<[Slot]>,
+    places: Box<[Place]>,
     /// Threads turned away because the table was full.
     pub refused: AtomicU64,
     changes: AtomicU64,
@@ -255,21 +259,57 @@ fn is_free(key: u64) -> bool {
     key == EMPTY || key & ENDED != 0
 }
 
-fn filled<T>(make: impl FnMut() -> T) -> Box<[T]> {
-    let mut all = Vec::with_capacity(CAPACITY);
-    all.resize_with(CAPACITY, make);
-    all.into_boxed_slice()
+/// Where a slot is once its place has had a key.
+#[repr(transparent)]
+struct Place(UnsafeCell<MaybeUninit<Slot>>);
+
+// SAFETY: the slot is made under the table's lock before the place's key is
+// published, and from then on only shared; slots may be.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// The slot.
+    ///
+    /// # Safety
+    /// The place's key is not [`EMPTY`], or `make` returned.
+    #[inline]
+    unsafe fn slot(&self) -> &Slot {
+        // SAFETY: as promised, it was made, and nobody writes the whole again.
+        unsafe { (*self.0.get()).assume_init_ref() }
+    }
+
+    /// Makes the slot.
+    ///
+    /// # Safety
+    /// Nobody else makes it or uses it: the place's key is [`EMPTY`], and the caller
+    /// holds the table's lock.
+    unsafe fn make(&self) {
+        // SAFETY: as promised, nobody else has a reference to it.
+        unsafe { (*self.0.get()).write(Slot::default()) };
+    }
 }
 
 impl Default for Threads {
     fn default() -> Self {
         Threads {
-            keys: filled(AtomicU64::default),
-            slots: filled(Slot::default),
+            keys: (0..CAPACITY).map(|_| AtomicU64::new(EMPTY)).collect(),
+            // SAFETY: places need not be initialised: slots are made one by one.
+            places: unsafe { Box::<[Place]>::new_uninit_slice(CAPACITY).assume_init() },
             refused: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             epoch: AtomicU64::new(1),
             entering: Mutex::new(()),
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for (key, place) in self.keys.iter_mut().zip(&mut self.places) {
+            if *key.get_mut() != EMPTY {
+                // SAFETY: places that have a key have a slot; it is not used any more.
+                unsafe { place.0.get_mut().assume_init_drop() };
+            }
         }
     }
 }
@@ -295,12 +335,12 @@ impl Threads {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &Slot)> {
+    fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &Place)> {
         // Thread objects are aligned to 64 bytes and more; mix the rest.
         let hash = (key >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         (0..PROBES).filter_map(move |i| {
             let index = (hash as usize + i) % CAPACITY;
-            self.keys.get(index).zip(self.slots.get(index))
+            self.keys.get(index).zip(self.places.get(index))
         })
     }
 
@@ -310,9 +350,10 @@ impl Threads {
         if vm_thread <= TOMBSTONE {
             return None;
         }
-        for (key, slot) in self.probe(vm_thread) {
+        for (key, place) in self.probe(vm_thread) {
             match key.load(Ordering::Acquire) {
-                key if key == vm_thread => return Some(slot),
+                // SAFETY: the place has a key.
+                key if key == vm_thread => return Some(unsafe { place.slot() }),
                 EMPTY => return None,
                 _ => {}
             }
@@ -328,9 +369,12 @@ impl Threads {
     /// The slot at this address, if there is one.
     #[inline]
     pub fn slot_at(&self, address: u64) -> Option<&Slot> {
-        let offset = address.checked_sub(self.slots.as_ptr() as u64)? as usize;
-        let size = size_of::<Slot>();
-        self.slots.get(offset / size).filter(|_| offset % size == 0)
+        let offset = address.checked_sub(self.places.as_ptr() as u64)? as usize;
+        let size = size_of::<Place>();
+        let (key, place) = self.keys.get(offset / size).zip(self.places.get(offset / size))?;
+        let is_slot = offset % size == 0 && key.load(Ordering::Acquire) != EMPTY;
+        // SAFETY: the place has a key.
+        is_slot.then(|| unsafe { place.slot() })
     }
 
     /// The slot of a VM thread, entered now if it has none. A slot that another
@@ -350,14 +394,20 @@ impl Threads {
             return Some(slot);
         }
         // Another thread lived at this address.
-        if let Some((ended, _)) = self.place(vm_thread | ENDED, vm_thread) {
+        if let Some(ended) = self.place(vm_thread | ENDED, vm_thread) {
             ended.store(TOMBSTONE, Ordering::Relaxed);
         }
         let free = self.probe(vm_thread).find(|(key, _)| is_free(key.load(Ordering::Relaxed)));
-        let Some((key, slot)) = free else {
+        let Some((key, place)) = free else {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return None;
         };
+        if key.load(Ordering::Relaxed) == EMPTY {
+            // SAFETY: the place has no key, and the lock is held.
+            unsafe { place.make() };
+        }
+        // SAFETY: the place has a key or was made just now.
+        let slot = unsafe { place.slot() };
         slot.reset(vm_thread, thread);
         key.store(vm_thread, Ordering::Release);
         self.changed();
@@ -367,7 +417,7 @@ impl Threads {
     /// Takes a VM thread out: it ends.
     pub fn leave(&self, vm_thread: u64) {
         let _entering = self.lock();
-        if let Some((key, _)) = self.place(vm_thread, vm_thread) {
+        if let Some(key) = self.place(vm_thread, vm_thread) {
             key.store(vm_thread | ENDED, Ordering::Release);
             self.changed();
         }
@@ -381,15 +431,17 @@ impl Threads {
     }
 
     /// Where `key` is among the places of a VM thread.
-    fn place(&self, key: u64, vm_thread: u64) -> Option<(&AtomicU64, &Slot)> {
-        let in_use = |(found, _): &(&AtomicU64, &Slot)| found.load(Ordering::Acquire) != EMPTY;
-        self.probe(vm_thread).take_while(in_use).find(|(found, _)| found.load(Ordering::Acquire) == key)
+    fn place(&self, key: u64, vm_thread: u64) -> Option<&AtomicU64> {
+        let keys = self.probe(vm_thread).map(|(key, _)| key);
+        let mut in_use = keys.take_while(|found| found.load(Ordering::Acquire) != EMPTY);
+        in_use.find(|found| found.load(Ordering::Acquire) == key)
     }
 
     /// All slots in use.
     pub fn iter(&self) -> impl Iterator<Item = &Slot> {
-        let used = |(key, _): &(&AtomicU64, &Slot)| !is_free(key.load(Ordering::Acquire));
-        self.keys.iter().zip(&self.slots).filter(used).map(|(_, slot)| slot)
+        let used = |(key, _): &(&AtomicU64, &Place)| !is_free(key.load(Ordering::Acquire));
+        // SAFETY: the place has a key.
+        self.keys.iter().zip(&self.places).filter(used).map(|(_, place)| unsafe { place.slot() })
     }
 
     /// Publishes the time and says up to when every event that has happened is

@@ -177,6 +177,14 @@ fn interpreted_code_is_decoded() {
     check(&["-Xint"], "events=cpu", 0.99);
 }
 
+/// Deeper than what is copied of a thread's stack at first.
+#[test]
+fn deep_stacks_are_copied_whole() {
+    for jdk in Jdk::all() {
+        run_with(&jdk, &["-Xint"], "events=cpu", &["--seconds", "5", "--depth", "300"]).check(0.98);
+    }
+}
+
 #[test]
 fn c1_code_is_decoded() {
     check(&["-XX:TieredStopAtLevel=1"], "events=cpu", 0.99);

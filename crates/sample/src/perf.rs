@@ -3,8 +3,10 @@
 //!
 //! # Protocol of a ring
 //! The kernel writes records and then moves the head; the reader reads the head
-//! (acquire), copies what lies before it, and moves the tail (release), which
-//! gives the room back. Where there is no room the kernel drops the sample and
+//! (acquire), takes what lies before it, and moves the tail (release), which
+//! gives the room back. Records are read where they lie, but for the one that the
+//! ring's end divides: a record is as long as the longest stack, of which most
+//! need a small part. Where there is no room the kernel drops the sample and
 //! says how many in the next record.
 
 use headway_hotspot::fragment::Captured;
@@ -72,7 +74,7 @@ pub struct Ring {
     base: *mut u8,
     bytes: usize,
     scratch: Vec<u8>,
-    kernel: bool,
+    config: Config,
 }
 
 // SAFETY: the mapping belongs to the value; the kernel is the only other side.
@@ -130,7 +132,7 @@ impl Ring {
         // SAFETY: a descriptor just opened, owned by nobody else.
         let event = unsafe { OwnedFd::from_raw_fd(event) };
         let base = map(&event, config.ring_bytes)?;
-        Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new(), kernel: config.kernel })
+        Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new(), config: *config })
     }
 
     /// The event, to wait for.
@@ -141,6 +143,11 @@ impl Ring {
     /// Bytes of memory that it takes.
     pub fn memory_bytes(&self) -> usize {
         self.bytes + PAGE
+    }
+
+    /// What was asked for, as far as it was granted.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Where [`is_unread`] finds how far it was read.
@@ -172,34 +179,49 @@ impl Ring {
             if tail >= head {
                 return true;
             }
-            let Some(length) = self.copy_record(tail) else {
+            let Some(length) = self.record_length(tail) else {
                 // Not a record: go on from where the kernel stands.
                 self.tail().store(head, Ordering::Release);
                 return true;
             };
-            tail += length;
-            if let Some(record) = parse(&self.scratch, self.kernel) {
+            let mut divided = std::mem::take(&mut self.scratch);
+            let bytes = match self.in_place(tail, length) {
+                Some(bytes) => bytes,
+                None => {
+                    divided.resize(length, 0);
+                    self.copy(tail, &mut divided);
+                    &divided
+                }
+            };
+            if let Some(record) = parse(bytes, self.config.kernel) {
                 sink(record);
             }
+            self.scratch = divided;
+            tail += length as u64;
             // Only now: who looks whether all is read means what came of it, too.
             self.tail().store(tail, Ordering::Release);
         }
         tail >= head
     }
 
-    /// Copies the record at `tail`; its length.
-    fn copy_record(&mut self, tail: u64) -> Option<u64> {
+    /// The length of the record at `tail`.
+    fn record_length(&self, tail: u64) -> Option<usize> {
         let mut header = [0; 8];
         self.copy(tail, &mut header);
         let length = usize::from(u16::from_le_bytes([header[6], header[7]]));
-        if length < header.len() || length > self.bytes {
+        (header.len()..=self.bytes).contains(&length).then_some(length)
+    }
+
+    /// The bytes of a record that the ring's end does not divide.
+    fn in_place(&self, tail: u64, length: usize) -> Option<&[u8]> {
+        let start = (tail as usize) & (self.bytes - 1);
+        if start + length > self.bytes {
             return None;
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(length, 0);
-        self.copy(tail, &mut scratch);
-        self.scratch = scratch;
-        Some(length as u64)
+        // SAFETY: the data lie behind the first page and are `bytes` long; the
+        // kernel leaves alone what the tail has not given back, and `drain` moves
+        // the tail when the record is done with.
+        Some(unsafe { std::slice::from_raw_parts(self.base.add(PAGE + start), length) })
     }
 
     fn copy(&self, from: u64, into: &mut [u8]) {

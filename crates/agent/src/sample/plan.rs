@@ -15,11 +15,15 @@ use std::io;
 pub const DEFAULT_INTERVAL_NS: u64 = 10_000_000;
 /// Shortest and longest interval.
 pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
-/// Bytes of stack copied. The interrupt costs more than the
-/// copy, and deep programs need it.
-pub const STACK_BYTES: u32 = 32 << 10;
+/// Bytes of stack copied; a ring has room for as many of them as ticks.
+pub const STACK_BYTES: u32 = 16 << 10;
+/// The same of threads whose stack was found to be deeper, and where no sample may
+/// be cut off: nearly the longest record that the kernel writes.
+pub const DEEP_STACK_BYTES: u32 = 60 << 10;
 /// Ring of a Java thread: what it copies in 31 ticks.
-pub const RING_BYTES: usize = 1 << 20;
+pub const RING_BYTES: usize = 512 << 10;
+/// The same of a thread with a deep stack: in 16 ticks.
+pub const DEEP_RING_BYTES: usize = 1 << 20;
 /// From this interval on half of it lasts longer than the decoder is ever late:
 /// 75 ms of the thread's CPU time.
 pub const SPARSE_NS: u64 = 5_000_000;

@@ -1,17 +1,26 @@
 //! Where copies of stacks come from: a ring per thread, filled by the kernel,
 //! or a timer per thread, whose signal's handler copies.
+//!
+//! How much of a stack the kernel copies is said when an event is opened, and a ring
+//! has room for that much per sample whatever the stack's depth. So a thread begins
+//! with what most need, and gets a new ring once its stack was seen to be deeper; its
+//! samples until then are cut off.
 
 use super::plan::{self, Plan, Source};
 use super::subjects::Subject;
-use headway_sample::perf::{Config, Record, Ring};
+use headway_sample::perf::{Config, Record, Ring, Sample};
 use headway_sample::timer::{Handler, Take, Timer};
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Most records taken from one ring before the next one's turn.
 const TURN: usize = 64;
+/// Most rings that one wait tells of; the others are told of by the next.
+const TOLD: usize = 16;
+/// Where so many threads, and a quarter of all, have a deep stack, new ones begin so.
+const MANY_DEEP: usize = 4;
 
 /// What samples a thread.
 enum Means {
@@ -23,13 +32,56 @@ enum Means {
     Asked,
 }
 
+/// Tells which rings have something to be read.
+struct Readiness(OwnedFd);
+
+impl Readiness {
+    fn new() -> io::Result<Readiness> {
+        // SAFETY: no arguments but flags.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if epoll < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a descriptor just opened, owned by nobody else.
+        Ok(Readiness(unsafe { OwnedFd::from_raw_fd(epoll) }))
+    }
+
+    /// Tells of this ring, too, until it is closed.
+    fn watch(&self, ring: &Ring) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+        let (epoll, ring) = (self.0.as_raw_fd(), ring.event().as_raw_fd());
+        // SAFETY: both descriptors are open, the event is initialised.
+        match unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, ring, &raw mut event) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Waits until one has, at most this long. True if a thread ended.
+    fn wait(&self, patience: Duration) -> bool {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; TOLD];
+        let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX).max(1);
+        // SAFETY: `events` is an array of this length; the descriptor is open.
+        let told =
+            unsafe { libc::epoll_wait(self.0.as_raw_fd(), events.as_mut_ptr(), TOLD as libc::c_int, milliseconds) };
+        let told = usize::try_from(told).unwrap_or(0);
+        events.iter().take(told).any(|event| event.events & libc::EPOLLHUP as u32 != 0)
+    }
+}
+
 /// What samples each thread.
 pub struct Sources {
     plan: Plan,
     threads: HashMap<u32, (Subject, Means)>,
+    /// Where the kernel copies.
+    readiness: Option<Readiness>,
     /// Declared behind the timers: it must outlive them.
     handler: Option<Handler>,
     bytes: usize,
+    /// Threads whose stack was found to be deep, those that ended too.
+    deep: usize,
+    /// All threads that got a ring so far.
+    opened: usize,
 }
 
 impl Sources {
@@ -43,7 +95,8 @@ impl Sources {
             Source::Timer => Some(Handler::install(Take::Stack)?),
             Source::CallTrace(function) => Some(Handler::install(Take::CallTrace(function))?),
         };
-        Ok(Sources { plan, threads: HashMap::new(), handler, bytes: 0 })
+        let readiness = if plan.source.is_perf() { Some(Readiness::new()?) } else { None };
+        Ok(Sources { plan, threads: HashMap::new(), readiness, handler, bytes: 0, deep: 0, opened: 0 })
     }
 
     /// True if this thread is sampled as what it is.
@@ -84,18 +137,26 @@ impl Sources {
         Ok(())
     }
 
-    fn ring(&self, subject: &Subject, kernel: bool) -> io::Result<Ring> {
-        let ring_bytes = match subject.is_java() {
-            true => self.ring_bytes(),
-            false => plan::SMALL_RING_BYTES,
+    fn ring(&mut self, subject: &Subject, kernel: bool) -> io::Result<Ring> {
+        let many = self.deep >= MANY_DEEP && self.deep * 4 >= self.opened;
+        let ring = self.open(subject, kernel, self.plan.eager || many)?;
+        self.opened += 1;
+        Ok(ring)
+    }
+
+    fn open(&self, subject: &Subject, kernel: bool, deep: bool) -> io::Result<Ring> {
+        let (stack_bytes, ring_bytes) = match (subject.is_java(), deep) {
+            (true, false) => (plan::STACK_BYTES, self.ring_bytes(plan::RING_BYTES)),
+            (true, true) => (plan::DEEP_STACK_BYTES, self.ring_bytes(plan::DEEP_RING_BYTES)),
+            (false, false) => (plan::STACK_BYTES, plan::SMALL_RING_BYTES),
+            (false, true) => (plan::DEEP_STACK_BYTES, 2 * plan::SMALL_RING_BYTES),
         };
         if self.bytes + ring_bytes > plan::ALL_RINGS_BYTES {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
         let eager = self.plan.eager && subject.is_java();
-        let mut config =
-            Config { interval_ns: self.plan.interval_ns, stack_bytes: plan::STACK_BYTES, ring_bytes, kernel, eager };
-        loop {
+        let mut config = Config { interval_ns: self.plan.interval_ns, stack_bytes, ring_bytes, kernel, eager };
+        let ring = loop {
             match Ring::open(subject.os_id, &config) {
                 // Less memory may be locked than was asked for.
                 Err(error)
@@ -103,8 +164,27 @@ impl Sources {
                 {
                     config.ring_bytes /= 2;
                 }
-                opened => return opened,
+                opened => break opened?,
             }
+        };
+        // Where each sample is waited for, those of the VM's own threads can wait.
+        if let Some(readiness) = self.readiness.as_ref().filter(|_| !self.plan.eager || subject.is_java()) {
+            readiness.watch(&ring)?;
+        }
+        Ok(ring)
+    }
+
+    /// Gives a thread a ring for deeper stacks in place of its own, if there is room.
+    fn deepen(&mut self, os_id: u32, sink: &mut dyn FnMut(&Subject, Record<'_>)) {
+        let Source::Perf { kernel } = self.plan.source else { return };
+        let Some(subject) = self.threads.get(&os_id).map(|(subject, _)| *subject) else { return };
+        let Ok(deep) = self.open(&subject, kernel, true) else { return };
+        self.deep += 1;
+        self.bytes += deep.memory_bytes();
+        let before = self.threads.insert(os_id, (subject, Means::Ring(deep)));
+        if let Some((_, Means::Ring(mut ring))) = before {
+            self.bytes -= ring.memory_bytes().min(self.bytes);
+            ring.drain(usize::MAX, &mut |record| sink(&subject, record));
         }
     }
 
@@ -120,12 +200,12 @@ impl Sources {
     }
 
     /// The more threads, the smaller their rings.
-    fn ring_bytes(&self) -> usize {
+    fn ring_bytes(&self, most: usize) -> usize {
         match self.bytes * 4 / plan::ALL_RINGS_BYTES {
-            0 | 1 if self.plan.interval_ns >= plan::SPARSE_NS => plan::RING_BYTES / 2,
-            0 | 1 => plan::RING_BYTES,
-            2 => plan::RING_BYTES / 4,
-            _ => plan::SMALL_RING_BYTES,
+            0 | 1 if self.plan.interval_ns >= plan::SPARSE_NS => most / 2,
+            0 | 1 => most,
+            2 => most / 2,
+            _ => most / 4,
         }
     }
 
@@ -164,28 +244,34 @@ impl Sources {
     /// Waits until a ring is partly full, at most this long. True if a thread
     /// ended.
     pub fn wait(&self, patience: Duration) -> bool {
-        // Where each sample is waited for, those of the VM's own threads can wait.
-        let is_urgent = |subject: &Subject| !self.plan.eager || subject.is_java();
-        let rings = self.threads.values().filter_map(|(subject, means)| match means {
-            Means::Ring(ring) if is_urgent(subject) => Some(ring.event().as_raw_fd()),
-            _ => None,
-        });
-        let mut events: Vec<libc::pollfd> =
-            rings.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
-        let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX).max(1);
-        // SAFETY: `events` is an array of this length; the descriptors are open.
-        unsafe { libc::poll(events.as_mut_ptr(), events.len() as libc::nfds_t, milliseconds) };
-        events.iter().any(|event| event.revents & libc::POLLHUP != 0)
+        match &self.readiness {
+            Some(readiness) => readiness.wait(patience),
+            None => {
+                std::thread::park_timeout(patience);
+                false
+            }
+        }
     }
 
     /// Hands over what has been copied. True if nothing is left that was there
     /// at the call.
     pub fn drain(&mut self, sink: &mut dyn FnMut(&Subject, Record<'_>)) -> bool {
         let mut all = true;
+        let mut deep = Vec::new();
         for (subject, means) in self.threads.values_mut() {
             if let Means::Ring(ring) = means {
-                all &= ring.drain(TURN, &mut |record| sink(subject, record));
+                let (room, mut is_cut) = (ring.config().stack_bytes, false);
+                all &= ring.drain(TURN, &mut |record| {
+                    is_cut |= matches!(&record, Record::Sample(sample) if cut_off(sample, room, subject));
+                    sink(subject, record);
+                });
+                if is_cut && room < plan::DEEP_STACK_BYTES {
+                    deep.push(subject.os_id);
+                }
             }
+        }
+        for os_id in deep {
+            self.deepen(os_id, sink);
         }
         if let Some(handler) = &self.handler {
             let mut lost = handler.take_lost();
@@ -199,4 +285,10 @@ impl Sources {
         }
         all
     }
+}
+
+/// True if the stack goes on behind what there was room for.
+fn cut_off(sample: &Sample<'_>, room: u32, subject: &Subject) -> bool {
+    let copied_to = sample.registers.sp().unwrap_or(0) + sample.stack.len() as u64;
+    sample.stack.len() >= room as usize && (subject.stack_end == 0 || copied_to < subject.stack_end)
 }
