@@ -1,6 +1,11 @@
 //! Samples taken by the kernel: at every tick of a thread's CPU clock it copies
 //! registers and stack into a ring that is mapped here.
 //!
+//! A ring belongs to a thread ([`Ring::open`]), or to a processor
+//! ([`Ring::of_cpu`]): then each thread has an [`Event`] per processor that writes to
+//! its ring. The kernel lets users lock half a megabyte per processor for rings,
+//! which is the room for a few threads' own rings, and for any number of events.
+//!
 //! # Protocol of a ring
 //! The kernel writes records and then moves the head; the reader reads the head
 //! (acquire), takes what lies before it, and moves the tail (release), which
@@ -95,42 +100,20 @@ impl Ring {
     /// # Errors
     /// What the kernel says: denied, no such thread, no memory to lock.
     pub fn open(tid: u32, config: &Config) -> io::Result<Ring> {
-        let mut attributes = sys::perf_event_attr {
-            type_: sys::PERF_TYPE_SOFTWARE,
-            size: std::mem::size_of::<sys::perf_event_attr>() as u32,
-            config: u64::from(sys::PERF_COUNT_SW_CPU_CLOCK),
-            sample_type: u64::from(
-                sys::PERF_SAMPLE_TID
-                    | sys::PERF_SAMPLE_TIME
-                    | sys::PERF_SAMPLE_CPU
-                    | sys::PERF_SAMPLE_REGS_USER
-                    | sys::PERF_SAMPLE_STACK_USER,
-            ),
-            sample_regs_user: REGISTERS,
-            sample_stack_user: config.stack_bytes,
-            clockid: libc::CLOCK_MONOTONIC,
-            ..Default::default()
-        };
-        attributes.__bindgen_anon_1.sample_period = config.interval_ns.max(1);
-        attributes.__bindgen_anon_2.wakeup_watermark = if config.eager { 1 } else { (config.ring_bytes / 4) as u32 };
-        attributes.set_watermark(1);
-        attributes.set_use_clockid(1);
-        if config.kernel {
-            attributes.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
-            attributes.set_exclude_callchain_user(1);
-            attributes.sample_max_stack = MAX_KERNEL_FRAMES;
-        }
-        attributes.set_exclude_kernel(u64::from(!config.kernel));
-        attributes.set_exclude_hv(1);
-        let tid = libc::pid_t::try_from(tid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-        let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
-        // SAFETY: the attributes are a valid, initialised structure.
-        let event = unsafe { perf_event_open_sys::perf_event_open(&mut attributes, tid, -1, -1, flags) };
-        if event < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a descriptor just opened, owned by nobody else.
-        let event = unsafe { OwnedFd::from_raw_fd(event) };
+        let event = open_event(attributes(config, sys::PERF_COUNT_SW_CPU_CLOCK), tid, ANY_CPU)?;
+        Ring::map(event, config)
+    }
+
+    /// Opens a processor's ring and maps it. Only [`Event`]s write to it.
+    ///
+    /// # Errors
+    /// What the kernel says: denied, no such processor, no memory to lock.
+    pub fn of_cpu(cpu: u32, config: &Config) -> io::Result<Ring> {
+        let event = open_event(attributes(config, sys::PERF_COUNT_SW_DUMMY), crate::task::current(), number(cpu)?)?;
+        Ring::map(event, config)
+    }
+
+    fn map(event: OwnedFd, config: &Config) -> io::Result<Ring> {
         let base = map(&event, config.ring_bytes)?;
         Ok(Ring { event, base, bytes: config.ring_bytes, scratch: Vec::new(), config: *config })
     }
@@ -236,6 +219,79 @@ impl Ring {
             std::ptr::copy_nonoverlapping(data, into.as_mut_ptr().add(first), into.len() - first);
         }
     }
+}
+
+/// A thread's event on one processor, which writes to the processor's ring until it is
+/// dropped.
+#[derive(Debug)]
+pub struct Event {
+    _event: OwnedFd,
+}
+
+impl Event {
+    /// Opens the event of a thread of this process on the processor that a ring
+    /// belongs to. `config` is what is asked for but for the ring's size.
+    ///
+    /// # Errors
+    /// What the kernel says: denied, no such thread, too many open files.
+    pub fn open(tid: u32, cpu: u32, ring: &Ring, config: &Config) -> io::Result<Event> {
+        let event = open_event(attributes(config, sys::PERF_COUNT_SW_CPU_CLOCK), tid, number(cpu)?)?;
+        // SAFETY: both descriptors are open.
+        match unsafe { perf_event_open_sys::ioctls::SET_OUTPUT(event.as_raw_fd(), ring.event.as_raw_fd()) } {
+            0 => Ok(Event { _event: event }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// The event counts wherever its thread runs.
+const ANY_CPU: libc::c_int = -1;
+
+fn number(cpu: u32) -> io::Result<libc::c_int> {
+    libc::c_int::try_from(cpu).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+fn attributes(config: &Config, what: sys::perf_sw_ids) -> sys::perf_event_attr {
+    let mut attributes = sys::perf_event_attr {
+        type_: sys::PERF_TYPE_SOFTWARE,
+        size: std::mem::size_of::<sys::perf_event_attr>() as u32,
+        config: u64::from(what),
+        sample_type: u64::from(
+            sys::PERF_SAMPLE_TID
+                | sys::PERF_SAMPLE_TIME
+                | sys::PERF_SAMPLE_CPU
+                | sys::PERF_SAMPLE_REGS_USER
+                | sys::PERF_SAMPLE_STACK_USER,
+        ),
+        sample_regs_user: REGISTERS,
+        sample_stack_user: config.stack_bytes,
+        clockid: libc::CLOCK_MONOTONIC,
+        ..Default::default()
+    };
+    attributes.__bindgen_anon_1.sample_period = config.interval_ns.max(1);
+    attributes.__bindgen_anon_2.wakeup_watermark = if config.eager { 1 } else { (config.ring_bytes / 4) as u32 };
+    attributes.set_watermark(1);
+    attributes.set_use_clockid(1);
+    if config.kernel {
+        attributes.sample_type |= u64::from(sys::PERF_SAMPLE_CALLCHAIN);
+        attributes.set_exclude_callchain_user(1);
+        attributes.sample_max_stack = MAX_KERNEL_FRAMES;
+    }
+    attributes.set_exclude_kernel(u64::from(!config.kernel));
+    attributes.set_exclude_hv(1);
+    attributes
+}
+
+fn open_event(mut attributes: sys::perf_event_attr, tid: u32, cpu: libc::c_int) -> io::Result<OwnedFd> {
+    let tid = libc::pid_t::try_from(tid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let flags = u64::from(sys::PERF_FLAG_FD_CLOEXEC);
+    // SAFETY: the attributes are a valid, initialised structure.
+    let event = unsafe { perf_event_open_sys::perf_event_open(&mut attributes, tid, cpu, -1, flags) };
+    if event < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a descriptor just opened, owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(event) })
 }
 
 /// True if a ring has records that were not handed over to the end yet. `read` reads

@@ -16,6 +16,33 @@ pub fn all() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
+/// Processors that this process may run on, as its first thread may.
+///
+/// # Errors
+/// What the kernel says: more processors than this function knows.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    // SAFETY: a set of bits, for which zeroes are valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let first = libc::pid_t::try_from(std::process::id()).unwrap_or(0);
+    // SAFETY: `set` is a place of this size to write to.
+    if unsafe { libc::sched_getaffinity(first, size_of_val(&set), &mut set) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: reads a bit of the set; numbers stay below its size.
+    let is_set = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
+    Ok((0..libc::CPU_SETSIZE as u32).filter(is_set).collect())
+}
+
+/// Files that this process may have open at once.
+pub fn most_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a place to write to.
+    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } {
+        0 => limit.rlim_cur,
+        _ => 0,
+    }
+}
+
 /// Asks that the current thread run as soon as it has something to do: at the lowest
 /// real-time priority, or above the one that the process has already. Where that is
 /// not allowed it asks for more than others, else it waits its turn. For a thread that

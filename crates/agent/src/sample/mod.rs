@@ -14,6 +14,7 @@
 
 pub mod agct;
 mod asking;
+mod by_cpu;
 mod decoding;
 mod lasting;
 mod latency;

@@ -29,8 +29,12 @@ pub const DEEP_RING_BYTES: usize = 1 << 20;
 pub const SPARSE_NS: u64 = 5_000_000;
 /// Smallest ring, and that of the VM's own threads.
 pub const SMALL_RING_BYTES: usize = 128 << 10;
-/// Memory for all rings.
+/// Memory for all rings of threads.
 pub const ALL_RINGS_BYTES: usize = 48 << 20;
+/// Ring of a processor: what is copied there in 127 ticks, 34 of deep stacks.
+pub const CPU_RING_BYTES: usize = 2 << 20;
+/// Memory for the rings of all processors.
+pub const CPU_RINGS_BYTES: usize = 32 << 20;
 
 /// How running threads are sampled.
 #[derive(Clone, Copy, Debug)]

@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// How often threads that are not Java's are looked for.
 const LOOK_FOR_THREADS: Duration = Duration::from_secs(1);
+/// Threads that ended are looked for at most this often where they do not say so.
+const TAKE_LEAVE: Duration = Duration::from_millis(200);
 /// How often memory that was read from files is given back.
 const RELEASE_FILES: Duration = Duration::from_secs(5);
 /// A sample is in its ring at most this long after its time.
@@ -143,6 +145,10 @@ struct Sampler {
     waiting: Option<Waiting>,
     batch: Vec<Event>,
     refused: HashSet<u32>,
+    /// What the table of threads had seen when ended threads were last looked for.
+    changes: u64,
+    /// When that was.
+    left: Instant,
 }
 
 impl Sampler {
@@ -162,6 +168,8 @@ impl Sampler {
             waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
             batch: Vec::new(),
             refused: HashSet::new(),
+            changes: 0,
+            left: Instant::now(),
         })
     }
 
@@ -195,8 +203,7 @@ impl Sampler {
             }
             if self.plan.source.asks() {
                 std::thread::park_timeout(Duration::from_nanos(self.plan.interval_ns));
-            } else if self.sources.wait(self.pause()) {
-                self.round();
+            } else if self.sources.wait(self.pause()) || self.have_come_or_gone() {
                 self.take_leave(&task::all());
             }
         }
@@ -262,8 +269,20 @@ impl Sampler {
         }
     }
 
-    /// Of threads that ended.
+    /// True if threads came or went since this was last so, some time ago.
+    fn have_come_or_gone(&mut self) -> bool {
+        let changes = self.agent.threads.changes();
+        let is_due = changes != self.changes && self.left.elapsed() >= TAKE_LEAVE;
+        if is_due {
+            self.changes = changes;
+            self.left = Instant::now();
+        }
+        is_due
+    }
+
+    /// Of threads that ended, whose last samples are looked at before.
     fn take_leave(&mut self, alive: &[u32]) {
+        self.round();
         self.sources.keep(alive);
         if let Some(asking) = &mut self.asking {
             asking.keep(alive);
@@ -276,6 +295,10 @@ impl Sampler {
     fn add(&mut self, subject: Subject) {
         if self.sources.has(&subject) {
             return;
+        }
+        // What it recorded whose number this thread has now.
+        if self.sources.has_os_id(subject.os_id) {
+            self.round();
         }
         match self.sources.add(subject) {
             Ok(()) if self.plan.eager => {

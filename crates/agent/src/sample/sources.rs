@@ -1,11 +1,12 @@
-//! Where copies of stacks come from: a ring per thread, filled by the kernel,
-//! or a timer per thread, whose signal's handler copies.
+//! Where copies of stacks come from: the kernel copies into rings of processors, or
+//! of threads, or a timer per thread sends a signal whose handler copies.
 //!
 //! How much of a stack the kernel copies is said when an event is opened, and a ring
 //! has room for that much per sample whatever the stack's depth. So a thread begins
-//! with what most need, and gets a new ring once its stack was seen to be deeper; its
+//! with what most need, and gets new events once its stack was seen to be deeper; its
 //! samples until then are cut off.
 
+use super::by_cpu::{Events, Rings};
 use super::plan::{self, Plan, Source};
 use super::subjects::Subject;
 use headway_sample::perf::{Config, Record, Ring, Sample};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// Most records taken from one ring before the next one's turn.
 const TURN: usize = 64;
+/// The same of a processor's.
+const SHARED_TURN: usize = 256;
 /// Most rings that one wait tells of; the others are told of by the next.
 const TOLD: usize = 16;
 /// Where so many threads, and a quarter of all, have a deep stack, new ones begin so.
@@ -24,6 +27,8 @@ const MANY_DEEP: usize = 4;
 
 /// What samples a thread.
 enum Means {
+    /// Events that write to the processors' rings.
+    Events(Events),
     Ring(Ring),
     /// Held for the signals it sends.
     #[expect(dead_code)]
@@ -73,6 +78,8 @@ impl Readiness {
 pub struct Sources {
     plan: Plan,
     threads: HashMap<u32, (Subject, Means)>,
+    /// The processors' rings.
+    shared: Option<Rings>,
     /// Where the kernel copies.
     readiness: Option<Readiness>,
     /// Declared behind the timers: it must outlive them.
@@ -80,7 +87,7 @@ pub struct Sources {
     bytes: usize,
     /// Threads whose stack was found to be deep, those that ended too.
     deep: usize,
-    /// All threads that got a ring so far.
+    /// All threads that the kernel samples, or did.
     opened: usize,
 }
 
@@ -96,7 +103,15 @@ impl Sources {
             Source::CallTrace(function) => Some(Handler::install(Take::CallTrace(function))?),
         };
         let readiness = if plan.source.is_perf() { Some(Readiness::new()?) } else { None };
-        Ok(Sources { plan, threads: HashMap::new(), readiness, handler, bytes: 0, deep: 0, opened: 0 })
+        let shared = match plan.source {
+            // Experiments wait for each thread's own samples.
+            Source::Perf { kernel } if !plan.eager => Rings::open(plan.interval_ns, kernel).ok(),
+            _ => None,
+        };
+        for ring in shared.iter().flat_map(Rings::rings) {
+            readiness.as_ref().map_or(Ok(()), |readiness| readiness.watch(ring))?;
+        }
+        Ok(Sources { plan, threads: HashMap::new(), shared, readiness, handler, bytes: 0, deep: 0, opened: 0 })
     }
 
     /// True if this thread is sampled as what it is.
@@ -109,17 +124,17 @@ impl Sources {
         self.threads.contains_key(&os_id)
     }
 
-    /// Samples a thread from now on. Where there is no room for its ring, a
-    /// timer takes its place.
+    /// Samples a thread from now on. Where too many files would be open it gets a
+    /// ring of its own, and where there is no room for that a timer.
     ///
     /// # Errors
-    /// The thread is gone, or neither can be had.
+    /// The thread is gone, or none can be had.
     pub fn add(&mut self, subject: Subject) -> io::Result<()> {
         self.remove(subject.os_id);
         let means = match self.plan.source {
-            Source::Perf { kernel } => match self.ring(&subject, kernel) {
+            Source::Perf { kernel } => match self.by_the_kernel(&subject, kernel) {
                 Err(error) if error.raw_os_error() != Some(libc::ESRCH) => self.timer(&subject)?,
-                ring => Means::Ring(ring?),
+                means => means?,
             },
             Source::Timer => self.timer(&subject)?,
             Source::CallTrace(_) if subject.is_java() => {
@@ -130,18 +145,26 @@ impl Sources {
                 return Err(io::Error::from(io::ErrorKind::Unsupported))
             }
         };
-        if let Means::Ring(ring) = &means {
-            self.bytes += ring.memory_bytes();
-        }
-        self.threads.insert(subject.os_id, (subject, means));
+        self.put(subject, means);
         Ok(())
     }
 
-    fn ring(&mut self, subject: &Subject, kernel: bool) -> io::Result<Ring> {
+    fn by_the_kernel(&mut self, subject: &Subject, kernel: bool) -> io::Result<Means> {
         let many = self.deep >= MANY_DEEP && self.deep * 4 >= self.opened;
-        let ring = self.open(subject, kernel, self.plan.eager || many)?;
+        let means = self.means(subject, kernel, self.plan.eager || many)?;
         self.opened += 1;
-        Ok(ring)
+        Ok(means)
+    }
+
+    fn means(&mut self, subject: &Subject, kernel: bool, deep: bool) -> io::Result<Means> {
+        let stack_bytes = if deep { plan::DEEP_STACK_BYTES } else { plan::STACK_BYTES };
+        if let Some(shared) = &mut self.shared {
+            match shared.add(subject.os_id, stack_bytes) {
+                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {}
+                events => return events.map(Means::Events),
+            }
+        }
+        self.open(subject, kernel, deep).map(Means::Ring)
     }
 
     fn open(&self, subject: &Subject, kernel: bool, deep: bool) -> io::Result<Ring> {
@@ -174,17 +197,36 @@ impl Sources {
         Ok(ring)
     }
 
-    /// Gives a thread a ring for deeper stacks in place of its own, if there is room.
+    /// Gives a thread events for deeper stacks in place of its own, if there is room.
     fn deepen(&mut self, os_id: u32, sink: &mut dyn FnMut(&Subject, Record<'_>)) {
         let Source::Perf { kernel } = self.plan.source else { return };
         let Some(subject) = self.threads.get(&os_id).map(|(subject, _)| *subject) else { return };
-        let Ok(deep) = self.open(&subject, kernel, true) else { return };
+        let Ok(deep) = self.means(&subject, kernel, true) else { return };
         self.deep += 1;
-        self.bytes += deep.memory_bytes();
-        let before = self.threads.insert(os_id, (subject, Means::Ring(deep)));
-        if let Some((_, Means::Ring(mut ring))) = before {
+        match self.put(subject, deep) {
+            Some(Means::Ring(mut ring)) => {
+                ring.drain(usize::MAX, &mut |record| sink(&subject, record));
+            }
+            Some(Means::Events(events)) => self.close(events),
+            _ => {}
+        }
+    }
+
+    /// Puts what samples a thread in place of what did.
+    fn put(&mut self, subject: Subject, means: Means) -> Option<Means> {
+        if let Means::Ring(ring) = &means {
+            self.bytes += ring.memory_bytes();
+        }
+        let (_, before) = self.threads.insert(subject.os_id, (subject, means))?;
+        if let Means::Ring(ring) = &before {
             self.bytes -= ring.memory_bytes().min(self.bytes);
-            ring.drain(usize::MAX, &mut |record| sink(&subject, record));
+        }
+        Some(before)
+    }
+
+    fn close(&mut self, events: Events) {
+        if let Some(shared) = &mut self.shared {
+            shared.close(events);
         }
     }
 
@@ -210,8 +252,10 @@ impl Sources {
     }
 
     fn remove(&mut self, os_id: u32) {
-        if let Some((_, Means::Ring(ring))) = self.threads.remove(&os_id) {
-            self.bytes -= ring.memory_bytes().min(self.bytes);
+        match self.threads.remove(&os_id) {
+            Some((_, Means::Ring(ring))) => self.bytes -= ring.memory_bytes().min(self.bytes),
+            Some((_, Means::Events(events))) => self.close(events),
+            _ => {}
         }
     }
 
@@ -238,7 +282,8 @@ impl Sources {
 
     /// Memory of all rings and places.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes + self.handler.as_ref().map_or(0, Handler::memory_bytes)
+        let shared = self.shared.as_ref().map_or(0, Rings::memory_bytes);
+        self.bytes + shared + self.handler.as_ref().map_or(0, Handler::memory_bytes)
     }
 
     /// Waits until a ring is partly full, at most this long. True if a thread
@@ -257,31 +302,51 @@ impl Sources {
     /// at the call.
     pub fn drain(&mut self, sink: &mut dyn FnMut(&Subject, Record<'_>)) -> bool {
         let mut all = true;
+        let mut lost = 0;
         let mut deep = Vec::new();
+        if let Some(shared) = &mut self.shared {
+            let threads = &self.threads;
+            all &= shared.drain(SHARED_TURN, &mut |record| match record {
+                Record::Sample(sample) => match threads.get(&sample.tid) {
+                    Some((subject, means)) => {
+                        let room = if let Means::Events(events) = means { events.stack_bytes } else { u32::MAX };
+                        if cut_off(&sample, room, subject) && room < plan::DEEP_STACK_BYTES {
+                            deep.push(subject.os_id);
+                        }
+                        sink(subject, Record::Sample(sample));
+                    }
+                    None => lost += sample.ticks,
+                },
+                Record::Lost(count) => lost += count,
+                Record::Throttled => {}
+            });
+        }
         for (subject, means) in self.threads.values_mut() {
             if let Means::Ring(ring) = means {
-                let (room, mut is_cut) = (ring.config().stack_bytes, false);
+                let room = ring.config().stack_bytes;
                 all &= ring.drain(TURN, &mut |record| {
-                    is_cut |= matches!(&record, Record::Sample(sample) if cut_off(sample, room, subject));
+                    let is_cut = matches!(&record, Record::Sample(sample) if cut_off(sample, room, subject));
+                    if is_cut && room < plan::DEEP_STACK_BYTES {
+                        deep.push(subject.os_id);
+                    }
                     sink(subject, record);
                 });
-                if is_cut && room < plan::DEEP_STACK_BYTES {
-                    deep.push(subject.os_id);
-                }
             }
         }
+        deep.sort_unstable();
+        deep.dedup();
         for os_id in deep {
             self.deepen(os_id, sink);
         }
         if let Some(handler) = &self.handler {
-            let mut lost = handler.take_lost();
+            lost += handler.take_lost();
             handler.drain(&mut |sample| match self.threads.get(&sample.tid) {
                 Some((subject, _)) => sink(subject, Record::Sample(sample)),
                 None => lost += sample.ticks,
             });
-            if let Some((subject, _)) = self.threads.values().next().filter(|_| lost > 0) {
-                sink(subject, Record::Lost(lost));
-            }
+        }
+        if let Some((subject, _)) = self.threads.values().next().filter(|_| lost > 0) {
+            sink(subject, Record::Lost(lost));
         }
         all
     }
