@@ -11,6 +11,7 @@ use crate::suggest;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
+use std::num::ParseIntError;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -107,7 +108,7 @@ fn explain(error: clap::Error) -> Failure {
             let typed = word(ContextKind::InvalidArg).unwrap_or_default();
             Failure::Usage(unknown_option(&typed))
         }
-        ErrorKind::ValueValidation | ErrorKind::InvalidValue => match source_sentence(&error) {
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => match reason(&error) {
             Some(sentence) => {
                 let option = word(ContextKind::InvalidArg).unwrap_or_default();
                 let option = option.split([' ', '=']).next().unwrap_or_default().to_owned();
@@ -119,9 +120,19 @@ fn explain(error: clap::Error) -> Failure {
     }
 }
 
-fn source_sentence(error: &clap::Error) -> Option<String> {
+/// Why a value was refused. The library's own parsers speak of digits, ours say what
+/// is expected.
+fn reason(error: &clap::Error) -> Option<String> {
     use std::error::Error;
-    error.source().map(ToString::to_string)
+    let source = error.source()?;
+    let value = match error.get(ContextKind::InvalidValue) {
+        Some(ContextValue::String(value)) => value.as_str(),
+        _ => "",
+    };
+    Some(match source.downcast_ref::<ParseIntError>() {
+        Some(_) => format!("expected a whole number such as 100, not \"{value}\""),
+        None => source.to_string(),
+    })
 }
 
 fn unknown_command(typed: &str) -> String {
@@ -166,6 +177,18 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_no_number_gets_a_sentence_that_says_so() {
+        let refused = |words: &[&str]| match Arguments::try_parse_from(words).map_err(explain) {
+            Err(Failure::Usage(sentence)) => sentence,
+            other => panic!("{:?}", other.map(|_| "taken")),
+        };
+        let sentence = "--threshold: expected a whole number such as 100, not \"x\"";
+        assert_eq!(refused(&["headway", "parks", "--threshold", "x", "4711"]), sentence);
+        let sentence = "--top: expected a whole number such as 100, not \"3.5\"";
+        assert_eq!(refused(&["headway", "report", "--top", "3.5", "a.jfr"]), sentence);
     }
 
     #[test]
