@@ -3,7 +3,8 @@
 //! A program's speed drifts: caches fill, other programs come and go. So each
 //! experiment is compared with the windows without delays next to it alone, and
 //! what is resampled for an interval is such a *pair*, in blocks of neighbours
-//! (moving block bootstrap, Künsch 1989), since neighbours err alike. Periods
+//! (moving block bootstrap, Künsch 1989), since neighbours err alike. The interval is
+//! the spread of what comes out, mended for small numbers (`widening`). Periods
 //! are ratios of sums over all pairs, so that a window counts by its visits: the
 //! mean of ratios would give a window with three visits as much say as one with
 //! three hundred.
@@ -15,12 +16,16 @@ use std::collections::BTreeMap;
 const RESAMPLES: usize = 2_000;
 /// Fewer pairs than this give no interval at all.
 pub const FEWEST_PAIRS: usize = 3;
+/// The normal distribution's 97.5 % quantile.
+const NORMAL_97_5: f64 = 1.96;
 /// Part of the targets called significant that may be so by chance.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// An experiment and what the program did beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
+    /// The experiment's place among all windows of the run.
+    pub number: u64,
     /// The speedup.
     pub speedup: f64,
     /// Effective duration and visits with it.
@@ -115,6 +120,7 @@ pub fn pairs_of<'a>(experiments: &'a [Experiment], target: &Target, point: &str)
         let around = [experiment.number.checked_sub(1), experiment.number.checked_add(1)];
         let around = around.into_iter().flatten().filter_map(|n| by_number.get(&n)).filter(|e| e.is_baseline());
         let mut pair = Pair {
+            number: experiment.number,
             speedup: experiment.speedup,
             with: experiment.measured(point),
             without: (0.0, 0.0),
@@ -191,17 +197,19 @@ fn curve(target: &Target, pairs: &[Pair]) -> Option<(Curve, f64)> {
     }
     let points = points_of.iter().zip(gains).zip(&groups).map(|((&(speedup, value, _), gains), (_, pairs))| Point {
         speedup,
-        gain: estimate(value, gains, pairs.len()),
+        gain: estimate(value, &gains, widening(&[pairs])),
         experiments: pairs.len(),
     });
     let points = points.collect();
-    let chance = chance_of_none(&at_50, fitted.gain(0.5), pairs.len());
+    let all: Vec<&[Pair]> = groups.iter().map(|(_, pairs)| pairs.as_slice()).collect();
+    let wider = widening(&all);
+    let chance = chance_of_none(&at_50, fitted.gain(0.5), wider);
     let (hits, all) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.share.0, sum.1 + pair.share.1));
     let curve = Curve {
         target: target.clone(),
         points,
         fit: fitted,
-        at_50: estimate(fitted.gain(0.5), at_50, pairs.len()),
+        at_50: estimate(fitted.gain(0.5), &at_50, wider),
         is_significant: false,
         share: hits / all,
         pairs: pairs.len(),
@@ -221,9 +229,18 @@ fn by_speedup(pairs: &[Pair]) -> Vec<(f64, Vec<Pair>)> {
     groups
 }
 
+/// Neighbours that are drawn together: none below eight pairs, of which too few
+/// blocks would be left.
+fn block(pairs: usize) -> usize {
+    match pairs {
+        0..8 => 1,
+        _ => (pairs as f64).cbrt().round() as usize,
+    }
+}
+
 /// As many pairs, in blocks of neighbours drawn with replacement.
 fn resample(pairs: &[Pair], random: &mut Random) -> Vec<Pair> {
-    let block = (pairs.len() as f64).cbrt().round().max(1.0) as usize;
+    let block = block(pairs.len());
     let mut drawn = Vec::with_capacity(pairs.len() + block);
     while drawn.len() < pairs.len() {
         let start = random.below(pairs.len());
@@ -233,48 +250,85 @@ fn resample(pairs: &[Pair], random: &mut Random) -> Vec<Pair> {
     drawn
 }
 
-/// The middle 95 % of what resampling gave, widened for few pairs: with `n` of
-/// them their spread comes out too small by `sqrt((n-1)/n)`, and the tails of
-/// Student's distribution are wider than the normal one's.
-fn estimate(value: f64, mut resampled: Vec<f64>, pairs: usize) -> Estimate {
-    resampled.retain(|gain| gain.is_finite());
-    if pairs < FEWEST_PAIRS || resampled.is_empty() {
-        return Estimate { value, ci95: (f64::NEG_INFINITY, f64::INFINITY) };
+/// By how much the spread of what resampling these pairs gave is too small, times
+/// what makes an interval of it; `None` where they are too few, or no two are alike.
+///
+/// * Resampled values spread around the mean of the few, not around the truth: too
+///   little by `sqrt((n - l) / n)` for blocks of `l`, counted for each speedup by
+///   itself, since pairs of different speedups do not stand in for each other.
+/// * Two pairs in a row share the window without delays between them. Where each of
+///   two in a row that share one errs by it, the variance of their mean is larger by a
+///   third than that of as many that share none; of that, blocks of `l` show `1 - 1/l`
+///   within a speedup and nothing beyond.
+/// * The spread itself is uncertain: Student's 97.5 % quantile takes the place of the
+///   normal one. Blocks that overlap know their variance as if they were `1.5 n / l`
+///   values (Künsch 1989).
+fn widening(groups: &[&[Pair]]) -> Option<f64> {
+    let pairs: usize = groups.iter().map(|group| group.len()).sum();
+    let mut numbers: Vec<u64> = groups.iter().copied().flatten().map(|pair| pair.number).collect();
+    numbers.sort_unstable();
+    let (mut left, mut freedom, mut shown) = (0, 0.0, 0.0);
+    for group in groups {
+        let length = block(group.len());
+        left += group.len() - length;
+        freedom += match length {
+            1 => group.len() as f64 - 1.0,
+            _ => 1.5 * group.len() as f64 / length as f64 - 1.0,
+        };
+        let numbers: Vec<u64> = group.iter().map(|pair| pair.number).collect();
+        shown += in_a_row(&numbers) * (1.0 - 1.0 / length as f64);
     }
-    resampled.sort_by(f64::total_cmp);
-    let at = |part: f64| {
-        let index = (part * (resampled.len() - 1) as f64).round() as usize;
-        resampled.get(index).copied().unwrap_or(value)
-    };
-    let wider = widening(pairs);
-    Estimate { value, ci95: (value - (value - at(0.025)) * wider, value + (at(0.975) - value) * wider) }
+    if pairs < FEWEST_PAIRS || left == 0 {
+        return None;
+    }
+    let count = pairs as f64;
+    let sharing = (3.0 + in_a_row(&numbers) / count) / (3.0 + shown / count);
+    Some(students_97_5(freedom) * (count / left as f64 * sharing).sqrt())
 }
 
-/// By how much the interval of `n` pairs is too narrow: Student's 97.5 % quantile
-/// over the normal one's (Cornish-Fisher expansion) and the spread's bias.
-fn widening(pairs: usize) -> f64 {
-    let freedom = (pairs.max(2) - 1) as f64;
-    let z = 1.96_f64;
-    let (z3, z5) = (z.powi(3), z.powi(5));
-    let first = (z3 + z) / (4.0 * freedom);
-    let second = (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom);
-    (z + first + second) / z * (pairs as f64 / freedom).sqrt()
+/// How many of these experiments, by rising number, have the next one right behind
+/// them, so that one window without delays lies between them.
+fn in_a_row(numbers: &[u64]) -> f64 {
+    numbers.windows(2).filter(|two| matches!(two, [a, b] if a + 2 == *b)).count() as f64
+}
+
+/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5).
+fn students_97_5(freedom: f64) -> f64 {
+    let z = NORMAL_97_5;
+    let [z3, z5, z7, z9] = [3, 5, 7, 9].map(|power| z.powi(power));
+    let terms = [
+        (z3 + z) / 4.0,
+        (5.0 * z5 + 16.0 * z3 + 3.0 * z) / 96.0,
+        (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / 384.0,
+        (79.0 * z9 + 776.0 * z7 + 1482.0 * z5 - 1920.0 * z3 - 945.0 * z) / 92_160.0,
+    ];
+    z + terms.iter().zip(1..).map(|(term, power)| term / freedom.powi(power)).sum::<f64>()
+}
+
+/// The spread of what resampling gave.
+fn spread(resampled: &[f64]) -> Option<f64> {
+    let finite: Vec<f64> = resampled.iter().copied().filter(|gain| gain.is_finite()).collect();
+    if finite.is_empty() {
+        return None;
+    }
+    let mean = finite.iter().sum::<f64>() / finite.len() as f64;
+    Some((finite.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / finite.len() as f64).sqrt())
+}
+
+/// A value and its interval, by what resampling gave.
+fn estimate(value: f64, resampled: &[f64], widening: Option<f64>) -> Estimate {
+    let half = spread(resampled).zip(widening).map_or(f64::INFINITY, |(spread, widening)| spread * widening);
+    Estimate { value, ci95: (value - half, value + half) }
 }
 
 /// How likely a gain at least as far from 0 is without any effect, by the
 /// spread of the resampled gains.
-fn chance_of_none(resampled: &[f64], value: f64, pairs: usize) -> f64 {
-    let finite: Vec<f64> = resampled.iter().copied().filter(|gain| gain.is_finite()).collect();
-    if pairs < FEWEST_PAIRS || finite.is_empty() {
-        return 1.0;
-    }
-    let mean = finite.iter().sum::<f64>() / finite.len() as f64;
-    let variance = finite.iter().map(|gain| (gain - mean).powi(2)).sum::<f64>() / finite.len() as f64;
-    let spread = variance.sqrt() * widening(pairs);
+fn chance_of_none(resampled: &[f64], value: f64, widening: Option<f64>) -> f64 {
+    let Some((spread, widening)) = spread(resampled).zip(widening) else { return 1.0 };
     if spread == 0.0 {
         return if value == 0.0 { 1.0 } else { 0.0 };
     }
-    2.0 * (1.0 - normal_below((value / spread).abs()))
+    2.0 * (1.0 - normal_below((value / (spread * widening / NORMAL_97_5)).abs()))
 }
 
 /// The normal distribution function (Abramowitz and Stegun, 26.2.17).
