@@ -5,8 +5,10 @@ import io.headway.workloads.Arguments;
 import io.headway.workloads.ThreadKind;
 import io.headway.workloads.UsageException;
 import io.headway.workloads.Workload;
+import java.util.Locale;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Programs whose gain by a speedup can be computed by hand: {@code causal SCENARIO --seconds N}.
@@ -16,7 +18,8 @@ import java.util.concurrent.CyclicBarrier;
  *   <li>{@code barrier}: two threads that meet, 10 ms and 5 ms: {@code longer} min(s, 0.5), {@code shorter} 0.
  *   <li>{@code lock}: two threads that do everything under one fair lock, 4 ms each: s/2.
  *   <li>{@code handoff}: two threads that wait for each other in turn by {@code wait} and {@code notify}: s/2.
- *   <li>{@code sleeper}: runs 6 ms, sleeps 4 ms: {@code longer} 0.6s.
+ *   <li>{@code sleeper}: runs 6 ms, sleeps 4 ms: {@code longer} 0.6s, or by what it prints in the end:
+ *       the part of its time that it really spent there, times s.
  * </ul>
  *
  * <p>With {@code --virtual true} the threads are virtual (JDK 21 and later).
@@ -30,6 +33,9 @@ public final class Known implements Workload {
     private static final Object LOCK = new Object();
     private static boolean turn;
     private static ThreadKind kind = ThreadKind.PLATFORM;
+    /** Time that the thread of {@code sleeper} spent in {@link #longer}, and in all, by its own clock. */
+    private static final AtomicLong IN_TARGET = new AtomicLong();
+    private static final AtomicLong IN_ALL = new AtomicLong();
 
     @Override
     public int run(Arguments arguments) throws Exception {
@@ -52,6 +58,10 @@ public final class Known implements Workload {
         running = false;
         for (Thread thread : threads) {
             thread.join(1_000);
+        }
+        if (IN_ALL.get() > 0) {
+            double share = IN_TARGET.doubleValue() / IN_ALL.get();
+            System.out.printf(Locale.ROOT, "{\"share\": %.4f, \"seconds\": %.3f}%n", share, IN_ALL.get() / 1e9);
         }
         return 0;
     }
@@ -100,9 +110,13 @@ public final class Known implements Workload {
                 thread("long", () -> inTurn(true)), thread("short", () -> inTurn(false))
             };
             case "sleeper" -> new Thread[] {thread("only", () -> {
+                long begun = System.nanoTime();
                 longer(6);
+                long ran = System.nanoTime();
                 pause(4);
                 done();
+                IN_TARGET.addAndGet(ran - begun);
+                IN_ALL.addAndGet(System.nanoTime() - begun);
             })};
             default -> throw new UsageException("causal takes lines, barrier, lock, handoff, sleeper, or one of " + Gains.SCENARIOS);
         };
