@@ -19,7 +19,8 @@
 //!
 //! # Protocol
 //! `G` only grows, by anybody. An account's thread pays and takes credit; hits
-//! may be entered by another thread. All are single atomic additions, nobody
+//! may be entered by another thread. All are single atomic additions, but for
+//! what a thread slept too long, which whoever counts it takes out first; nobody
 //! waits, and nothing is published by them, so relaxed suffices: a debt read
 //! too early is paid at the next look. `L` never exceeds `G` for longer than
 //! such an addition takes.
@@ -89,9 +90,17 @@ impl Account {
     }
 
     /// The thread was sampled in the target: it is ahead by `delay_ns`, and
-    /// everybody else owes as much.
+    /// everybody else owes as much. What it slept too long before counts first: else the
+    /// hit would only make up for delays that it has had, and nobody would stand still.
     #[inline]
     pub fn hit(&self, ledger: &Ledger, delay_ns: u64) {
+        self.count_excess(ledger);
+        self.hit_alone(ledger, delay_ns);
+    }
+
+    /// A hit before which nothing else counts: what that loses the simulator shows.
+    #[inline]
+    pub fn hit_alone(&self, ledger: &Ledger, delay_ns: u64) {
         let paid = self.paid.fetch_add(delay_ns, Relaxed) + delay_ns;
         ledger.total.fetch_max(paid, Relaxed);
     }
@@ -102,10 +111,29 @@ impl Account {
     /// be spared later delays.
     #[inline]
     pub fn slept(&self, ledger: &Ledger, slept_ns: u64) {
-        let had = self.excess.load(Relaxed) + slept_ns;
+        // While it is taken out nobody else counts it.
+        let had = self.excess.swap(0, Relaxed) + slept_ns;
         let counted = had.min(self.unpaid(ledger));
         self.paid.fetch_add(counted, Relaxed);
-        self.excess.store((had - counted).min(MOST_EXCESS_NS), Relaxed);
+        self.excess.fetch_add((had - counted).min(MOST_EXCESS_NS), Relaxed);
+    }
+
+    /// Lets what was slept too long pay.
+    fn count_excess(&self, ledger: &Ledger) {
+        let mut had = self.excess.load(Relaxed);
+        loop {
+            let counted = had.min(self.unpaid(ledger));
+            if counted == 0 {
+                return;
+            }
+            match self.excess.compare_exchange_weak(had, had - counted, Relaxed, Relaxed) {
+                Ok(_) => {
+                    self.paid.fetch_add(counted, Relaxed);
+                    return;
+                }
+                Err(changed) => had = changed,
+            }
+        }
     }
 
     /// The thread is about to block until another thread wakes it, or time runs
@@ -150,7 +178,8 @@ impl Account {
     }
 
     /// How far it has come: what [`Account::inherit`] wants of a parent.
-    pub fn standing(&self) -> u64 {
+    pub fn standing(&self, ledger: &Ledger) -> u64 {
+        self.count_excess(ledger);
         self.paid.load(Relaxed)
     }
 
@@ -200,6 +229,23 @@ mod tests {
     }
 
     #[test]
+    fn who_slept_too_long_is_ahead_by_its_whole_hit() {
+        let (ledger, late, child) = (Ledger::new(), Account::new(), Account::new());
+        hit_by_another(&ledger, 100);
+        late.slept(&ledger, 160);
+        hit_by_another(&ledger, 40);
+        assert_eq!((late.debt(&ledger), ledger.total()), (0, 140));
+        late.hit(&ledger, 100);
+        assert_eq!((late.debt(&ledger), ledger.total()), (0, 240));
+        // 20 of the 60 are left.
+        hit_by_another(&ledger, 30);
+        assert_eq!(late.debt(&ledger), 10);
+        // Its child has not stood still longer, nor less.
+        child.inherit(late.standing(&ledger));
+        assert_eq!((child.debt(&ledger), late.debt(&ledger)), (10, 10));
+    }
+
+    #[test]
     fn who_is_woken_gets_credit_for_delays_and_for_its_own_debt() {
         let (ledger, account) = (Ledger::new(), Account::new());
         hit_by_another(&ledger, 40);
@@ -238,7 +284,7 @@ mod tests {
         let (ledger, parent, child) = (Ledger::new(), Account::new(), Account::new());
         hit_by_another(&ledger, 40);
         parent.slept(&ledger, 15);
-        child.inherit(parent.standing());
+        child.inherit(parent.standing(&ledger));
         assert_eq!(child.debt(&ledger), 25);
     }
 }

@@ -92,7 +92,7 @@ extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
             agent.causal.before_wake(agent, slot);
             // SAFETY: an argument of the native method that is running; not null.
             let id = agent.java.thread_id(jni, unsafe { Ref::new(thread) });
-            agent.causal.thread_natives.starting.put(id, slot.delays.standing());
+            agent.causal.thread_natives.starting.put(id, slot.delays.standing(&agent.causal.ledger));
         });
     }
     // SAFETY: set to the VM's own function, which has this signature, before

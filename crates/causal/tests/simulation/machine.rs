@@ -50,9 +50,12 @@ pub struct Rules {
     pub oversleeps: u64,
     /// A thread wakes others only when its own samples were looked at.
     pub own_samples_first: bool,
+    /// What a thread stood still too long counts before its hits.
+    pub excess_first: bool,
 }
 
-pub const OURS: Rules = Rules { batch: 1, credit: Credit::Clamped, lag: 0, oversleeps: 0, own_samples_first: true };
+pub const OURS: Rules =
+    Rules { batch: 1, credit: Credit::Clamped, lag: 0, oversleeps: 0, own_samples_first: true, excess_first: true };
 
 /// What a window showed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -291,7 +294,11 @@ impl Machine {
     /// The oldest sample is looked at.
     fn look(&mut self) {
         let Some((id, _)) = self.late.pop_front() else { return };
-        self.threads[id].account.hit(&self.ledger, (self.speedup * PERIOD as f64) as u64);
+        let (account, delay) = (&self.threads[id].account, (self.speedup * PERIOD as f64) as u64);
+        match self.rules.excess_first {
+            true => account.hit(&self.ledger, delay),
+            false => account.hit_alone(&self.ledger, delay),
+        }
     }
 
     /// When all samples of a thread will have been looked at.
