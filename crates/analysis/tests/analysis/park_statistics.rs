@@ -84,6 +84,31 @@ fn the_tally_equals_a_simple_count_in_any_order_of_arrival() {
     assert!(compared > 3_000, "{compared} parks");
 }
 
+#[test]
+fn parks_that_are_counted_before_they_are_in_order_are_told() {
+    let setup = Play {
+        threads: 4,
+        locks: 1,
+        parks: 300,
+        hold_ns: 500_000,
+        think_ns: 100_000,
+        wake_ns: 20_000,
+        read_percent: 0,
+        await_percent: 0,
+        no_begin: false,
+        seed: 1,
+    };
+    let mut all = definitions(&setup);
+    all.extend(shuffled(&play(setup).events, &mut Dice::new(1)));
+    let enough = summary(&all, TallyOptions::offline());
+    let told = "Too many parks lay out of order";
+    assert!(enough.out_of_order == 0 && !enough.table(None).contains(told));
+    let too_few = summary(&all, TallyOptions { pending: 8, ..TallyOptions::offline() });
+    assert!(too_few.out_of_order > 0 && too_few.table(None).contains(told), "{too_few:?}");
+    let parks = |report: &ParkStatisticsReport| report.blockers.iter().map(|b| b.times_parked).sum::<u64>();
+    assert_eq!(parks(&too_few), parks(&enough));
+}
+
 /// The locks, which differ in their hash codes; conditions do not.
 fn blockers(setup: &Play) -> Vec<LockId> {
     (0..setup.locks).map(crate::queued::lock_id).collect()

@@ -64,6 +64,9 @@ pub struct ParkStatisticsReport {
     pub not_shown: u64,
     /// Blockers that a memory bound folded together.
     pub folded: FoldedParks,
+    /// Times that more parks were waiting to be put in order than are kept: then
+    /// `peak_parked` and real times may be a little off.
+    pub out_of_order: u64,
 }
 
 impl ParkStatisticsReport {
@@ -79,6 +82,7 @@ impl ParkStatisticsReport {
             blockers: shown.iter().map(|parks| BlockerStatistics::new(parks, execution, names)).collect(),
             not_shown,
             folded: tally.folded(),
+            out_of_order: tally.bounded(),
         }
     }
 }

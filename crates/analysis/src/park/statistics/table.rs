@@ -75,6 +75,9 @@ impl ParkStatisticsReport {
                 DurationNs(self.folded.thread_time_ns),
             );
         }
+        if self.out_of_order > 0 {
+            let _ = writeln!(out, "Too many parks lay out of order: peaks and real times may be a little off.");
+        }
     }
 }
 
