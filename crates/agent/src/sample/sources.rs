@@ -151,7 +151,9 @@ impl Sources {
 
     fn by_the_kernel(&mut self, subject: &Subject, kernel: bool) -> io::Result<Means> {
         let many = self.deep >= MANY_DEEP && self.deep * 4 >= self.opened;
-        let means = self.means(subject, kernel, self.plan.eager || many)?;
+        // Compilers recurse.
+        let deep = self.plan.eager || many || !subject.is_java();
+        let means = self.means(subject, kernel, deep)?;
         self.opened += 1;
         Ok(means)
     }
