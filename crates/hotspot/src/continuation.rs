@@ -102,6 +102,27 @@ fn find_entry<M: Memory>(
     })
 }
 
+/// Where a copied stack may hold the `ContinuationEntry` of a virtual thread, the
+/// highest first: what lies below the one of now may be left from an earlier one. The
+/// frame that begins with it returns into Java code, as `returns` says.
+pub(crate) fn entries_in<'a, M: Memory>(
+    layout: &'a Layout,
+    memory: &'a M,
+    stack: std::ops::Range<u64>,
+    returns: impl Fn(u64) -> bool + 'a,
+) -> impl Iterator<Item = u64> + 'a {
+    let known = layout.continuation.as_ref().and_then(|continuation| {
+        let enter_special = memory.read_u64(continuation.enter_special_addr)?;
+        Some((continuation.entry_flags, CodeCache::new(layout).frame_size(memory, enter_special)?))
+    });
+    let (flags, size) = known.unwrap_or((0, u64::MAX));
+    let room = stack.end.saturating_sub(stack.start).saturating_sub(size);
+    let words = (0..room / 8).rev().map(move |word| stack.start + word * 8);
+    words.filter(move |entry| {
+        memory.read_u32(entry + flags) == Some(1) && memory.read_u64(entry + size - 8).is_some_and(&returns)
+    })
+}
+
 /// `Thread.threadId()` of the virtual thread whose frames on this stack end at or
 /// shortly below a `ContinuationEntry`, found through the objects that the entry
 /// leads to: `Continuation.target`, a `Runnable` that holds the thread.

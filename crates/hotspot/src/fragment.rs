@@ -21,7 +21,7 @@ mod shape;
 pub use memory::FragmentMemory;
 pub use shape::{Captured, Place, Reg, Run, Shape};
 
-use crate::code_cache::{BlobKind, CodeCache};
+use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::continuation;
 use crate::debug_info::DebugInfo;
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers, WalkEnd};
@@ -210,6 +210,9 @@ pub struct Decoder<'a, M> {
     pub memory: &'a M,
 }
 
+/// A stub that could not be made out.
+const STUB_UNKNOWN: FragmentEnd = FragmentEnd::LeafUnknown(LeafKind::Stub);
+
 /// How the search for a frame that called somebody on record goes on.
 enum Goes {
     /// At these registers; what is known of them is a call off the record.
@@ -324,9 +327,33 @@ impl<M: Memory> Decoder<'_, M> {
                     Some(()) => Goes::On(caller),
                     None => Goes::End(FragmentEnd::Full),
                 },
-                None => Goes::End(FragmentEnd::LeafUnknown(LeafKind::Stub)),
+                None => Goes::End(self.mounting(memory, at, &blob, frames).unwrap_or(STUB_UNKNOWN)),
             },
         }
+    }
+
+    /// The stubs that put a virtual thread's frames back on a stack leave room for
+    /// them between their own callee and the entry of the continuation, which says
+    /// where the carrier goes on. What is in the room is not frames yet.
+    fn mounting(
+        &self,
+        memory: &FragmentMemory<'_, M>,
+        at: &Captured,
+        blob: &Blob,
+        frames: &mut Frames,
+    ) -> Option<FragmentEnd> {
+        let layout = self.layout;
+        let barrier = layout.continuation.as_ref()?.return_barrier;
+        let stubs = CodeCache::new(layout).find(self.memory, barrier)?;
+        if stubs.address != blob.address {
+            return None;
+        }
+        let stack = at.sp()?.max(memory.copied().start)..memory.copied().end;
+        let returns = |pc| is_return_address(layout, memory, pc);
+        let mut entries = continuation::entries_in(layout, memory, stack, returns).peekable();
+        entries.peek()?;
+        frames.virtual_thread = entries.find_map(|entry| continuation::thread_at(layout, memory, entry));
+        Some(FragmentEnd::VirtualThread)
     }
 
     /// Every compiled frame that called somebody must stand where the VM's

@@ -38,6 +38,11 @@ impl<'a, M: Memory> FragmentMemory<'a, M> {
         self.beyond.get()
     }
 
+    /// Addresses of what was copied.
+    pub fn copied(&self) -> std::ops::Range<u64> {
+        self.start..self.start + self.stack.len() as u64
+    }
+
     /// A word of the copy, and of nothing else.
     pub fn read_stack(&self, address: u64) -> Option<u64> {
         match self.on_stack(address, 8) {
