@@ -10,11 +10,16 @@ Two ratios are formed of each pair of stretches that lie beside each other:
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Iterable, Optional, Sequence
 
 from cells import FRESH, TOGGLE, Measured, Stretch
+
+
+SETTLED = 1.05
+"""A program is warm when a phase takes at most so many times what later ones take."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +65,24 @@ def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional
     )  # fmt: skip
 
 
+def settled(stretches: Sequence[Stretch]) -> Sequence[Stretch]:
+    """From the first phase without the profiler on that is as fast as those that follow: before, the
+    program was warming up, and the mean of two neighbours of a falling curve lies above it. At least
+    the later half is kept."""
+    for start in range(len(stretches) // 2):
+        off = [cpu_per_operation(s) for s in stretches[start:] if not s.on and s.operations > 0]
+        if not stretches[start].on and len(off) > 1 and off[0] <= SETTLED * statistics.median(off[1:]):
+            return stretches[start:]
+    return stretches[len(stretches) // 2 :]
+
+
 def toggle_pairs(measured: Measured) -> list[Pair]:
-    """Each phase that is on against the two beside it.
+    """Each phase that is on against the two beside it, once the program has settled.
 
     Neighbours only: the machine's own drift over a run is larger than what is to be measured, and
     mostly cancels between a phase and what is around it.
     """
-    stretches = measured.stretches
+    stretches = settled(measured.stretches)
     found = [
         compare(measured, stretches[i], (stretches[i - 1], stretches[i + 1]))
         for i in range(1, len(stretches) - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unittest
+from dataclasses import replace
 
 from cells import FRESH, TOGGLE, Cell, Measured, Stretch
 from progress import Progress
@@ -33,6 +34,17 @@ class ToggleTest(unittest.TestCase):
     def test_steady_drift_cancels(self) -> None:
         for pair in all_pairs([draw("oXoXoXo", {"o": 1000, "X": 1000}, drift=50)]):
             self.assertAlmostEqual(pair.throughput, 1.0)
+
+    def test_phases_in_which_a_program_warms_up_do_not_count(self) -> None:
+        drawn = draw("oXoXoXoXo", {"o": 100, "X": 100})
+        slow = {0: 50, 1: 60, 2: 80}
+        stretches = [replace(s, operations=slow.get(i, s.operations)) for i, s in enumerate(drawn.stretches)]
+        pairs = all_pairs([replace(drawn, stretches=stretches)])
+        self.assertEqual([pair.cpu for pair in pairs], [1.0, 1.0])
+        unsettled = [replace(s, operations=1000 - 100 * i) for i, s in enumerate(reversed(drawn.stretches))]
+        self.assertEqual(len(all_pairs([replace(drawn, stretches=unsettled)])), 4)
+        falling = [replace(s, operations=100 + 50 * i) for i, s in enumerate(drawn.stretches)]
+        self.assertEqual(len(all_pairs([replace(drawn, stretches=falling)])), 2)
 
     def test_only_neighbours_that_are_off_are_compared_with(self) -> None:
         self.assertEqual(all_pairs([draw("oXXo", {"o": 100, "X": 90})]), [])
