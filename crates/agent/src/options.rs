@@ -99,10 +99,12 @@ pub enum Mechanism {
     ParkRedirect,
     /// Everything that reads the VM's structures.
     VmStructs,
+    /// Call chains at lock and park events.
+    Chains,
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 11] = [
+    const ALL: [(&'static str, Mechanism); 12] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("carrier-detour", Mechanism::CarrierDetour),
@@ -114,6 +116,7 @@ impl Mechanism {
         ("park-locksupport", Mechanism::ParkLockSupport),
         ("park-redirect", Mechanism::ParkRedirect),
         ("vmstructs", Mechanism::VmStructs),
+        ("chains", Mechanism::Chains),
     ];
 }
 
@@ -328,6 +331,11 @@ impl Options {
         !self.events.is_empty() && self.events.iter().all(|word| word == PRESSURE)
     }
 
+    /// True if lock and park events come with call chains.
+    pub fn takes_chains(&self) -> bool {
+        !self.disable.contains(&Mechanism::Chains)
+    }
+
     /// True if the mechanism may be used.
     pub fn allows(&self, mechanism: Mechanism) -> bool {
         !self.safe && !self.disable.contains(&mechanism)
@@ -415,7 +423,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
             found.map(|(_, mechanism)| *mechanism).ok_or_else(|| OptionError::BadValue {
                 key: "disable",
                 value: word.to_owned(),
-                expected: "exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, park-natives, park-locksupport, park-redirect or vmstructs",
+                expected: "exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, park-natives, park-locksupport, park-redirect, vmstructs or chains",
             })
         })
         .collect()

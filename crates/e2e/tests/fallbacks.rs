@@ -197,6 +197,35 @@ fn waits_are_seen_without_their_re_acquisitions() {
     check(&["--disable", "reenter-detour"], &[NO_REENTER, NO_NOTIFY], Owners::Chain);
 }
 
+/// Locks, threads and times are what is left where chains are switched off: nothing is
+/// degraded, since that was asked for.
+#[test]
+fn without_call_chains_threads_are_known() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let what = format!("JDK {}", jdk.release);
+        let (recorded, status) = Recorded::attached_by(&tools, &jdk, &PROGRAM, |program, recording| {
+            start(&tools, program, recording, &["--disable", "chains", "--strict"])?;
+            status(&tools, program)
+        })
+        .unwrap();
+        let chains = status.mechanisms.iter().find(|mechanism| mechanism.name == "chains");
+        assert_eq!(chains.map(|m| m.state.as_str()), Some("off"), "{what}: {status:?}");
+        let report = recorded.report("contender-method,owner-method,owner-thread", &[]).unwrap();
+        assert!(report.losses.is_empty() && report.contentions > 20, "{what}: {report:?}");
+        let owners: BTreeSet<String> =
+            recorded.truth().unwrap().cells.into_iter().map(|cell| cell.owner_thread).collect();
+        let (mut blocked, mut by_thread) = (0, 0);
+        for leaf in report.leaves() {
+            let [place, method, thread] = <[String; 3]>::try_from(leaf.path).unwrap();
+            assert_eq!((place.as_str(), method.as_str()), ("unknown", "unknown"), "{what}: who says so?");
+            blocked += leaf.total_ns;
+            by_thread += if owners.contains(&thread) { leaf.total_ns } else { 0 };
+        }
+        assert!(by_thread * 10 > blocked * 3, "{what}: owners' threads for {by_thread} of {blocked} ns");
+    }
+}
+
 /// What one recording switched off is there again for the next, and the other
 /// way round.
 #[test]

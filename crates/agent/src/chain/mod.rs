@@ -30,7 +30,7 @@ use scratch::Taken;
 use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Memory for the set of chains, half of which is in use at a time.
@@ -42,6 +42,8 @@ const DEFINED: u64 = 1;
 /// Which of the readers' places the sampler uses.
 const SAMPLER_LANE: usize = 0;
 
+/// The word for chains at events in `status`.
+const CHAINS: &str = "chains";
 /// The word for the walker in `status` and `degraded`.
 const WALKER: &str = "walker";
 /// What is lost without it.
@@ -62,13 +64,25 @@ impl Holder {
     pub const UNKNOWN: Holder = Holder { frame: 0, approximate: true };
 }
 
+/// How the chain of an event's thread is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Taking {
+    /// Not at all.
+    Not,
+    /// The VM is asked.
+    ByJvmti,
+    /// By the agent's own walk.
+    ByWalk,
+}
+
 /// The chains seen so far, and how they are taken.
 pub struct Chains {
     set: ChainSet,
     /// How often it was cleared.
     generation: AtomicU64,
-    /// True if chains are walked by the agent itself.
-    walks: AtomicBool,
+    /// How chains are taken: a [`Taking`].
+    taking: AtomicU8,
     check: SelfCheck,
     /// What the lock acquired at a chain's leaf is called there.
     site_names: Mutex<HashMap<ChainId, Arc<str>>>,
@@ -96,7 +110,7 @@ impl Chains {
         Ok(Chains {
             set: ChainSet::new(region),
             generation: AtomicU64::new(0),
-            walks: AtomicBool::new(false),
+            taking: AtomicU8::new(Taking::ByJvmti as u8),
             check: SelfCheck::default(),
             site_names: Mutex::default(),
             monitor_places: Mutex::default(),
@@ -113,8 +127,17 @@ impl Chains {
             Some(reason) => (State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
         };
         self.check.reset();
-        self.walks.store(state == State::On, Ordering::Relaxed);
+        let taking = match state {
+            _ if !options.takes_chains() => Taking::Not,
+            State::On => Taking::ByWalk,
+            _ => Taking::ByJvmti,
+        };
+        self.taking.store(taking as u8, Ordering::Relaxed);
         let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
+        if taking == Taking::Not {
+            let detail = "lock and park events come without call chains: switched off by an option".to_owned();
+            mechanisms.push(MechanismState { name: CHAINS.to_owned(), state: State::Off, detail });
+        }
         if let Some(known) = self.walker(agent) {
             let libjvm = libjvm.as_ref().map_err(String::clone);
             mechanisms.push(agent.debug_info.switch_on(libjvm, &known.memory));
@@ -125,7 +148,12 @@ impl Chains {
     /// What walks need, if chains are walked.
     #[inline]
     fn walker<'a>(&self, agent: &'a Agent) -> Option<&'a Known> {
-        agent.hotspot.known().filter(|_| self.walks.load(Ordering::Relaxed))
+        agent.hotspot.known().filter(|_| self.taking.load(Ordering::Relaxed) == Taking::ByWalk as u8)
+    }
+
+    #[cold]
+    fn are_taken(&self) -> bool {
+        self.taking.load(Ordering::Relaxed) != Taking::Not as u8
     }
 
     /// The chain of the current thread, in a JVMTI callback. `NONE` for native
@@ -258,7 +286,7 @@ impl Chains {
         };
         let are_versions = |one, other| names(one).is_some_and(|one| Some(one) == names(other));
         if let Some(difference) = self.check.compare(&known.memory, decoded, expected, are_versions) {
-            self.walks.store(false, Ordering::Relaxed);
+            self.taking.store(Taking::ByJvmti as u8, Ordering::Relaxed);
             let reason = format!("{WITHOUT_WALKER}: {difference}");
             eprintln!("headway: {reason}");
             agent.definitions.degraded("walker", &reason);
@@ -277,6 +305,9 @@ impl Chains {
     /// The chain of a thread that is not the current one and does nothing now. Its
     /// slot says which thread it is.
     pub fn of_other(&self, agent: &Agent, jni: Jni, slot: &Slot, thread: Ref) -> ChainId {
+        if !self.are_taken() {
+            return ChainId::NONE;
+        }
         let mut infos = vec![FrameInfo::EMPTY; by_jvmti::MAX_FRAMES];
         let Ok(count) = agent.jvmti.stack_of(thread, &mut infos) else {
             agent.losses.add(Loss::ChainUnwalkable, 1);
@@ -287,6 +318,9 @@ impl Chains {
     }
 
     fn by_jvmti(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
+        if !self.are_taken() {
+            return ChainId::NONE;
+        }
         let Some(mut scratch) = slot.scratch.borrow() else {
             agent.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
@@ -369,7 +403,10 @@ impl Chains {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
             let name: Arc<str> = site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();
-            self.site_names().insert(chain, name.clone());
+            // What no chain tells apart may be different places.
+            if chain.is_some() {
+                self.site_names().insert(chain, name.clone());
+            }
             name
         });
         if !name.is_empty() {
