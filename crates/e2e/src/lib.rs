@@ -1,5 +1,5 @@
-//! What the end-to-end tests and the stress driver share: finding JDKs and
-//! the built tools, running workloads, and comparing reports with truths.
+//! What the end-to-end tests, the stress driver and the measurement of accuracy share:
+//! finding JDKs and the built tools, running workloads, and comparing reports with truths.
 //!
 //! Nothing here is part of what Headway ships. Everything runs in child
 //! processes, because a JVM under test may die.
@@ -9,6 +9,7 @@ pub mod guarded;
 pub mod jdk;
 pub mod recorded;
 pub mod report;
+pub mod sampled;
 pub mod stress;
 pub mod tools;
 pub mod truth;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use headway_e2e::jdk::Jdk;
+use headway_e2e::sampled::{self, Sample};
 use headway_e2e::tools::{self, Tools};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -24,28 +25,6 @@ struct Truth {
     /// Calls of `down` on the stack of each virtual thread, by its id.
     #[serde(default)]
     turns: BTreeMap<String, usize>,
-}
-
-/// A sampled stack, leaf first.
-struct Sample {
-    thread: String,
-    frames: Vec<String>,
-}
-
-impl Sample {
-    /// The method's name where the frame is one of the program's shapes.
-    fn shape(frame: &str) -> Option<&str> {
-        let method = frame.strip_prefix("io.headway.workloads.samples.Shapes")?;
-        method.rsplit('.').next()
-    }
-
-    fn is_complete(&self) -> bool {
-        self.frames.last().is_some_and(|root| root == "java.lang.Thread.run")
-    }
-
-    fn count(&self, method: &str) -> usize {
-        self.frames.iter().filter(|frame| Sample::shape(frame) == Some(method)).count()
-    }
 }
 
 struct Run {
@@ -72,33 +51,13 @@ fn run_with(jdk: &Jdk, jvm_options: &[&str], agent_options: &str, program_option
     arguments.extend(["-jar", &jar, "samples", "--truth", &truth]);
     arguments.extend(program_options);
     tools::run(&jdk.tool("java"), arguments).unwrap();
-    let print = |events: &str| {
-        let arguments = ["print", "--stack-depth", "2048", "--events", events, &recording];
-        let output = tools::run(&jdk.tool("jfr"), arguments).unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
+    let losses = tools::run(&jdk.tool("jfr"), ["print", "--events", "headway.Loss", &recording]).unwrap();
     Run {
         truth: serde_json::from_str(&fs::read_to_string(Path::new(&truth)).unwrap()).unwrap(),
-        samples: parse(&print("jdk.ExecutionSample,jdk.NativeMethodSample")),
-        losses: print("headway.Loss"),
+        samples: sampled::read(jdk, &recording).unwrap(),
+        losses: String::from_utf8_lossy(&losses.stdout).into_owned(),
         what: format!("JDK {} {jvm_options:?} {agent_options}", jdk.release),
     }
-}
-
-/// Takes the text of `jfr print` apart.
-fn parse(text: &str) -> Vec<Sample> {
-    let mut samples: Vec<Sample> = Vec::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("sampledThread = \"") {
-            let thread = rest.split('"').next().unwrap_or_default().to_owned();
-            samples.push(Sample { thread, frames: Vec::new() });
-        } else if let (Some((method, _)), Some(sample)) = (line.split_once('('), samples.last_mut()) {
-            if line.contains(" line: ") || line.ends_with("line:") {
-                sample.frames.push(method.to_owned());
-            }
-        }
-    }
-    samples
 }
 
 impl Run {
