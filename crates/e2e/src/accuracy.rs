@@ -96,7 +96,7 @@ struct Said {
 
 impl Said {
     fn of(truth: &Truth, report: &Report) -> Said {
-        let classes: BTreeSet<&str> = truth.owners.iter().map(|owner| owner.lock_class.as_str()).collect();
+        let classes = lock_classes(truth);
         let mut said = Said::default();
         for leaf in report.leaves() {
             let Ok(key) = Key::try_from(leaf.path) else {
@@ -117,6 +117,18 @@ impl Said {
         }
         said
     }
+}
+
+/// The classes of the locks that a truth knows.
+fn lock_classes(truth: &Truth) -> BTreeSet<&str> {
+    truth.owners.iter().map(|owner| owner.lock_class.as_str()).collect()
+}
+
+/// How many stretches a report by [`BREAKDOWN`] has of the locks that a truth knows.
+pub fn stretches(truth: &Truth, report: &Report) -> u64 {
+    let classes = lock_classes(truth);
+    let rows = report.rows.iter().filter(|row| row.value.as_str().is_some_and(|class| classes.contains(class)));
+    rows.map(|row| row.count).sum()
 }
 
 /// Time blamed on owners beyond what they can have caused.
@@ -169,7 +181,7 @@ mod tests {
     use crate::truth::{Cell, Owner};
 
     fn row(value: &str, total_ns: u64, children: Vec<Row>) -> Row {
-        Row { value: value.into(), total_ns, approximate_ns: 0, children }
+        Row { value: value.into(), total_ns, count: 1, approximate_ns: 0, children }
     }
 
     /// One class, one blocked thread, one owner thread; what is said of methods.

@@ -7,12 +7,15 @@
 pub mod accuracy;
 pub mod guarded;
 pub mod jdk;
+pub mod profiler;
 pub mod recorded;
 pub mod report;
 pub mod sampled;
+pub mod shares;
 pub mod stress;
 pub mod tools;
 pub mod truth;
+pub mod waits;
 
 /// Any problem, as a sentence that says what went wrong with which value.
 pub type Problem = Box<dyn std::error::Error + Send + Sync>;

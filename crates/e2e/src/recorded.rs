@@ -1,7 +1,8 @@
-//! A predictable workload that ran under Headway: its truth, its recording.
+//! A predictable workload that ran under a profiler: its truth, its recording.
 
 use crate::guarded::Guarded;
 use crate::jdk::Jdk;
+use crate::profiler::Profiler;
 use crate::report::Report;
 use crate::tools::{self, Tools};
 use crate::truth::Truth;
@@ -20,6 +21,9 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 /// Longest time from the begin of a workload's measured part to its end; it may go on
 /// for a minute until it has contended.
 const END_WITHIN: Duration = Duration::from_secs(240);
+
+/// The event with which JFR tells that buffers were full.
+const DATA_LOSS: &str = "jdk.DataLoss";
 
 /// A workload to run.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +75,7 @@ impl Warm {
     }
 }
 
-/// A workload that ran under Headway.
+/// A workload that ran under a profiler.
 pub struct Recorded {
     tools: Tools,
     jdk: Jdk,
@@ -97,6 +101,19 @@ impl Recorded {
         Ok(recorded)
     }
 
+    /// Runs a workload with a profiler that records all lock events from the JVM's start.
+    ///
+    /// # Errors
+    /// Something did not run, or ended with an error.
+    pub fn run_under(profiler: &Profiler, tools: &Tools, jdk: &Jdk, arguments: &[&str]) -> Result<Recorded, Problem> {
+        let recorded = Recorded { tools: tools.clone(), jdk: jdk.clone(), directory: TempDir::new()? };
+        let jvm_options = profiler.lock_options(tools, &recorded.recording(), recorded.directory.path())?;
+        let jvm_options: Vec<&str> = jvm_options.iter().map(String::as_str).collect();
+        let command = recorded.command(&Workload { arguments, jvm_options: &jvm_options, attach: false });
+        tools::run(Path::new(&command[0]), &command[1..])?;
+        Ok(recorded)
+    }
+
     /// What the program measured of itself.
     ///
     /// # Errors
@@ -105,7 +122,7 @@ impl Recorded {
         Ok(serde_json::from_str(&fs::read_to_string(self.truth_file())?)?)
     }
 
-    /// What Headway reports, broken down by these aspects, with more options.
+    /// What `headway report` says of the recording, broken down by these aspects, with more options.
     ///
     /// # Errors
     /// There is no report.
@@ -130,6 +147,17 @@ impl Recorded {
             return Ok(());
         }
         Err("`jfr print` shows no contended enter".into())
+    }
+
+    /// How often JFR says, in a recording of its own, that it lost events; `headway report`
+    /// does not read that.
+    ///
+    /// # Errors
+    /// The JDK's tool cannot read the recording.
+    pub fn data_losses(&self) -> Result<u64, Problem> {
+        let arguments = ["print", "--events", DATA_LOSS, &self.recording()];
+        let printed = tools::run(&self.jdk.tool("jfr"), arguments)?;
+        Ok(String::from_utf8_lossy(&printed.stdout).matches(&format!("{DATA_LOSS} {{")).count() as u64)
     }
 
     fn command(&self, workload: &Workload) -> Vec<String> {

@@ -27,7 +27,10 @@ pub struct Row {
     pub value: serde_json::Value,
     /// Blocked time.
     pub total_ns: u64,
-    /// The part of it whose owner frame is only approximately known.
+    /// Blocked stretches.
+    #[serde(default)]
+    pub count: u64,
+    /// The part of the blocked time whose owner frame is only approximately known.
     #[serde(default)]
     pub approximate_ns: u64,
     /// The next level.
