@@ -1,7 +1,7 @@
 //! How long the page's questions take on a recording, and how much memory.
 //!
-//! `page_queries FILE [ROWS]`: reads it as `headway view` does and asks what the
-//! page asks; of each question the time of its first asking, the median of five
+//! `page_queries FILE [ROWS] [--json]`: reads it as `headway view` does and asks what
+//! the page asks; of each question the time of its first asking, the median of five
 //! more, and their CPU time, which a busy machine changes less.
 
 use headway_page::contract::{Dimension, Filter, Kind, Query, Scope};
@@ -13,25 +13,57 @@ use std::time::Instant;
 /// As many as `headway view` keeps.
 const ROWS: usize = 1_500_000;
 
+/// What one question cost, in milliseconds.
+struct Asked {
+    name: &'static str,
+    first: f64,
+    again: f64,
+    cpu: f64,
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (options, arguments): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|word| word.starts_with("--"));
+    let json = options.iter().any(|option| option == "--json");
     let path = Path::new(arguments.first().ok_or("which recording?")?);
     let rows = arguments.get(1).map_or(Ok(ROWS), |rows| rows.parse())?;
     let begin = Instant::now();
     let recording = Recording::read(path, rows)?;
     let facts = recording.facts();
     let (wall, cpu) = (begin.elapsed().as_secs_f64(), cpu_seconds()?);
+    let (most, now) = (memory("VmHWM")?, memory("VmRSS")?);
+    let asked = questions(facts.duration_ns.max(1));
+    let asked = asked.into_iter().map(|(name, query)| ask(&recording, name, &query));
+    if json {
+        let asked = asked.collect::<Result<Vec<_>, _>>()?;
+        let questions: Vec<_> = asked.iter().map(Asked::json).collect();
+        let read = serde_json::json!({"s": wall, "cpu_s": cpu, "most_mib": most, "mib": now});
+        let all = serde_json::json!({"events": facts.events, "read": read, "questions": questions});
+        println!("{all}");
+        return Ok(());
+    }
     println!("{wall:>9.1} s  read {} events, {} added up; {cpu:.1} s of CPU", facts.events, facts.summed);
-    println!("{:>9} MB most memory, {} MB now", memory("VmHWM")?, memory("VmRSS")?);
-    for (name, query) in questions(facts.duration_ns.max(1)) {
-        let before = cpu_seconds()?;
-        let times: Vec<f64> = (0..6).map(|_| time(&recording, &query)).collect();
-        let cpu = (cpu_seconds()? - before) * 1e3 / 6.0;
-        let mut again = times[1..].to_vec();
-        again.sort_by(f64::total_cmp);
-        println!("{:>9.1} ms first, {:>7.1} ms again, {cpu:>7.1} ms of CPU  {name}", times[0], again[2]);
+    println!("{most:>9} MB most memory, {now} MB now");
+    for asked in asked {
+        let Asked { name, first, again, cpu } = asked?;
+        println!("{first:>9.1} ms first, {again:>7.1} ms again, {cpu:>7.1} ms of CPU  {name}");
     }
     Ok(())
+}
+
+impl Asked {
+    fn json(&self) -> serde_json::Value {
+        let Asked { name, first, again, cpu } = self;
+        serde_json::json!({"name": name, "first_ms": first, "again_ms": again, "cpu_ms": cpu})
+    }
+}
+
+fn ask(recording: &Recording, name: &'static str, query: &Query) -> Result<Asked, Box<dyn Error>> {
+    let before = cpu_seconds()?;
+    let times: Vec<f64> = (0..6).map(|_| time(recording, query)).collect();
+    let cpu = (cpu_seconds()? - before) * 1e3 / 6.0;
+    let mut again = times[1..].to_vec();
+    again.sort_by(f64::total_cmp);
+    Ok(Asked { name, first: times[0], again: again[2], cpu })
 }
 
 fn time(recording: &Recording, query: &Query) -> f64 {
