@@ -9,17 +9,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence
 
+from checks import Check
 from profilers import FRESH_ONLY, TOGGLE_ONLY, Profiler
 from recordings import Contents
 from workloads import Workload
 
 TOGGLE = "toggle"
 FRESH = "fresh"
+CHECK = "check"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One JVM to run: a profiler switched on and off in it, or on from its start."""
+    """One JVM to run: a profiler switched on and off in it, or on from its start; or a check, which
+    is no program of the evaluation: its name stands for the program."""
 
     mode: str
     jdk: int
@@ -66,6 +69,8 @@ class Measured:
     """What is in the recording of a fresh JVM."""
     recorded_s: float = 0.0
     """How long that JVM recorded."""
+    figures: dict[str, float] = field(default_factory=dict)
+    """What a check found, by name."""
 
 
 def plan(
@@ -97,6 +102,19 @@ def plan(
         chance.shuffle(of_round)
         cells += of_round
     return cells
+
+
+def plan_checks(checks: Iterable[Check], jdks: Sequence[int], rounds: int) -> list[Cell]:
+    """Checks in the order in which they are given, so that one can use what the one before left; those without a
+    JVM in them once a round."""
+    found = list(checks)
+    return [
+        Cell(CHECK, jdk, check.program, check.profiler, number)
+        for number in range(rounds)
+        for jdk in jdks
+        for check in found
+        if check.per_jdk or jdk == max(jdks)
+    ]
 
 
 class RawData:

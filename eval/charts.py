@@ -1,4 +1,4 @@
-"""Charts: one dot per program and profiler, with its interval."""
+"""Charts: one dot per program and profiler, with its interval; bars of amounts and of shares."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import io
 import matplotlib
 
 matplotlib.use("svg")
+# The same data give the same file.
+matplotlib.rcParams["svg.hashsalt"] = "headway"
 
 import pandas as pd  # noqa: E402 (the drawing back end is chosen first)
 from matplotlib import pyplot  # noqa: E402
@@ -38,7 +40,25 @@ def overhead_chart(rows: pd.DataFrame, title: str) -> str:
     axes.set_xlabel("overhead in % (linear up to 10, then logarithmic); bars are 95 % intervals")
     axes.set_title(title)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    return svg(figure)
+
+
+def bars(frame: pd.DataFrame, title: str, label: str, stacked: bool = False) -> str:
+    """A group of bars for each line of the frame, a bar for each column; with ``stacked`` one bar, the columns its parts."""
+    height = 1.6 + len(frame) * (0.3 if stacked else INCH_PER_LINE * (len(frame.columns) + 1))
+    figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
+    frame.plot.barh(ax=axes, stacked=stacked, width=0.8, colormap="tab20")
+    axes.invert_yaxis()
+    axes.set_ylabel("")
+    axes.set_xlabel(label)
+    axes.set_title(title)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    return svg(figure)
+
+
+def svg(figure: pyplot.Figure) -> str:
+    """The drawing as an element."""
     drawn = io.StringIO()
-    figure.savefig(drawn, format="svg")
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
     pyplot.close(figure)
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]

@@ -74,12 +74,13 @@ class Machine:
     def run(self, command: Sequence[str], timeout_s: float) -> Ended:
         """The same, with what it took. It is ended with all that it started when the time is over."""
         homes = {f"HEADWAY_JDK{release}": str(home) for release, home in self.java_homes.items()}
+        places = {"HEADWAY_BIN": str(self.headway), "HEADWAY_WORKLOADS": str(self.workloads_jar)}
         with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
             began = time.monotonic()
             try:
                 process = subprocess.Popen(
                     list(command), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=self.root,
-                    env={**os.environ, **homes}, start_new_session=True,
+                    env={**os.environ, **homes, **places}, start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
                 raise ProfilerError(f"{named(command)} cannot be started: {error.strerror}") from error
@@ -132,12 +133,23 @@ class Check:
     """Something to measure, on each JDK or once."""
 
     name: str
+    """Of a peer's with ``@PEER`` behind it."""
     about: str
     seconds: float
     """Roughly what it takes on two processors, without building."""
     per_jdk: bool
     """False: no JVM is in it; the JDK that is given does not matter."""
     run: Callable[[Machine, int], Figures]
+
+    @property
+    def program(self) -> str:
+        """What is checked."""
+        return self.name.partition("@")[0]
+
+    @property
+    def profiler(self) -> str:
+        """Whose answer it is."""
+        return self.name.partition("@")[2] or "headway"
 
 
 def cargo(what: str, package: str, *more: str) -> list[str]:
@@ -582,10 +594,11 @@ def warm_up(machine: Machine, program: Program) -> None:
     program.command(agent_load(machine.agent, "status"))
 
 
-def chains(machine: Machine, jdk: int) -> Figures:
-    """How often call chains come again in a few programs."""
-    found: Figures = {}
-    for name in PROBED:
+def chains(name: str) -> Callable[[Machine, int], Figures]:
+    """How often call chains come again in a program."""
+
+    def run(machine: Machine, jdk: int) -> Figures:
+        found: Figures = {}
         with machine.directory() as directory:
             locks, samples = Path(directory) / "locks.jfr", Path(directory) / "samples.jfr"
             with started(machine, jdk, name, directory) as program:
@@ -595,20 +608,21 @@ def chains(machine: Machine, jdk: int) -> Figures:
             for kind, file in (("lock", locks), ("sample", samples)):
                 told = machine.read(machine.example("headway-jfr", "events", "--chains", str(file)), READ_S)
                 found |= chain_figures(name, kind, told)
-    return found
+        return found
+
+    return run
 
 
 def chain_figures(program: str, kind: str, text: str) -> Figures:
-    """Events for each distinct chain, and the share of their frames that came in a chain that was known."""
+    """Events whose chain was known already, and the share of their frames that came in such a chain."""
     told = with_key(text, kind, "events")[kind]
     events, distinct = number(told, "events"), number(told, "chains")
     if events == 0 or distinct == 0:
         raise ProfilerError(f"{program} has no {kind} event with a call chain")
     frames, decoded = number(told, "event_frames"), number(told, "chain_frames")
-    begin = f"{program.replace('-', '_')}_{kind}"
     return {
-        f"{begin}_events": events, f"{begin}_chains": distinct, f"{begin}_events_per_chain": events / distinct,
-        f"{begin}_frames_known_percent": 100 * (1 - decoded / max(frames, 1.0)),
+        f"{kind}_events": events, f"{kind}_chains": distinct, f"{kind}_chains_known_percent": 100 * (1 - distinct / events),
+        f"{kind}_frames_known_percent": 100 * (1 - decoded / max(frames, 1.0)),
     }  # fmt: skip
 
 
@@ -659,7 +673,8 @@ CHECKS: dict[str, Check] = {
         Check("causal-overhead", "throughput of the demo program under experiments without delays", 120, True, causal_overhead),
         Check("steal", "CPU time and lost time of threads against the program's own clocks", 35, True, steal),
         Check("steal-overhead", "CPU, stolen and run-queue time of 50 working threads every 100 ms", 120, True, steal_overhead),
-        Check("chains", "how often call chains of lock events and samples come again", 40, True, chains),
+        *(Check(f"chains-{name}", f"how often call chains of lock events and samples come again in {name}", 20, True, chains(name))
+          for name in PROBED),
         Check("online", "Headway's own CPU time while a program runs, and that of an analysis afterwards", 25, True, online),
     )
 }  # fmt: skip

@@ -10,10 +10,12 @@ from typing import Sequence
 import pandas as pd
 
 from agreement import Agreement
-from cells import FRESH, Measured
+from cells import CHECK, FRESH, Measured
 
 GROUP = ["mode", "jdk", "workload", "profiler"]
 MOST_TYPES = 4
+# Written at times, whatever the program does.
+OWN_NOTES = ("headway.Flush", "headway.Loss", "headway.Pressure", "jdk.ActiveSetting", "jdk.NativeLibrary", "jdk.InitialSystemProperty")
 
 
 def resources(measured: Sequence[Measured]) -> pd.DataFrame:
@@ -22,6 +24,8 @@ def resources(measured: Sequence[Measured]) -> pd.DataFrame:
     rows = []
     for m in measured:
         cell = m.cell
+        if cell.mode == CHECK:
+            continue
         on = [s for s in m.stretches if s.on]
         cpu = sum(s.process_cpu_ns for s in on)
         plain = base.get((cell.jdk, cell.workload, cell.round)) if cell.mode == FRESH else None
@@ -94,6 +98,14 @@ def composition(measured: Sequence[Measured]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["jdk", "workload", "profiler", "events", "most of them"])
 
 
+def event_shares(measured: Sequence[Measured]) -> pd.DataFrame:
+    """Events by program and type, without the agent's own notes."""
+    rows = [(m.cell.workload, name, number) for m in measured if m.contents is not None
+            for name, number in m.contents.events.items() if not name.startswith(OWN_NOTES)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["workload", "type", "events"])
+    return frame.groupby(["workload", "type"], sort=False, as_index=False)["events"].sum()
+
+
 def degraded(measured: Sequence[Measured]) -> pd.DataFrame:
     """Mechanisms that were not in force."""
     found = {(m.cell.jdk, m.cell.profiler, name) for m in measured if m.contents is not None for name in m.contents.degraded}
@@ -109,6 +121,29 @@ def agreements(found: Sequence[Agreement]) -> pd.DataFrame:
     frame[["overlap", "coverage"]] *= 100
     grouped = frame.groupby(["jdk", "workload", "rate", "compared"], sort=True, as_index=False)
     return grouped.agg(overlap=("overlap", "median"), coverage=("coverage", "median"), n=("overlap", "size")).round(1)
+
+
+def checked(measured: Sequence[Measured]) -> dict[str, pd.DataFrame]:
+    """A table for each kind of check, which is what its name begins with: medians over rounds, and their number."""
+    rows: dict[str, dict[tuple[int, str, str], list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for m in measured:
+        if m.cell.mode == CHECK and m.figures:
+            key = (m.cell.jdk, m.cell.workload, m.cell.profiler)
+            rows[m.cell.workload.split("-")[0]][key].append(m.figures)
+    found = {}
+    for kind, by_key in rows.items():
+        lines = []
+        for (jdk, name, profiler), figures in by_key.items():
+            values = pd.DataFrame(figures).median().map(significant).to_dict()
+            lines.append({"jdk": jdk, "check": name, "by": profiler, **values, "n": len(figures)})
+        frame = pd.DataFrame(lines).sort_values(["check", "jdk", "by"], kind="stable")
+        found[kind] = frame[[column for column in frame.columns if column != "n"] + ["n"]].astype(object).fillna("")
+    return found
+
+
+def significant(value: float) -> float:
+    """With four digits that tell something, or all before the point."""
+    return float(f"{value:.4g}") if abs(value) < 1000 else float(round(value))
 
 
 def medians(frame: pd.DataFrame, digits: int) -> pd.DataFrame:

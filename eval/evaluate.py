@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import NoReturn, Optional, Sequence, TypeVar
 
 import agreement
+import checks as known_checks
 import completeness
+import known
 import machine
 import profilers as known_profilers
 import results
 import workloads as known_workloads
-from cells import FRESH, TOGGLE, Cell, RawData, plan
+from cells import CHECK, FRESH, TOGGLE, Cell, RawData, plan, plan_checks
+from checks import Check
 from completeness import why_not
 from measure import Bench, Pace
 from profilers import Place, Profiler, ProfilerError
@@ -33,14 +36,16 @@ from running import run_all
 ROOT = Path(__file__).resolve().parents[1]
 # Always built: peers' packages are beside it, too.
 MODULE = "eval-workloads"
+# Programs that know their own answers.
+CHECKED = "workloads"
 RELEASES = (17, 21, 25)
 QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=1.0, fresh_s=8.0)
 FULL = Pace(warm_up_s=6.0, pairs=10, phase_s=1.0, fresh_s=10.0)
 # Another measurement altogether.
 COMPLETENESS = "--completeness"
 # JVMs of each kind. Within a toggled one phases repeat; a fresh one is one figure.
-QUICK_ROUNDS = {TOGGLE: 1, FRESH: 1}
-FULL_ROUNDS = {TOGGLE: 1, FRESH: 3}
+QUICK_ROUNDS = {TOGGLE: 1, FRESH: 1, CHECK: 1}
+FULL_ROUNDS = {TOGGLE: 1, FRESH: 3, CHECK: 3}
 # Of the 20 minutes that --quick may take, what measuring may; the rest is for the report.
 QUICK_MINUTES = 18.0
 FEWEST_PAIRS = 3
@@ -65,7 +70,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--workloads", type=words, help=f"of {', '.join(known_workloads.WORKLOADS)}")
     parser.add_argument("--profilers", type=words, help=f"of {', '.join(known_profilers.all_profilers())}")
     parser.add_argument("--jdks", type=words, help="of 17, 21, 25 (default: all that are here; --quick: the newest)")
-    parser.add_argument("--modes", type=words, default=None, help=f"of {TOGGLE}, {FRESH} (default: both; --quick: {TOGGLE})")
+    parser.add_argument("--modes", type=words, default=None, help=f"of {TOGGLE}, {FRESH}, {CHECK} (default: all; --quick: {TOGGLE})")
+    parser.add_argument("--checks", type=words, help=f"in the mode {CHECK}, which is the default with it: of {', '.join(all_checks())}")
     parser.add_argument("--rounds", type=count, help="JVMs of each kind (default: 1; --full: 1 toggled, 3 fresh)")
     parser.add_argument("--pairs", type=count, help="phases that are on, in toggling (default: as the time allows)")
     parser.add_argument("--phase", type=seconds, help="seconds per phase, in toggling (default: 1)")
@@ -118,6 +124,11 @@ def chosen(names: Sequence[str], known: dict[str, Named], what: str) -> list[Nam
     return [known[name] for name in names]
 
 
+def all_checks() -> dict[str, Check]:
+    """What is measured without phases."""
+    return {**known.all_known(), **known_checks.CHECKS}
+
+
 def java_homes() -> dict[int, Path]:
     """JDKs that ./hw found."""
     homes = {release: os.environ.get(f"HEADWAY_JDK{release}") for release in RELEASES}
@@ -153,25 +164,31 @@ class Evaluation:
         names = options.workloads + suites if options.workloads else everything
         profilers = options.profilers or list(self.profilers if options.full else known_profilers.QUICK)
         newest = [str(max(self.homes))] if self.homes else []
-        modes = options.modes or ([TOGGLE, FRESH] if options.full else [TOGGLE])
-        chosen(modes, {TOGGLE: 0, FRESH: 0}, "mode")
+        modes = options.modes or ([CHECK] if options.checks else [TOGGLE, FRESH, CHECK] if options.full else [TOGGLE])
+        chosen(modes, {TOGGLE: 0, FRESH: 0, CHECK: 0}, "mode")
         jdks = chosen(options.jdks or (list(map(str, self.homes)) if options.full else newest),
                       {str(release): release for release in self.homes}, "JDK")  # fmt: skip
         rounds = {mode: options.rounds for mode in modes} if options.rounds else FULL_ROUNDS if options.full else QUICK_ROUNDS
         programs = chosen(names, self.workloads, "program")
         reasons = {(w.name, jdk): why_not(w, jdk, self.homes) for w in programs for jdk in jdks}
         self.left_out = [f"{name} on {jdk} ({why})" for (name, jdk), why in reasons.items() if why]
-        cells = plan(modes, jdks, programs, chosen(profilers, self.profilers, "profiler"), rounds, options.seed)
-        return [cell for cell in cells if not reasons[cell.workload, cell.jdk]]
+        with_phases = [mode for mode in modes if mode != CHECK]
+        cells = plan(with_phases, jdks, programs, chosen(profilers, self.profilers, "profiler"), rounds, options.seed)
+        cells = [cell for cell in cells if not reasons[cell.workload, cell.jdk]]
+        if CHECK in modes:
+            checks = all_checks()
+            cells += plan_checks(chosen(options.checks or list(checks), checks, "check"), jdks, rounds[CHECK])
+        return cells
 
     def modules(self) -> list[str]:
         """What must be built of ``java/``."""
-        return sorted({MODULE} | {self.workloads[cell.workload].module for cell in self.cells})
+        return sorted({MODULE} | {CHECKED if cell.mode == CHECK else self.workloads[cell.workload].module for cell in self.cells})
 
     def pace(self, left: list[Cell]) -> Pace:
         """How long things take: as many pairs as the time allows, unless their number is given."""
         pace = FULL if self.options.full else QUICK
-        pace = Pace(pace.warm_up_s, self.options.pairs or pace.pairs, self.options.phase or pace.phase_s, pace.fresh_s)
+        pace = Pace(pace.warm_up_s, self.options.pairs or pace.pairs, self.options.phase or pace.phase_s, pace.fresh_s,
+                    {(check.program, check.profiler): check for check in all_checks().values()})  # fmt: skip
         if self.options.pairs is None and self.minutes is not None:
             return pace.fitted(left, self.minutes * 60, FEWEST_PAIRS, MOST_PAIRS)
         return pace
@@ -181,7 +198,7 @@ class Evaluation:
         pace = self.pace(left)
         expected = sum(map(pace.seconds, left)) / 60
         pairs = f", {pace.pairs} pairs of phases of {pace.phase_s:g} s" if any(c.mode == TOGGLE for c in left) else ""
-        text = f"{len(left)} of {len(self.cells)} JVMs to measure{pairs}; about {math.ceil(expected)} min"
+        text = f"{len(left)} of {len(self.cells)} to measure{pairs}; about {math.ceil(expected)} min"
         if self.minutes is not None and expected > self.minutes:
             text += f", of which {self.minutes:g} are given: the rest is left for the next time"
         if self.left_out:
@@ -252,7 +269,7 @@ def write_report(options: argparse.Namespace, raw: RawData, facts: dict[str, str
     measured = list(raw.read())
     agreements = agreement.all_agreements(measured, options.out, command(), FULL.warm_up_s if options.full else QUICK.warm_up_s)
     report = Report(measured, facts, agreements)
-    report.write(options.out)
+    report.write(options.out, results.first_parts(report))
     if options.results is not None:
         results.renew(options.results, report)
     return report
@@ -289,7 +306,7 @@ def main() -> int:
     for line in report.failures():
         print(line, file=sys.stderr)
     if left:
-        print(f"{len(left)} JVMs were left out for lack of time; the same command goes on with them", file=sys.stderr)
+        print(f"{len(left)} were left out for lack of time; the same command goes on with them", file=sys.stderr)
     print(f"report: {options.out / 'index.html'}")
     return 1 if report.failed else 0
 

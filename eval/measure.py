@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Mapping
 
 import agreement
-from cells import TOGGLE, Cell, Measured, Stretch
+from cells import CHECK, TOGGLE, Cell, Measured, Stretch
+from checks import Check, Machine
 from profilers import Place, Profiler, ProfilerError
 from program import Mark, Program
 from recordings import inspect
-from workloads import Workload
+from workloads import ROOT, Workload
 
 # After switching, the first moments belong to neither state: pages and caches are
 # cold, and the switching itself used the processor.
 SETTLE_S = 0.1
+# Programs that know their own answers.
+WORKLOADS_JAR = ROOT / "java/workloads/target/headway-workloads.jar"
 # What a JVM takes to start, and what a switch or a mark takes, roughly.
 START_S = 1.8
 SWITCH_S = 0.1
@@ -36,9 +39,13 @@ class Pace:
     phase_s: float
     fresh_s: float
     """The measured stretch of a fresh JVM."""
+    checks: Mapping[tuple[str, str], Check] = field(default_factory=dict)
+    """By program and profiler."""
 
     def seconds(self, cell: Cell) -> float:
         """What a cell will take, roughly: it is corrected by what cells did take."""
+        if cell.mode == CHECK:
+            return self.checks[(cell.workload, cell.profiler)].seconds
         if cell.mode == TOGGLE:
             return START_S + self.warm_up_s + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S) + 2 * self.pairs * SWITCH_S
         return START_S + self.warm_up_s + self.fresh_s + (INSPECT_S if cell.profiler not in ("none", "base") else 0)
@@ -78,10 +85,18 @@ class Bench:
         for old in self.place.scratch.glob("recording*"):
             old.unlink()
         try:
+            if cell.mode == CHECK:
+                return self.check(cell)
             profiler.prepare(self.place)
             return self.toggle(cell, profiler) if cell.mode == TOGGLE else self.fresh(cell, profiler)
         except (ProfilerError, OSError) as error:
             return Measured(cell, [], failure=str(error))
+
+    def check(self, cell: Cell) -> Measured:
+        """Something that has no phases: its figures."""
+        machine = Machine(ROOT, self.place.headway, self.place.agent, self.java_homes, self.place.scratch, WORKLOADS_JAR)
+        figures = self.pace.checks[(cell.workload, cell.profiler)].run(machine, cell.jdk)
+        return Measured(cell, [], load_average=os.getloadavg()[0], figures=figures)
 
     def program(self, cell: Cell, options: list[str]) -> Program:
         """Starts the cell's JVM."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Sequence
@@ -29,11 +30,27 @@ MEASURES = {
     "p50": "median of latencies",
     "p99": "99th percentile of latencies",
 }
+CHECKED = {
+    "waits": ("Waits", "Programs that measure their own waits. coverage: recorded over self-measured time, of stretches of a "
+              "millisecond and more (ge_1ms) and of all, of which spinning posts no event. attributed: part of the recorded time "
+              "that is blamed on an owner's method, attributable: what can be at best, since a lock changes hands meanwhile; "
+              "wrong: blamed on an owner beyond what that one can have caused; share_difference: the largest error of a "
+              "method's share. Fractions; peers do not tell owners' call chains."),
+    "shares": ("Known shares", "A program with two methods whose shares of the CPU it knows."),
+    "walk": ("Call chains", "What a call chain at an event costs."),
+    "analysis": ("Analysis", "`headway report` of generated recordings."),
+    "page": ("Page", "Questions of the page to a generated recording."),
+    "causal": ("Causal profiling", "Programs whose gain at a speedup of 50 % is known, in points; covered: is the truth in the "
+               "95 % interval."),
+    "steal": ("Stolen time", "Times of threads against what programs know of themselves."),
+    "chains": ("Re-use of call chains", "Of recordings of locks and of samples."),
+    "online": ("Online against offline", "Analysis while the program runs, and afterwards."),
+}  # fmt: skip
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: left }
-td + td { text-align: right } svg { max-width: 100%; height: auto }
+th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top }
+svg { max-width: 100%; height: auto }
 """
 
 
@@ -54,15 +71,15 @@ class Report:
             pairs = pairs.sort_values(["mode", "jdk", "workload", "order"], kind="stable")
         self.pairs = pairs
 
-    def write(self, directory: Path) -> None:
-        """Writes everything: tables.md, a CSV per measure, and index.html."""
+    def write(self, directory: Path, first: Sequence[str] = ()) -> None:
+        """Writes everything: tables.md, a CSV per measure, and index.html, which begins with these parts."""
         directory.joinpath("tables.md").write_text(self.markdown(), encoding="utf-8")
         for measure in MEASURES:
             if not self.pairs.empty:
                 figures.table(self.pairs, measure).to_csv(directory / f"{measure}.csv", index=False)
         for heading, _, frame in self.tables_of_contents():
             frame.to_csv(directory / f"{heading.lower().replace(' ', '-')}.csv", index=False)
-        directory.joinpath("index.html").write_text(self.page(), encoding="utf-8")
+        directory.joinpath("index.html").write_text(self.page(first), encoding="utf-8")
 
     def markdown(self) -> str:
         """All tables."""
@@ -72,14 +89,14 @@ class Report:
         parts += self.failures()
         return "\n".join(parts)
 
-    def page(self) -> str:
+    def page(self, first: Sequence[str] = ()) -> str:
         """The same with charts, as one file that needs no network."""
         parts = ["<!doctype html><html lang='en'><meta charset='utf-8'><title>Evaluation</title>", f"<style>{STYLE}</style>"]
         parts += ["<h1>Evaluation</h1><ul>"]
         parts += [f"<li>{html.escape(name)}: {html.escape(value)}</li>" for name, value in self.machine.items()]
-        parts += ["</ul>", *self.drawings()]
+        parts += ["</ul>", *first, *self.drawings()]
         for heading, note, frame in self.tables():
-            parts += [f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>", frame.to_html(index=False, border=0)]
+            parts += as_html(heading, note, frame)
         parts += [f"<p>{html.escape(line)}</p>" for line in self.failures()]
         return "\n".join([*parts, "</html>\n"])
 
@@ -133,7 +150,9 @@ class Report:
              "(T = 0.1, mean of both directions). Two runs of one profiler show what can be expected.",
              contents.agreements(self.agreements)),
         ]  # fmt: skip
-        return [table for table in found if not table[2].empty]
+        found = [table for table in found if not table[2].empty]
+        return found + [(*CHECKED.get(kind, (kind.capitalize(), "")), frame)
+                        for kind, frame in contents.checked(self.measured).items()]  # fmt: skip
 
     def profilers(self) -> pd.DataFrame:
         """Those that were measured."""
@@ -164,6 +183,12 @@ def wide(rows: pd.DataFrame, down: list[str], across: str) -> pd.DataFrame:
     frame = rows.pivot_table(index=across, columns=down, values="overhead", aggfunc="first", sort=False)
     frame.columns = [" ".join(str(part) for part in (c if isinstance(c, tuple) else (c,))) for c in frame.columns]
     return frame.reset_index().fillna("")
+
+
+def as_html(heading: str, note: str, frame: pd.DataFrame) -> list[str]:
+    """A table under its heading."""
+    table = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", frame.to_html(index=False, border=0, justify="left"))
+    return [f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>", table]
 
 
 def as_markdown(frame: pd.DataFrame) -> str:

@@ -5,33 +5,34 @@ lose. Written between two marks, so that what people wrote around it stays."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Optional, Sequence
+from typing import Optional, Sequence
 
 import numpy as np
 import pandas as pd
 
 import contents
-import figures
+import published
 from cells import FRESH, TOGGLE
 from figures import Interval
+from findings import (
+    ALONE, CPU_BOUND, LOCK_PEERS, NOT_HERE, TOGETHER, WORST, Cells, Findings, Question, peers_of, shown,
+)  # fmt: skip
 from profilers import ProfilerError
-from report import Report, as_markdown, percent
+from report import Report, as_html, as_markdown
 from workloads import WORKLOADS
 
 BEGIN = "<!-- measured: written by ./hw eval --results, not by hand -->"
 END = "<!-- end of what is measured -->"
-NOT_HERE = "not in this run"
+# Beside the file of results.
+CHARTS = "charts"
 MET, MISSED, OPEN = "met", "**missed**", "not decided"
+CONTROLS, TARGETS_OF, AGAIN = "Can the harness measure?", "Targets", "The published evaluations again"
+PUBLISHED_NOTE = (
+    "Published figures are of modified virtual machines, other programs and other machines; peers' are of this run."
+)
 KNOWN_COST = 1.05
 KNOWN_COST_LEEWAY = 0.01
-LOCK_PEERS = ("async-lock", "jfr-lock")
-
-CPU_BOUND = tuple(w.name for w in WORKLOADS.values() if w.cpu_bound)
-ALONE = tuple(w.name for w in WORKLOADS.values() if w.kind == "compute")
-TOGETHER = tuple(w.name for w in WORKLOADS.values() if w.kind == "published" and not w.cpu_bound)
-WORST = tuple(w.name for w in WORKLOADS.values() if w.kind == "worst")
 
 
 def renew(file: Path, report: Report) -> None:
@@ -44,10 +45,26 @@ def renew(file: Path, report: Report) -> None:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ProfilerError(f"{file} lacks the lines {BEGIN!r} and {END!r}, between which results go")
-    file.write_text(f"{before}{BEGIN}\n\n{measured_part(report)}\n{END}{after}", encoding="utf-8")
+    drawings = published.drawings(report)
+    directory = file.with_name(CHARTS)
+    for name, (_, svg) in drawings.items():
+        directory.mkdir(exist_ok=True)
+        directory.joinpath(f"{name}.svg").write_text(f"{svg.rstrip()}\n", encoding="utf-8")
+    images = "\n\n".join(f"![{title}]({CHARTS}/{name}.svg)" for name, (title, _) in drawings.items())
+    file.write_text(f"{before}{BEGIN}\n\n{measured_part(report, images)}\n{END}{after}", encoding="utf-8")
 
 
-def measured_part(report: Report) -> str:
+def first_parts(report: Report) -> list[str]:
+    """What the page begins with: the same tables and charts."""
+    found = Findings(report)
+    parts = []
+    for heading, note, frame in ((CONTROLS, "", controls(found)), (TARGETS_OF, "", targets(found)),
+                                 (AGAIN, PUBLISHED_NOTE, published.again(found))):  # fmt: skip
+        parts += [] if frame.empty else as_html(heading, note, frame)
+    return parts + [svg for _, svg in published.drawings(report).values()]
+
+
+def measured_part(report: Report, images: str = "") -> str:
     """All of it, as Markdown."""
     found = Findings(report)
     machine = "; ".join(f"{name} {value}" for name, value in report.machine.items())
@@ -57,46 +74,15 @@ def measured_part(report: Report) -> str:
         f"Machine: {machine}. Load average while measuring: {load}; {len(report.measured)} JVMs.",
         "Overheads are medians in % of pairs of neighbouring phases (or of fresh JVMs of one round), over several programs "
         "geometric means, with 95 % intervals in brackets ([?]: too few pairs for one).", "",
-        "### Can the harness measure?", "", as_markdown(controls(found)) if not controls(found).empty else NOT_HERE, "",
-        "### Targets", "", as_markdown(targets(found)), "",
+        f"### {CONTROLS}", "", as_markdown(controls(found)) if not controls(found).empty else NOT_HERE, "",
+        f"### {TARGETS_OF}", "", as_markdown(targets(found)), "",
+        f"### {AGAIN}", "", PUBLISHED_NOTE, "", as_markdown(published.again(found)), "", images, "",
         "### Where Headway costs more than a peer", "", losses(found), "",
     ]  # fmt: skip
     for heading, note, frame in report.tables():
         if heading not in ("Profilers", "Programs"):
             parts += [f"### {heading}", "", note, "", as_markdown(frame), ""]
     return "\n".join(parts + report.failures())
-
-
-class Findings:
-    """Asks the report."""
-
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self.jdks = sorted({m.cell.jdk for m in report.measured})
-        self.pairs: dict[tuple[str, int, str, str], pd.DataFrame] = {}
-        if not report.pairs.empty:
-            grouped = report.pairs.groupby(["mode", "jdk", "profiler", "workload"], sort=False)
-            self.pairs = {(str(key[0]), int(key[1]), str(key[2]), str(key[3])): part for key, part in grouped}
-
-    def overhead(
-        self, profiler: str, jdk: int, programs: Sequence[str], measure: str = "cpu", mode: str = TOGGLE
-    ) -> Optional[Interval]:
-        """Geometric mean over those programs that were measured; None if none was."""
-        parts = [self.pairs.get((mode, jdk, profiler, program)) for program in programs]
-        groups = [part[measure].dropna().to_numpy() for part in parts if part is not None]
-        groups = [group for group in groups if group.size > 0]
-        return figures.geometric_mean_interval(groups) if groups else None
-
-    def worst(self, profiler: str, jdk: int, programs: Sequence[str]) -> Optional[tuple[str, Interval]]:
-        """The program on which it costs most."""
-        found = [(name, self.overhead(profiler, jdk, [name])) for name in programs]
-        known = [(name, interval) for name, interval in found if interval is not None]
-        return max(known, key=lambda one: one[1].value, default=None)
-
-
-def shown(interval: Interval) -> str:
-    """In per cent."""
-    return percent(interval.value, interval.low, interval.high)
 
 
 def verdict(interval: Interval, limit: float) -> str:
@@ -145,28 +131,18 @@ def judged_busy(busy: Optional[Interval]) -> str:
     return "yes" if abs(busy.value - KNOWN_COST) <= KNOWN_COST_LEEWAY else "**no**"
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Ours, the peers' and the verdict for one JDK."""
-
-    ours: str
-    peers: str
-    verdict: str
-
-
 def targets(found: Findings) -> pd.DataFrame:
-    """One line per target and JDK. Targets that other tools measure are named with the tool."""
+    """One line per target and JDK."""
     rows = []
     for what, published, target, ask in TARGETS:
         asked = [(str(jdk), ask(found, jdk)) for jdk in found.jdks]
         known = [(jdk, cells) for jdk, cells in asked if cells.ours != NOT_HERE or cells.peers]
         for jdk, cells in known or [("", Cells(NOT_HERE, "", ""))]:
             rows.append((what, published, target, jdk, cells.ours, cells.peers, cells.verdict))
-    rows += [(what, published, target, "", f"see {where}", "", "") for what, published, target, where in ELSEWHERE]
     return pd.DataFrame(rows, columns=["what", "published", "target", "JDK", "Headway", "peers", ""])
 
 
-def sampling(rate: str) -> Callable[[Findings, int], Cells]:
+def sampling(rate: str) -> Question:
     """CPU sampling against the bare interrupt and async-profiler."""
 
     def ask(found: Findings, jdk: int) -> Cells:
@@ -186,12 +162,7 @@ def sampling(rate: str) -> Callable[[Findings, int], Cells]:
     return ask
 
 
-def peers_of(intervals: dict[str, Optional[Interval]]) -> str:
-    """Those that were measured."""
-    return "; ".join(f"{name} {shown(interval)}" for name, interval in intervals.items() if interval is not None)
-
-
-def locks(programs: Sequence[str], limit: float, profiler: str = "headway-lock") -> Callable[[Findings, int], Cells]:
+def locks(programs: Sequence[str], limit: float, profiler: str = "headway-lock") -> Question:
     """Lock tracing over several programs."""
 
     def ask(found: Findings, jdk: int) -> Cells:
@@ -202,7 +173,7 @@ def locks(programs: Sequence[str], limit: float, profiler: str = "headway-lock")
     return ask
 
 
-def worst(profiler: str, limit: float, peers: Sequence[str]) -> Callable[[Findings, int], Cells]:
+def worst(profiler: str, limit: float, peers: Sequence[str]) -> Question:
     """The program on which something costs most, and the peers on the same."""
 
     def ask(found: Findings, jdk: int) -> Cells:
@@ -292,7 +263,108 @@ def bytes_per_event(found: Findings, jdk: int) -> Cells:
     return Cells(f"{packed['headway-lock']:.1f}", peers, MET if packed["headway-lock"] <= 10 else MISSED)
 
 
-Question = Callable[[Findings, int], Cells]
+def call_chains(found: Findings, jdk: int) -> Cells:
+    """What a chain at an event costs: walk, look-up and append."""
+    warm, cold = (found.figure("walk", jdk, name) for name in ("warm_us", "cold_us"))
+    if warm is None or cold is None:
+        return Cells(NOT_HERE, "", "")
+    return Cells(f"{warm:.2f} us; cold {cold:.2f} us", "", MET if warm <= 0.5 and cold <= 1 else MISSED)
+
+
+LONG_WAITS = ("waits-50ms", "waits-2.5ms")
+SHORT_WAITS = ("waits-200us", "waits-20us")
+RECORDED_AT_LEAST = 0.999
+
+
+def waits(found: Findings, jdk: int) -> Cells:
+    """Recorded over self-measured waits: of stretches of a millisecond and more, and of shorter ones."""
+    told = {by: coverage(found, jdk, by) for by in ("headway", "jfr", "async")}
+    if not told["headway"]:
+        return Cells(NOT_HERE, "", "")
+    texts = {by: "; ".join(f"{name.split('-')[1]} {100 * value:.2f}" for name, value in known.items()) for by, known in told.items()}
+    long = [value for name, value in told["headway"].items() if name in LONG_WAITS]
+    verdicts = [f">= 1 ms: {MET if min(long) >= RECORDED_AT_LEAST else MISSED}"] if long else []
+    short = [(told["headway"][name], told["jfr"][name]) for name in SHORT_WAITS if name in told["headway"] and name in told["jfr"]]
+    if short:
+        verdicts.append(f"below, not under JFR: {MET if all(ours >= theirs for ours, theirs in short) else MISSED}")
+    return Cells(texts["headway"], "; ".join(f"{by} {texts[by]}" for by in ("jfr", "async") if texts[by]), "; ".join(verdicts))
+
+
+def coverage(found: Findings, jdk: int, by: str) -> dict[str, float]:
+    """By check; of long waits the stretches of a millisecond and more."""
+    asked = [(name, "coverage_ge_1ms") for name in LONG_WAITS] + [(name, "coverage") for name in SHORT_WAITS]
+    values = {name: found.figure(name, jdk, figure, by) for name, figure in asked}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def owners(found: Findings, jdk: int) -> Cells:
+    """Recall and precision of blame, over all programs that know who held their locks: of the time that can be
+    attributed, what is, and of what is recorded, what is blamed on somebody who cannot have caused it."""
+    names = found.checks("waits", jdk)
+    figures_of = [[found.figure(name, jdk, one) for one in ("attributed", "attributable", "wrong")] for name in names]
+    known = [(name, got / could, wrong) for name, (got, could, wrong) in zip(names, figures_of)
+             if got is not None and could and wrong is not None]  # fmt: skip
+    if not known:
+        return Cells(NOT_HERE, "", "")
+    least = min(known, key=lambda one: one[1])
+    most_wrong = max(known, key=lambda one: one[2])
+    text = (f"attributed {100 * float(np.median([one[1] for one in known])):.1f} % of what can be (least "
+            f"{100 * least[1]:.1f} %, {least[0]}); wrong {100 * most_wrong[2]:.2f} % at most ({most_wrong[0]})")  # fmt: skip
+    return Cells(text, "", MET if least[1] >= 0.975 and most_wrong[2] <= 0.001 else MISSED)
+
+
+GIB = "1024m"
+
+
+def analysed(found: Findings, jdk: int) -> Cells:
+    """Reading and analysing a recording of 1 GB."""
+    speed, wall_s, mib = (found.figure(f"analysis-{GIB}", jdk, name) for name in ("million_events_per_cpu_s", "wall_s", "most_mib"))
+    if speed is None or wall_s is None or mib is None:
+        return Cells(NOT_HERE, "", "")
+    met = speed >= 3 and wall_s < 15 and mib < 1024
+    return Cells(f"{speed:.1f} million events/s/core; 1 GB in {wall_s:.1f} s and {mib:.0f} MiB", "", MET if met else MISSED)
+
+
+def opened(found: Findings, jdk: int) -> Cells:
+    """The page's data, of a recording of 1 GB."""
+    figures = [found.figure(f"page-{GIB}", jdk, name) for name in ("open_s", "worst_again_ms", "median_again_ms", "worst_first_ms")]
+    open_s, worst_ms, middle_ms, first_ms = figures
+    if open_s is None or worst_ms is None or middle_ms is None or first_ms is None:
+        return Cells(NOT_HERE, "", "")
+    text = f"opened in {open_s:.1f} s; answers {middle_ms:.0f} ms, the slowest {worst_ms:.0f} ms ({first_ms:.0f} the first time)"
+    return Cells(text, "", MET if open_s < 15 and worst_ms < 100 else MISSED)
+
+
+def predicted(found: Findings, jdk: int) -> Cells:
+    """Predicted against known gains at a speedup of 50 %."""
+    known = [(name, found.figure(name, jdk, "error_points"), found.figure(name, jdk, "covered")) for name in found.checks("causal", jdk)]
+    made = [(name.removeprefix("causal-"), error, covered) for name, error, covered in known if error is not None]
+    if not made:
+        return Cells(NOT_HERE, "", "")
+    held = sum(covered == 1 for _, _, covered in made)
+    text = ", ".join(f"{name} {error:+.1f}" for name, error, _ in made) + f" points; truth in the interval of {held} of {len(made)}"
+    return Cells(text, "", MET if all(abs(error) <= 3 for _, error, _ in made) and held == len(made) else MISSED)
+
+
+def beyond_delays(found: Findings, jdk: int) -> Cells:
+    """What experiments cost without their delays."""
+    value, null = (found.figure("causal-overhead", jdk, name) for name in ("overhead_beyond_delays_percent", "null_percent"))
+    if value is None or null is None:
+        return Cells(NOT_HERE, "", "")
+    return Cells(f"{value:.1f} %", f"nothing switched {null:.1f} %", MET if value <= 5 else MISSED)
+
+
+def stolen(found: Findings, jdk: int) -> Cells:
+    """CPU time of threads by Headway and by themselves, and what accounting takes at 100 ms."""
+    error, crowd = (found.figure("steal", jdk, name) for name in ("worst_error_percent", "crowd_error_percent"))
+    cost = found.figure("steal-overhead", jdk, "own_percent_of_program")
+    if error is None or crowd is None:
+        return Cells(NOT_HERE, "", "")
+    text = f"CPU time within {error:.2f} %, with lost time within {crowd:.2f} % of the clock"
+    met = error <= 5 and crowd <= 5 and (cost is None or cost <= 0.1)
+    return Cells(text + ("" if cost is None else f"; costs {cost:.2f} %"), "", MET if met else MISSED)
+
+
 TARGETS: tuple[tuple[str, str, str, Question], ...] = (
     ("CPU sampling at 10 ms, CPU-bound programs", "1 % in a modified VM", "1.5 bare interrupts", sampling("10ms")),
     ("CPU sampling at 1 ms", "2.1 %", "1.5 bare interrupts, a third of async-profiler's", sampling("1ms")),
@@ -306,15 +378,14 @@ TARGETS: tuple[tuple[str, str, str, Question], ...] = (
     ("pressure always on, worst program", "6 %", "1 %", worst("headway-pressure", 1.01, ())),
     ("resident memory, MiB beyond the JVM's", "0.27 % (park statistics)", "16 MB", memory),
     ("bytes per event of locks, packed", "26.3 -> 10 MB/s on the worst program", "10", bytes_per_event),
-)
-ELSEWHERE: tuple[tuple[str, str, str, str], ...] = (
-    ("call chain at a lock or park event, 40 frames", "4-24 us", "0.5 us", "`./hw bench signal`, `./hw guard`"),
-    ("recorded / self-measured wait time", "99.9 %", "99.9 %", "the accuracy tests of `crates/e2e`, which print it"),
-    ("blocked time attributed to the right owner", "no peer", "97.5 %, wrong 0.1 %", "the accuracy tests of `crates/e2e`"),
-    ("offline analysis", "", "3 million events/s/core", "`./hw bench analysis`"),
-    ("causal profiling", "+-5 points", "+-3 points", "`docs/causal.md`"),
-    ("steal time per thread", "20 %; 0-2 %", "5 %; 0.1 %", "`docs/metrics.md`"),
-    ("the page with a 1 GB recording", "0.5-1.5 GB JSON breaks viewers", "15 s; 100 ms", "`docs/page.md`"),
+    ("call chain at a lock or park event, 40 frames", "4-24 us", "0.5 us, 1 us with cold caches", call_chains),
+    ("recorded / self-measured wait time, %", "99.9", "99.9 of 1 ms and more; below, not under JFR", waits),
+    ("blocked time attributed to the right owner", "no peer", "97.5 %, wrong 0.1 %", owners),
+    ("offline analysis", "", "3 million events/s/core; 1 GB in 15 s and 1 GB", analysed),
+    ("causal profiling: error of predicted gains", "+-5 points", "+-3 points, truth in the interval", predicted),
+    ("causal profiling beyond its delays", "10-40 %", "5 %", beyond_delays),
+    ("steal time per thread, at 100 ms", "20 %; 0-2 %", "5 %; 0.1 %", stolen),
+    ("the page's data with a 1 GB recording", "0.5-1.5 GB JSON breaks viewers", "15 s; 100 ms", opened),
 )
 RIVALS = (
     ("headway-lock", LOCK_PEERS), ("headway", (*LOCK_PEERS, "jfr-default")),

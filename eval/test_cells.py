@@ -6,7 +6,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from cells import FRESH, TOGGLE, Cell, Measured, RawData, Stretch, plan
+from cells import CHECK, FRESH, TOGGLE, Cell, Measured, RawData, Stretch, plan, plan_checks
+from checks import Check
 from profilers import Jfr, Profiler, all_profilers
 from workloads import WORKLOADS
 
@@ -58,6 +59,15 @@ class PlanTest(unittest.TestCase):
         self.assertNotEqual(keys([TOGGLE], [17, 25], names), keys([TOGGLE], [17, 25], names, seed=2))
 
 
+    def test_checks_without_a_jvm_are_made_once_a_round(self) -> None:
+        made = [Check(name, "", 1.0, per_jdk, lambda machine, jdk: {}) for name, per_jdk in (("a@jfr", True), ("b", False))]
+        self.assertEqual(
+            [cell.key() for cell in plan_checks(made, [17, 25], 2)],
+            ["check/17/a/jfr/0", "check/25/a/jfr/0", "check/25/b/headway/0",
+             "check/17/a/jfr/1", "check/25/a/jfr/1", "check/25/b/headway/1"],
+        )  # fmt: skip
+
+
 class RawDataTest(unittest.TestCase):
     """An evaluation that was killed goes on."""
 
@@ -76,6 +86,11 @@ class RawDataTest(unittest.TestCase):
         self.raw.append(self.measured(0))
         self.raw.append(self.measured(1))
         self.assertEqual(list(self.raw.read()), [self.measured(0), self.measured(1)])
+
+    def test_figures_of_checks_are_kept(self) -> None:
+        measured = Measured(Cell(CHECK, 25, "walk", "headway", 0), [], figures={"walk_ns": 300.5})
+        self.raw.append(measured)
+        self.assertEqual(list(self.raw.read()), [measured])
 
     def test_failures_are_measured_again(self) -> None:
         self.raw.append(self.measured(0))

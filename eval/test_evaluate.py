@@ -7,6 +7,7 @@ import unittest
 from unittest import mock
 
 from evaluate import Evaluation, parse
+from profilers import ProfilerError
 
 HOMES = {f"HEADWAY_JDK{release}": f"/nowhere/{release}" for release in (17, 21, 25)}
 
@@ -40,7 +41,18 @@ class ChosenTest(unittest.TestCase):
         self.assertEqual(evaluation("--quick").modules(), ["eval-workloads"])
         self.assertEqual(evaluation("--workloads", "cassandra", "--jdks", "25").modules(), ["eval-workloads"])
         for asked in (["--workloads", "cassandra", "--jdks", "17"], ["--full"]):
-            self.assertEqual(evaluation(*asked).modules(), ["eval-cassandra", "eval-workloads"])
+            self.assertEqual(evaluation(*asked).modules(), ["eval-cassandra", "eval-workloads"] + (["workloads"] if asked == ["--full"] else []))
+
+    def test_checks_alone_are_made_where_they_are_named(self) -> None:
+        found = evaluation("--checks", "walk,waits-20us@jfr", "--jdks", "17,25", "--rounds", "1")
+        self.assertEqual(
+            sorted(cell.key() for cell in found.cells),
+            ["check/17/waits-20us/jfr/0", "check/17/walk/headway/0", "check/25/waits-20us/jfr/0", "check/25/walk/headway/0"],
+        )
+        self.assertEqual(found.modules(), ["eval-workloads", "workloads"])
+        self.assertIn("4 of 4 to measure", found.told(found.cells))
+        with self.assertRaisesRegex(ProfilerError, "there is no check 'nothing'"):
+            evaluation("--checks", "nothing")
 
     def test_nothing_to_run_is_no_failure(self) -> None:
         found = evaluation("--workloads", "cassandra", "--jdks", "21,25")

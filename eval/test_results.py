@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 import results
-from cells import FRESH, TOGGLE, Cell, Measured, Stretch
+from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Stretch
 from figures import Interval
 from profilers import ProfilerError
 from recordings import Contents
@@ -29,6 +29,11 @@ def recorded(profiler: str, contents: Contents) -> Measured:
     """A fresh JVM with a recording."""
     return Measured(Cell(FRESH, 25, "queued-monitor", profiler, 0), [Stretch(True, 0, 10**9, 10, 10**9, 10**9)],
                     contents=contents, recorded_s=1.0)  # fmt: skip
+
+
+def checked(name: str, by: str, round_: int = 0, **figures: float) -> Measured:
+    """What a check found."""
+    return Measured(Cell(CHECK, 25, name, by, round_), [], figures=figures)
 
 
 class VerdictTest(unittest.TestCase):
@@ -61,6 +66,11 @@ class ResultsTest(unittest.TestCase):
             toggled("headway-cpu-1ms", "kernels", 1.012), toggled("async-cpu-1ms", "kernels", 1.06),
             toggled("interrupt-1ms", "kernels", 1.01),
             recorded("headway-lock", held), recorded("headway-cpu-1ms", held), recorded("async-lock", held),
+            toggled("headway-lock-no-chains", "h2", 1.06), toggled("headway-lock", "h2", 1.07),
+            checked("waits-2.5ms", "headway", coverage=0.97, coverage_ge_1ms=0.9995, attributed=0.9, attributable=0.91, wrong=0.0),
+            checked("waits-2.5ms", "headway", 1, coverage=0.97, coverage_ge_1ms=0.9993, attributed=0.9, attributable=0.91, wrong=0.0),
+            checked("waits-20us", "headway", coverage=0.80, coverage_ge_1ms=0.9, attributed=0.8, attributable=0.9, wrong=0.004),
+            checked("waits-20us", "jfr", coverage=0.82, coverage_ge_1ms=0.9),
         ]  # fmt: skip
         cls.text = results.measured_part(Report(measured, {"processor": "drawn"}))
 
@@ -81,6 +91,25 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("99.80 %", self.line("samples with a complete stack"))
         self.assertTrue(self.line("bytes per event").endswith("| 9.0 | async-lock 9.0 | met |"), self.line("bytes per event"))
         self.assertIn(results.NOT_HERE, self.line("CPU sampling at 0.1 ms"))
+
+    def test_checks_are_targets_too(self) -> None:
+        waits = self.line("recorded / self-measured")
+        self.assertIn("| 2.5ms 99.94; 20us 80.00 | jfr 20us 82.00 |", waits)
+        self.assertTrue(waits.endswith(">= 1 ms: met; below, not under JFR: **missed** |"), waits)
+        owners = self.line("attributed to the right owner")
+        self.assertIn("least 88.9 %, waits-20us); wrong 0.40 % at most (waits-20us) |", owners)
+        self.assertTrue(owners.endswith("**missed** |"), owners)
+
+    def test_published_figures_stand_beside_ours(self) -> None:
+        self.assertIn("headway-lock-no-chains +6.", self.line("without call chains (fig. 12)"))
+        self.assertIn("| 6.4 % of 7.8 % |", self.line("without call chains (fig. 12)"))
+        self.assertIn("queued-monitor +20.", self.line("the worst program made for it"))
+        self.assertIn("JavaMonitorEnter 100 %", self.line("composition (fig. 11)"))
+        self.assertIn(results.NOT_HERE, self.line("steal time each 10 ms"))
+
+    def test_checks_have_tables_of_their_own(self) -> None:
+        table = self.text.split("### Waits")[1]
+        self.assertIn("| 25 | waits-2.5ms | headway | 0.97 | 0.9994 | 0.9 | 0.91 | 0.0 | 2 |", table)
 
     def test_losing_is_told(self) -> None:
         where = self.text.split("costs more than a peer")[1].split("###")[0]
@@ -103,6 +132,16 @@ class RenewTest(unittest.TestCase):
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
         self.assertNotIn("old\n", text)
         self.assertEqual(self.renewed(text), text)
+
+    def test_charts_lie_beside_and_are_shown(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "RESULTS.md"
+            file.write_text(f"{results.BEGIN}\n{results.END}\n", encoding="utf-8")
+            lock = [toggled("headway-lock", "h2", 1.2), toggled("async-lock", "h2", 1.1)]
+            results.renew(file, Report(lock, {}))
+            self.assertIn("](charts/tracing.svg)", file.read_text(encoding="utf-8"))
+            self.assertTrue((Path(name) / "charts/tracing.svg").read_text(encoding="utf-8").startswith("<svg"))
+            self.assertFalse((Path(name) / "charts/data.svg").exists())
 
     def test_without_marks_nothing_is_written(self) -> None:
         with self.assertRaises(ProfilerError):
