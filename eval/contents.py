@@ -14,6 +14,8 @@ from cells import CHECK, FRESH, Measured
 
 GROUP = ["mode", "jdk", "workload", "profiler"]
 MOST_TYPES = 4
+# More than these do not fit beside each other.
+MOST_COLUMNS = 18
 # Written at times, whatever the program does.
 OWN_NOTES = ("headway.Flush", "headway.Loss", "headway.Pressure", "jdk.ActiveSetting", "jdk.NativeLibrary", "jdk.InitialSystemProperty")
 
@@ -137,8 +139,17 @@ def checked(measured: Sequence[Measured]) -> dict[str, pd.DataFrame]:
             values = pd.DataFrame(figures).median().map(significant).to_dict()
             lines.append({"jdk": jdk, "check": name, "by": profiler, **values, "n": len(figures)})
         frame = pd.DataFrame(lines).sort_values(["check", "jdk", "by"], kind="stable")
-        found[kind] = frame[[column for column in frame.columns if column != "n"] + ["n"]].astype(object).fillna("")
+        frame = frame[[column for column in frame.columns if column != "n"] + ["n"]].astype(object).fillna("")
+        found[kind] = frame if len(frame.columns) <= MOST_COLUMNS else on_its_side(frame)
     return found
+
+
+def on_its_side(frame: pd.DataFrame) -> pd.DataFrame:
+    """A line for each figure, a column for each check and JDK."""
+    names = [f"{check} {jdk}" + ("" if by == "headway" else f" {by}") for jdk, check, by in frame[["jdk", "check", "by"]].to_numpy()]
+    turned = frame.drop(columns=["jdk", "check", "by"]).T
+    turned.columns = names
+    return turned.reset_index(names="figure")
 
 
 def significant(value: float) -> float:

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import contents
 import results
 from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Stretch
 from figures import Interval
@@ -110,6 +111,12 @@ class ResultsTest(unittest.TestCase):
     def test_checks_have_tables_of_their_own(self) -> None:
         table = self.text.split("### Waits")[1]
         self.assertIn("| 25 | waits-2.5ms | headway | 0.97 | 0.9994 | 0.9 | 0.91 | 0.0 | 2 |", table)
+
+    def test_many_figures_stand_below_each_other(self) -> None:
+        many = {f"part{number}_ns": float(number) for number in range(20)}
+        table = contents.checked([checked("walk", "headway", **many)])["walk"]
+        self.assertEqual(list(table.columns), ["figure", "walk 25"])
+        self.assertEqual(table.iloc[3].tolist(), ["part3_ns", 3.0])
 
     def test_losing_is_told(self) -> None:
         where = self.text.split("costs more than a peer")[1].split("###")[0]
