@@ -26,6 +26,10 @@ pub struct Waits {
     /// The same if every long stretch that the recording has not was recorded as a
     /// little shorter than a millisecond: the most that can be covered.
     pub coverage_ge_1ms_at_most: Option<f64>,
+    /// True less recorded blocked time, per stretch of the truth: what spinning and waking
+    /// take before and after an event. A profiler that changes how often a program contends
+    /// changes its coverage, too; this can be compared all the same.
+    pub missing_ns_per_stretch: f64,
     /// Who is blamed; only Headway says.
     #[serde(flatten)]
     pub blame: Option<Blame>,
@@ -95,6 +99,7 @@ impl Waits {
             coverage: accuracy.coverage,
             coverage_ge_1ms: has_long.then_some(accuracy.coverage_ge_1ms),
             coverage_ge_1ms_at_most: has_long.then_some(accuracy.coverage_ge_1ms + missing),
+            missing_ns_per_stretch: (1.0 - accuracy.coverage) * truth.blocked_ns as f64 / truth.stretches as f64,
             blame: (*profiler == Profiler::Headway).then_some(Blame {
                 attributed: accuracy.attributed,
                 attributable: accuracy.attributable,
@@ -162,6 +167,7 @@ mod tests {
         let (all, long) = (report(10, 19_990_000, "unknown"), report(9, 18_000_000, "unknown"));
         let waits = Waits::of(&Profiler::Jfr, &truth(10, 0), &all, &long).unwrap();
         near(waits.coverage, 0.9995);
+        assert!((waits.missing_ns_per_stretch - 1000.0).abs() < 1e-3, "{waits:?}");
         near(waits.coverage_ge_1ms.unwrap(), 0.9);
         assert_eq!((waits.lost, waits.stretches, waits.recorded), (3, 10, 10));
         let printed = serde_json::to_value(&waits).unwrap();
@@ -172,6 +178,7 @@ mod tests {
             "coverage_ge_1ms",
             "coverage_ge_1ms_at_most",
             "lost",
+            "missing_ns_per_stretch",
             "recorded",
             "stretches",
             "stretches_ge_1ms",
