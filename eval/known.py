@@ -38,13 +38,18 @@ def accuracy(*arguments: str) -> Callable[[Machine, int], dict[str, float]]:
         command = [*cargo("run", *binary), "--", what, "--jdk", str(jdk)]
         if "async" in rest:
             command += ["--async-library", str(library(machine))]
-        text = machine.read([*command, *rest], TIMEOUT_S)
-        try:
-            return {name: float(value) for name, value in json.loads(text.strip().splitlines()[-1]).items()}
-        except (IndexError, ValueError, AttributeError, TypeError) as error:
-            raise ProfilerError(f"headway-accuracy {' '.join(arguments)} did not print figures but {text[-200:]!r}") from error
+        return figures_of(machine.read([*command, *rest], TIMEOUT_S))
 
     return run
+
+
+def figures_of(text: str) -> dict[str, float]:
+    """Of its last line. A figure that is null could not be told: of stretches of a millisecond, say, where there was none."""
+    try:
+        told = json.loads(text.strip().splitlines()[-1])
+        return {name: float(value) for name, value in told.items() if value is not None}
+    except (IndexError, ValueError, AttributeError, TypeError) as error:
+        raise ProfilerError(f"headway-accuracy did not print figures but {text[-200:]!r}") from error
 
 
 def library(machine: Machine) -> Path:
