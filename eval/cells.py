@@ -83,12 +83,13 @@ def plan(
 ) -> list[Cell]:
     """All cells, round by round (so many of each mode), each round in an order of its own: what the machine does to one
     profiler in the morning it does to another at noon. In fresh JVMs ``none`` is the base, so it runs
-    twice: ``base`` is what others are divided by, ``none`` is compared with it like any profiler."""
+    twice: ``base`` is what others are divided by, ``none`` is compared with it like any profiler. Fresh JVMs of a program
+    follow each other, in an order by chance, since what is compared should not lie hours apart."""
     chance = random.Random(seed)
     cells: list[Cell] = []
     releases = list(jdks)
     for number in range(max(map(rounds.__getitem__, modes), default=0)):
-        of_round: list[Cell] = []
+        of_round: list[list[Cell]] = []
         for mode in (mode for mode in modes if number < rounds[mode]):
             for jdk in releases:
                 for workload in workloads:
@@ -97,24 +98,25 @@ def plan(
                         names = [name for name in names if name not in FRESH_ONLY]
                     else:
                         names = [name for name in names if name not in TOGGLE_ONLY] + ["base"]
-                    if workload.runs_on(jdk):
-                        of_round += [Cell(mode, jdk, workload.name, name, number) for name in names]
+                    together = [Cell(mode, jdk, workload.name, name, number) for name in names if workload.runs_on(jdk)]
+                    chance.shuffle(together)
+                    of_round += [together] if mode == FRESH else [[cell] for cell in together]
         chance.shuffle(of_round)
-        cells += of_round
+        cells += [cell for together in of_round for cell in together]
     return cells
 
 
-def plan_checks(checks: Iterable[Check], jdks: Sequence[int], rounds: int) -> list[Cell]:
-    """Checks in the order in which they are given, so that one can use what the one before left; those without a
-    JVM in them once a round."""
+def plan_checks(checks: Iterable[Check], jdks: Sequence[int], rounds: int, seed: int) -> list[Cell]:
+    """Checks, each round in an order of its own; those without a JVM in them once a round."""
+    chance = random.Random(seed)
     found = list(checks)
-    return [
-        Cell(CHECK, jdk, check.program, check.profiler, number)
-        for number in range(rounds)
-        for jdk in jdks
-        for check in found
-        if check.per_jdk or jdk == max(jdks)
-    ]
+    cells: list[Cell] = []
+    for number in range(rounds):
+        of_round = [Cell(CHECK, jdk, check.program, check.profiler, number) for jdk in jdks for check in found
+                    if check.per_jdk or jdk == max(jdks)]  # fmt: skip
+        chance.shuffle(of_round)
+        cells += of_round
+    return cells
 
 
 class RawData:

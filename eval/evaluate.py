@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = Parser(prog="./hw eval", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="a few programs and profilers, within 20 minutes (the default)")
-    size.add_argument("--full", action="store_true", help="everything: two nights; goes on when run again")
+    size.add_argument("--full", action="store_true", help="everything: a day for each JDK; goes on when run again")
     parser.add_argument("--workloads", type=words, help=f"of {', '.join(known_workloads.WORKLOADS)}")
     parser.add_argument("--profilers", type=words, help=f"of {', '.join(known_profilers.all_profilers())}")
     parser.add_argument("--jdks", type=words, help="of 17, 21, 25 (default: all that are here; --quick: the newest)")
@@ -177,7 +177,7 @@ class Evaluation:
         cells = [cell for cell in cells if not reasons[cell.workload, cell.jdk]]
         if CHECK in modes:
             checks = all_checks()
-            cells += plan_checks(chosen(options.checks or list(checks), checks, "check"), jdks, rounds[CHECK])
+            cells += plan_checks(chosen(options.checks or list(checks), checks, "check"), jdks, rounds[CHECK], options.seed)
         return cells
 
     def modules(self) -> list[str]:

@@ -59,12 +59,18 @@ class PlanTest(unittest.TestCase):
         self.assertNotEqual(keys([TOGGLE], [17, 25], names), keys([TOGGLE], [17, 25], names, seed=2))
 
 
+    def test_fresh_jvms_that_are_compared_follow_each_other(self) -> None:
+        planned = keys([TOGGLE, FRESH], [17, 25], ["kernels", "javac", "h2"])
+        fresh = [key.rsplit("/", 2)[0] + key[-1] for key in planned if key.startswith("fresh")]
+        changes = [one for one, next_ in zip(fresh, [*fresh[1:], ""]) if one != next_]
+        self.assertEqual(len(changes), len(set(changes)), fresh)
+
     def test_checks_without_a_jvm_are_made_once_a_round(self) -> None:
         made = [Check(name, "", 1.0, per_jdk, lambda machine, jdk: {}) for name, per_jdk in (("a@jfr", True), ("b", False))]
         self.assertEqual(
-            [cell.key() for cell in plan_checks(made, [17, 25], 2)],
-            ["check/17/a/jfr/0", "check/25/a/jfr/0", "check/25/b/headway/0",
-             "check/17/a/jfr/1", "check/25/a/jfr/1", "check/25/b/headway/1"],
+            sorted(cell.key() for cell in plan_checks(made, [17, 25], 2, seed=1)),
+            ["check/17/a/jfr/0", "check/17/a/jfr/1", "check/25/a/jfr/0", "check/25/a/jfr/1",
+             "check/25/b/headway/0", "check/25/b/headway/1"],
         )  # fmt: skip
 
 
