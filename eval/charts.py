@@ -10,6 +10,7 @@ matplotlib.use("svg")
 # The same data give the same file.
 matplotlib.rcParams["svg.hashsalt"] = "headway"
 
+import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402 (the drawing back end is chosen first)
 from matplotlib import pyplot  # noqa: E402
 
@@ -30,8 +31,9 @@ def overhead_chart(rows: pd.DataFrame, title: str) -> str:
         part = rows[rows["profiler"] == profiler]
         at = [programs.index(w) * (len(profilers) + 1) + number for w in part["workload"]]
         middle = (part["median"] - 1) * 100
-        low = (part["median"] - part["low"]).clip(upper=10) * 100
-        high = (part["high"] - part["median"]).clip(upper=10) * 100
+        # An endless interval has no bar.
+        low = (part["median"] - part["low"]).where(np.isfinite(part["low"]), 0) * 100
+        high = (part["high"] - part["median"]).where(np.isfinite(part["high"]), 0) * 100
         axes.errorbar(middle, at, xerr=[low, high], fmt="o", ms=4, lw=1, color=colours(number % 20), label=profiler)
     axes.axvline(0, color="0.5", lw=0.8)
     axes.set_yticks([i * (len(profilers) + 1) + (len(profilers) - 1) / 2 for i in range(len(programs))], programs)

@@ -70,9 +70,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--workloads", type=words, help=f"of {', '.join(known_workloads.WORKLOADS)}")
     parser.add_argument("--profilers", type=words, help=f"of {', '.join(known_profilers.all_profilers())}")
     parser.add_argument("--jdks", type=words, help="of 17, 21, 25 (default: all that are here; --quick: the newest)")
-    parser.add_argument("--modes", type=words, default=None, help=f"of {TOGGLE}, {FRESH}, {CHECK} (default: all; --quick: {TOGGLE})")
+    parser.add_argument("--modes", type=words, default=None, help=f"{TOGGLE}: switched on and off in one JVM; {FRESH}: JVMs that record from their start; {CHECK}: "
+                        f"what has no phases, such as recorded against self-measured waits (default: all; --quick: {TOGGLE})")
     parser.add_argument("--checks", type=words, help=f"in the mode {CHECK}, which is the default with it: of {', '.join(all_checks())}")
-    parser.add_argument("--rounds", type=count, help="JVMs of each kind (default: 1; --full: 1 toggled, 3 fresh)")
+    parser.add_argument("--rounds", type=count, help="JVMs of each kind, and times that checks are made (default: 1; --full: 1 toggled, 3 of the others)")
     parser.add_argument("--pairs", type=count, help="phases that are on, in toggling (default: as the time allows)")
     parser.add_argument("--phase", type=seconds, help="seconds per phase, in toggling (default: 1)")
     parser.add_argument("--minutes", type=seconds, help="stop measuring after this time (--quick: 18; --full: never)")
@@ -86,7 +87,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(COMPLETENESS, action="store_true",
                         help="instead of all this, how many of the copied stacks are decoded to their end; has a --help of its own")
     parser.add_argument("--plan", action="store_true", help="measure nothing, say what would be and how long it would take")
-    parser.add_argument("--modules", action="store_true", help="measure nothing, name the modules of java/ that this needs")
+    parser.add_argument("--modules", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
@@ -199,6 +200,8 @@ class Evaluation:
         expected = sum(map(pace.seconds, left)) / 60
         pairs = f", {pace.pairs} pairs of phases of {pace.phase_s:g} s" if any(c.mode == TOGGLE for c in left) else ""
         text = f"{len(left)} of {len(self.cells)} to measure{pairs}; about {math.ceil(expected)} min"
+        if not self.cells:
+            text += ": these profilers, programs, modes and JDKs do not go together"
         if self.minutes is not None and expected > self.minutes:
             text += f", of which {self.minutes:g} are given: the rest is left for the next time"
         if self.left_out:

@@ -1,11 +1,12 @@
 """Medians, quartiles, geometric means and their intervals.
 
-Intervals are 95 % bootstrap intervals (scipy): what the figure would have been,
-had the machine dealt other samples of the same kind.
+Neighbouring pairs of phases share a phase that is off, so that they are not quite independent: intervals of
+few phases are a little too narrow.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Sequence
 
@@ -13,8 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-RESAMPLES = 2000
-SEED = 7
+FEWEST_JVMS = 3
 KEYS = ["mode", "jdk", "workload", "profiler"]
 
 
@@ -30,38 +30,54 @@ class Interval:
         """True if the measurement does not speak against this value."""
         return self.low <= value <= self.high
 
-
-def median_interval(values: Sequence[float]) -> Interval:
-    """The median; of fewer than three values nothing can be said, so that the interval is endless."""
-    data = np.asarray(values, dtype=float)
-    middle = float(np.median(data))
-    if data.size < 3:
-        return Interval(middle, -np.inf, np.inf)
-    if np.ptp(data) == 0:
-        return Interval(middle, middle, middle)
-    found = stats.bootstrap(
-        (data,), np.median, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(SEED)
-    ).confidence_interval
-    return Interval(middle, float(found.low), float(found.high))
+    def is_known(self) -> bool:
+        """False if it is endless."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
 
 
-def geometric_mean_interval(groups: Sequence[Sequence[float]]) -> Interval:
-    """Geometric mean of the groups' medians: each program counts once, however often it was measured.
-    Every group is sampled anew for itself, so that the interval is about these programs, not about others.
-    It is endless where a group has fewer than three values."""
-    data = [np.asarray(group, dtype=float) for group in groups if len(group) > 0]
+Rounds = Sequence[Sequence[float]]
+"""Values by the JVM that they come from."""
+
+
+def interval(rounds: Rounds) -> Interval:
+    """The median, and a 95 % interval. Of three JVMs and more it is about JVMs (each one's median is a value, the interval
+    Student's, of logarithms); of fewer it is about phases inside one JVM: the values between which the median lies with
+    95 % and more, whatever their distribution. Of fewer than six values nothing can be said: the interval is endless."""
+    data = [np.asarray(values, dtype=float) for values in rounds if len(values) > 0]
     if not data:
         return Interval(np.nan, np.nan, np.nan)
-    chance = np.random.default_rng(SEED)
-    value = float(np.exp(np.mean([np.log(np.median(group)) for group in data])))
-    if min(group.size for group in data) < 3:
+    if len(data) >= FEWEST_JVMS:
+        logs = np.log([np.median(values) for values in data])
+        half = stats.t.ppf(0.975, len(data) - 1) * np.std(logs, ddof=1) / math.sqrt(len(data))
+        middle = float(np.mean(logs))
+        return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
+    values = np.sort(np.concatenate(data))
+    median = float(np.median(values))
+    outside = int(stats.binom.ppf(0.025, values.size, 0.5))
+    if outside < 1:
+        return Interval(median, -np.inf, np.inf)
+    return Interval(median, float(values[outside - 1]), float(values[-outside]))
+
+
+def geometric_mean(programs: Sequence[Rounds]) -> Interval:
+    """Over programs: each counts once, however often it was measured. The interval is about these programs, not about
+    others: theirs are put together as those of values that have nothing to do with each other. It is endless where
+    one of them is."""
+    known = [one for one in map(interval, programs) if not math.isnan(one.value)]
+    if not known:
+        return Interval(np.nan, np.nan, np.nan)
+    value = math.exp(sum(math.log(one.value) for one in known) / len(known))
+    if not all(one.is_known() and one.low > 0 for one in known):
         return Interval(value, -np.inf, np.inf)
-    logs = np.zeros(RESAMPLES)
-    for group in data:
-        drawn = chance.choice(group, size=(RESAMPLES, group.size), replace=True)
-        logs += np.log(np.median(drawn, axis=1)) / len(data)
-    low, high = np.quantile(np.exp(logs), [0.025, 0.975])
-    return Interval(value, float(low), float(high))
+    below = math.sqrt(sum(math.log(one.value / one.low) ** 2 for one in known)) / len(known)
+    above = math.sqrt(sum(math.log(one.high / one.value) ** 2 for one in known)) / len(known)
+    return Interval(value, value * math.exp(-below), value * math.exp(above))
+
+
+def by_round(pairs: pd.DataFrame, measure: str) -> Rounds:
+    """Values of a program and profiler, by JVM."""
+    known = pairs.dropna(subset=[measure])
+    return [part.to_numpy() for _, part in known.groupby("round")[measure]]
 
 
 def table(pairs: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -71,9 +87,10 @@ def table(pairs: pd.DataFrame, measure: str) -> pd.DataFrame:
     for key, group in known.groupby(KEYS, sort=False):
         values = group[measure].to_numpy()
         lower, upper = np.quantile(values, [0.25, 0.75])
-        interval = median_interval(values)
-        rows.append((*key, interval.value, lower, upper, interval.low, interval.high, len(values)))
-    return pd.DataFrame(rows, columns=[*KEYS, "median", "lower", "upper", "low", "high", "pairs"])
+        rounds = by_round(group, measure)
+        found = interval(rounds)
+        rows.append((*key, found.value, lower, upper, found.low, found.high, len(values), len(rounds)))
+    return pd.DataFrame(rows, columns=[*KEYS, "median", "lower", "upper", "low", "high", "pairs", "jvms"])
 
 
 def summary(pairs: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -81,7 +98,7 @@ def summary(pairs: pd.DataFrame, measure: str) -> pd.DataFrame:
     rows = []
     known = pairs.dropna(subset=[measure])
     for (mode, jdk, profiler), group in known.groupby(["mode", "jdk", "profiler"], sort=False):
-        by_program = [part[measure].to_numpy() for _, part in group.groupby("workload")]
-        interval = geometric_mean_interval(by_program)
-        rows.append((mode, jdk, profiler, interval.value, interval.low, interval.high, len(by_program)))
+        by_program = [by_round(part, measure) for _, part in group.groupby("workload")]
+        found = geometric_mean(by_program)
+        rows.append((mode, jdk, profiler, found.value, found.low, found.high, len(by_program)))
     return pd.DataFrame(rows, columns=["mode", "jdk", "profiler", "mean", "low", "high", "programs"])

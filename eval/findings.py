@@ -42,9 +42,16 @@ class Findings:
     ) -> Optional[Interval]:
         """Geometric mean over those programs that were measured; None if none was."""
         parts = [self.pairs.get((mode, jdk, profiler, program)) for program in programs]
-        groups = [part[measure].dropna().to_numpy() for part in parts if part is not None]
-        groups = [group for group in groups if group.size > 0]
-        return figures.geometric_mean_interval(groups) if groups else None
+        groups = [figures.by_round(part, measure) for part in parts if part is not None]
+        groups = [group for group in groups if group]
+        return figures.geometric_mean(groups) if groups else None
+
+    def common(self, profilers: Sequence[str], jdk: int, programs: Sequence[str], mode: str = TOGGLE) -> list[str]:
+        """Those of the programs on which all of these profilers were measured that were measured on any of them: what is
+        compared is compared on the same programs."""
+        of = {name: {program for program in programs if (mode, jdk, name, program) in self.pairs} for name in profilers}
+        sets = [found for found in of.values() if found]
+        return [program for program in programs if sets and all(program in found for found in sets)]
 
     def figure(self, check: str, jdk: int, name: str, by: str = "headway") -> Optional[float]:
         """Median over the rounds of a check; None if it was not made, or has no such figure."""
@@ -74,6 +81,11 @@ class Cells:
     ours: str
     peers: str
     verdict: str
+
+
+def on(text: str, programs: Sequence[str]) -> str:
+    """With the program, or how many."""
+    return f"{text} ({programs[0] if len(programs) == 1 else f'{len(programs)} programs'})"
 
 
 def peers_of(intervals: dict[str, Optional[Interval]]) -> str:

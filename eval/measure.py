@@ -15,7 +15,7 @@ from checks import Check, Machine
 from profilers import Place, Profiler, ProfilerError
 from program import Mark, Program
 from recordings import inspect
-from workloads import ROOT, Workload
+from workloads import ROOT, WORKLOADS, Workload
 
 # After switching, the first moments belong to neither state: pages and caches are
 # cold, and the switching itself used the processor.
@@ -47,8 +47,12 @@ class Pace:
         if cell.mode == CHECK:
             return self.checks[(cell.workload, cell.profiler)].seconds
         if cell.mode == TOGGLE:
-            return START_S + self.warm_up_s + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S) + 2 * self.pairs * SWITCH_S
-        return START_S + self.warm_up_s + self.fresh_s + (INSPECT_S if cell.profiler not in ("none", "base") else 0)
+            return START_S + self.warm_up(cell.workload) + (2 * self.pairs + 3) * (self.phase_s + SETTLE_S) + 2 * self.pairs * SWITCH_S
+        return START_S + self.warm_up(cell.workload) + self.fresh_s + (INSPECT_S if cell.profiler not in ("none", "base") else 0)
+
+    def warm_up(self, workload: str) -> float:
+        """Seconds until what a program does counts."""
+        return self.warm_up_s + (WORKLOADS[workload].warms_up_s if workload in WORKLOADS else 0.0)
 
     def fitted(self, cells: list[Cell], budget_s: float, fewest: int, most: int) -> "Pace":
         """The same with as many pairs as the time allows; the fewest may be too many for it."""
@@ -111,7 +115,7 @@ class Bench:
         recorded = 0
         with self.program(cell, []) as program:
             program.await_ready()
-            time.sleep(self.pace.warm_up_s)
+            time.sleep(self.pace.warm_up(cell.workload))
             for command in profiler.once():
                 program.command(command)
             for number in range(self.pace.pairs + 1):
@@ -141,7 +145,7 @@ class Bench:
         with self.program(cell, profiler.at_start(file)) as program:
             started = time.monotonic()
             program.await_ready()
-            time.sleep(self.pace.warm_up_s)
+            time.sleep(self.pace.warm_up(cell.workload))
             begin = program.mark(profiler.threads())
             time.sleep(self.pace.fresh_s)
             measured = stretch(profiler.name not in ("none", "base"), begin, program.mark(profiler.threads()))

@@ -1,7 +1,8 @@
 """The profilers of the evaluation, and how each is switched inside a running JVM
 or given to a fresh one.
 
-All recordings go to files; thresholds are 0, so that all do the same work.
+All recordings go to files, and thresholds are 0; still not all do the same work: async-profiler records no
+waits and no parks that are no locks, JFR no releases and no unparks.
 Switching goes through the JVM's own diagnostic commands (see ``Switchboard`` in
 ``java/eval-workloads``), so that no second process takes processor time.
 """

@@ -30,6 +30,8 @@ class Pair:
     jdk: int
     workload: str
     profiler: str
+    round: int
+    """Which of the JVMs of this kind."""
     cpu: float
     throughput: float
     p50: Optional[float]
@@ -59,7 +61,7 @@ def compare(measured: Measured, on: Stretch, off: Sequence[Stretch]) -> Optional
     base_p50 = sum(s.p50_ns for s in off) / len(off)
     base_p99 = sum(s.p99_ns for s in off) / len(off)
     return Pair(
-        cell.mode, cell.jdk, cell.workload, cell.profiler, cpu_per_operation(on) / base_cpu,
+        cell.mode, cell.jdk, cell.workload, cell.profiler, cell.round, cpu_per_operation(on) / base_cpu,
         throughput(on) / base_throughput, on.p50_ns / base_p50 if base_p50 > 0 else None,
         on.p99_ns / base_p99 if base_p99 > 0 else None,
     )  # fmt: skip

@@ -20,6 +20,8 @@ from profilers import all_profilers
 from ratios import all_pairs
 from workloads import WORKLOADS
 
+# What a measure is a ratio of, where its name would say the reverse.
+FILES = {"throughput": "time"}
 MODES = {
     TOGGLE: "switched on and off inside one JVM, neighbouring phases compared",
     FRESH: "fresh JVMs in turns, recording from their start, compared with the same round's JVM without a profiler",
@@ -35,7 +37,7 @@ CHECKED = {
               "millisecond and more (ge_1ms) and of all, of which spinning posts no event. attributed: part of the recorded time "
               "that is blamed on an owner's method, attributable: what can be at best, since a lock changes hands meanwhile; "
               "wrong: blamed on an owner beyond what that one can have caused; share_difference: the largest error of a "
-              "method's share. Fractions; peers do not tell owners' call chains."),
+              "method's share. Fractions; peers do not tell owners' call chains. lost: what a profiler says that it lost."),
     "shares": ("Known shares", "A program with two methods whose shares of the CPU it knows."),
     "walk": ("Call chains", "What a call chain at an event costs."),
     "analysis": ("Analysis", "`headway report` of generated recordings."),
@@ -50,6 +52,7 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top }
+.wide { overflow-x: auto }
 svg { max-width: 100%; height: auto }
 """
 
@@ -76,7 +79,7 @@ class Report:
         directory.joinpath("tables.md").write_text(self.markdown(), encoding="utf-8")
         for measure in MEASURES:
             if not self.pairs.empty:
-                figures.table(self.pairs, measure).to_csv(directory / f"{measure}.csv", index=False)
+                figures.table(self.pairs, measure).to_csv(directory / f"{FILES.get(measure, measure)}.csv", index=False)
         for heading, _, frame in self.tables_of_contents():
             frame.to_csv(directory / f"{heading.lower().replace(' ', '-')}.csv", index=False)
         directory.joinpath("index.html").write_text(self.page(first), encoding="utf-8")
@@ -94,10 +97,9 @@ class Report:
         parts = ["<!doctype html><html lang='en'><meta charset='utf-8'><title>Evaluation</title>", f"<style>{STYLE}</style>"]
         parts += ["<h1>Evaluation</h1><ul>"]
         parts += [f"<li>{html.escape(name)}: {html.escape(value)}</li>" for name, value in self.machine.items()]
-        parts += ["</ul>", *first, *self.drawings()]
+        parts += ["</ul>", *[f"<p>{html.escape(line)}</p>" for line in self.failures()], *first, *self.drawings()]
         for heading, note, frame in self.tables():
             parts += as_html(heading, note, frame)
-        parts += [f"<p>{html.escape(line)}</p>" for line in self.failures()]
         return "\n".join([*parts, "</html>\n"])
 
     def drawings(self) -> list[str]:
@@ -124,8 +126,9 @@ class Report:
         if self.pairs[measure].dropna().empty:
             return []
         whole = figures.summary(self.pairs, measure)
-        whole["overhead"] = [percent(v, a, b) for v, a, b in zip(whole["mean"], whole["low"], whole["high"])]
-        found = [(f"Overhead: {words}", "Geometric mean over programs, in %, with its 95 % interval.",
+        whole["overhead"] = [f"{percent(v, a, b)} ({n})" for v, a, b, n in zip(whole["mean"], whole["low"], whole["high"], whole["programs"])]
+        found = [(f"Overhead: {words}", "Geometric mean over programs, in %, with its 95 % interval, and of how many: profilers "
+                  "that were measured on different programs do not compare.",
                   wide(whole, ["mode", "jdk"], "profiler"))]  # fmt: skip
         lines = figures.table(self.pairs, measure)
         lines["overhead"] = [percent(v, a, b) for v, a, b in zip(lines["median"], lines["low"], lines["high"])]
@@ -187,12 +190,13 @@ def wide(rows: pd.DataFrame, down: list[str], across: str) -> pd.DataFrame:
 
 def as_html(heading: str, note: str, frame: pd.DataFrame) -> list[str]:
     """A table under its heading."""
-    table = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", frame.to_html(index=False, border=0, justify="left"))
-    return [f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>", table]
+    table = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", frame.to_html(index=False, border=0, justify="left", na_rep=""))
+    return [f"<h2>{html.escape(heading)}</h2><p>{html.escape(note)}</p>", f"<div class=wide>{table}</div>"]
 
 
 def as_markdown(frame: pd.DataFrame) -> str:
     """A table."""
     lines = ["| " + " | ".join(map(str, frame.columns)) + " |", "|" + "---|" * len(frame.columns)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in frame.itertuples(index=False)]
+    cells = frame.astype(object).where(frame.notna(), "")
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in cells.itertuples(index=False)]
     return "\n".join(lines)

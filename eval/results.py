@@ -10,13 +10,14 @@ from typing import Optional, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 import contents
 import published
 from cells import FRESH, TOGGLE
 from figures import Interval
 from findings import (
-    ALONE, CPU_BOUND, LOCK_PEERS, NOT_HERE, TOGETHER, WORST, Cells, Findings, Question, peers_of, shown,
+    ALONE, CPU_BOUND, LOCK_PEERS, NOT_HERE, TOGETHER, WORST, Cells, Findings, Question, on, peers_of, shown,
 )  # fmt: skip
 from profilers import ProfilerError
 from report import Report, as_html, as_markdown
@@ -29,9 +30,19 @@ CHARTS = "charts"
 MET, MISSED, OPEN = "met", "**missed**", "not decided"
 CONTROLS, TARGETS_OF, AGAIN = "Can the harness measure?", "Targets", "The published evaluations again"
 PUBLISHED_NOTE = (
-    "Published figures are of modified virtual machines, other programs and other machines; peers' are of this run."
+    "Published figures are of other programs and other machines, and mostly of modified virtual machines; peers' are of this run."
+)
+HOW_TO_READ = (
+    "Overheads are of CPU time per operation, the profiler's own threads included, in %, of phases switched on and off inside "
+    "one JVM unless told otherwise: medians of pairs of neighbouring phases; over several programs geometric means, of those "
+    "programs on which all that is compared was measured, their number behind it. In brackets 95 % intervals: of phases within "
+    "one JVM where there were fewer than three ([?]: too few pairs). What switching on and off takes itself is in none of them "
+    "(see on_ms and off_ms under Resources). Several threads: "
+    f"{', '.join(TOGETHER)}; CPU-bound: {', '.join(CPU_BOUND)}; worst: {', '.join(WORST)}."
 )
 KNOWN_COST = 1.05
+# A null run's interval within this says that larger costs are seen.
+TELLS = 0.05
 KNOWN_COST_LEEWAY = 0.01
 
 
@@ -58,7 +69,7 @@ def first_parts(report: Report) -> list[str]:
     """What the page begins with: the same tables and charts."""
     found = Findings(report)
     parts = []
-    for heading, note, frame in ((CONTROLS, "", controls(found)), (TARGETS_OF, "", targets(found)),
+    for heading, note, frame in ((CONTROLS, "", controls(found)), (TARGETS_OF, HOW_TO_READ, targets(found)),
                                  (AGAIN, PUBLISHED_NOTE, published.again(found))):  # fmt: skip
         parts += [] if frame.empty else as_html(heading, note, frame)
     return parts + [svg for _, svg in published.drawings(report).values()]
@@ -71,9 +82,8 @@ def measured_part(report: Report, images: str = "") -> str:
     loads = [m.load_average for m in report.measured]
     load = f"{np.median(loads):.1f} (up to {max(loads):.1f})" if loads else "unknown"
     parts = [
-        f"Machine: {machine}. Load average while measuring: {load}; {len(report.measured)} JVMs.",
-        "Overheads are medians in % of pairs of neighbouring phases (or of fresh JVMs of one round), over several programs "
-        "geometric means, with 95 % intervals in brackets ([?]: too few pairs for one).", "",
+        f"Machine: {machine}. Load average while measuring: {load}; {len(report.measured)} cells.",
+        "", HOW_TO_READ, "",
         f"### {CONTROLS}", "", as_markdown(controls(found)) if not controls(found).empty else NOT_HERE, "",
         f"### {TARGETS_OF}", "", as_markdown(targets(found)), "",
         f"### {AGAIN}", "", PUBLISHED_NOTE, "", as_markdown(published.again(found)), "", images, "",
@@ -103,7 +113,7 @@ def excess_verdict(ours: Interval, theirs: Interval, factor: float) -> str:
 
 
 def controls(found: Findings) -> pd.DataFrame:
-    """Null runs must contain 0; the known cost must read what it is."""
+    """Null runs must contain 0, of every measure; the known cost must read what it is."""
     rows = []
     for mode in (TOGGLE, FRESH):
         for jdk in found.jdks:
@@ -112,16 +122,22 @@ def controls(found: Findings) -> pd.DataFrame:
                 busy = found.overhead("busy-5", jdk, [name], mode=mode)
                 if null is None and busy is None:
                     continue
-                rows.append((mode, jdk, name, "" if null is None else shown(null), judged_null(null),
+                wrong = [words for measure, words in (("throughput", "time"), ("p50", "median latency"), ("p99", "p99"))
+                         if judged_null(found.overhead("none", jdk, [name], measure, mode)) == "**no**"]  # fmt: skip
+                rows.append((mode, jdk, name, "" if null is None else shown(null), judged_null(null), ", ".join(wrong),
                              "" if busy is None else shown(busy), judged_busy(busy)))  # fmt: skip
-    return pd.DataFrame(rows, columns=["mode", "JDK", "program", "none against none", "contains 0", "loop of 5 %", "reads 5 +- 1"])
+    return pd.DataFrame(rows, columns=["mode", "JDK", "program", "none against none, CPU", "contains 0", "does not, of",
+                                       "loop of 5 %, CPU", "reads 5 +- 1"])  # fmt: skip
 
 
 def judged_null(null: Optional[Interval]) -> str:
-    """Does the interval contain 0? Nothing is said where there were too few pairs for one."""
-    if null is None or not math.isfinite(null.low):
+    """Does the interval contain 0? Nothing is said where there were too few pairs for one, and little where it is so wide
+    that much would not be seen."""
+    if null is None or not null.is_known():
         return ""
-    return "yes" if null.contains(1.0) else "**no**"
+    if not null.contains(1.0):
+        return "**no**"
+    return "yes" if max(null.high - 1, 1 - null.low) <= TELLS else "yes, but tells little"
 
 
 def judged_busy(busy: Optional[Interval]) -> str:
@@ -146,9 +162,11 @@ def sampling(rate: str) -> Question:
     """CPU sampling against the bare interrupt and async-profiler."""
 
     def ask(found: Findings, jdk: int) -> Cells:
-        ours = found.overhead(f"headway-cpu-{rate}", jdk, CPU_BOUND)
-        theirs = {name: found.overhead(name, jdk, CPU_BOUND)
-                  for name in (f"interrupt-{rate}", f"async-cpu-{rate}", f"jfr-cpu-{rate}")}  # fmt: skip
+        names = (f"headway-cpu-{rate}", f"interrupt-{rate}", f"async-cpu-{rate}")
+        programs = found.common(names, jdk, CPU_BOUND)
+        ours = found.overhead(names[0], jdk, programs)
+        theirs = {name: found.overhead(name, jdk, programs) for name in names[1:]}
+        theirs[f"jfr-cpu-{rate}"] = found.overhead(f"jfr-cpu-{rate}", jdk, found.common((*names, f"jfr-cpu-{rate}"), jdk, CPU_BOUND))
         if ours is None:
             return Cells(NOT_HERE, peers_of(theirs), "")
         interrupt, async_cpu = theirs[f"interrupt-{rate}"], theirs[f"async-cpu-{rate}"]
@@ -157,18 +175,21 @@ def sampling(rate: str) -> Question:
             verdicts.append(f"1.5 interrupts: {excess_verdict(ours, interrupt, 1.5)}")
         if async_cpu is not None and rate != "10ms":
             verdicts.append(f"a third of async-profiler: {excess_verdict(ours, async_cpu, 1 / 3)}")
-        return Cells(shown(ours), peers_of(theirs), "; ".join(verdicts))
+        return Cells(on(shown(ours), programs), peers_of(theirs), "; ".join(verdicts))
 
     return ask
 
 
-def locks(programs: Sequence[str], limit: float, profiler: str = "headway-lock") -> Question:
-    """Lock tracing over several programs."""
+def over(
+    programs: Sequence[str], limit: float, profiler: str = "headway-lock", peers: Sequence[str] = LOCK_PEERS
+) -> Question:
+    """What something costs over several programs."""
 
     def ask(found: Findings, jdk: int) -> Cells:
-        ours = found.overhead(profiler, jdk, programs)
-        peers = peers_of({name: found.overhead(name, jdk, programs) for name in LOCK_PEERS})
-        return Cells(NOT_HERE, peers, "") if ours is None else Cells(shown(ours), peers, verdict(ours, limit))
+        common = found.common((profiler, *peers), jdk, programs)
+        ours = found.overhead(profiler, jdk, common)
+        theirs = peers_of({name: found.overhead(name, jdk, common) for name in peers})
+        return Cells(NOT_HERE, theirs, "") if ours is None else Cells(on(shown(ours), common), theirs, verdict(ours, limit))
 
     return ask
 
@@ -227,14 +248,26 @@ def agreeing(found: Findings, jdk: int) -> Cells:
 
 
 def loaded(found: Findings, jdk: int) -> Cells:
-    """An agent that records nothing, against one that only asks for an environment."""
-    programs = list(WORKLOADS)
-    ours = found.overhead("headway-idle", jdk, programs, mode=FRESH)
-    least = found.overhead("getenv", jdk, programs, mode=FRESH)
+    """An agent that records nothing, against one that only asks for an environment: alike if neither interval leaves
+    room for more than a few points."""
+    names = ("headway-idle", "getenv")
+    programs = found.common(names, jdk, list(WORKLOADS), FRESH)
+    ours, least = (found.overhead(name, jdk, programs, mode=FRESH) for name in names)
     if ours is None or least is None:
         return Cells(NOT_HERE, "", "")
-    overlap = ours.low <= least.high and least.low <= ours.high
-    return Cells(shown(ours), f"getenv {shown(least)}", MET if overlap else MISSED)
+    return Cells(on(shown(ours), programs), f"getenv {shown(least)}", judged_alike(ours, least))
+
+
+ALIKE = 0.02
+
+
+def judged_alike(ours: Interval, least: Interval) -> str:
+    """Do two overheads differ by less than can matter?"""
+    if not (ours.is_known() and least.is_known()):
+        return OPEN
+    if ours.low > least.high:
+        return MISSED
+    return MET if ours.high - least.low <= ALIKE else OPEN
 
 
 def memory(found: Findings, jdk: int) -> Cells:
@@ -251,16 +284,29 @@ def memory(found: Findings, jdk: int) -> Cells:
 
 
 def bytes_per_event(found: Findings, jdk: int) -> Cells:
-    """Of recordings of locks."""
-    frame = contents.recordings(found.report.measured)
-    if frame.empty:
+    """Of recordings of locks that are packed as they are written, by event of a lock; peers' packed afterwards."""
+    ours = lock_event_bytes(found, jdk, "headway-lock-zst", packed=True)
+    if not ours:
         return Cells(NOT_HERE, "", "")
-    frame = frame[(frame["jdk"] == jdk) & frame["workload"].isin(WORST)]
-    packed = frame.groupby("profiler")["gzip_bytes/event"].median()
-    if "headway-lock" not in packed or not math.isfinite(packed["headway-lock"]):
-        return Cells(NOT_HERE, "", "")
-    peers = "; ".join(f"{name} {packed[name]:.1f}" for name in LOCK_PEERS if name in packed and math.isfinite(packed[name]))
-    return Cells(f"{packed['headway-lock']:.1f}", peers, MET if packed["headway-lock"] <= 10 else MISSED)
+    peers = {name: lock_event_bytes(found, jdk, name, packed=False) for name in LOCK_PEERS}
+    told = lambda them: ", ".join(f"{program} {value:.1f}" for program, value in them.items())  # noqa: E731
+    return Cells(told(ours), "; ".join(f"{name}: {told(them)}" for name, them in peers.items() if them),
+                 MET if max(ours.values()) <= 10 else MISSED)  # fmt: skip
+
+
+def lock_event_bytes(found: Findings, jdk: int, profiler: str, packed: bool) -> dict[str, float]:
+    """By worst program: bytes of the file (packed as it is, or by gzip) over its events but the profiler's own notes."""
+    values: dict[str, float] = {}
+    for m in found.report.measured:
+        if m.contents is not None and (m.cell.jdk, m.cell.profiler) == (jdk, profiler) and m.cell.workload in WORST:
+            events = int(contents.event_shares([m])["events"].sum())
+            size = m.contents.bytes if packed else m.contents.gzip_bytes
+            if events >= FEWEST_EVENTS:
+                values[m.cell.workload] = size / events
+    return values
+
+
+FEWEST_EVENTS = 1000
 
 
 def call_chains(found: Findings, jdk: int) -> Cells:
@@ -281,13 +327,19 @@ def waits(found: Findings, jdk: int) -> Cells:
     told = {by: coverage(found, jdk, by) for by in ("headway", "jfr", "async")}
     if not told["headway"]:
         return Cells(NOT_HERE, "", "")
-    texts = {by: "; ".join(f"{name.split('-')[1]} {100 * value:.2f}" for name, value in known.items()) for by, known in told.items()}
+    texts = {by: "; ".join(wait_text(found, jdk, by, name, value) for name, value in known.items()) for by, known in told.items()}
     long = [value for name, value in told["headway"].items() if name in LONG_WAITS]
     verdicts = [f">= 1 ms: {MET if min(long) >= RECORDED_AT_LEAST else MISSED}"] if long else []
     short = [(told["headway"][name], told["jfr"][name]) for name in SHORT_WAITS if name in told["headway"] and name in told["jfr"]]
     if short:
         verdicts.append(f"below, not under JFR: {MET if all(ours >= theirs for ours, theirs in short) else MISSED}")
     return Cells(texts["headway"], "; ".join(f"{by} {texts[by]}" for by in ("jfr", "async") if texts[by]), "; ".join(verdicts))
+
+
+def wait_text(found: Findings, jdk: int, by: str, name: str, value: float) -> str:
+    """Coverage, and what is missing of each stretch: the profiler itself changes how often a program contends."""
+    missing = found.figure(name, jdk, "missing_ns_per_stretch", by)
+    return f"{name.split('-')[1]} {100 * value:.2f}" + ("" if missing is None else f" (-{missing / 1e3:.1f} us each)")
 
 
 def coverage(found: Findings, jdk: int, by: str) -> dict[str, float]:
@@ -298,18 +350,21 @@ def coverage(found: Findings, jdk: int, by: str) -> dict[str, float]:
 
 
 def owners(found: Findings, jdk: int) -> Cells:
-    """Recall and precision of blame, over all programs that know who held their locks: of the time that can be
-    attributed, what is, and of what is recorded, what is blamed on somebody who cannot have caused it."""
-    names = found.checks("waits", jdk)
-    figures_of = [[found.figure(name, jdk, one) for one in ("attributed", "attributable", "wrong")] for name in names]
-    known = [(name, got / could, wrong) for name, (got, could, wrong) in zip(names, figures_of)
-             if got is not None and could and wrong is not None]  # fmt: skip
+    """Of the time in which somebody held the lock, what is blamed on one who can have caused it, by thread and method; and
+    what is blamed on somebody beyond what that one can have caused, added up over the run: at least so much is wrong."""
+    names = ("coverage", "attributed", "approximate", "wrong", "attributable")
+    known = []
+    for check in found.checks("waits", jdk):
+        figures = [found.figure(check, jdk, name) for name in names]
+        if all(figure is not None for figure in figures):
+            covered, attributed, approximate, wrong, attributable = (float(figure or 0) for figure in figures)
+            right = covered * (attributed - approximate - wrong) / attributable
+            known.append((check.removeprefix("waits-"), min(right, 1.0), wrong))
     if not known:
         return Cells(NOT_HERE, "", "")
-    least = min(known, key=lambda one: one[1])
-    most_wrong = max(known, key=lambda one: one[2])
-    text = (f"attributed {100 * float(np.median([one[1] for one in known])):.1f} % of what can be (least "
-            f"{100 * least[1]:.1f} %, {least[0]}); wrong {100 * most_wrong[2]:.2f} % at most ({most_wrong[0]})")  # fmt: skip
+    least, most_wrong = min(known, key=lambda one: one[1]), max(known, key=lambda one: one[2])
+    text = (f"right for {100 * float(np.median([one[1] for one in known])):.1f} % of what can be known (least "
+            f"{100 * least[1]:.1f} %, {least[0]}); wrong at least {100 * most_wrong[2]:.2f} % ({most_wrong[0]}, the most)")  # fmt: skip
     return Cells(text, "", MET if least[1] >= 0.975 and most_wrong[2] <= 0.001 else MISSED)
 
 
@@ -332,18 +387,21 @@ def opened(found: Findings, jdk: int) -> Cells:
     if open_s is None or worst_ms is None or middle_ms is None or first_ms is None:
         return Cells(NOT_HERE, "", "")
     text = f"opened in {open_s:.1f} s; answers {middle_ms:.0f} ms, the slowest {worst_ms:.0f} ms ({first_ms:.0f} the first time)"
-    return Cells(text, "", MET if open_s < 15 and worst_ms < 100 else MISSED)
+    return Cells(text, "", MET if open_s < 15 and first_ms < 100 else MISSED)
 
 
 def predicted(found: Findings, jdk: int) -> Cells:
-    """Predicted against known gains at a speedup of 50 %."""
-    known = [(name, found.figure(name, jdk, "error_points"), found.figure(name, jdk, "covered")) for name in found.checks("causal", jdk)]
-    made = [(name.removeprefix("causal-"), error, covered) for name, error, covered in known if error is not None]
-    if not made:
+    """Predicted against known gains at a speedup of 50 %, of each run."""
+    runs = [(name.removeprefix("causal-"), one["error_points"], one["covered"]) for name in found.checks("causal", jdk)
+            for one in found.checked[name, jdk, "headway"] if "error_points" in one]  # fmt: skip
+    if not runs:
         return Cells(NOT_HERE, "", "")
-    held = sum(covered == 1 for _, _, covered in made)
-    text = ", ".join(f"{name} {error:+.1f}" for name, error, _ in made) + f" points; truth in the interval of {held} of {len(made)}"
-    return Cells(text, "", MET if all(abs(error) <= 3 for _, error, _ in made) and held == len(made) else MISSED)
+    missed = sum(covered < 1 for _, _, covered in runs)
+    text = ", ".join(f"{name} {error:+.1f}" for name, error, _ in runs)
+    # So many of so many may miss if each does with 5 %.
+    may_miss = int(stats.binom.ppf(0.95, len(runs), 0.05))
+    met = all(abs(error) <= 3 for _, error, _ in runs) and missed <= may_miss
+    return Cells(f"{text} points; truth in the interval of {len(runs) - missed} of {len(runs)}", "", MET if met else MISSED)
 
 
 def beyond_delays(found: Findings, jdk: int) -> Cells:
@@ -355,14 +413,24 @@ def beyond_delays(found: Findings, jdk: int) -> Cells:
 
 
 def stolen(found: Findings, jdk: int) -> Cells:
-    """CPU time of threads by Headway and by themselves, and what accounting takes at 100 ms."""
-    error, crowd = (found.figure("steal", jdk, name) for name in ("worst_error_percent", "crowd_error_percent"))
-    cost = found.figure("steal-overhead", jdk, "own_percent_of_program")
-    if error is None or crowd is None:
+    """What accounting takes. Nothing here steals a known time, so that how it is divided among threads is not measured;
+    the CPU times that it is divided by are."""
+    cost, error = found.figure("steal-overhead", jdk, "own_percent_of_program"), found.figure("steal", jdk, "worst_error_percent")
+    if cost is None:
         return Cells(NOT_HERE, "", "")
-    text = f"CPU time within {error:.2f} %, with lost time within {crowd:.2f} % of the clock"
-    met = error <= 5 and crowd <= 5 and (cost is None or cost <= 0.1)
-    return Cells(text + ("" if cost is None else f"; costs {cost:.2f} %"), "", MET if met else MISSED)
+    text = f"costs {cost:.2f} % with 50 threads" + ("" if error is None else f"; CPU times of threads within {error:.2f} %")
+    return Cells(text, "", f"cost: {MET if cost <= 0.1 else MISSED}; attribution: not measured")
+
+
+def handshakes(found: Findings, jdk: int) -> Cells:
+    """Running threads asked one by one at their safepoints."""
+    texts, verdicts = [], []
+    for rate, limit in (("10ms", 1.01), ("1ms", 1.04)):
+        ours = found.overhead(f"headway-handshake-{rate}", jdk, CPU_BOUND)
+        if ours is not None:
+            texts.append(f"{rate} {shown(ours)}")
+            verdicts.append(f"{rate}: {verdict(ours, limit)}")
+    return Cells("; ".join(texts) or NOT_HERE, "", "; ".join(verdicts))
 
 
 TARGETS: tuple[tuple[str, str, str, Question], ...] = (
@@ -371,20 +439,23 @@ TARGETS: tuple[tuple[str, str, str, Question], ...] = (
     ("CPU sampling at 0.1 ms", "9.7 %", "1.5 bare interrupts, a third of async-profiler's", sampling("100us")),
     ("samples with a complete stack", "91.3 %", "99.5 %", complete),
     ("agreement with async-profiler, overlap / hot edges in %", "70 on 17 of 25 programs", "90 / 95", agreeing),
-    ("lock tracing, multi-threaded programs", "7.8 %", "2 %", locks(TOGETHER, 1.02)),
-    ("lock tracing, threads that share nothing", "0.8 %", "0.3 %", locks(ALONE, 1.003)),
+    ("safepoint-based sampling of running threads", "2.1 / 6.7 % at 10 / 1 ms", "1 / 4 % (and a latency of 0.1 ms, not measured here)",
+     handshakes),
+    ("lock tracing, multi-threaded programs", "7.8 %", "2 %", over(TOGETHER, 1.02)),
+    ("lock tracing, threads that share nothing", "0.8 %", "0.3 %", over(ALONE, 1.003, peers=())),
     ("lock tracing, worst contended program", "80 %", "10 %", worst("headway-lock", 1.10, LOCK_PEERS)),
     ("agent loaded, nothing enabled", "", "as an agent that only asks for an environment", loaded),
     ("pressure always on, worst program", "6 %", "1 %", worst("headway-pressure", 1.01, ())),
+    ("park statistics", "0.2-0.35 %", "0.2 %", over(TOGETHER, 1.002, "headway-park-statistics", ())),
     ("resident memory, MiB beyond the JVM's", "0.27 % (park statistics)", "16 MB", memory),
-    ("bytes per event of locks, packed", "26.3 -> 10 MB/s on the worst program", "10", bytes_per_event),
+    ("bytes per lock event as packed on the fly", "26.3 -> 10 MB/s on the worst program", "10", bytes_per_event),
     ("call chain at a lock or park event, 40 frames", "4-24 us", "0.5 us, 1 us with cold caches", call_chains),
     ("recorded / self-measured wait time, %", "99.9", "99.9 of 1 ms and more; below, not under JFR", waits),
     ("blocked time attributed to the right owner", "no peer", "97.5 %, wrong 0.1 %", owners),
     ("offline analysis", "", "3 million events/s/core; 1 GB in 15 s and 1 GB", analysed),
     ("causal profiling: error of predicted gains", "+-5 points", "+-3 points, truth in the interval", predicted),
     ("causal profiling beyond its delays", "10-40 %", "5 %", beyond_delays),
-    ("steal time per thread, at 100 ms", "20 %; 0-2 %", "5 %; 0.1 %", stolen),
+    ("steal time at 100 ms", "0-2 %, error within 20 %", "0.1 %, error within 5 %", stolen),
     ("the page's data with a 1 GB recording", "0.5-1.5 GB JSON breaks viewers", "15 s; 100 ms", opened),
 )
 RIVALS = (
@@ -393,17 +464,22 @@ RIVALS = (
 )  # fmt: skip
 
 
+MEASURED_BY = (("cpu", "CPU"), ("throughput", "time"), ("p99", "p99 latency"))
+
+
 def losses(found: Findings) -> str:
-    """Programs on which our whole interval lies above a peer's."""
+    """Programs on which our whole interval lies above what a peer's median is."""
     rows = []
     for jdk in found.jdks:
         for ours_name, peers in RIVALS:
             for program in WORKLOADS:
-                ours = found.overhead(ours_name, jdk, [program])
-                for peer in peers:
-                    theirs = found.overhead(peer, jdk, [program])
-                    if ours is not None and theirs is not None and ours.low > theirs.high:
-                        rows.append((jdk, program, f"{ours_name} {shown(ours)}", f"{peer} {shown(theirs)}"))
+                for measure, words in MEASURED_BY:
+                    ours = found.overhead(ours_name, jdk, [program], measure)
+                    for peer in peers:
+                        theirs = found.overhead(peer, jdk, [program], measure)
+                        if ours is not None and theirs is not None and ours.low > theirs.value:
+                            sure = "yes" if ours.low > theirs.high else ""
+                            rows.append((jdk, program, words, f"{ours_name} {shown(ours)}", f"{peer} {shown(theirs)}", sure))
     if not rows:
         return "Nowhere that these intervals tell apart."
-    return as_markdown(pd.DataFrame(rows, columns=["JDK", "program", "Headway", "peer"]))
+    return as_markdown(pd.DataFrame(rows, columns=["JDK", "program", "of", "Headway", "peer", "above its interval, too"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import contents
@@ -45,6 +46,18 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(results.verdict(Interval(1.03, 1.021, 1.04), 1.02), results.MISSED)
         self.assertEqual(results.verdict(Interval(1.01, 1.0, 1.03), 1.02), results.OPEN)
 
+    def test_alike_is_only_what_cannot_differ_by_much(self) -> None:
+        self.assertEqual(results.judged_alike(Interval(1.003, 0.999, 1.008), Interval(0.998, 0.99, 1.004)), results.MET)
+        self.assertEqual(results.judged_alike(Interval(1.0, 0.95, 1.05), Interval(1.0, 0.96, 1.04)), results.OPEN)
+        self.assertEqual(results.judged_alike(Interval(1.05, 1.03, 1.07), Interval(1.0, 0.99, 1.01)), results.MISSED)
+        endless = Interval(1.0, float("-inf"), float("inf"))
+        self.assertEqual(results.judged_alike(endless, endless), results.OPEN)
+
+    def test_a_null_run_that_could_hide_much_tells_little(self) -> None:
+        self.assertEqual(results.judged_null(Interval(1.0, 0.99, 1.02)), "yes")
+        self.assertEqual(results.judged_null(Interval(1.1, 0.98, 1.14)), "yes, but tells little")
+        self.assertEqual(results.judged_null(Interval(1.1, 1.01, 1.14)), "**no**")
+
     def test_a_third_of_a_peer(self) -> None:
         theirs = Interval(1.06, 1.057, 1.063)
         self.assertEqual(results.excess_verdict(Interval(1.015, 1.013, 1.018), theirs, 1 / 3), results.MET)
@@ -60,18 +73,21 @@ class ResultsTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        held = Contents(30_000, 9_000, {"jdk.JavaMonitorEnter": 1_000}, samples=2_000, running=2_000, cut_off=4)
+        held = Contents(30_000, 9_000, {"jdk.JavaMonitorEnter": 1_000, "headway.Flush": 500}, samples=2_000, running=2_000, cut_off=4)
         measured = [
             toggled("none", "kernels", 1.0), toggled("busy-5", "kernels", 1.05), toggled("busy-5", "megamorphic", 1.08),
             toggled("headway-lock", "queued-monitor", 1.2), toggled("async-lock", "queued-monitor", 1.1),
             toggled("headway-cpu-1ms", "kernels", 1.012), toggled("async-cpu-1ms", "kernels", 1.06),
             toggled("interrupt-1ms", "kernels", 1.01),
-            recorded("headway-lock", held), recorded("headway-cpu-1ms", held), recorded("async-lock", held),
+            recorded("headway-lock", held), recorded("headway-lock-zst", replace(held, bytes=8_000)), recorded("headway-cpu-1ms", held), recorded("async-lock", held),
             toggled("headway-lock-no-chains", "h2", 1.06), toggled("headway-lock", "h2", 1.07),
-            checked("waits-2.5ms", "headway", coverage=0.97, coverage_ge_1ms=0.9995, attributed=0.9, attributable=0.91, wrong=0.0),
-            checked("waits-2.5ms", "headway", 1, coverage=0.97, coverage_ge_1ms=0.9993, attributed=0.9, attributable=0.91, wrong=0.0),
-            checked("waits-20us", "headway", coverage=0.80, coverage_ge_1ms=0.9, attributed=0.8, attributable=0.9, wrong=0.004),
+            *(checked("waits-2.5ms", "headway", i, coverage=0.97, coverage_ge_1ms=long, attributed=0.93, attributable=0.91,
+                      wrong=0.0, approximate=0.01) for i, long in enumerate((0.9995, 0.9993))),
+            checked("waits-20us", "headway", coverage=0.80, coverage_ge_1ms=0.9, attributed=0.904, attributable=0.9, wrong=0.004,
+                    approximate=0.0, missing_ns_per_stretch=1500.0),
             checked("waits-20us", "jfr", coverage=0.82, coverage_ge_1ms=0.9),
+            checked("causal-lines", "headway", error_points=0.5, covered=1.0),
+            checked("causal-lines", "headway", 1, error_points=-3.5, covered=1.0),
         ]  # fmt: skip
         cls.text = results.measured_part(Report(measured, {"processor": "drawn"}))
 
@@ -90,27 +106,30 @@ class ResultsTest(unittest.TestCase):
         self.assertTrue(worst.endswith("**missed** |"), worst)
         self.assertIn("1.5 interrupts: met; a third of async-profiler: met", self.line("CPU sampling at 1 ms"))
         self.assertIn("99.80 %", self.line("samples with a complete stack"))
-        self.assertTrue(self.line("bytes per event").endswith("| 9.0 | async-lock 9.0 | met |"), self.line("bytes per event"))
+        packed = self.line("bytes per lock event")
+        self.assertTrue(packed.endswith("| queued-monitor 8.0 | async-lock: queued-monitor 9.0 | met |"), packed)
         self.assertIn(results.NOT_HERE, self.line("CPU sampling at 0.1 ms"))
 
     def test_checks_are_targets_too(self) -> None:
         waits = self.line("recorded / self-measured")
-        self.assertIn("| 2.5ms 99.94; 20us 80.00 | jfr 20us 82.00 |", waits)
+        self.assertIn("| 2.5ms 99.94; 20us 80.00 (-1.5 us each) | jfr 20us 82.00 |", waits)
         self.assertTrue(waits.endswith(">= 1 ms: met; below, not under JFR: **missed** |"), waits)
         owners = self.line("attributed to the right owner")
-        self.assertIn("least 88.9 %, waits-20us); wrong 0.40 % at most (waits-20us) |", owners)
+        self.assertIn("(least 80.0 %, 20us); wrong at least 0.40 % (20us, the most) |", owners)
         self.assertTrue(owners.endswith("**missed** |"), owners)
+        gains = self.line("error of predicted gains")
+        self.assertTrue(gains.endswith("lines +0.5, lines -3.5 points; truth in the interval of 2 of 2 |  | **missed** |"), gains)
 
     def test_published_figures_stand_beside_ours(self) -> None:
         self.assertIn("headway-lock-no-chains +6.", self.line("without call chains (fig. 12)"))
-        self.assertIn("| 6.4 % of 7.8 % |", self.line("without call chains (fig. 12)"))
-        self.assertIn("queued-monitor +20.", self.line("the worst program made for it"))
+        self.assertIn("| 6.4 % of 7.8 %; xalan 73 % of 79 % |", self.line("without call chains (fig. 12)"))
+        self.assertIn("queued-monitor +20.", self.line("the worst made for it"))
         self.assertIn("JavaMonitorEnter 100 %", self.line("composition (fig. 11)"))
         self.assertIn(results.NOT_HERE, self.line("steal time each 10 ms"))
 
     def test_checks_have_tables_of_their_own(self) -> None:
         table = self.text.split("### Waits")[1]
-        self.assertIn("| 25 | waits-2.5ms | headway | 0.97 | 0.9994 | 0.9 | 0.91 | 0.0 | 2 |", table)
+        self.assertIn("| 25 | waits-2.5ms | headway | 0.97 | 0.9994 | 0.93 | 0.91 | 0.0 | 0.01 |", table)
 
     def test_many_figures_stand_below_each_other(self) -> None:
         many = {f"part{number}_ns": float(number) for number in range(20)}
@@ -120,7 +139,7 @@ class ResultsTest(unittest.TestCase):
 
     def test_losing_is_told(self) -> None:
         where = self.text.split("costs more than a peer")[1].split("###")[0]
-        self.assertIn("queued-monitor | headway-lock", where)
+        self.assertIn("queued-monitor | CPU | headway-lock", where)
         self.assertNotIn("kernels", where)
 
 

@@ -31,6 +31,8 @@ class Workload:
     jvm_options: tuple[str, ...] = ()
     cpu_bound: bool = False
     """True if its threads hardly ever wait, so that what sampling costs shows."""
+    warms_up_s: float = 0.0
+    """Seconds that it needs before it is as fast as later on, beyond what all programs get."""
     needs_compiler: bool = False
     """True if it needs a JDK, not only a runtime."""
     module: str = "eval-workloads"
@@ -58,6 +60,9 @@ class Workload:
         return "no compiler there" if self.needs_compiler and not has_compiler else ""
 
 
+# Until most of a larger program is compiled on two processors.
+LONG_S = 8.0
+
 WORKLOADS: dict[str, Workload] = {
     w.name: w
     for w in (
@@ -82,20 +87,22 @@ WORKLOADS: dict[str, Workload] = {
                  jvm_options=("-Dsun.reflect.inflationThreshold=2147483647", "-Djdk.reflect.useNativeAccessorOnly=true"),
                  cpu_bound=True),
         Workload("javac", 2, "the JDK's compiler over Apache Commons Lang, file by file, one compiler per thread", "published",
-                 cpu_bound=True, needs_compiler=True),
+                 cpu_bound=True, needs_compiler=True, warms_up_s=LONG_S),
         Workload("pmd", 2, "PMD's rules of good practice over Apache Commons Lang, an analysis per thread", "published",
-                 cpu_bound=True),
+                 cpu_bound=True, warms_up_s=LONG_S),
         Workload("xalan", 4, "Xalan, one compiled style sheet for all threads; XSLT key look-ups and number formats",
-                 "published", cpu_bound=True),
-        Workload("fop", 2, "Apache FOP, documents of some pages set as PDF, one factory for all", "published", cpu_bound=True),
+                 "published", cpu_bound=True, warms_up_s=LONG_S),
+        Workload("fop", 2, "Apache FOP, documents of some pages set as PDF, one factory for all", "published", cpu_bound=True,
+                 warms_up_s=LONG_S),
         Workload("h2", 8, "order mix on an H2 database in memory; Inventory.lock is held long by a re-indexing thread",
-                 "published"),
-        Workload("lucene", 4, "Lucene, a quarter changes and three quarters searches on one index in memory", "published"),
-        Workload("jetty", 4, "Jetty with clients in the same JVM; a page cache behind one monitor", "published"),
+                 "published", warms_up_s=LONG_S),
+        Workload("lucene", 4, "Lucene, a quarter changes and three quarters searches on one index in memory", "published",
+                 warms_up_s=LONG_S),
+        Workload("jetty", 4, "Jetty with clients in the same JVM; a page cache behind one monitor", "published", warms_up_s=LONG_S),
         Workload("pekko", 4, "Apache Pekko, rings of actors on the default dispatcher; workers wait for their tokens",
-                 "published"),
+                 "published", warms_up_s=LONG_S),
         Workload("virtual-server", 8, "the JDK's HTTP server, a virtual thread per request; four ReentrantLocks, and sleeps",
-                 "published", oldest_jdk=21),
+                 "published", oldest_jdk=21, warms_up_s=LONG_S),
         # Its 5.0 is for 11 and 17. It installs a security manager, and takes apart buffers and file descriptors.
         Workload("cassandra", 8, "a node of Apache Cassandra and its driver's clients, over the loopback; half reads, half "
                  "updates of records, some wanted often; a hundred threads, most of them idle pools; parks for replies and for "
@@ -105,7 +112,7 @@ WORKLOADS: dict[str, Workload] = {
                               "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
                               "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
                               "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-                              "--add-opens=java.base/java.io=ALL-UNNAMED")),
+                              "--add-opens=java.base/java.io=ALL-UNNAMED"), warms_up_s=LONG_S),
     )
 }
 
