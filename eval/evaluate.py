@@ -39,7 +39,7 @@ MODULE = "eval-workloads"
 # Programs that know their own answers.
 CHECKED = "workloads"
 RELEASES = (17, 21, 25)
-QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=1.0, fresh_s=8.0)
+QUICK = Pace(warm_up_s=4.0, pairs=6, phase_s=0.7, fresh_s=8.0)
 FULL = Pace(warm_up_s=6.0, pairs=10, phase_s=1.0, fresh_s=10.0)
 # Another measurement altogether.
 COMPLETENESS = "--completeness"
@@ -48,7 +48,8 @@ QUICK_ROUNDS = {TOGGLE: 1, FRESH: 1, CHECK: 1}
 FULL_ROUNDS = {TOGGLE: 1, FRESH: 3, CHECK: 3}
 # Of the 20 minutes that --quick may take, what measuring may; the rest is for the report.
 QUICK_MINUTES = 18.0
-FEWEST_PAIRS = 3
+# Of fewer no interval can be told.
+FEWEST_PAIRS = 6
 MOST_PAIRS = 40
 
 Named = TypeVar("Named")
@@ -75,7 +76,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--checks", type=words, help=f"in the mode {CHECK}, which is the default with it: of {', '.join(all_checks())}")
     parser.add_argument("--rounds", type=count, help="JVMs of each kind, and times that checks are made (default: 1; --full: 1 toggled, 3 of the others)")
     parser.add_argument("--pairs", type=count, help="phases that are on, in toggling (default: as the time allows)")
-    parser.add_argument("--phase", type=seconds, help="seconds per phase, in toggling (default: 1)")
+    parser.add_argument("--phase", type=seconds, help="seconds per phase, in toggling (default: 0.7; --full: 1)")
     parser.add_argument("--minutes", type=seconds, help="stop measuring after this time (--quick: 18; --full: never)")
     parser.add_argument("--suite", action="append", default=[], metavar="'JAR ARGUMENT...'",
                         help="a benchmark of a suite of yours as one more program: DaCapo's or Renaissance's jar, the "

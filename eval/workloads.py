@@ -61,7 +61,7 @@ class Workload:
 
 
 # Until most of a larger program is compiled on two processors.
-LONG_S = 8.0
+LONG_S = 6.0
 
 WORKLOADS: dict[str, Workload] = {
     w.name: w
