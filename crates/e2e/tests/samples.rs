@@ -19,7 +19,7 @@ struct Truth {
     calls: Vec<String>,
     /// Calls of `descend` on the stack of thread `recursion`.
     depth: usize,
-    /// CPU time of `heavy` and of `light` in thread `shares`.
+    /// Work of `heavy` and of `light` in thread `shares`.
     heavy: u64,
     light: u64,
     /// Calls of `down` on the stack of each virtual thread, by its id.
@@ -205,7 +205,7 @@ fn is_of_one_moment(sample: &Sample) -> bool {
 /// can stop a thread; what they show must be true all the same.
 fn check_engine(engine: &str) {
     for jdk in Jdk::all() {
-        let run = run(&jdk, &[], &format!("events=cpu,engine={engine}"));
+        let run = run(&jdk, &[], &format!("strict,events=cpu,engine={engine}"));
         assert!(run.by_shape().into_values().flatten().count() >= 30, "{}: too few samples", run.what);
         run.are_possible();
         let recursion = &run.by_shape()["recursion"];

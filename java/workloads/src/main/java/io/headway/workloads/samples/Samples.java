@@ -44,8 +44,8 @@ public final class Samples implements Workload {
         truth.put("java", Runtime.version().toString());
         truth.put("depth", depth);
         truth.put("calls", Shapes.CALLS);
-        truth.put("heavy", shapes.heavyNs());
-        truth.put("light", shapes.lightNs());
+        truth.put("heavy", shapes.heavyRounds());
+        truth.put("light", shapes.lightRounds());
         output.write(truth);
         return 0;
     }

@@ -1,7 +1,5 @@
 package io.headway.workloads.samples;
 
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,12 +44,10 @@ final class Shapes {
     /** Rounds of arithmetic in one call of {@code burn}: about 20 us of compiled code. */
     private static final int ROUNDS = 20_000;
 
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-
     private final int depth;
     private final long end;
-    private volatile long heavyNs;
-    private volatile long lightNs;
+    private volatile long heavyRounds;
+    private volatile long lightRounds;
     private volatile long sink;
 
     Shapes(int depth, long end) {
@@ -71,14 +67,14 @@ final class Shapes {
         return shapes;
     }
 
-    /** CPU time that {@code heavy} took, by the thread's own clock. */
-    long heavyNs() {
-        return heavyNs;
+    /** Rounds of {@code burn} that {@code heavy} took; all take the same time. */
+    long heavyRounds() {
+        return heavyRounds;
     }
 
-    /** CPU time that {@code light} took. */
-    long lightNs() {
-        return lightNs;
+    /** The same of {@code light}. */
+    long lightRounds() {
+        return lightRounds;
     }
 
     private boolean running() {
@@ -113,8 +109,10 @@ final class Shapes {
     }
 
     /**
-     * Three parts of {@code heavy} to one of {@code light}, in rounds of changing length: samples come
-     * at even distances, and rounds that did so, too, would keep step with them.
+     * Three parts of {@code heavy} to one of {@code light}, in pieces of changing length: samples come
+     * at even distances, and pieces that did so, too, would keep step with them. No clock is read
+     * between the two: a thread that is due to be switched goes at its next system call, runs on from
+     * there after a tick, and would find the next tick at the same place each time.
      */
     private final class Shares implements Runnable {
         private final SplittableRandom random = new SplittableRandom(3);
@@ -128,21 +126,18 @@ final class Shapes {
 
         private long shares() {
             int length = random.nextInt(ROUNDS / 2, 2 * ROUNDS);
-            long begun = THREADS.getCurrentThreadCpuTime();
-            long value = heavy(length);
-            long between = THREADS.getCurrentThreadCpuTime();
-            value += light(length);
-            heavyNs += between - begun;
-            lightNs += THREADS.getCurrentThreadCpuTime() - between;
+            long value = heavy(length * 75) + light(length * 25);
+            heavyRounds += length * 75L;
+            lightRounds += length * 25L;
             return value;
         }
 
-        private long heavy(int length) {
-            return burn(1, length * 75);
+        private long heavy(int rounds) {
+            return burn(1, rounds);
         }
 
-        private long light(int length) {
-            return burn(2, length * 25);
+        private long light(int rounds) {
+            return burn(2, rounds);
         }
     }
 
