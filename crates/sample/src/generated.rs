@@ -59,6 +59,8 @@ struct Way {
     state: State,
     steps: usize,
     straight: bool,
+    /// The last instruction compared the stack pointer with a word in memory.
+    compared_sp: bool,
 }
 
 impl<'m, M: Memory> Reader<'m, M> {
@@ -93,7 +95,7 @@ impl<'m, M: Memory> Reader<'m, M> {
         // there is not in it yet.
         let mut other = Run::Unknown;
         let mut seen = HashMap::new();
-        let mut ways = vec![Way { ip: pc, state: State::default(), steps: 0, straight: true }];
+        let mut ways = vec![Way { ip: pc, state: State::default(), steps: 0, straight: true, compared_sp: false }];
         let mut budget = limit;
         while let Some(mut way) = ways.pop() {
             loop {
@@ -179,6 +181,7 @@ impl<'m, M: Memory> Reader<'m, M> {
                         return Step::End(Run::Enter { caller });
                     }
                 }
+                way.compared_sp = compares_sp(instruction);
                 self.apply(instruction, &mut way.state);
                 Step::Next
             }
@@ -188,7 +191,7 @@ impl<'m, M: Memory> Reader<'m, M> {
                 Step::Next
             }
             FlowControl::ConditionalBranch => {
-                way.straight &= is_poll(instruction);
+                way.straight &= is_poll(instruction) || way.compared_sp && is_below(instruction);
                 if ways.len() < MAX_WAYS {
                     ways.push(Way { ip: instruction.near_branch_target(), straight: false, ..way.clone() });
                 }
@@ -280,6 +283,20 @@ fn is_poll(instruction: &Instruction) -> bool {
     matches!(instruction.code(), Code::Ja_rel32_64 | Code::Ja_rel8_64)
 }
 
+/// `cmp rsp, [...]`.
+fn compares_sp(instruction: &Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Cmp
+        && instruction.op0_register() == Register::RSP
+        && instruction.op1_kind() == OpKind::Memory
+}
+
+/// `jb` over what the interpreter does where it returns below the youngest frame
+/// of a virtual thread that can be copied at once (21, 25): it sets a word of the
+/// thread and goes on to the same jump.
+fn is_below(instruction: &Instruction) -> bool {
+    matches!(instruction.code(), Code::Jb_rel32_64 | Code::Jb_rel8_64)
+}
+
 /// The address that a memory operand stands for, if it has no index.
 fn address(instruction: &Instruction, state: &State) -> Value {
     let base = instruction.memory_base();
@@ -315,8 +332,11 @@ fn indirect(instruction: &Instruction, way: &Way) -> Step {
             _ => Step::End(Run::Dispatch),
         };
     }
-    // A return address that was popped: the interpreter returns like that.
-    if let Value::Is(popped @ Place::Memory(Reg::SP | Reg::BP, _)) = way.state.get(instruction.op0_register()) {
+    // A return address that was popped, into r13 perhaps before the start: the
+    // interpreter returns like that.
+    if let Value::Is(popped @ (Place::Memory(Reg::SP | Reg::BP, _) | Place::Register(Reg::R13, 0))) =
+        way.state.get(instruction.op0_register())
+    {
         let caller = way.state.jumping_to(popped);
         return caller.map_or(Step::Dead, |caller| Step::End(returned(caller, way)));
     }

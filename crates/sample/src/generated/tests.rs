@@ -128,3 +128,32 @@ fn an_adapter_that_jumps_by_a_register_leaves_the_top_of_the_stack_open() {
     let Run::Jump { or: Some(or), .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
     assert_eq!(or.pc, Place::Memory(Reg::SP, 0));
 }
+
+/// mov byte [r15+0x3be], 0; pop r13; mov rsp, rbx; cmp rsp, [r15+0x620]; jb +11;
+/// mov qword [r15+0x620], 0; jmp r13
+const REMOVED_ACTIVATION: [u8; 36] = [
+    0x41, 0xc6, 0x87, 0xbe, 0x03, 0x00, 0x00, 0x00, 0x41, 0x5d, 0x48, 0x8b, 0xe3, 0x49, 0x3b, 0xa7, 0x20, 0x06, 0x00,
+    0x00, 0x72, 0x0b, 0x49, 0xc7, 0x87, 0x20, 0x06, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x41, 0xff, 0xe5,
+];
+
+#[test]
+fn the_interpreters_return_is_followed_from_each_of_its_instructions() {
+    let (memory, range) = code(&REMOVED_ACTIVATION);
+    let mut reader = Reader::new(&memory);
+    let (r13, rbx) = (Place::Register(Reg::R13, 0), Place::Register(Reg::BX, 0));
+    let own = Place::Register(Reg::SP, 0);
+    for (at, pc, sp) in [(0, on_sp(0), rbx), (8, on_sp(0), rbx), (10, r13, rbx), (13, r13, own), (33, r13, own)] {
+        let run = reader.run(range, START + at, 240);
+        let Run::Return { caller, straight: true, .. } = run else { panic!("at {at}: {run:?}") };
+        assert_eq!(caller, Shape { pc, sp, fp: Place::Register(Reg::BP, 0) }, "at {at}");
+    }
+}
+
+#[test]
+fn another_jump_on_the_way_to_the_return_decides_something() {
+    let mut bytes = REMOVED_ACTIVATION;
+    bytes[14] = 0x39; // cmp [r15+0x620], rsp
+    let (memory, range) = code(&bytes);
+    let run = Reader::new(&memory).run(range, START, 240);
+    assert!(matches!(run, Run::Return { straight: false, .. }), "{run:?}");
+}
