@@ -13,6 +13,7 @@
 //! be one that the VM's own tables know; if it is not, the stack ends there and
 //! says why ([`FragmentEnd`]).
 
+mod calls;
 mod interpreter;
 mod leaf;
 mod memory;
@@ -21,6 +22,7 @@ mod shape;
 pub use memory::FragmentMemory;
 pub use shape::{Captured, Place, Reg, Run, Shape};
 
+use self::calls::KnownCalls;
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::continuation;
 use crate::debug_info::DebugInfo;
@@ -139,6 +141,7 @@ pub struct Frames {
     /// the copy leads to still tell. It is right if no object was moved since the
     /// copy was made.
     pub virtual_thread: Option<u64>,
+    calls: KnownCalls,
 }
 
 impl Frames {
@@ -150,6 +153,7 @@ impl Frames {
             count: 0,
             end: FragmentEnd::Lost,
             virtual_thread: None,
+            calls: KnownCalls::default(),
         }
     }
 
@@ -359,11 +363,12 @@ impl<M: Memory> Decoder<'_, M> {
     /// Every compiled frame that called somebody must stand where the VM's
     /// tables know a call.
     fn cut_at_unknown_calls(&self, frames: &mut Frames) {
-        let unknown = frames.records().iter().position(|record| {
+        let Frames { records, count, calls, .. } = frames;
+        let unknown = records.iter().take(*count).position(|record| {
             record.kind == RecordKind::Compiled
                 && record.interrupted == Interrupted::No
                 && !record.deoptimized
-                && !is_known_call(self.layout, self.memory, record.code, record.pc)
+                && !calls.holds(record, || is_known_call(self.layout, self.memory, record.code, record.pc))
         });
         if let Some(unknown) = unknown {
             frames.count = unknown;

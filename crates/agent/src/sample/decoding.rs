@@ -1,6 +1,7 @@
 //! From a copy of a stack to a sample.
 
 use super::naming::Names;
+use super::places::Places;
 use super::subjects::Subject;
 use crate::agent::Agent;
 use crate::causal::{Matcher, Seen};
@@ -16,6 +17,7 @@ use headway_model::{CallChain, ChainId, DurationNs, FrameKind, Loss, ThreadId, T
 use headway_sample::generated::Reader;
 use headway_sample::timer::CallFrame;
 use headway_sample::{kernel, Helper};
+use std::slice;
 use std::sync::atomic::Ordering;
 
 /// Code may be replaced at an address: what was read of it is forgotten after
@@ -50,6 +52,7 @@ pub struct Decoding {
     helper: Helper<'static, LiveMemory>,
     frames: Frames,
     names: Names,
+    places: Places,
     matcher: Matcher,
     key: Vec<u64>,
     unloaded: u64,
@@ -68,6 +71,7 @@ impl Decoding {
             helper: Helper { code: Reader::new(&known.memory), native: agent.samples.lasting.unwinder() },
             frames: Frames::with_room(MAX_RECORDS),
             names: Names::default(),
+            places: Places::default(),
             matcher: Matcher::default(),
             key: Vec::new(),
             unloaded: known.classes_unloaded(),
@@ -187,11 +191,13 @@ impl Decoding {
         if unloaded != self.unloaded {
             self.unloaded = unloaded;
             self.names.forget_methods();
+            self.places.forget();
         }
         let generation = self.agent.chains.generation();
         if generation != self.generation {
             self.generation = generation;
             self.names.forget();
+            self.places.forget();
             self.matcher.forget();
         }
     }
@@ -260,7 +266,7 @@ impl Decoding {
     }
 
     fn chain(&mut self) -> ChainId {
-        let Decoding { agent, known, helper, frames, names, key, unloaded, .. } = self;
+        let Decoding { agent, known, helper, frames, names, places, key, unloaded, .. } = self;
         let records = frames.records();
         if records.is_empty() && frames.native.is_empty() {
             return ChainId::NONE;
@@ -275,13 +281,14 @@ impl Decoding {
             let mut chain: Vec<_> =
                 native.map(|(depth, pc)| names.native(&helper.native, &agent.definitions, *pc, depth == 0)).collect();
             let options = agent.debug_info.decode_options();
-            let (decoded, missing) = decode(&known.layout, &known.memory, records, options);
-            let mut unnamed = missing;
-            for frame in &decoded {
-                match names.java(known, &agent.definitions, frame) {
-                    Some(frame) => chain.push(frame),
-                    None => unnamed += 1,
-                }
+            let mut unnamed = 0;
+            for record in records {
+                unnamed += places.append(record, &mut chain, |chain| {
+                    let (decoded, missing) = decode(&known.layout, &known.memory, slice::from_ref(record), options);
+                    let before = chain.len();
+                    chain.extend(decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame)));
+                    missing + decoded.len() - (chain.len() - before)
+                });
             }
             if unnamed > 0 {
                 agent.losses.add(Loss::MethodUnresolved, unnamed as u64);

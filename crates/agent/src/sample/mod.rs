@@ -19,6 +19,7 @@ mod decoding;
 mod lasting;
 mod latency;
 mod naming;
+mod places;
 pub mod plan;
 mod sampler;
 mod sources;
