@@ -119,18 +119,20 @@ impl Chains {
 
     /// Chooses how chains are taken in this recording.
     pub fn choose(&self, agent: &Agent, options: &Options, libjvm: &Result<Image, String>) -> Vec<MechanismState> {
-        let wanted = options.engine != Engine::Jvmti && options.allows(Mechanism::Walker);
         let difference = self.check.difference().map(|difference| difference.to_string());
-        let (state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
-            _ if !wanted => (State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option")),
-            None => (State::On, "the agent's own stack walker".to_owned()),
-            Some(reason) => (State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
+        let (by_walk, state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
+            _ if options.engine == Engine::Jvmti => (false, State::On, format!("as asked, {WITHOUT_WALKER}")),
+            _ if !options.allows(Mechanism::Walker) => {
+                (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option"))
+            }
+            None => (true, State::On, "the agent's own stack walker".to_owned()),
+            Some(reason) => (false, State::Degraded, format!("{WITHOUT_WALKER}: {reason}")),
         };
         self.check.reset();
-        let taking = match state {
+        let taking = match by_walk {
             _ if !options.takes_chains() => Taking::Not,
-            State::On => Taking::ByWalk,
-            _ => Taking::ByJvmti,
+            true => Taking::ByWalk,
+            false => Taking::ByJvmti,
         };
         self.taking.store(taking as u8, Ordering::Relaxed);
         let mut mechanisms = vec![MechanismState { name: WALKER.to_owned(), state, detail }];
