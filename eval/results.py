@@ -5,6 +5,7 @@ lose. Written between two marks, so that what people wrote around it stays."""
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Optional, Sequence
 
@@ -40,6 +41,8 @@ HOW_TO_READ = (
     "(see on_ms and off_ms under Resources). Several threads: "
     f"{', '.join(TOGETHER)}; CPU-bound: {', '.join(CPU_BOUND)}; worst: {', '.join(WORST)}."
 )
+# An absolute path up to the last of its names.
+DIRECTORIES = re.compile(r"(?<![\w.])/(?:[\w.+-]+/)+")
 KNOWN_COST = 1.05
 # A null run's interval within this says that larger costs are seen.
 TELLS = 0.05
@@ -92,7 +95,12 @@ def measured_part(report: Report, images: str = "") -> str:
     for heading, note, frame in report.tables():
         if heading not in ("Profilers", "Programs"):
             parts += [f"### {heading}", "", note, "", as_markdown(frame), ""]
-    return "\n".join(parts + report.failures())
+    return "\n".join(parts + [without_directories(line) for line in report.failures()])
+
+
+def without_directories(text: str) -> str:
+    """Files by their names only: where they lie is of one machine."""
+    return DIRECTORIES.sub("", text)
 
 
 def verdict(interval: Interval, limit: float) -> str:

@@ -143,6 +143,17 @@ class ResultsTest(unittest.TestCase):
         self.assertNotIn("kernels", where)
 
 
+class FailureTest(unittest.TestCase):
+    """What could not be measured is told without this machine's directories."""
+
+    def test_files_keep_their_names_only(self) -> None:
+        line = 'Not measured: toggle/25/kernels/headway/0: load /some/where/libheadway.so "file=/some/where/else/a.jfr": 1'
+        self.assertEqual(
+            results.without_directories(line),
+            'Not measured: toggle/25/kernels/headway/0: load libheadway.so "file=a.jfr": 1',
+        )
+
+
 class RenewTest(unittest.TestCase):
     """What people wrote stays."""
 
