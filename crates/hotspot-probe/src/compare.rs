@@ -2,7 +2,7 @@
 
 use crate::jvmti::{FrameInfo, Jni, MethodId, OwnedMonitor};
 use crate::report::Report;
-use crate::Probe;
+use crate::{collections, Probe};
 use headway_hotspot::held::held_at;
 use headway_hotspot::{
     decode, holders, key_words, method_names, monitor, monitor_slots, thread, walk_light, DecodeOptions, DecodedFrame,
@@ -38,6 +38,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
         probe.report.lock().unwrap().count(if has_frames { "no_start" } else { "no_java_frames" });
         return;
     };
+    let collections_before = collections();
     let walk = walk_light(&probe.layout, &memory, start, &mut records);
     let records = &records[..walk.frames];
     let (frames, undecodable) = decode(&probe.layout, &memory, records, DecodeOptions::default());
@@ -80,7 +81,16 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
         report.difference("unequal", || comparison.side_by_side(records, walk));
     }
     check_key(report, &comparison, records, walk);
-    check_monitors(report, &comparison, records, java_thread);
+    let monitors = compare_monitors(report, &comparison, records, java_thread);
+    // The walk keeps what rbp held, and references are read at different times: a
+    // collection between them moves what they refer to.
+    if !monitors.is_empty() && collections() != collections_before {
+        report.count("monitors_moved");
+    } else {
+        for (name, text) in monitors {
+            report.difference(name, || text);
+        }
+    }
     for frame in &expected {
         check_method(report, probe, jni, &memory, frame);
     }
@@ -175,10 +185,18 @@ fn check_key(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameR
 /// Each monitor that JVMTI says a frame entered must be among those found for
 /// that frame; every monitor found must be one that the thread owns.
 /// A monitor that is about to be acquired (again) is named by frames, too.
-fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[FrameRecord], java_thread: u64) {
+/// Gives what differs: a counter and what was seen.
+fn compare_monitors(
+    report: &mut Report,
+    comparison: &Comparison<'_>,
+    records: &[FrameRecord],
+    java_thread: u64,
+) -> Vec<(&'static str, String)> {
     let (probe, memory) = (comparison.probe, comparison.memory);
+    let mut differences = Vec::new();
     let Some(owned) = probe.jvmti.owned_monitors() else {
-        return report.count("no_owned_monitors");
+        report.count("no_owned_monitors");
+        return differences;
     };
     let slots = monitor_slots(&probe.layout, memory, records, comparison.frames, DecodeOptions::default());
     // A local reference is the address of a plain reference.
@@ -190,9 +208,7 @@ fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[F
         match holders.contains(&depth) {
             true => report.count("monitors_found"),
             false if unknown => report.count("monitors_at_unknown_places"),
-            false => {
-                report.difference("monitors_unequal", || format!("depth {depth} of {slots:?}, holders {holders:?}"))
-            }
+            false => differences.push(("monitors_unequal", format!("depth {depth} of {slots:?}, holders {holders:?}"))),
         }
     }
     let objects: Vec<u64> = owned.iter().map(object).collect();
@@ -204,10 +220,11 @@ fn check_monitors(report: &mut Report, comparison: &Comparison<'_>, records: &[F
         let record = &records[slot.record as usize];
         for held in held_at(&probe.layout, memory, record, slot.place) {
             if held != awaited && !objects.contains(&held) {
-                report.difference("monitors_not_owned", || format!("{slot:?} {held:#x} {objects:x?}"));
+                differences.push(("monitors_not_owned", format!("{slot:?} {held:#x} {objects:x?}")));
             }
         }
     }
+    differences
 }
 
 /// Names and lines of methods seen for the first time.

@@ -26,6 +26,7 @@ use libjvm::Symbols;
 use report::Report;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 /// What the agent knows once the VM has started.
@@ -73,9 +74,10 @@ extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -> c_
     OPTIONS.set(options.into_owned()).unwrap();
     let jvmti = vm.jvmti().expect("JVMTI");
     // can_get_owned_monitor_info and _stack_depth_info, can_get_line_numbers,
-    // can_get_source_file_name, can_generate_monitor_events.
+    // can_get_source_file_name, can_generate_monitor_events and
+    // _garbage_collection_events.
     let mut capabilities = [0; 16];
-    capabilities[..5].copy_from_slice(&[0, 24, 0, 16, 4]);
+    capabilities[..5].copy_from_slice(&[0, 24, 0, 144, 4]);
     assert_eq!(jvmti.add_capabilities(capabilities), 0);
     static CALLBACKS: OnceLock<Callbacks> = OnceLock::new();
     let callbacks = CALLBACKS.get_or_init(|| {
@@ -83,10 +85,11 @@ extern "C" fn Agent_OnLoad(vm: Vm, options: *const c_char, _: *mut c_void) -> c_
         table[0] = vm_init as *const c_void;
         table[1] = vm_death as *const c_void;
         table[25] = contended_enter as *const c_void;
+        table[31] = collection_start as *const c_void;
         Callbacks(table)
     });
     assert_eq!(jvmti.set_callbacks(&callbacks.0), 0);
-    for event in [50, 51, 75] {
+    for event in [50, 51, 75, 81] {
         assert_eq!(jvmti.enable(event), 0);
     }
     0
@@ -132,6 +135,18 @@ extern "C" fn contended_enter(_: Jvmti, jni: Jni, _: Object, _: Object) {
     if let Some(probe) = PROBE.get() {
         compare::check(probe, jni, Context::ContendedEnter);
     }
+}
+
+static COLLECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// How many garbage collections have begun.
+fn collections() -> u64 {
+    COLLECTIONS.load(Ordering::SeqCst)
+}
+
+/// In a safepoint, before anything is moved.
+extern "C" fn collection_start(_: Jvmti) {
+    COLLECTIONS.fetch_add(1, Ordering::SeqCst);
 }
 
 /// `Probe.check()`: compares here and now.

@@ -104,6 +104,8 @@ impl Seen {
         for name in WRONG {
             assert_eq!(self.get(name), 0, "{name}\n{}", self.text);
         }
+        let moved = self.get("monitors_moved");
+        assert!(moved * 50 <= checks, "{moved} of {checks} beside a collection\n{}", self.text);
         assert!(self.get("methods") > 0, "{}", self.text);
     }
 }
