@@ -198,6 +198,12 @@ impl Agent {
         buffers + self.chains.memory_bytes() + self.locks.memory_bytes()
     }
 
+    /// Memory of buffers that no thread has and nothing waits in, in bytes.
+    pub fn free_bytes(&self) -> u64 {
+        let chunks = u64::from(self.pool.chunks()).max(1);
+        self.pool_bytes / chunks * u64::from(self.pool.free_chunks())
+    }
+
     /// Appends a record to the thread's buffer; a refusal is counted there.
     #[inline]
     pub fn append(&self, slot: &Slot, record: &Record) {

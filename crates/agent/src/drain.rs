@@ -8,6 +8,7 @@ use crate::counted::Counted;
 use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
+use crate::pace::Flow;
 use crate::park;
 use crate::park_statistics::{LiveParks, Wish};
 use crate::pressure::{capture, LivePressure};
@@ -29,8 +30,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often full buffers are drained.
-const DRAIN_EVERY: Duration = Duration::from_millis(100);
 /// How often partly filled buffers are drained and the file is flushed.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// Flushes after which a dead lock's place is given back and an ended thread is
@@ -148,6 +147,8 @@ pub struct Drain {
     recorded: Recorded,
     counted: Counted,
     batch: Vec<Event>,
+    /// Words taken out of the buffers.
+    taken_words: u64,
     told_losses: BTreeMap<Loss, u64>,
     dying: VecDeque<Dying>,
     virtual_threads: VecDeque<ThreadId>,
@@ -188,6 +189,7 @@ impl Drain {
             recorded: Recorded::default(),
             counted: Counted::default(),
             batch: Vec::new(),
+            taken_words: 0,
             told_losses: BTreeMap::new(),
             dying: VecDeque::from([Dying::default()]),
             virtual_threads: VecDeque::new(),
@@ -218,9 +220,11 @@ impl Drain {
 
     fn run(mut self, requests: &Receiver<Request>, shared: &Mutex<Recorded>) {
         self.introduce_myself();
-        let mut next_flush = Instant::now() + FLUSH_EVERY;
+        let mut drained = Instant::now();
+        let mut next_flush = drained + FLUSH_EVERY;
         loop {
-            match requests.recv_timeout(self.steal.patience(DRAIN_EVERY)) {
+            let patience = self.flow(&mut drained).patience();
+            match requests.recv_timeout(self.steal.patience(patience)) {
                 Ok(Request::Dump(path, answer)) => {
                     self.flush();
                     // Nobody waits for the answer any more: nothing to do.
@@ -254,6 +258,13 @@ impl Drain {
         }
         let recorded = self.finish();
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
+    }
+
+    /// What was taken since the last time, and how much room there is.
+    fn flow(&mut self, before: &mut Instant) -> Flow {
+        let now = Instant::now();
+        let within = now - std::mem::replace(before, now);
+        Flow { taken: 8 * std::mem::take(&mut self.taken_words), within, free: self.agent.free_bytes() }
     }
 
     fn dump(&mut self, path: &Path) -> Result<(), String> {
@@ -379,6 +390,7 @@ impl Drain {
     /// processor's cache when it is looked at.
     #[inline]
     fn take_in(&mut self, words: &[u64], batch: &mut Vec<Event>) {
+        self.taken_words += words.len() as u64;
         batch.extend(raw::decode(words));
         if batch.len() >= BATCH {
             self.take_batch(batch);

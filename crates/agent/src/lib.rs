@@ -38,6 +38,7 @@ pub mod monitor;
 pub mod naming;
 pub mod online;
 pub mod options;
+mod pace;
 pub mod park;
 mod park_statistics;
 mod pressure;
