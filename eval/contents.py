@@ -11,6 +11,7 @@ import pandas as pd
 
 from agreement import Agreement
 from cells import CHECK, FRESH, Measured
+from profilers import BUFFERS, DEFAULT_BUFFERS
 
 GROUP = ["mode", "jdk", "workload", "profiler"]
 MOST_TYPES = 4
@@ -106,6 +107,24 @@ def event_shares(measured: Sequence[Measured]) -> pd.DataFrame:
             for name, number in m.contents.events.items() if not name.startswith(OWN_NOTES)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["workload", "type", "events"])
     return frame.groupby(["workload", "type"], sort=False, as_index=False)["events"].sum()
+
+
+def buffers(measured: Sequence[Measured]) -> pd.DataFrame:
+    """Lock recordings of fresh JVMs by the size of the event buffers, of programs that have more than one: what is dropped
+    because they are full."""
+    sizes = {"headway-lock" if size == DEFAULT_BUFFERS else f"headway-lock-{size}": mib for size, mib in BUFFERS.items()}
+    rows = []
+    for m in measured:
+        mib = sizes.get(m.cell.profiler)
+        if mib is None or m.contents is None or m.recorded_s <= 0:
+            continue
+        dropped = m.contents.lost.get("buffer_full", 0)
+        all_events = m.contents.number() + dropped
+        rows.append((m.cell.mode, m.cell.jdk, m.cell.workload, m.cell.profiler, mib, all_events / m.recorded_s,
+                     100 * dropped / all_events if all_events else None))  # fmt: skip
+    frame = medians(pd.DataFrame(rows, columns=[*GROUP, "buffers_MiB", "events/s", "dropped_%"]), 3)
+    several = frame.groupby(["jdk", "workload"])["buffers_MiB"].transform("nunique") > 1
+    return frame[several].sort_values(["jdk", "workload", "buffers_MiB"]).reset_index(drop=True)
 
 
 def degraded(measured: Sequence[Measured]) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def all_known() -> dict[str, Check]:
             check = Check(f"waits-{name}", f"recorded against self-measured waits: {about}", WAITS_S + 6.0, True, run)
             key = check.name if peer == "headway" else f"{check.name}@{peer}"
             found[key] = replace(check, name=key)
-    for peer in ("headway", "async"):
+    for peer in PEERS:
         run = accuracy("shares", "--profiler", peer, "--seconds", str(SHARES_S))
         key = "shares" if peer == "headway" else f"shares@{peer}"
         found[key] = Check(key, "samples of two methods whose shares are known", SHARES_S + 6.0, True, run)

@@ -21,6 +21,11 @@ Command = Sequence[str]
 
 ASYNC_PROFILER_LIBRARY = "libasyncProfiler.so"
 
+BUFFERS = {"256k": 0.25, "1m": 1.0, "16m": 16.0, "64m": 64.0}
+"""Bounds of the agent's event buffers in MiB, by the end of the profiler's name."""
+DEFAULT_BUFFERS = "16m"
+"""That of ``headway-lock`` itself."""
+
 THRESHOLD_EVENTS = (
     "jdk.JavaMonitorEnter",
     "jdk.JavaMonitorWait",
@@ -317,7 +322,8 @@ def all_profilers() -> dict[str, Profiler]:
         Headway("headway", "Headway as it is by default: monitors, parks, pressure, stolen time"),
         Headway("headway-lock", "monitors and parks", ",events=monitor+park"),
         Headway("headway-lock-zst", "monitors and parks, packed as they are written", ",events=monitor+park", ".jfr.zst"),
-        Headway("headway-lock-1m", "monitors and parks with event buffers of 1 MiB, not 16", f",events=monitor+park,memory={1 << 20}"),
+        *(Headway(f"headway-lock-{size}", f"monitors and parks with event buffers of {mib:g} MiB, not {BUFFERS[DEFAULT_BUFFERS]:g}",
+                  f",events=monitor+park,memory={int(mib * 2**20)}") for size, mib in BUFFERS.items() if size != DEFAULT_BUFFERS),
         Headway("headway-lock-no-chains", "monitors and parks without call chains", ",events=monitor+park,disable=chains"),
         ParkStatistics("headway-park-statistics", "the park statistics alone, no recording"),
         Headway("headway-pressure", "windows and phases of pressure only", ",events=pressure"),

@@ -219,7 +219,7 @@ PUBLISHED = (
 LOCKS = ("headway-lock", "headway-lock-zst", "headway-pressure", *LOCK_PEERS)
 CHAINS = ("headway-lock", "headway-lock-no-chains")
 RATES = ("10ms", "1ms", "100us")
-SAMPLERS = ("interrupt", "headway-cpu", "async-cpu", "jfr-cpu", "headway-handshake")
+SAMPLERS = ("interrupt", "headway-cpu", "async-cpu", "jfr-cpu", "headway-handshake", "headway-jvmti")
 FEWEST_EVENTS = 1000
 
 
@@ -299,4 +299,46 @@ def sampling(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
     return title, charts.bars(frame, f"{title}, JDK {jdk}", "overhead in %, geometric mean")
 
 
-DRAWINGS = {"tracing": tracing, "chains": chains, "data": rates, "events": events, "sampling": sampling}
+def incomplete(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
+    """Figures 3.19 and 3.20: samples that were lost, and stacks without their root, by profiler."""
+    frame = contents.samples(found.report.measured)
+    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    if frame.empty:
+        return None
+    frame = frame.set_index(frame["workload"] + ", " + frame["profiler"])
+    all_samples = frame["samples"] + frame["lost"]
+    shares = pd.DataFrame({"without their root": 100 * frame["cut_off"] / all_samples, "lost": 100 * frame["lost"] / all_samples})
+    title = "Samples that are not complete"
+    return title, charts.bars(shares, f"{title}, JDK {jdk}", "% of all samples", stacked=True)
+
+
+def overlaps(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
+    """Figures 3.22 to 3.25: trees of repeats, and of different profilers, side by side."""
+    frame = contents.agreements(found.report.agreements)
+    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    if frame.empty:
+        return None
+    names = frame["workload"] + ", " + frame["compared"] + ", " + frame["rate"].str.removeprefix("cpu-")
+    shares = frame.set_index(names)[["overlap", "coverage"]].rename(
+        columns={"overlap": "degree of overlap", "coverage": "coverage of hot edges"}
+    )
+    title = "Call trees of samples side by side"
+    return title, charts.bars(shares, f"{title}, JDK {jdk}", "%")
+
+
+def dropped(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
+    """Events that found the buffers full, by their size."""
+    frame = contents.buffers(found.report.measured)
+    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    if frame.empty:
+        return None
+    shares = frame.pivot_table(index="workload", columns="buffers_MiB", values="dropped_%")
+    shares.columns = [f"{size:g} MiB" for size in shares.columns]
+    title = "Events dropped by size of the buffers"
+    return title, charts.bars(shares, f"{title}, JDK {jdk}", "% of all events")
+
+
+DRAWINGS = {
+    "tracing": tracing, "chains": chains, "data": rates, "events": events, "buffers": dropped, "sampling": sampling,
+    "incomplete": incomplete, "overlaps": overlaps,
+}  # fmt: skip

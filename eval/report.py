@@ -148,6 +148,8 @@ class Report:
             ("Samples", "Of fresh JVMs. cut_off are stacks without their root; lost never reached the recording.",
              contents.samples(self.measured)),
             ("Composition", "Types of event in fresh JVMs' recordings.", contents.composition(self.measured)),
+            ("Buffer sizes", "Lock recordings of fresh JVMs by the bound of the event buffers: dropped are events that found them "
+             "full. overhead: of CPU time, switched on and off inside one JVM.", self.buffers()),
             ("Degraded", "Mechanisms that were not in force.", contents.degraded(self.measured)),
             ("Agreement", "Calling context trees of samples side by side, in %: degree of overlap, and coverage of hot edges "
              "(T = 0.1, mean of both directions). Two runs of one profiler show what can be expected.",
@@ -156,6 +158,18 @@ class Report:
         found = [table for table in found if not table[2].empty]
         return found + [(*CHECKED.get(kind, (kind.capitalize(), "")), frame)
                         for kind, frame in contents.checked(self.measured).items()]  # fmt: skip
+
+    def buffers(self) -> pd.DataFrame:
+        """By size: what is dropped, and what they cost."""
+        frame = contents.buffers(self.measured)
+        if frame.empty:
+            return frame
+        costs = {}
+        if not self.pairs.empty:
+            lines = figures.table(self.pairs[self.pairs["mode"] == TOGGLE], "cpu")
+            costs = {(line.jdk, line.workload, line.profiler): percent(line.median, line.low, line.high) for line in lines.itertuples()}
+        keys = zip(frame["jdk"], frame["workload"], frame["profiler"])
+        return frame.drop(columns=["mode", "profiler"]).assign(overhead=[costs.get(key, "") for key in keys])
 
     def profilers(self) -> pd.DataFrame:
         """Those that were measured."""

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import contents
+import published
 import results
+from agreement import Agreement
 from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Stretch
 from figures import Interval
 from profilers import ProfilerError
@@ -136,6 +138,30 @@ class ResultsTest(unittest.TestCase):
         table = contents.checked([checked("walk", "headway", **many)])["walk"]
         self.assertEqual(list(table.columns), ["figure", "walk 25"])
         self.assertEqual(table.iloc[3].tolist(), ["part3_ns", 3.0])
+
+    def test_what_full_buffers_dropped_stands_by_their_size(self) -> None:
+        def sized(profiler: str, dropped: int) -> Measured:
+            return recorded(profiler, Contents(1000, 500, {"headway.Unpark": 900}, lost={"buffer_full": dropped}))
+
+        default, small = sized("headway-lock", 0), sized("headway-lock-256k", 100)
+        self.assertTrue(contents.buffers([default]).empty)
+        self.assertTrue(contents.buffers([]).empty)
+        measured = [default, small, toggled("headway-lock-256k", "queued-monitor", 1.2)]
+        table = Report(measured, {}).buffers()
+        self.assertEqual(table["buffers_MiB"].tolist(), [0.25, 16.0])
+        self.assertEqual(table["dropped_%"].tolist(), [10.0, 0.0])
+        self.assertEqual(table["events/s"].tolist(), [1000.0, 900.0])
+        self.assertTrue(table["overhead"][0].startswith("+20."), table)
+        self.assertEqual(table["overhead"][1], "")
+        self.assertIn("0.25 MiB", published.drawings(Report(measured, {}))["buffers"][1])
+
+    def test_samples_and_trees_are_drawn(self) -> None:
+        sampled = recorded("headway-cpu-1ms", Contents(1000, 500, {}, samples=100, cut_off=1, lost={"sample_lost": 3}))
+        alike = [Agreement(25, "kernels", "cpu-1ms", "headway", "async", 0.9, 0.8)]
+        drawn = published.drawings(Report([sampled], {}, alike))
+        self.assertEqual(list(drawn), ["incomplete", "overlaps"])
+        self.assertIn("lost", drawn["incomplete"][1])
+        self.assertIn("headway / async", drawn["overlaps"][1])
 
     def test_losing_is_told(self) -> None:
         where = self.text.split("costs more than a peer")[1].split("###")[0]

@@ -16,6 +16,12 @@ const LOCK_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </configuration>
 "#;
 
+/// How JFR samples running threads: by CPU time, where it can.
+const SAMPLE_SETTINGS: [(u32, &str); 2] = [
+    (25, r#"name="jdk.CPUTimeSample"><setting name="throttle">1ms"#),
+    (0, r#"name="jdk.ExecutionSample"><setting name="period">10 ms"#),
+];
+
 /// A profiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Profiler {
@@ -36,29 +42,50 @@ impl Profiler {
     pub fn lock_options(&self, tools: &Tools, recording: &str, directory: &Path) -> Result<Vec<String>, Problem> {
         Ok(match self {
             Profiler::Headway => vec![headway(tools, recording, "events=monitor+park")],
-            Profiler::Jfr => {
-                let settings = directory.join("locks.jfc");
-                fs::write(&settings, LOCK_SETTINGS)?;
-                let start = format!("-XX:StartFlightRecording=filename={recording},settings={}", settings.display());
-                vec![start, "-Xlog:jfr*=off".into()]
-            }
+            Profiler::Jfr => flight_recording(recording, &directory.join("locks.jfc"), LOCK_SETTINGS)?,
             Profiler::Async(library) => vec![agent(library, &format!("start,event=lock,lock=1,jfr,file={recording}"))?],
         })
     }
 
-    /// JVM options with which running threads are sampled every millisecond.
+    /// JVM options with which running threads are sampled every millisecond of CPU time;
+    /// with JFR before JDK 25 every 10 ms of real time, which is the best it has.
+    /// Settings are put into `directory`.
     ///
     /// # Errors
-    /// The profiler has no such samples, or its library is missing.
-    pub fn sample_options(&self, tools: &Tools, recording: &str) -> Result<Vec<String>, Problem> {
+    /// The library is missing, or the settings cannot be written.
+    pub fn sample_options(
+        &self,
+        tools: &Tools,
+        release: u32,
+        recording: &str,
+        directory: &Path,
+    ) -> Result<Vec<String>, Problem> {
         Ok(match self {
             Profiler::Headway => vec![headway(tools, recording, "events=cpu,interval=1000000")],
-            Profiler::Jfr => return Err("JFR does not sample every millisecond".into()),
+            Profiler::Jfr => flight_recording(recording, &directory.join("samples.jfc"), &sample_settings(release))?,
             Profiler::Async(library) => {
                 vec![agent(library, &format!("start,event=cpu,interval=1ms,jfr,file={recording}"))?]
             }
         })
     }
+}
+
+fn sample_settings(release: u32) -> String {
+    let event = SAMPLE_SETTINGS.iter().find(|(since, _)| release >= *since).map_or("", |(_, event)| event);
+    format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<configuration version="2.0" label="samples" description="samples" provider="Headway">
+<event {event}</setting><setting name="enabled">true</setting><setting name="stackTrace">true</setting></event>
+</configuration>
+"#
+    )
+}
+
+/// JVM options of a flight recording with these settings, which are put into a file.
+fn flight_recording(recording: &str, file: &Path, settings: &str) -> Result<Vec<String>, Problem> {
+    fs::write(file, settings)?;
+    let start = format!("-XX:StartFlightRecording=filename={recording},settings={}", file.display());
+    Ok(vec![start, "-Xlog:jfr*=off".into()])
 }
 
 fn headway(tools: &Tools, recording: &str, options: &str) -> String {
@@ -96,9 +123,20 @@ mod tests {
     }
 
     #[test]
+    fn the_flight_recorder_samples_by_cpu_time_where_it_can() {
+        let directory = TempDir::new().unwrap();
+        for (release, event) in [(17, "ExecutionSample"), (21, "ExecutionSample"), (25, "CPUTimeSample")] {
+            let options = Profiler::Jfr.sample_options(&tools(), release, "r.jfr", directory.path()).unwrap();
+            assert!(options[0].ends_with("samples.jfc"), "{options:?}");
+            let settings = fs::read_to_string(directory.path().join("samples.jfc")).unwrap();
+            assert_eq!((settings.matches("<event").count(), settings.contains(event)), (1, true), "{settings}");
+        }
+    }
+
+    #[test]
     fn a_missing_library_is_named() {
         let missing = Profiler::Async("missing/libasyncProfiler.so".into());
-        let problem = missing.sample_options(&tools(), "r.jfr").unwrap_err();
+        let problem = missing.sample_options(&tools(), 25, "r.jfr", Path::new("")).unwrap_err();
         assert_eq!(problem.to_string(), "there is no library missing/libasyncProfiler.so");
     }
 }

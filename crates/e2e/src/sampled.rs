@@ -36,7 +36,7 @@ impl Sample {
 /// # Errors
 /// The JDK's tool cannot read it.
 pub fn read(jdk: &Jdk, recording: &str) -> Result<Vec<Sample>, Problem> {
-    let events = "jdk.ExecutionSample,jdk.NativeMethodSample";
+    let events = "jdk.ExecutionSample,jdk.NativeMethodSample,jdk.CPUTimeSample";
     let output = tools::run(&jdk.tool("jfr"), ["print", "--stack-depth", "2048", "--events", events, recording])?;
     Ok(parse(&String::from_utf8_lossy(&output.stdout)))
 }
@@ -45,9 +45,10 @@ pub fn read(jdk: &Jdk, recording: &str) -> Result<Vec<Sample>, Problem> {
 pub fn parse(text: &str) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("sampledThread = \"") {
-            let thread = rest.split('"').next().unwrap_or_default().to_owned();
-            samples.push(Sample { thread, frames: Vec::new() });
+        if line.starts_with("jdk.") && line.ends_with('{') {
+            samples.push(Sample { thread: String::new(), frames: Vec::new() });
+        } else if let (Some(thread), Some(sample)) = (thread(line), samples.last_mut()) {
+            sample.thread = thread.to_owned();
         } else if let (Some((method, _)), Some(sample)) = (line.split_once('('), samples.last_mut()) {
             if line.contains(" line: ") || line.ends_with("line:") {
                 sample.frames.push(method.to_owned());
@@ -55,4 +56,10 @@ pub fn parse(text: &str) -> Vec<Sample> {
         }
     }
     samples
+}
+
+/// The name of the sampled thread, which is the event's own where JFR samples by CPU time.
+fn thread(line: &str) -> Option<&str> {
+    let (field, name) = line.split_once(" = \"")?;
+    matches!(field, "sampledThread" | "eventThread").then(|| name.split('"').next().unwrap_or_default())
 }

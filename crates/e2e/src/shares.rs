@@ -53,7 +53,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Runs a program for so many seconds, sampled every millisecond.
+    /// Runs a program for so many seconds, sampled every millisecond (see
+    /// [`Profiler::sample_options`]).
     ///
     /// # Errors
     /// Something did not run, or there is no sample in either method.
@@ -67,7 +68,7 @@ impl Shares {
         let directory = TempDir::new()?;
         let file = |name: &str| directory.path().join(name).display().to_string();
         let (recording, truth) = (file("recording.jfr"), file("truth.json"));
-        let mut arguments = profiler.sample_options(tools, &recording)?;
+        let mut arguments = profiler.sample_options(tools, jdk.release, &recording, directory.path())?;
         arguments.extend(["-jar".into(), tools.workloads.display().to_string()]);
         arguments.extend(program.arguments(&truth));
         arguments.extend(["--seconds".into(), seconds.to_string()]);
@@ -141,11 +142,12 @@ jdk.ExecutionSample {
   ]
 }
 
-jdk.ExecutionSample {
-  sampledThread = "shares" (javaThreadId = 30)
+jdk.CPUTimeSample {
   stackTrace = [
     io.headway.workloads.samples.Shapes$Shares.light(int) line: 145
   ]
+  eventThread = "shares" (javaThreadId = 30)
+  failed = false
 }
 
 jdk.ExecutionSample {

@@ -1,5 +1,5 @@
 //! `headway-accuracy waits --jdk N --profiler headway|jfr|async [--async-library FILE] [--seconds N] -- SCENARIO [OPTION]...`
-//! `headway-accuracy shares --jdk N --profiler headway|async [--async-library FILE] [--seconds N] [--program NAME]`
+//! `headway-accuracy shares --jdk N --profiler headway|jfr|async [--async-library FILE] [--seconds N] [--program NAME]`
 //!
 //! Runs one program that knows itself under one profiler on one JDK, once, and prints
 //! how right the recording is as one line of JSON. `waits` runs a scenario of `predict`
@@ -95,7 +95,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Run, Problem> {
     let profiler = options.profiler()?;
     let of = match of == "waits" {
         true => Measured::Waits(options.scenario()?),
-        false => Measured::Shares(options.sampled(&profiler)?),
+        false => Measured::Shares(options.sampled()?),
     };
     Ok(Run {
         release: options.jdk.ok_or("--jdk is missing: the release of a JDK, such as 25")?,
@@ -174,10 +174,7 @@ impl Options {
         }
     }
 
-    fn sampled(&self, profiler: &Profiler) -> Result<Program, Problem> {
-        if *profiler == Profiler::Jfr {
-            return Err("shares takes --profiler headway or async, not \"jfr\"".into());
-        }
+    fn sampled(&self) -> Result<Program, Problem> {
         match self.rest.is_empty() {
             true => Ok(self.program.unwrap_or(Program::Samples)),
             false => Err(format!("shares takes no scenario: \"{}\"", self.rest.join(" ")).into()),
@@ -242,7 +239,6 @@ mod tests {
                 "waits --depth 3",
                 "unknown option --depth; there are --jdk --profiler --async-library --seconds --program",
             ),
-            ("shares --jdk 25 --profiler jfr", "shares takes --profiler headway or async, not \"jfr\""),
             (
                 "shares --jdk 25 --profiler headway --program x",
                 "--program takes samples, lines, barrier, lock, handoff, not \"x\"",
