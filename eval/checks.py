@@ -22,13 +22,13 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Callable, Iterator, Optional, Sequence
 
 from profilers import ProfilerError, agent_load
 from program import Program
-from workloads import WORKLOADS
+from workloads import WORKLOADS, Workload
 
 ROOT = Path(__file__).resolve().parents[1]
 RELEASES = (17, 21, 25)
@@ -579,9 +579,8 @@ def told_by(reply: str, operations: int) -> Told:
     return Told(number(told, "own_cpu_ns"), events, operations)
 
 
-def started(machine: Machine, jdk: int, name: str, directory: str) -> Program:
+def started(machine: Machine, jdk: int, workload: Workload, directory: str) -> Program:
     """A program of the evaluation, to be warmed up."""
-    workload = WORKLOADS[name]
     if not workload.jar.is_file():
         raise ProfilerError(f"{workload.jar.name} is not built; ./hw eval builds it")
     return Program(machine.home(jdk), workload, [], Path(directory) / "stderr.txt")
@@ -601,7 +600,7 @@ def chains(name: str) -> Callable[[Machine, int], Figures]:
         found: Figures = {}
         with machine.directory() as directory:
             locks, samples = Path(directory) / "locks.jfr", Path(directory) / "samples.jfr"
-            with started(machine, jdk, name, directory) as program:
+            with started(machine, jdk, WORKLOADS[name], directory) as program:
                 warm_up(machine, program)
                 recorded(machine, program, LOCK_EVENTS, locks, lambda: time.sleep(RECORDED_S))
                 recorded(machine, program, SAMPLES, samples, lambda: time.sleep(RECORDED_S))
@@ -633,7 +632,7 @@ def online(machine: Machine, jdk: int) -> Figures:
     with machine.directory() as directory:
         file, watched = Path(directory) / "file.jfr", Path(directory) / "watched.jfr"
         live = Path(directory) / "live.jfr"
-        with started(machine, jdk, BUSIEST, directory) as program:
+        with started(machine, jdk, WORKLOADS[BUSIEST], directory) as program:
             warm_up(machine, program)
             top = [str(machine.headway), "top", "--json", "-n", f"{RECORDED_S:.0f}", str(program.process.pid)]
             rest: Callable[[], object] = lambda: time.sleep(RECORDED_S)  # noqa: E731
@@ -660,6 +659,44 @@ def online_figures(file: Told, watched: Told, live: Told, report: Ended) -> Figu
     }
 
 
+# The one thread of it works all the time, so that with a processor more than that one is free.
+ASKED = "kernels"
+ANSWERS = {"handshake-10ms": 10_000_000, "handshake-1ms": 1_000_000, "jvmti-1ms": 1_000_000}
+
+
+def answers(asked: str) -> Callable[[Machine, int], Figures]:
+    """How long the VM takes to give the stack of a running thread, where a processor is free: from the request to the
+    answer, which is more than the thread stands still. By engine and interval."""
+
+    def run(machine: Machine, jdk: int) -> Figures:
+        with machine.directory() as directory:
+            file = Path(directory) / "asked.jfr"
+            with started(machine, jdk, replace(WORKLOADS[ASKED], threads=1), directory) as program:
+                warm_up(machine, program)
+                what = f"events=cpu,interval={ANSWERS[asked]},engine={asked.partition('-')[0]}"
+                recorded(machine, program, what, file, lambda: time.sleep(2 * RECORDED_S))
+            tool = machine.home(jdk) / "bin" / "jfr"
+            return answer_figures(machine.read([str(tool), "print", "--json", "--events", "jdk.ActiveSetting", str(file)], READ_S))
+
+    return run
+
+
+def answer_figures(text: str) -> Figures:
+    """From the settings of a recording, as the JDK's tool prints them."""
+    told = with_key(text, "recording", "jfr print")["recording"]
+    settings = {one["values"]["name"]: one["values"]["value"] for one in told.get("events", [])}
+    names = ("stack_requests", "stacks_by_target", "stack_request_p50_ns", "stack_request_p97_5_ns", "stack_request_max_ns")
+    missing = [name for name in names if not str(settings.get(name, "")).isdigit()]
+    if missing:
+        raise ProfilerError(f"the recording does not tell {', '.join(missing)}")
+    asked, by_target, *took_ns = (float(settings[name]) for name in names)
+    if asked == 0:
+        raise ProfilerError("no thread was asked for its stack")
+    median, most, longest = (ns / 1000 for ns in took_ns)
+    return {"requests": asked, "by_the_thread_itself_percent": 100 * by_target / asked, "median_us": median, "p97_5_us": most,
+            "longest_us": longest}  # fmt: skip
+
+
 CHECKS: dict[str, Check] = {
     check.name: check
     for check in (
@@ -675,6 +712,8 @@ CHECKS: dict[str, Check] = {
         Check("steal-overhead", "CPU, stolen and run-queue time of 50 working threads every 100 ms", 120, True, steal_overhead),
         *(Check(f"chains-{name}", f"how often call chains of lock events and samples come again in {name}", 20, True, chains(name))
           for name in PROBED),
+        *(Check(f"answers-{asked}", "how long the VM takes to give the stack of the one running thread", 18, True, answers(asked))
+          for asked in ANSWERS),
         Check("online", "Headway's own CPU time while a program runs, and that of an analysis afterwards", 25, True, online),
     )
 }  # fmt: skip

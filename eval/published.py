@@ -170,6 +170,15 @@ def frames_known(found: Findings, jdk: int) -> Cells:
     return Cells("; ".join(f"{name.removeprefix('chains-')} {value:.2f} %" for name, value in told if value is not None) or NOT_HERE, "", "")
 
 
+def answers(found: Findings, jdk: int) -> Cells:
+    """How long the VM takes to give a stack."""
+    told = [(engine, found.figure(f"answers-{engine}-1ms", jdk, "median_us"), found.figure(f"answers-{engine}-1ms", jdk, "p97_5_us"))
+            for engine in ("handshake", "jvmti")]  # fmt: skip
+    texts = [f"{engine}: median {median:.0f} us, 97.5 % within {most:.0f}" for engine, median, most in told
+             if median is not None and most is not None]  # fmt: skip
+    return Cells("; ".join(texts) or NOT_HERE, "", "")
+
+
 def causal_overhead(found: Findings, jdk: int) -> Cells:
     """Beyond the delays that experiments insert."""
     value = found.figure("causal-overhead", jdk, "overhead_beyond_delays_percent")
@@ -206,6 +215,7 @@ PUBLISHED = (
     Published(THESIS, "partial safepoints, incremental, each 10 ms (fig. 3.26); here threads one by one", "DaCapo 2.1 %, Scala 3.4 %",
               overhead("headway-handshake-10ms", CPU_BOUND)),
     Published(THESIS, "the same each 1 ms", "DaCapo 6.7 %, Scala 9.8 %", overhead("headway-handshake-1ms", CPU_BOUND)),
+    Published(THESIS, "latency of that, each 1 ms (fig. 3.27)", "0.1 ms or below; JVMTI can exceed 1 ms", answers),
     Published(THESIS, "steal time each 100 ms (fig. 5.4)", "negligible, 2 % under load", overhead("headway-steal-100ms", EVERY)),
     Published(THESIS, "steal time each 10 ms (fig. 5.4)", "1 %, 8 % under load", overhead("headway-steal-10ms", EVERY)),
     Published(FREE_LUNCH, "critical section pressure, all programs (fig. 6)", "below 6 % on each",

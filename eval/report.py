@@ -46,6 +46,8 @@ CHECKED = {
                "95 % interval."),
     "steal": ("Stolen time", "Times of threads against what programs know of themselves."),
     "chains": ("Re-use of call chains", "Of recordings of locks and of samples."),
+    "answers": ("Latency of stacks that the VM gives", "From the request for a running thread's stack to the answer, by engine and "
+                "interval; one thread works, a processor is free."),
     "online": ("Online against offline", "Analysis while the program runs, and afterwards."),
 }  # fmt: skip
 STYLE = """

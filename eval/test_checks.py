@@ -286,5 +286,22 @@ class AgentTest(InPlace):
                      Ended("", 1.0, 1.0, 1.0))  # fmt: skip
 
 
+class AnswersTest(InPlace):
+    """What the VM took to answer, out of a recording's settings."""
+
+    def test_times_are_in_microseconds(self) -> None:
+        values = {"stack_requests": 200, "stacks_by_target": 150, "stack_request_p50_ns": 12_000, "stack_request_p97_5_ns": 40_500,
+                  "stack_request_max_ns": 2_000_000}  # fmt: skip
+        events = [{"type": "jdk.ActiveSetting", "values": {"name": name, "value": str(value)}} for name, value in values.items()]
+        self.assertEqual(
+            checks.answer_figures(json.dumps({"recording": {"events": events}}, indent=2)),
+            {"requests": 200.0, "by_the_thread_itself_percent": 75.0, "median_us": 12.0, "p97_5_us": 40.5, "longest_us": 2000.0},
+        )
+
+    def test_recordings_of_other_engines_are_refused(self) -> None:
+        events = [{"type": "jdk.ActiveSetting", "values": {"name": "engine", "value": "perf"}}]
+        self.refused("does not tell stack_requests", checks.answer_figures, json.dumps({"recording": {"events": events}}))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -88,6 +88,8 @@ class ResultsTest(unittest.TestCase):
             checked("waits-20us", "headway", coverage=0.80, coverage_ge_1ms=0.9, attributed=0.904, attributable=0.9, wrong=0.004,
                     approximate=0.0, missing_ns_per_stretch=1500.0),
             checked("waits-20us", "jfr", coverage=0.82, coverage_ge_1ms=0.9),
+            checked("answers-handshake-1ms", "headway", median_us=12.0, p97_5_us=140.0),
+            checked("answers-handshake-10ms", "headway", median_us=12.0, p97_5_us=40.0),
             checked("causal-lines", "headway", error_points=0.5, covered=1.0),
             checked("causal-lines", "headway", 1, error_points=-3.5, covered=1.0),
         ]  # fmt: skip
@@ -119,6 +121,9 @@ class ResultsTest(unittest.TestCase):
         owners = self.line("attributed to the right owner")
         self.assertIn("(least 80.0 %, 20us); wrong at least 0.40 % (20us, the most) |", owners)
         self.assertTrue(owners.endswith("**missed** |"), owners)
+        asked = self.line("safepoint-based sampling")
+        self.assertIn("| 97.5 % within 40 us at 10ms; 97.5 % within 140 us at 1ms |", asked)
+        self.assertTrue(asked.endswith("| latency at 10ms: met; latency at 1ms: **missed** |"), asked)
         gains = self.line("error of predicted gains")
         self.assertTrue(gains.endswith("lines +0.5, lines -3.5 points; truth in the interval of 2 of 2 |  | **missed** |"), gains)
 
@@ -126,6 +131,7 @@ class ResultsTest(unittest.TestCase):
         self.assertIn("headway-lock-no-chains +6.", self.line("without call chains (fig. 12)"))
         self.assertIn("| 6.4 % of 7.8 %; xalan 73 % of 79 % |", self.line("without call chains (fig. 12)"))
         self.assertIn("queued-monitor +20.", self.line("the worst made for it"))
+        self.assertIn("handshake: median 12 us, 97.5 % within 140 |", self.line("(fig. 3.27)"))
         self.assertIn("JavaMonitorEnter 100 %", self.line("composition (fig. 11)"))
         self.assertIn(results.NOT_HERE, self.line("steal time each 10 ms"))
 
