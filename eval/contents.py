@@ -122,7 +122,8 @@ def buffers(measured: Sequence[Measured]) -> pd.DataFrame:
         all_events = m.contents.number() + dropped
         rows.append((m.cell.mode, m.cell.jdk, m.cell.workload, m.cell.profiler, mib, all_events / m.recorded_s,
                      100 * dropped / all_events if all_events else None))  # fmt: skip
-    frame = medians(pd.DataFrame(rows, columns=[*GROUP, "buffers_MiB", "events/s", "dropped_%"]), 3)
+    frame = medians(pd.DataFrame(rows, columns=[*GROUP, "buffers_MiB", "events/s", "dropped_%"]), 2)
+    frame["events/s"] = frame["events/s"].round().astype("int64")
     several = frame.groupby(["jdk", "workload"])["buffers_MiB"].transform("nunique") > 1
     return frame[several].sort_values(["jdk", "workload", "buffers_MiB"]).reset_index(drop=True)
 
