@@ -8,7 +8,7 @@ use headway_analysis::method::{Grouping, Measure, ProfileOptions};
 use headway_export::Format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{consumer, output, profile, shop, written};
+use support::{browser, consumer, output, profile, shop, written};
 
 fn file(directory: &Path, name: &str, content: &[u8]) -> PathBuf {
     let path = directory.join(name);
@@ -67,7 +67,7 @@ fn speedscopes_schema_accepts_the_shop() {
 
 #[test]
 fn a_browser_draws_the_page() {
-    let Some(chromium) = consumer("chromium") else { return };
+    let Some(chromium) = browser() else { return };
     let directory = tempfile::tempdir().unwrap();
     let path = file(directory.path(), "a.html", &written(Format::Flame, &shop(Measure::Cpu)));
     let mut browser = Command::new(chromium);

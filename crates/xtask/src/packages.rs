@@ -8,7 +8,13 @@ pub fn install_one_of(names: &[&str]) -> bool {
     if !is_on_path("apt-get") || !is_root() {
         return false;
     }
-    names.iter().any(|name| is_offered(name) && install(name))
+    let install_first = || names.iter().any(|name| is_offered(name) && install(name));
+    // Lists are missing on a new system, and on an old one name what is no longer there.
+    install_first() || (update() && install_first())
+}
+
+fn update() -> bool {
+    run(program("apt-get").args(["update", "-q"])).is_ok()
 }
 
 fn is_root() -> bool {

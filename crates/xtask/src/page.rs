@@ -15,6 +15,9 @@ use std::time::SystemTime;
 /// Names under which systems install a browser that the tests can drive.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
+/// The variable that says which browser to take.
+const BROWSER: &str = "HEADWAY_CHROMIUM";
+
 /// Builds the page unless what is there is up to date.
 pub fn build() -> Result<(), Problem> {
     install()?;
@@ -35,10 +38,7 @@ pub fn tests(browser_tests: bool) -> Result<Tally, Problem> {
     vitest.arg(format!("--outputFile={}", report.display()));
     if browser_tests {
         vitest.args(["--config", "e2e/vitest.config.ts"]);
-        vitest.env(
-            "HEADWAY_CHROMIUM",
-            browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?,
-        );
+        vitest.env(BROWSER, browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?);
         vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?);
     }
     let (_, content) = run_and_read(&mut vitest)?;
@@ -52,6 +52,13 @@ pub fn has_browser() -> bool {
     browser().is_some() || (packages::install_one_of(&["chromium"]) && browser().is_some())
 }
 
+/// Says where the browser is, if there is one.
+pub fn tell_browser(tests: &mut Command) {
+    if let Some(browser) = browser() {
+        tests.env(BROWSER, browser);
+    }
+}
+
 /// What vitest's JSON says.
 #[derive(Debug, Default, Deserialize)]
 struct Told {
@@ -62,7 +69,7 @@ struct Told {
 }
 
 fn browser() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("HEADWAY_CHROMIUM").filter(|named| !named.is_empty()) {
+    if let Some(named) = std::env::var_os(BROWSER).filter(|named| !named.is_empty()) {
         return Some(PathBuf::from(named));
     }
     BROWSERS.into_iter().find(|name| is_on_path(name)).map(PathBuf::from)

@@ -41,6 +41,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     let mut session =
         Session { jdks: Jdks::for_tests(), suites: Vec::new(), without_browser: false, without_evaluation: false };
     session.check_jdks();
+    session.check_browser();
     session.check("format", |_| run(cargo().args(["fmt", "--all", "--check"])));
     session.check("house rules", |_| tidy::tidy(&[]));
     session.check("licences", |_| licences::licences(&[]));
@@ -62,20 +63,22 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
 impl Session {
     fn check_jdks(&mut self) {
         let missing = self.jdks.missing();
-        let must_be_complete = std::env::var("CI").as_deref() == Ok("true");
-        if must_be_complete {
+        if must_be_complete() {
             self.add("JDKs", Tally::one(missing.is_empty()), 0.0);
         }
     }
 
-    /// The page in a browser. Where there is none, that is said, and in CI a failure.
-    fn page_in_a_browser(&mut self) {
-        let must_be_complete = std::env::var("CI").as_deref() == Ok("true");
+    /// Before everything that wants one. Where there is none, that is said, and in CI a failure.
+    fn check_browser(&mut self) {
         self.without_browser = !page::has_browser();
-        match self.without_browser {
-            true if must_be_complete => self.add("page in a browser", Tally::one(false), 0.0),
-            true => {}
-            false => self.suite("page in a browser", |_| page::tests(true)),
+        if must_be_complete() {
+            self.add("browser", Tally::one(!self.without_browser), 0.0);
+        }
+    }
+
+    fn page_in_a_browser(&mut self) {
+        if !self.without_browser {
+            self.suite("page in a browser", |_| page::tests(true));
         }
     }
 
@@ -138,6 +141,11 @@ impl Session {
     }
 }
 
+/// True where nothing may be left out.
+fn must_be_complete() -> bool {
+    std::env::var("CI").as_deref() == Ok("true")
+}
+
 fn failing(suites: &[Suite]) -> String {
     let names: Vec<_> = suites.iter().filter(|suite| suite.tally.failed > 0).map(|suite| suite.name).collect();
     format!("failures in {}", names.join(", "))
@@ -170,6 +178,7 @@ fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
     tests.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
     tests.env("HEADWAY_BIN", products::headway());
     jdks.tell(&mut tests);
+    page::tell_browser(&mut tests);
     let (output, content) = run_and_read(&mut tests)?;
     Ok(Tally::of_cargo(&output, content))
 }

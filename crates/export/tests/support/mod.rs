@@ -98,6 +98,14 @@ pub fn consumer(name: &str) -> Option<PathBuf> {
     found
 }
 
+/// The browser that `HEADWAY_CHROMIUM` names, or else Chromium.
+pub fn browser() -> Option<PathBuf> {
+    match std::env::var_os("HEADWAY_CHROMIUM").filter(|named| !named.is_empty()) {
+        Some(named) => Some(named.into()),
+        None => consumer("chromium"),
+    }
+}
+
 /// What a program that ends well says.
 #[track_caller]
 pub fn output(command: &mut Command) -> String {
