@@ -109,8 +109,7 @@ def composition(found: Findings, jdk: int) -> Cells:
 
 def lost_samples(found: Findings, jdk: int) -> Cells:
     """At the shortest interval that was measured."""
-    frame = contents.samples(found.report.measured)
-    frame = frame[frame["jdk"] == jdk]
+    frame = of_jdk(contents.samples(found.report.measured), jdk)
     for rate in ("100us", "1ms", "10ms"):
         part = frame[frame["profiler"] == f"headway-cpu-{rate}"]
         if not part.empty:
@@ -122,8 +121,7 @@ def lost_samples(found: Findings, jdk: int) -> Cells:
 
 def complete(found: Findings, jdk: int) -> Cells:
     """Samples with a complete stack."""
-    frame = contents.samples(found.report.measured)
-    frame = frame[frame["jdk"] == jdk]
+    frame = of_jdk(contents.samples(found.report.measured), jdk)
 
     def share(prefix: str) -> Optional[float]:
         part = frame[frame["profiler"].str.startswith(prefix)]
@@ -309,10 +307,14 @@ def sampling(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
     return title, charts.bars(frame, f"{title}, JDK {jdk}", "overhead in %, geometric mean")
 
 
+def of_jdk(frame: pd.DataFrame, jdk: int) -> pd.DataFrame:
+    """The lines of one JDK. Frames without lines may have no columns either."""
+    return frame if frame.empty else frame[frame["jdk"] == jdk]
+
+
 def incomplete(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
     """Figures 3.19 and 3.20: samples that were lost, and stacks without their root, by profiler."""
-    frame = contents.samples(found.report.measured)
-    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    frame = of_jdk(contents.samples(found.report.measured), jdk)
     if frame.empty:
         return None
     frame = frame.set_index(frame["workload"] + ", " + frame["profiler"])
@@ -324,8 +326,7 @@ def incomplete(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
 
 def overlaps(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
     """Figures 3.22 to 3.25: trees of repeats, and of different profilers, side by side."""
-    frame = contents.agreements(found.report.agreements)
-    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    frame = of_jdk(contents.agreements(found.report.agreements), jdk)
     if frame.empty:
         return None
     names = frame["workload"] + ", " + frame["compared"] + ", " + frame["rate"].str.removeprefix("cpu-")
@@ -338,8 +339,7 @@ def overlaps(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
 
 def dropped(found: Findings, jdk: int) -> Optional[tuple[str, str]]:
     """Events that found the buffers full, by their size."""
-    frame = contents.buffers(found.report.measured)
-    frame = frame[frame["jdk"] == jdk] if not frame.empty else frame
+    frame = of_jdk(contents.buffers(found.report.measured), jdk)
     if frame.empty:
         return None
     shares = frame.pivot_table(index="workload", columns="buffers_MiB", values="dropped_%")

@@ -192,16 +192,18 @@ impl Agent {
 
     /// Memory of buffers, chains and locks in use, in bytes.
     pub fn memory_bytes(&self) -> u64 {
-        let chunks = u64::from(self.pool.chunks()).max(1);
-        let used = chunks - u64::from(self.pool.free_chunks()).min(chunks);
-        let buffers = self.pool_bytes / chunks * used;
-        buffers + self.chains.memory_bytes() + self.locks.memory_bytes()
+        let used = self.pool.chunks().saturating_sub(self.pool.free_chunks());
+        self.chunk_bytes() * u64::from(used) + self.chains.memory_bytes() + self.locks.memory_bytes()
+    }
+
+    /// Memory of one chunk of the buffers, in bytes.
+    pub fn chunk_bytes(&self) -> u64 {
+        self.pool_bytes / u64::from(self.pool.chunks()).max(1)
     }
 
     /// Memory of buffers that no thread has and nothing waits in, in bytes.
     pub fn free_bytes(&self) -> u64 {
-        let chunks = u64::from(self.pool.chunks()).max(1);
-        self.pool_bytes / chunks * u64::from(self.pool.free_chunks())
+        self.chunk_bytes() * u64::from(self.pool.free_chunks())
     }
 
     /// Appends a record to the thread's buffer; a refusal is counted there.

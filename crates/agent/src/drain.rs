@@ -8,7 +8,7 @@ use crate::counted::Counted;
 use crate::definitions::Definition;
 use crate::online::Online;
 use crate::options::Options;
-use crate::pace::Flow;
+use crate::pace::Pace;
 use crate::park;
 use crate::park_statistics::{LiveParks, Wish};
 use crate::pressure::{capture, LivePressure};
@@ -147,8 +147,7 @@ pub struct Drain {
     recorded: Recorded,
     counted: Counted,
     batch: Vec<Event>,
-    /// Words taken out of the buffers.
-    taken_words: u64,
+    pace: Pace,
     told_losses: BTreeMap<Loss, u64>,
     dying: VecDeque<Dying>,
     virtual_threads: VecDeque<ThreadId>,
@@ -189,7 +188,7 @@ impl Drain {
             recorded: Recorded::default(),
             counted: Counted::default(),
             batch: Vec::new(),
-            taken_words: 0,
+            pace: Pace::new(agent.chunk_bytes(), Instant::now()),
             told_losses: BTreeMap::new(),
             dying: VecDeque::from([Dying::default()]),
             virtual_threads: VecDeque::new(),
@@ -220,10 +219,9 @@ impl Drain {
 
     fn run(mut self, requests: &Receiver<Request>, shared: &Mutex<Recorded>) {
         self.introduce_myself();
-        let mut drained = Instant::now();
-        let mut next_flush = drained + FLUSH_EVERY;
+        let mut next_flush = Instant::now() + FLUSH_EVERY;
         loop {
-            let patience = self.flow(&mut drained).patience();
+            let patience = self.pace.patience(Instant::now(), self.agent.free_bytes());
             match requests.recv_timeout(self.steal.patience(patience)) {
                 Ok(Request::Dump(path, answer)) => {
                     self.flush();
@@ -258,13 +256,6 @@ impl Drain {
         }
         let recorded = self.finish();
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
-    }
-
-    /// What was taken since the last time, and how much room there is.
-    fn flow(&mut self, before: &mut Instant) -> Flow {
-        let now = Instant::now();
-        let within = now - std::mem::replace(before, now);
-        Flow { taken: 8 * std::mem::take(&mut self.taken_words), within, free: self.agent.free_bytes() }
     }
 
     fn dump(&mut self, path: &Path) -> Result<(), String> {
@@ -390,7 +381,7 @@ impl Drain {
     /// processor's cache when it is looked at.
     #[inline]
     fn take_in(&mut self, words: &[u64], batch: &mut Vec<Event>) {
-        self.taken_words += words.len() as u64;
+        self.pace.took(words.len());
         batch.extend(raw::decode(words));
         if batch.len() >= BATCH {
             self.take_batch(batch);
