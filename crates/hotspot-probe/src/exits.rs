@@ -14,11 +14,12 @@ use headway_hotspot::{
     FrameRecord, LiveMemory, WalkEnd,
 };
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
 static ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static SLOTS: Mutex<Option<HashMap<u64, &'static AtomicI32>>> = Mutex::new(None);
+static CHECKED: AtomicI64 = AtomicI64::new(0);
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Puts the hook in. At VMInit no thread contends yet.
@@ -41,6 +42,11 @@ pub fn slot(java_thread: u64) -> i64 {
     let slots = slots.get_or_insert_default();
     let slot = slots.entry(java_thread).or_insert_with(|| Box::leak(Box::default()));
     (&raw const **slot) as i64
+}
+
+/// How many contended exits were checked.
+pub fn checked() -> i64 {
+    CHECKED.load(Ordering::Relaxed)
 }
 
 /// What the hook saw.
@@ -75,6 +81,7 @@ fn check(probe: &Probe, monitor: u64, java_thread: u64, fp: u64) {
     let mut report = REPORT.lock().unwrap();
     let report = report.get_or_insert_default();
     report.count("checks_exit");
+    CHECKED.fetch_add(1, Ordering::Relaxed);
     let Some(start) = thread::start_at_exit(layout, &memory, java_thread, fp) else {
         // The VM itself: a thread that ends releases its own Thread object.
         return report.count("exits_without_java_frame");

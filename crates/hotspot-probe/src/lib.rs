@@ -183,6 +183,12 @@ extern "C" fn Java_Probe_slot(jni: Jni, _: Object) -> i64 {
     exits::slot(PROBE.get().expect("agent started").java_thread(jni))
 }
 
+/// `Probe.exits()`: how many contended exits were checked so far.
+#[no_mangle]
+extern "C" fn Java_Probe_exits(_: Jni, _: Object) -> i64 {
+    exits::checked()
+}
+
 /// `Probe.thread(long)`: compares what is known of the current thread with its
 /// `Thread.getId()` and the kernel.
 #[no_mangle]

@@ -8,6 +8,10 @@ import sun.misc.Unsafe;
 /** Owners release contended locks in every way; each writes down who it is. */
 public final class Exits {
     static final Unsafe UNSAFE = unsafe();
+    /** Contended exits that a run is good for at least, on a machine where threads seldom meet, too. */
+    static final long WANTED = 2_000;
+    /** A program whose locks nobody contends for ends all the same. */
+    static final int MOST = 50;
     static volatile int sink;
     static int shared;
     static final String[] NAMES = {"Blue kettle 12", "small Lamp 7", "GREEN CHAIR 90", "old spoon 3"};
@@ -40,7 +44,7 @@ public final class Exits {
 
     void run(int rounds, int number) {
         long slot = Probe.slot();
-        for (int i = 0; i < rounds; i++) {
+        for (int i = 0; i < rounds || (i < MOST * rounds && Probe.exits() < WANTED); i++) {
             sink = dispatch(slot, i + number);
         }
     }

@@ -25,6 +25,9 @@ public final class Probe {
      */
     public static native long slot();
 
+    /** How many contended exits were checked so far. */
+    public static native long exits();
+
     /** Compares what is known of the current thread, whose id this is. */
     public static native void thread(long id);
 
