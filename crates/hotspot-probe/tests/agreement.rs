@@ -55,9 +55,9 @@ fn deoptimized_frames_and_unloaded_classes_agree() {
     for version in ALL {
         for compiler in ["-XX:+TieredCompilation", "-XX:TieredStopAtLevel=1"] {
             if let Some(seen) = check(version, &[compiler, "-Xbatch", "-Drounds=30"], "Churn", 25_000) {
-                assert!(seen.get("frames_deoptimized") > 1000);
-                assert!(seen.get("frames_reused") > 100_000);
-                assert!(seen.get("walks_same") > 0);
+                assert!(seen.get("frames_deoptimized") > 1000, "{}", seen.text);
+                assert!(seen.get("frames_reused") > 100_000, "{}", seen.text);
+                assert!(seen.get("walks_same") > 0, "{}", seen.text);
             }
         }
     }
@@ -75,9 +75,9 @@ fn virtual_threads_agree_down_to_their_chunks() {
     for version in [21, 25] {
         for collector in ["-XX:+UseG1GC", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseZGC"] {
             if let Some(seen) = check(version, &[collector, "-Drounds=150"], "Virtual", 5_000) {
-                assert!(seen.get("frames_on_heap") > 20_000);
+                assert!(seen.get("frames_on_heap") > 20_000, "{}", seen.text);
                 // A chunk that moves while it is read is given up, and said so.
-                assert!(seen.get("cut_at_return_barrier") < 10);
+                assert!(seen.get("cut_at_return_barrier") < 10, "{}", seen.text);
             }
         }
         check(version, &["-Xint", "-Drounds=150"], "Virtual", 5_000);
@@ -93,14 +93,13 @@ fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
     let seen = run(&jdk, flags, "Exits");
     seen.assert_agreement(500);
     for wrong in ["exit_wrong", "wait_wrong", "exits_incomplete"] {
-        assert_eq!(seen.get(wrong), 0, "{wrong} {version} {flags:?}");
+        assert_eq!(seen.get(wrong), 0, "{wrong}\n{}", seen.text);
     }
     let (right, total) = (seen.get("exit_right"), seen.get("checks_exit"));
-    assert!(total >= 500, "only {total} contended exits {version} {flags:?}");
+    assert!(total >= 500, "only {total} contended exits\n{}", seen.text);
     let others = seen.get("wait_right") + seen.get("exits_without_java_frame");
     let share = right * 1000 / (total - others).max(1);
-    println!("{version} {flags:?}: {right} of {} right", total - others);
-    assert!(share >= right_per_mille, "{right} of {total} {version} {flags:?}");
+    assert!(share >= right_per_mille, "{right} of {} right\n{}", total - others, seen.text);
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn scratch(name: &str) -> PathBuf {
 /// What the probe saw in one JVM.
 pub struct Seen {
     pub counters: BTreeMap<String, u64>,
+    /// Which JVM that was and what was seen: what a failed test has to say.
     pub text: String,
 }
 
@@ -155,8 +156,8 @@ pub fn run_with(jdk: &Jdk, flags: &[&str], program: &str, environment: &[(&str, 
         let (name, value) = line.split_once('=')?;
         Some((name.to_string(), value.parse().ok()?))
     };
-    println!("{} {flags:?} {program}\n{text}", jdk.version);
-    Seen { counters: text.lines().filter_map(counter).collect(), text }
+    let counters = text.lines().filter_map(counter).collect();
+    Seen { counters, text: format!("{} {flags:?} {program}\n{text}", jdk.version) }
 }
 
 fn said(output: &Output) -> String {
