@@ -278,6 +278,7 @@ fn transactions_are_counted_and_taken_apart() {
         let mut failures = Vec::new();
         for _ in 0..RUNS {
             let Ran { truth, report } = run(&tools, &jdk, &["transactions"], None);
+            println!("JDK {}", jdk.release);
             are_counted(&truth, &report);
             match have_their_times(&truth, &report) {
                 Ok(()) => break,

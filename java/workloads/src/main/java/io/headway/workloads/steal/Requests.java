@@ -27,6 +27,7 @@ final class Requests {
         int many = (int) arguments.number("many", 20_000, 1);
         arguments.refuseUnknown();
         double unit = Burner.calibrate();
+        useOnce();
         List<Thread> threads = new ArrayList<>();
         threads.add(new Thread(() -> nested(count, unit), "requests"));
         threads.add(new Thread(() -> forgetful(count), "forgetful"));
@@ -50,6 +51,23 @@ final class Requests {
         truth.put("mounted_cpu_ns", (long) (count * 4 * (long) (MILLI / unit) * unit));
         truth.put("cpu_ns", (long) (count * 2 * (long) (5 * MILLI / unit) * unit));
         return truth;
+    }
+
+    /**
+     * Calls once what the transactions call. The first use of a class loads and initializes it,
+     * under locks of the JDK; threads that met there inside their transactions would be blocked for
+     * longer than they know of.
+     */
+    private static void useOnce() {
+        try (Transaction first = Headway.transaction("first")) {
+            long before = System.nanoTime();
+            QUEUE.lock();
+            QUEUE.unlock();
+            LockSupport.parkNanos(System.nanoTime() - before);
+            Thread.onSpinWait();
+            Thread.yield();
+            sleep(1);
+        }
     }
 
     /** An outer transaction with two inner ones, which use 5 ms of CPU time each, and 5 ms of sleep. */
