@@ -2,7 +2,7 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `bench`, `eval`, `guard`, `tidy`, `licences`.
+//! `test`, `stress`, `soak`, `bench`, `eval`, `guard`, `tidy`, `licences`.
 
 mod bench;
 mod demo;
@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         "demo" => demo::demo(rest),
         "test" => test::test(rest),
         "stress" => stress::stress(rest),
+        "soak" => stress::soak(rest),
         "bench" => bench::bench(rest),
         "eval" => eval::eval(rest),
         "guard" => guard::guard(rest),

@@ -14,9 +14,22 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
     run(driver(&jdks).args(rest))
 }
 
+/// `./hw soak --hours N [...]`: one JVM per JDK for hours under everything that
+/// command lines can do to it; the options are those of `headway-soak`.
+pub fn soak(rest: &[String]) -> Result<(), Problem> {
+    products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
+    let jdks = Jdks::for_tests();
+    products::workloads(jdks.with_compiler())?;
+    run(built(&jdks, "headway-soak").args(rest))
+}
+
 /// The program that stresses, as built.
 pub fn driver(jdks: &Jdks) -> Command {
-    let mut driver = program(target_directory().join("release/headway-stress"));
+    built(jdks, "headway-stress")
+}
+
+fn built(jdks: &Jdks, name: &str) -> Command {
+    let mut driver = program(target_directory().join("release").join(name));
     driver.env("HEADWAY_BIN", products::headway());
     jdks.tell(&mut driver);
     driver

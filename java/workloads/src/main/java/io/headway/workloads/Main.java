@@ -2,6 +2,7 @@ package io.headway.workloads;
 
 import io.headway.workloads.causal.Known;
 import io.headway.workloads.demo.Demo;
+import io.headway.workloads.faults.Target;
 import io.headway.workloads.parks.Parks;
 import io.headway.workloads.parks.Products;
 import io.headway.workloads.parks.Queues;
@@ -19,6 +20,7 @@ public final class Main {
     private static final Map<String, Workload> WORKLOADS = new TreeMap<>(Map.ofEntries(
             Map.entry("causal", new Known()),
             Map.entry("demo", new Demo()),
+            Map.entry("faults", new Target()),
             Map.entry("parks", new Parks()),
             Map.entry("predict", new Predict()),
             Map.entry("pressure", new Pressure()),

@@ -1,0 +1,180 @@
+//! Command lines that are wrong, killed, stopped, or several at once.
+
+use super::stage::{refused, shows_owners, Said, Stage};
+use super::targets::signal;
+use super::Fault;
+use crate::guarded::Guarded;
+use crate::Problem;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const TYPED: &str = "Command lines that are wrong";
+const ENDED: &str = "Command lines that end early, or come together";
+
+/// What is typed, and words of the answer; exit code 2 each.
+const WRONG: [(&[&str], &str); 12] = [
+    (&["recrod", "1"], "recrod"),
+    (&["record"], ""),
+    (&["record", "-d", "soon", "1"], "soon"),
+    (&["record", "-e", "lunch", "1"], "lunch"),
+    (&["record", "-i", "1h", "1"], "1h"),
+    (&["record", "--threads", "(", "1"], "("),
+    (&["record", "--max-size", "much", "1"], "much"),
+    (&["record", "--colour", "1"], "--colour"),
+    (&["report", "--by", "weather", "x.jfr"], "weather"),
+    (&["report", "--top", "-1", "x.jfr"], "-1"),
+    (&["export", "x.jfr", "-o", "x.docx"], ""),
+    (&["start"], ""),
+];
+
+/// See the module.
+pub fn faults() -> Vec<Fault> {
+    let mut faults: Vec<Fault> = WRONG.into_iter().map(|(arguments, words)| wrong(arguments, words)).collect();
+    for release in [17, 21, 25] {
+        faults.push(killed(release));
+        faults.push(together(release));
+    }
+    faults.push(interrupted("INT"));
+    faults.push(interrupted("TERM"));
+    faults.push(twice());
+    faults.push(nothing_to_stop());
+    faults
+}
+
+fn wrong(arguments: &'static [&'static str], words: &'static str) -> Fault {
+    let what = format!("`headway {}`", arguments.join(" "));
+    Fault::new(TYPED, what, "exit code 2, what is wrong with which word", move |stage| {
+        let said = stage.headway(arguments)?;
+        if said.code != Some(2) || !said.stderr.contains(words) || said.stderr.contains("panicked") {
+            return Err(said.all().into());
+        }
+        let first = said.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Ok(format!("exit code 2: \"{}\"", stage.plain(first, &[])))
+    })
+}
+
+fn recording_for(stage: &Stage, program: &Guarded, seconds: u32) -> Result<Guarded, Problem> {
+    let file = stage.name("long.jfr");
+    let mut command = stage.command(["record", "-d", &format!("{seconds}s"), "-o", &file, &program.pid()]);
+    let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    await_recording(stage, program)?;
+    thread::sleep(Duration::from_millis(1500));
+    Ok(client)
+}
+
+/// Waits until `status` says that something is recorded.
+fn await_recording(stage: &Stage, program: &Guarded) -> Result<(), Problem> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_recording(stage, program)? {
+        if Instant::now() > deadline {
+            return Err("the recording does not begin".into());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+fn is_recording(stage: &Stage, program: &Guarded) -> Result<bool, Problem> {
+    let status = stage.headway(["status", "--json", &program.pid()])?;
+    let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
+    Ok(status.get("recording").is_some_and(serde_json::Value::is_string))
+}
+
+fn killed(release: u32) -> Fault {
+    let what = format!("`headway record -d 600` of JDK {release} is killed (SIGKILL)");
+    Fault::new(ENDED, what, "the agent ends the recording within 5 s and completes its file", move |stage| {
+        let mut program = stage.contended(release, &[])?;
+        let client = recording_for(stage, &program, 600)?;
+        signal(&client, "KILL")?;
+        let killed = Instant::now();
+        while is_recording(stage, &program)? {
+            if killed.elapsed() > Duration::from_secs(15) {
+                return Err("it goes on 15 s later".into());
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+        if killed.elapsed() > Duration::from_secs(8) {
+            return Err(format!("it took {:.1} s", killed.elapsed().as_secs_f64()).into());
+        }
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
+        Ok("the recording ended and is complete".to_owned())
+    })
+}
+
+fn interrupted(name: &'static str) -> Fault {
+    let what = format!("`headway record -d 600` is interrupted (SIG{name})");
+    Fault::new(ENDED, what, "the recording is completed and the report shown", move |stage| {
+        let mut program = stage.contended(17, &[])?;
+        let mut client = recording_for(stage, &program, 600)?;
+        signal(&client, name)?;
+        crate::tools::wait_at_most(&mut client, Duration::from_secs(20))?;
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
+        match is_recording(stage, &program)? {
+            true => Err("the recording goes on".into()),
+            false => Ok("the recording is complete".to_owned()),
+        }
+    })
+}
+
+/// Several command lines at once: all succeed or say who records.
+fn together(release: u32) -> Fault {
+    let what = format!("four command lines attach to JDK {release} at once");
+    Fault::new(ENDED, what, "one records, the others say so in one sentence; the program runs on", move |stage| {
+        let mut program = stage.contended(release, &[])?;
+        let pid = program.pid();
+        let all: Vec<Result<Said, String>> = thread::scope(|scope| {
+            let begun: Vec<_> = (0..4)
+                .map(|i| {
+                    let (stage, pid) = (&stage, pid.as_str());
+                    scope.spawn(move || {
+                        let file = stage.name(&format!("at-once-{i}.jfr"));
+                        stage.headway(["record", "-d", "3s", "-o", &file, pid]).map_err(|error| error.to_string())
+                    })
+                })
+                .collect();
+            begun.into_iter().map(|client| client.join().unwrap_or_else(|_| Err("panicked".to_owned()))).collect()
+        });
+        let all = all.into_iter().collect::<Result<Vec<Said>, String>>()?;
+        stage.survives(&mut program)?;
+        let good = all.iter().filter(|said| said.code == Some(0)).count();
+        let said_so = all.iter().filter(|said| said.code == Some(1) && said.sentence().contains("already recording"));
+        let (said_so, total) = (said_so.count(), all.len());
+        match good >= 1 && good + said_so == total {
+            true => Ok("every command line recorded or said who does".to_owned()),
+            false => Err(all.iter().map(Said::all).collect::<String>().into()),
+        }
+    })
+}
+
+fn twice() -> Fault {
+    let words = "already recording";
+    Fault::new(
+        ENDED,
+        "`start` during a recording",
+        format!("exit code 1, one sentence with \"{words}\""),
+        move |stage| {
+            let mut program = stage.contended(25, &[])?;
+            let pid = program.pid();
+            stage.headway(["start", "-o", &stage.name("first.jfr"), &pid])?;
+            let said = stage.headway(["start", "-o", &stage.name("second.jfr"), &pid])?;
+            stage.headway(["stop", &pid])?;
+            stage.survives(&mut program)?;
+            let first_line = said.sentence().lines().next().unwrap_or_default();
+            let seen = refused(stage, &said, 1, words, &[&pid])?;
+            match first_line.contains("first.jfr") {
+                true => Ok(seen),
+                false => Err(format!("the recording is not named: {seen}").into()),
+            }
+        },
+    )
+}
+
+fn nothing_to_stop() -> Fault {
+    Fault::new(ENDED, "`stop` where nothing is loaded", "exit code 1, one sentence with \"not loaded\"", |stage| {
+        let program = stage.contended(17, &[])?;
+        refused(stage, &stage.headway(["stop", &program.pid()])?, 1, "not loaded", &[&program.pid()])
+    })
+}

@@ -1,0 +1,60 @@
+//! What kernels and container runtimes refuse to the target.
+
+use super::stage::{shows_less, shows_owners, Stage};
+use super::Fault;
+use crate::guarded::Guarded;
+use crate::report::Report;
+use crate::Problem;
+use std::process::Command;
+
+const GROUP: &str = "What the kernel refuses to the target";
+
+/// System calls, and what becomes of a recording of locks and CPU time without them.
+const REFUSED: [(&str, &str); 5] =
+    [("perf_event_open", "perf"), ("process_vm_readv", ""), ("membarrier", ""), ("memfd_create", ""), ("ptrace", "")];
+
+/// See the module.
+pub fn faults() -> Vec<Fault> {
+    let mut faults: Vec<Fault> = REFUSED.into_iter().map(|(call, words)| denied(call, words)).collect();
+    faults.push(limit("open files", "--nofile=64:64"));
+    faults.push(limit("locked memory", "--memlock=65536:65536"));
+    faults.push(limit("CPU timers and signals", "--sigpending=8:8"));
+    faults
+}
+
+const EXPECTED: &str =
+    "contentions with the owners' call stacks; what is missing is said in one line; the program runs on";
+
+fn denied(call: &'static str, words: &'static str) -> Fault {
+    Fault::new(GROUP, format!("`{call}` (seccomp)"), EXPECTED, move |stage| {
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut deny = Command::new(stage.own_program("headway-deny"));
+        deny.arg(call).arg("--").arg(java.get_program()).args(java.get_args());
+        deny.current_dir(stage.path(""));
+        let mut program = stage.ready(&mut deny)?;
+        recorded(stage, &mut program, words)
+    })
+}
+
+fn limit(of: &'static str, option: &'static str) -> Fault {
+    Fault::new(GROUP, format!("more {of} than `prlimit {option}`"), EXPECTED, move |stage| {
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut limited = Command::new("prlimit");
+        limited.arg(option).arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
+        let mut program = stage.ready(&mut limited)?;
+        recorded(stage, &mut program, "")
+    })
+}
+
+fn recorded(stage: &Stage, program: &mut Guarded, words: &str) -> Result<String, Problem> {
+    let report = stage.record(program, &["-e", "lock,cpu"])?;
+    let seen = shows_owners(&report)?;
+    match words {
+        "" => Ok(seen + &what_is_missing(&report)),
+        words => Ok(format!("owners' call stacks; {}", shows_less(&report, words)?)),
+    }
+}
+
+fn what_is_missing(report: &Report) -> String {
+    report.degraded.iter().map(|degraded| format!("; \"{}: {}\"", degraded.mechanism, degraded.reason)).collect()
+}

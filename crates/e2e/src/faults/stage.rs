@@ -1,0 +1,268 @@
+//! What a fault may use while it is tried: the tools under test, JDKs, a
+//! directory that goes away afterwards, and programs that end with it.
+
+use crate::guarded::Guarded;
+use crate::jdk::Jdk;
+use crate::report::Report;
+use crate::tools::{self, Tools};
+use crate::Problem;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+use tempfile::TempDir;
+
+/// Longest time until a program is ready: a busy machine starts a JVM in half of it.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// Longest time that a command line may take.
+const COMMAND_WITHIN: Duration = Duration::from_secs(90);
+/// What the target's threads spend their time in.
+pub const OWNER: &str = "io.headway.workloads.faults.Target";
+
+/// See the module.
+pub struct Stage {
+    /// The tools under test.
+    pub tools: Tools,
+    directory: TempDir,
+}
+
+/// What a finished command line said.
+#[derive(Debug)]
+pub struct Said {
+    /// Exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Said {
+    /// The command's last sentence, without its own name.
+    pub fn sentence(&self) -> &str {
+        let last = self.stderr.lines().rev().find(|line| line.starts_with("headway: "));
+        last.map_or("", |line| line.trim_start_matches("headway: "))
+    }
+
+    /// Everything, for a message.
+    pub fn all(&self) -> String {
+        format!("exit code {:?}\n{}{}", self.code, tools::tail(&self.stdout), tools::tail(&self.stderr))
+    }
+}
+
+impl Stage {
+    /// A stage for one fault.
+    ///
+    /// # Errors
+    /// The tools are not built.
+    pub fn new() -> Result<Stage, Problem> {
+        Ok(Stage { tools: Tools::find()?, directory: TempDir::with_prefix("headway-fault-")? })
+    }
+
+    /// The JDK of this release.
+    ///
+    /// # Errors
+    /// It is not here.
+    pub fn jdk(&self, release: u32) -> Result<Jdk, Problem> {
+        Jdk::find(release).ok_or_else(|| format!("no JDK {release} here").into())
+    }
+
+    /// A path in the stage's directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The same as text.
+    pub fn name(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    /// A program of this crate.
+    pub fn own_program(&self, name: &str) -> PathBuf {
+        self.tools.headway.with_file_name(name)
+    }
+
+    /// `headway ARGUMENTS` in the stage's directory.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.tools.headway);
+        command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
+        command.env_remove("JAVA_TOOL_OPTIONS").env("COLUMNS", "120");
+        command
+    }
+
+    /// Runs `headway ARGUMENTS` to its end.
+    ///
+    /// # Errors
+    /// It cannot be run, or does not end.
+    pub fn headway<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Result<Said, Problem> {
+        self.finish(&mut self.command(arguments))
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// # Errors
+    /// It cannot be run, or does not end in time.
+    pub fn finish(&self, command: &mut Command) -> Result<Said, Problem> {
+        let (out, err) = (self.unique("stdout"), self.unique("stderr"));
+        let mut child = Guarded(command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?);
+        let deadline = Instant::now() + COMMAND_WITHIN;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if Instant::now() > deadline {
+                return Err(format!("{command:?} did not end within {} s", COMMAND_WITHIN.as_secs()).into());
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
+        let text = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(Said { code: status.code(), stdout: text(&out)?, stderr: text(&err)? })
+    }
+
+    fn unique(&self, stem: &str) -> PathBuf {
+        let free = (0..).map(|n: u32| self.path(&format!("{stem}-{n}"))).find(|path| !path.exists());
+        free.unwrap_or_else(|| self.path(stem))
+    }
+
+    /// The command of a contended program on a JVM with these options.
+    pub fn java<S: AsRef<OsStr>>(&self, java: &Path, options: &[S], arguments: &[&str]) -> Command {
+        let mut command = Command::new(java);
+        command.args(["-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions"]).args(options);
+        command.arg(format!("-XX:ErrorFile={}", self.name("hs_err.log")));
+        command.arg("-jar").arg(&self.tools.workloads).arg("faults").args(arguments);
+        command.current_dir(self.directory.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// A contended program that runs on this JDK.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub fn contended(&self, release: u32, options: &[&str]) -> Result<Guarded, Problem> {
+        let java = self.jdk(release)?.tool("java");
+        self.ready(&mut self.java(&java, options, &[]))
+    }
+
+    /// Starts a program and waits until it says that it is ready.
+    ///
+    /// # Errors
+    /// It ends before, or takes too long.
+    pub fn ready(&self, command: &mut Command) -> Result<Guarded, Problem> {
+        let (out, err) = (self.unique("program"), self.unique("program-err"));
+        let mut child = Guarded(command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?);
+        let deadline = Instant::now() + READY_WITHIN;
+        while !fs::read_to_string(&out)?.contains("READY") {
+            if let Some(status) = child.try_wait()? {
+                let said = tools::tail(&fs::read_to_string(&err)?);
+                return Err(format!("{command:?} ended with {status}:\n{said}").into());
+            }
+            if Instant::now() > deadline {
+                return Err(format!("{command:?} did not become ready").into());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(child)
+    }
+
+    /// Records a program for a moment, by attaching; gives the report.
+    ///
+    /// # Errors
+    /// A command fails, or the program does not survive.
+    pub fn record(&self, program: &mut Guarded, options: &[&str]) -> Result<Report, Problem> {
+        let (pid, file) = (program.pid(), self.name("recording.jfr"));
+        let mut arguments = vec!["record", "-d", "1500ms", "-o", &file];
+        arguments.extend(options);
+        arguments.push(&pid);
+        let said = self.headway(arguments)?;
+        if said.code != Some(0) {
+            return Err(said.all().into());
+        }
+        self.survives(program)?;
+        self.report(&file)
+    }
+
+    /// The report of a recording, by owners' methods.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn report(&self, file: &str) -> Result<Report, Problem> {
+        let output = tools::run(&self.tools.headway, ["report", "--json", "--by", "owner-method,owner-chain", file])?;
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// The program runs on, and its VM wrote no error file.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn survives(&self, program: &mut Guarded) -> Result<(), Problem> {
+        if let Ok(text) = fs::read_to_string(self.path("hs_err.log")) {
+            let head: Vec<&str> = text.lines().take(12).collect();
+            return Err(format!("the VM crashed:\n{}", head.join("\n")).into());
+        }
+        match program.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(format!("the program ended with {status}").into()),
+        }
+    }
+
+    /// Text with what changes from run to run taken out: this stage's
+    /// directory, process ids, the home directories of JDKs.
+    pub fn plain(&self, text: &str, pids: &[&str]) -> String {
+        let mut plain = text.replace(&format!("{}/", self.directory.path().display()), "");
+        for pid in pids {
+            plain = plain.replace(pid, "PID");
+        }
+        plain.replace('|', "\\|")
+    }
+}
+
+/// A report that shows contentions, and the owner's call stack for most of the blocked time.
+///
+/// # Errors
+/// It does not, with the figures.
+pub fn shows_owners(report: &Report) -> Result<String, Problem> {
+    let with_chain = report.blocked.owner_chain_ns as f64 / report.blocked_ns.max(1) as f64;
+    if report.contentions < 20 || with_chain < 0.5 || !by_target(report) {
+        return Err(format!(
+            "{} contentions, {with_chain:.2} of the blocked time with an owner's call stack: {:?}",
+            report.contentions, report.degraded
+        )
+        .into());
+    }
+    Ok("contentions with the owners' call stacks".to_owned())
+}
+
+fn by_target(report: &Report) -> bool {
+    report.rows.iter().any(|row| row.value.as_str().is_some_and(|name| name.starts_with(OWNER)))
+}
+
+/// A report that shows contentions, with a reason for what is missing.
+///
+/// # Errors
+/// There is no contention, or the reason is not given.
+pub fn shows_less(report: &Report, words: &str) -> Result<String, Problem> {
+    let reason = report.degraded.iter().find(|degraded| degraded.reason.contains(words));
+    match (report.contentions, reason) {
+        (20.., Some(degraded)) => Ok(format!("contentions; \"{}: {}\"", degraded.mechanism, degraded.reason)),
+        (contentions, _) => Err(format!("{contentions} contentions; {:?}", report.degraded).into()),
+    }
+}
+
+/// A command that refused with this code and one sentence with these words.
+///
+/// # Errors
+/// It did not.
+pub fn refused(stage: &Stage, said: &Said, code: i32, words: &str, pids: &[&str]) -> Result<String, Problem> {
+    let sentences = said.stderr.lines().filter(|line| line.starts_with("headway: ")).count();
+    if said.code != Some(code) || !said.sentence().contains(words) || sentences != 1 {
+        return Err(format!("not exit code {code} with one sentence with \"{words}\": {}", said.all()).into());
+    }
+    Ok(format!("exit code {code}: \"{}\"", stage.plain(said.sentence(), pids)))
+}
+
+/// True if a program is on the path.
+pub fn has(program: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|place| place.join(program).is_file()))
+}

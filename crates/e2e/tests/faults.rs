@@ -1,0 +1,74 @@
+//! Every fault of `docs/faults.md`, tried again. `HEADWAY_FAULTS=renew` writes
+//! the document from what is seen; `HEADWAY_FAULTS=TEXT` tries those whose
+//! description has the text.
+
+use headway_e2e::faults::stage::Stage;
+use headway_e2e::faults::{self, table, Fault};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// Faults tried at once: they mostly wait.
+const AT_ONCE: usize = 3;
+
+/// What was seen, or what went wrong, in the order of the faults.
+fn try_all(faults: &[Fault]) -> Vec<Result<String, String>> {
+    let next = AtomicUsize::new(0);
+    let seen: Vec<Mutex<Option<Result<String, String>>>> = faults.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some((fault, place)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    faults.get(i).zip(seen.get(i))
+                } {
+                    let tried = Stage::new().and_then(|stage| fault.try_it(&stage));
+                    *place.lock().unwrap() = Some(tried.map_err(|problem| problem.to_string()));
+                }
+            });
+        }
+    });
+    seen.into_iter().map(|place| place.into_inner().unwrap().unwrap()).collect()
+}
+
+#[test]
+fn every_fault_ends_as_expected() {
+    let wish = std::env::var("HEADWAY_FAULTS").unwrap_or_default();
+    let is_renewed = wish == "renew";
+    let mut faults = faults::all();
+    if !is_renewed {
+        faults.retain(|fault| fault.what.contains(&wish));
+    }
+    let seen = try_all(&faults);
+    let failed: Vec<String> = faults
+        .iter()
+        .zip(&seen)
+        .filter_map(|(fault, seen)| {
+            let problem = seen.as_ref().err()?;
+            Some(format!("{}\n  expected: {}\n  but: {problem}", fault.what, fault.expected))
+        })
+        .collect();
+    assert!(failed.is_empty(), "{} of {} faults:\n{}", failed.len(), faults.len(), failed.join("\n"));
+    if is_renewed {
+        let rows: Vec<(&Fault, String)> = faults.iter().zip(seen.into_iter().flatten()).collect();
+        std::fs::write(document(), table::document(&rows)).unwrap();
+    }
+}
+
+/// The project's root has the document.
+fn document() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().join(table::DOCUMENT)
+}
+
+#[test]
+fn the_document_has_every_fault() {
+    let text = std::fs::read_to_string(document()).unwrap();
+    let faults = faults::all();
+    assert!(faults.len() >= 60, "{} faults", faults.len());
+    for fault in &faults {
+        let promise = table::promise(fault);
+        assert!(text.contains(&promise), "docs/faults.md lacks {promise}; HEADWAY_FAULTS=renew writes it again");
+    }
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| what")).count();
+    assert_eq!(rows, faults.len(), "docs/faults.md has rows that are not tried any more");
+}
