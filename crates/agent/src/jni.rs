@@ -349,6 +349,33 @@ impl Jni {
         }
     }
 
+    /// Value of a static `long` field; `None` if the class has none of this name.
+    pub fn static_long(self, class: Class, name: &CStr) -> Option<i64> {
+        let id = self.static_long_field(class, name)?;
+        // SAFETY: as in `find_class`; the field is a static `long` of this class.
+        Some(unsafe { (self.table().v1_1.GetStaticLongField)(self.0, class.0, id) })
+    }
+
+    /// Sets a static `long` field; false if the class has none of this name.
+    pub fn set_static_long(self, class: Class, name: &CStr, value: i64) -> bool {
+        let Some(id) = self.static_long_field(class, name) else { return false };
+        // SAFETY: as in `static_long`.
+        unsafe { (self.table().v1_1.SetStaticLongField)(self.0, class.0, id, value) };
+        true
+    }
+
+    fn static_long_field(self, class: Class, name: &CStr) -> Option<jfieldID> {
+        let table = self.table();
+        // SAFETY: as in `find_class`.
+        unsafe {
+            let id = (table.v1_1.GetStaticFieldID)(self.0, class.0, name.as_ptr(), c"J".as_ptr());
+            if id.is_null() {
+                (table.v1_1.ExceptionClear)(self.0);
+            }
+            (!id.is_null()).then_some(id)
+        }
+    }
+
     /// Value of a `boolean` field, which the object's class must have.
     pub fn boolean_field(self, object: Ref, field: Field) -> bool {
         // SAFETY: as in `long_field`.

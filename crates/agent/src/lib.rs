@@ -1,6 +1,7 @@
 //! `libheadway.so`: the part of Headway that lives inside the JVM.
 //!
 //! * [`lifecycle`]: what the VM calls to load the agent, and the commands.
+//! * [`sole`]: which of several copies of the library is the process's agent.
 //! * [`agent`]: the one value that everything hangs on, built and checked once.
 //! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
 //! * [`sample`]: copies of running stacks, and their decoding.
@@ -48,6 +49,7 @@ mod recompile;
 pub mod reply;
 pub mod sample;
 pub mod session;
+pub mod sole;
 pub mod steal;
 pub mod thread_events;
 pub mod threads;

@@ -13,6 +13,7 @@ use crate::locks::Locks;
 use crate::options::{Command, Mechanism, Options};
 use crate::reply::{Jvm, Reply};
 use crate::session::{self, StartError};
+use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
 use crate::{callbacks, java::JavaFacts, mapping, vm};
@@ -63,11 +64,19 @@ pub unsafe extern "system" fn Agent_OnLoad(vm: *mut JavaVM, options: *mut c_char
 /// Called by the VM only.
 #[no_mangle]
 pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *mut c_char, _reserved: *mut c_void) -> jint {
-    let code = catch_unwind(AssertUnwindSafe(|| attach(vm, &text(options))));
-    jint::from(code.unwrap_or(1))
+    entered(vm, options)
 }
 
-fn text(options: *mut c_char) -> String {
+/// What other copies of this library call to have a command carried out, see [`sole`].
+extern "C" fn command_of_another_copy(vm: *mut JavaVM, options: *const c_char) -> jint {
+    entered(vm, options)
+}
+
+fn entered(vm: *mut JavaVM, options: *const c_char) -> jint {
+    catch_unwind(AssertUnwindSafe(|| attach(vm, &text(options)))).unwrap_or(1)
+}
+
+fn text(options: *const c_char) -> String {
     if options.is_null() {
         return String::new();
     }
@@ -147,9 +156,17 @@ fn build(
 /// The VM is ready: begins what `-agentpath` asked for.
 pub fn on_vm_init(jni: Jni, thread: Ref) {
     let Some(loaded) = LOADED.get() else { return };
-    let started = build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone())
-        .map_err(StartError::Unsuitable)
-        .and_then(|agent| session::start(agent, jni, &loaded.options));
+    let built = match sole::claim(jni, command_of_another_copy) {
+        Ok(Claim::Ours(_)) => build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone()),
+        Ok(Claim::Theirs(table)) => Err(format!("agent {} of Headway is loaded already", table.agent_version())),
+        Err(error) => Err(error),
+    };
+    if built.is_err() {
+        // Nothing was built: leave nothing behind.
+        let _ = loaded.jvmti.dispose();
+    }
+    let started =
+        built.map_err(StartError::Unsuitable).and_then(|agent| session::start(agent, jni, &loaded.options));
     match started {
         Ok(()) => {}
         Err(error) if loaded.options.strict => {
@@ -160,8 +177,8 @@ pub fn on_vm_init(jni: Jni, thread: Ref) {
     }
 }
 
-fn attach(vm: *mut JavaVM, options: &str) -> u8 {
-    let options = match Options::parse(options) {
+fn attach(vm: *mut JavaVM, text: &str) -> jint {
+    let options = match Options::parse(text) {
         Ok(options) => options,
         Err(error) => {
             say(&error.to_string());
@@ -169,22 +186,34 @@ fn attach(vm: *mut JavaVM, options: &str) -> u8 {
         }
     };
     let mut reply = match agent_for(vm, &options) {
-        Ok((agent, jni)) => session::command(agent, jni, &options),
+        Ok(Found::Theirs(table)) => return table.forward(vm, text),
+        Ok(Found::Ours(agent, jni)) => session::command(agent, jni, &options),
         Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::default() },
     };
     reply.ok = reply.error.is_none();
     reply.pid = std::process::id();
     reply.command = options.command.name().to_owned();
     tell(&options, &reply);
-    reply.exit_code
+    jint::from(reply.exit_code)
 }
 
-fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<(&'static Agent, Jni), String> {
+/// Who carries out a command.
+enum Found {
+    Ours(&'static Agent, Jni),
+    /// Another copy of this library.
+    Theirs(&'static sole::Table),
+}
+
+fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
     // SAFETY: the VM passed `vm` to the agent's entry point.
     unsafe { crate::jni::remember_vm(vm) };
     let jni = crate::jni::of_current_thread().ok_or("the VM gave no JNI environment for its attach listener")?;
     if let Some(agent) = agent::get() {
-        return Ok((agent, jni));
+        return Ok(Found::Ours(agent, jni));
+    }
+    // Attaching is the VM's one thread for it, so nobody else builds here meanwhile.
+    if let Claim::Theirs(table) = sole::claim(jni, command_of_another_copy)? {
+        return Ok(Found::Theirs(table));
     }
     let jvmti = environment(vm)?;
     let thread = jvmti.current_thread().map_err(|e| e.to_string())?;
@@ -193,7 +222,7 @@ fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<(&'static Agent, Jni)
         // Nothing was built: leave nothing behind.
         let _ = jvmti.dispose();
     }
-    Ok((agent?, jni))
+    Ok(Found::Ours(agent?, jni))
 }
 
 fn tell(options: &Options, reply: &Reply) {

@@ -5,12 +5,13 @@
 use super::inject::{self, Counting};
 use super::points;
 use crate::agent::Agent;
-use crate::jni::{Jni, Ref};
+use crate::jni::{Jni, Native, Ref};
 use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
 use crate::park::class_file::ClassFileError;
 use crate::park::redirect;
 use jni_sys::{jclass, jlong, JNIEnv};
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const HELPER_BYTES: &[u8] = include_bytes!("HeadwayProgress.class");
@@ -217,13 +218,19 @@ fn is_class_of(agent: &Agent, class: Ref, place: &Where) -> bool {
 
 fn define_helper(jni: Jni) -> Result<(), String> {
     let name = c"java/util/concurrent/HeadwayProgress";
-    let refused = || "the VM refused to define the agent's class in the boot loader".to_owned();
-    jni.define_boot_class(name, HELPER_BYTES).map(|_| ()).ok_or_else(refused)
+    let refused = "the VM refused to define the agent's class in the boot loader";
+    let class = jni.define_boot_class(name, HELPER_BYTES).ok_or(refused)?;
+    let native = Native { name: c"counters", descriptor: c"()J", function: counters as *const c_void };
+    // SAFETY: the function has the signature that the class declares. The class is
+    // not initialised yet, so nothing has looked the function up by its name.
+    match unsafe { jni.register_natives(class.as_ref(), &[native]) } {
+        0 => Ok(()),
+        code => Err(format!("the VM refused to bind the natives of HeadwayProgress: error {code}")),
+    }
 }
 
-/// `HeadwayProgress.counters()`. The VM looks for natives in its agents, too.
-#[no_mangle]
-extern "system" fn Java_java_util_concurrent_HeadwayProgress_counters(_: *mut JNIEnv, _: jclass) -> jlong {
+/// `HeadwayProgress.counters()`
+extern "system" fn counters(_: *mut JNIEnv, _: jclass) -> jlong {
     points::counters() as jlong
 }
 

@@ -31,6 +31,7 @@ use crate::jni::Jni;
 use crate::options::{Mechanism, Options};
 use crate::raw::Record;
 use crate::reply::{MechanismState, State};
+use crate::sole;
 use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::ShortParks;
@@ -148,7 +149,7 @@ impl Parks {
             Ok(detail) => state_of(PLATFORM, WITHOUT_PLATFORM, Ok(detail)),
             Err(reason) => {
                 let redirected = allowed(Mechanism::ParkLockSupport)
-                    .and_then(|()| self.natives.define_helper(jni).map(drop))
+                    .and_then(|()| self.natives.helper(jni).map(drop))
                     .and_then(|()| self.redirection.install_platform(agent, jni));
                 match redirected {
                     Ok(()) => state_of(PLATFORM, BY_LOCK_SUPPORT, Err(reason)),
@@ -161,7 +162,7 @@ impl Parks {
         let mut states = vec![platform];
         if agent.java.version >= 21 {
             let redirected = allowed(Mechanism::ParkRedirect)
-                .and_then(|()| self.natives.define_helper(jni).map(drop))
+                .and_then(|()| self.natives.helper(jni).map(drop))
                 .and_then(|()| self.redirection.install(agent, jni));
             states.push(state_of(VIRTUAL, WITHOUT_VIRTUAL, redirected));
         }
@@ -185,7 +186,7 @@ impl Parks {
     /// # Errors
     /// The VM refuses.
     pub fn bind(&self, jni: Jni, step: jni_sys::jint) -> Result<(), String> {
-        natives::bind(jni, self.natives.define_helper(jni)?, step)
+        natives::bind(jni, self.natives.helper(jni)?, step)
     }
 
     /// The exclusive owner of a synchronizer behind a weak global reference;
@@ -260,7 +261,7 @@ fn state_of(name: &str, loss: &str, installed: Result<String, String>) -> Mechan
 /// A chain without the frames of the agent's own class at its leaf.
 pub fn without_helper(def: &Arc<ChainDef>, dictionary: &Dictionary) -> Option<Arc<ChainDef>> {
     let is_helper = |frame: &&headway_model::Frame| {
-        dictionary.method(frame.method).is_some_and(|method| &*method.class == natives::HELPER)
+        dictionary.method(frame.method).is_some_and(|method| &*method.class == sole::HELPER)
     };
     let helpers = def.chain.frames.iter().take_while(is_helper).count();
     if helpers == 0 {

@@ -15,6 +15,7 @@ use crate::agent::Agent;
 use crate::callbacks::guarded;
 use crate::causal::thread_natives;
 use crate::jni::{Class, Jni, Native, Ref};
+use crate::sole;
 use headway_hook::Image;
 use headway_hotspot::Memory;
 use headway_model::event::ParkLimit;
@@ -24,10 +25,6 @@ use std::ffi::c_void;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
-
-/// The class that the agent defines in the boot loader, dotted.
-pub const HELPER: &str = "java.util.concurrent.locks.HeadwayParking";
-const HELPER_BYTES: &[u8] = include_bytes!("HeadwayParking.class");
 
 const UNSAFE: &std::ffi::CStr = c"jdk/internal/misc/Unsafe";
 const PARK: (&std::ffi::CStr, &std::ffi::CStr) = (c"park", c"(ZJ)V");
@@ -48,8 +45,6 @@ const METHOD_WORDS: u64 = 32;
 #[derive(Default)]
 pub struct Natives {
     helper: OnceLock<Result<Class, String>>,
-    /// True once the helper's own natives are bound.
-    is_helper_bound: AtomicBool,
     /// The words that hold the two methods' functions.
     bound: [AtomicU64; 2],
     is_bound: AtomicBool,
@@ -159,20 +154,12 @@ extern "system" fn unparking_platform(env: *mut JNIEnv, _: jclass, target: jobje
     unparking(env, target, false);
 }
 
-/// `HeadwayParking.bindNatives`, which the VM finds by its name among the
-/// agents' libraries.
-#[no_mangle]
-extern "system" fn Java_java_util_concurrent_locks_HeadwayParking_bindNatives(
-    env: *mut JNIEnv,
-    class: jclass,
-    step: jint,
-) -> jint {
+/// `HeadwayParking.bindNatives`
+extern "system" fn bind_natives(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
     let mut code = -1;
     guarded(|agent| {
         let jni = environment(env);
         code = match step {
-            // SAFETY: the class of the method that is running.
-            BIND_HELPER => bind_helper(jni, unsafe { Ref::new(class) }),
             BIND_OURS => bind_park(jni, [park as *const c_void, unpark as *const c_void]),
             BIND_VMS => {
                 bind_park(jni, [&PARK_ORIGINAL, &UNPARK_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void))
@@ -185,13 +172,15 @@ extern "system" fn Java_java_util_concurrent_locks_HeadwayParking_bindNatives(
 }
 
 /// Steps of `HeadwayParking.bind`.
-const BIND_HELPER: jint = 0;
 const BIND_OURS: jint = 1;
 const BIND_VMS: jint = 2;
 
-fn bind_helper(jni: Jni, helper: Ref) -> jint {
+/// Binds the helper's natives by address: found by name they could be those of
+/// another copy of this library.
+fn bind_helper(jni: Jni, helper: Class) -> Result<(), String> {
     let native = |name, descriptor, function| Native { name, descriptor, function };
     let natives = [
+        native(c"bindNatives", c"(I)I", bind_natives as *const c_void),
         native(c"begin", c"(JZ)J", begin_virtual as *const c_void),
         native(c"end", c"(J)V", end_virtual as *const c_void),
         native(c"unparking", c"(Ljava/lang/Thread;)V", unparking_virtual as *const c_void),
@@ -200,7 +189,10 @@ fn bind_helper(jni: Jni, helper: Ref) -> jint {
         native(c"unparkingPlatform", c"(Ljava/lang/Object;)V", unparking_platform as *const c_void),
     ];
     // SAFETY: the functions have the signatures that the class declares.
-    unsafe { jni.register_natives(helper, &natives) }
+    match unsafe { jni.register_natives(helper.as_ref(), &natives) } {
+        0 => Ok(()),
+        code => Err(format!("the VM refused to bind the natives of {}: error {code}", sole::HELPER)),
+    }
 }
 
 fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
@@ -216,17 +208,9 @@ fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
 }
 
 impl Natives {
-    /// The helper class, defined now if this is the first time. Its natives are
-    /// found once the VM has the agent's library among those that it has loaded;
-    /// that it has not while it loads it, so binding is tried again each time.
-    pub fn define_helper(&self, jni: Jni) -> Result<Class, String> {
-        let class = self.helper.get_or_init(|| define_helper(jni)).clone()?;
-        if !self.is_helper_bound.load(Ordering::Acquire) {
-            let not_yet = "the VM does not know the agent's natives before it has loaded the agent: if that was only now, start once more";
-            bind(jni, class, BIND_HELPER).map_err(|error| format!("{error}; {not_yet}"))?;
-            self.is_helper_bound.store(true, Ordering::Release);
-        }
-        Ok(class)
+    /// The helper class with its natives bound.
+    pub fn helper(&self, jni: Jni) -> Result<Class, String> {
+        self.helper.get_or_init(|| bound_helper(jni)).clone()
     }
 
     /// Binds the agent's functions.
@@ -247,7 +231,7 @@ impl Natives {
             bound.store(word, Ordering::Relaxed);
         }
         jni.forget(class);
-        let helper = self.define_helper(jni)?;
+        let helper = self.helper(jni)?;
         bind(jni, helper, BIND_OURS)?;
         self.is_bound.store(true, Ordering::Release);
         Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
@@ -272,7 +256,7 @@ impl Natives {
                 "somebody else has bound Unsafe.park since; it stays so, and the agent does nothing there".to_owned(),
             );
         }
-        let bound = self.define_helper(jni).and_then(|helper| bind(jni, helper, BIND_VMS));
+        let bound = self.helper(jni).and_then(|helper| bind(jni, helper, BIND_VMS));
         bound.err().map(|error| format!("{error}; the agent's functions stay and do nothing"))
     }
 }
@@ -288,10 +272,9 @@ pub fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
     }
 }
 
-fn define_helper(jni: Jni) -> Result<Class, String> {
-    let name = c"java/util/concurrent/locks/HeadwayParking";
-    let refused = || "the VM refused to define the agent's class in the boot loader".to_owned();
-    jni.define_boot_class(name, HELPER_BYTES).ok_or_else(refused)
+fn bound_helper(jni: Jni) -> Result<Class, String> {
+    let class = sole::class().ok_or("this copy of the agent is not the process's")?;
+    bind_helper(jni, class).map(|()| class)
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@
 //! platform threads, but for those of code that calls `Unsafe` itself.
 
 use super::class_file::{self, Redirect, Via};
-use super::natives;
 use crate::agent::Agent;
 use crate::jni::Jni;
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;
+use crate::sole;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,7 +109,7 @@ impl Redirection {
         let mut why = String::new();
         for caller in CALLERS {
             match self.change(agent, jni, caller, |changed| changed.virtuals = Some(caller)) {
-                Ok(()) => return Ok(format!("calls in {} led through {}", dotted(caller), natives::HELPER)),
+                Ok(()) => return Ok(format!("calls in {} led through {}", dotted(caller), sole::HELPER)),
                 Err(reason) => {
                     why = format!("{why}{}{}: {reason}", if why.is_empty() { "" } else { "; " }, dotted(caller))
                 }

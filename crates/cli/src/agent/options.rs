@@ -50,12 +50,6 @@ impl AgentOptions {
         Ok(self.with(key, text))
     }
 
-    /// The same options for another command.
-    pub fn with_command(self, command: &str) -> AgentOptions {
-        let options = self.text.find(',').and_then(|comma| self.text.get(comma..)).unwrap_or_default();
-        AgentOptions { text: format!("{command}{options}") }
-    }
-
     /// The finished string.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -7,12 +7,14 @@
 //! * [`place`]: a private directory there, for the library and its replies.
 //! * [`trigger`]: making the JVM open its attach socket, harmlessly.
 //! * [`protocol`]: requests and answers on that socket.
+//! * [`turn`]: command lines that attach to one JVM wait for each other.
 
 pub mod delivery;
 pub mod identity;
 pub mod place;
 pub mod protocol;
 pub mod trigger;
+pub mod turn;
 pub mod view;
 
 use crate::agent::library;
@@ -20,11 +22,12 @@ use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::error::Failure;
 use crate::jvm::process::Process;
-use crate::jvm::Jvm;
+use crate::jvm::{self, Jvm};
 use place::Place;
 use protocol::{Answer, Version};
 use std::path::{Path, PathBuf};
 use trigger::Socket;
+use turn::Turn;
 use view::View;
 
 /// Name of reply files in the private directory.
@@ -40,8 +43,8 @@ pub struct Session {
     /// Where the JVM loads the agent from; the same path every time, so that
     /// the dynamic linker finds it loaded.
     library: PathBuf,
-    /// True until the agent has been loaded.
-    is_new: bool,
+    /// Held until the agent has been loaded.
+    turn: Option<Turn>,
 }
 
 impl Session {
@@ -51,9 +54,12 @@ impl Session {
     /// Every reason why that does not work; the target is then unharmed.
     pub fn open(jvm: &Jvm) -> Result<Session, Failure> {
         jvm.check_attachable()?;
-        // Before anything is touched: without a library it would be in vain.
-        let library = jvm.agent_path.is_none().then(library::find).transpose()?;
         let process = jvm.process.clone();
+        let turn = Turn::wait(&process);
+        // Another command line may have loaded it meanwhile.
+        let loaded_from = jvm.agent_path.clone().or_else(|| jvm::agent_path(process.pid));
+        // Before anything is touched: without a library it would be in vain.
+        let library = loaded_from.is_none().then(library::find).transpose()?;
         let view = View::of(&process)?;
         trigger::remove_strangers_socket(&process, &view);
         let (socket, version, place) = identity::acting_as(&process, || {
@@ -67,12 +73,11 @@ impl Session {
             socket,
             version,
             place,
-            library: jvm.agent_path.clone().unwrap_or_default(),
-            is_new: false,
+            library: loaded_from.unwrap_or_default(),
+            turn: Some(turn),
         };
         if let Some(source) = library {
             session.bring_library(&source, &view)?;
-            session.is_new = true;
         }
         Ok(session)
     }
@@ -82,13 +87,9 @@ impl Session {
     /// # Errors
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
-        if std::mem::take(&mut self.is_new) {
-            // The VM looks for the native methods of the agent's own class in
-            // agents' libraries, among which it counts one only after its entry
-            // point has returned.
-            self.send(options.clone().with_command("status"))?;
-        }
-        self.send(options)
+        let reply = self.send(options);
+        self.turn = None;
+        reply
     }
 
     fn send(&mut self, options: AgentOptions) -> Result<Reply, Failure> {

@@ -88,6 +88,16 @@ pub fn running() -> Vec<Jvm> {
     jvms
 }
 
+/// The path by which the agent is loaded in a process, as the process sees it.
+pub fn agent_path(pid: u32) -> Option<PathBuf> {
+    let process = Process::read(pid)?;
+    loaded_agent(&process, &process.mappings().ok()?)
+}
+
+fn loaded_agent(process: &Process, mappings: &[Mapping]) -> Option<PathBuf> {
+    mappings.iter().find_map(|m| library::loaded_path(&m.path)).map(|path| process.strip_root(&path))
+}
+
 fn inspect(process: Process, mappings: &[Mapping]) -> Seen {
     let find = |name: &str| mappings.iter().find(|m| m.file_name() == name);
     let openj9 = mappings.iter().any(|m| m.file_name().starts_with("libj9vm"));
@@ -113,7 +123,7 @@ fn inspect(process: Process, mappings: &[Mapping]) -> Seen {
     let attach_disabled = counters
         .text("sun.rt.jvmCapabilities")
         .map_or_else(|| disables_attach(&arguments), |bits| bits.starts_with('0'));
-    let agent_path = mappings.iter().find_map(|m| library::loaded_path(&m.path)).map(|path| process.strip_root(&path));
+    let agent_path = loaded_agent(&process, mappings);
     Seen::Jvm(Box::new(Jvm {
         vm: if openj9 { Vm::OpenJ9 } else { Vm::HotSpot },
         java_version,

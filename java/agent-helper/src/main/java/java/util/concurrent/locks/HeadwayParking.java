@@ -17,6 +17,13 @@ import jdk.internal.vm.annotation.Hidden;
  * parked thread's own stack.
  */
 public final class HeadwayParking {
+    /**
+     * Where the table of the process's one agent is, 0 until it is known. The VM defines this class once
+     * only: the copy of the agent that did is the one that works, and later copies hand their commands to
+     * it by this table.
+     */
+    private static volatile long table;
+
     private HeadwayParking() {}
 
     /** Parks the current virtual thread. */
