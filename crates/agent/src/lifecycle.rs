@@ -165,8 +165,7 @@ pub fn on_vm_init(jni: Jni, thread: Ref) {
         // Nothing was built: leave nothing behind.
         let _ = loaded.jvmti.dispose();
     }
-    let started =
-        built.map_err(StartError::Unsuitable).and_then(|agent| session::start(agent, jni, &loaded.options));
+    let started = built.map_err(StartError::Unsuitable).and_then(|agent| session::start(agent, jni, &loaded.options));
     match started {
         Ok(()) => {}
         Err(error) if loaded.options.strict => {

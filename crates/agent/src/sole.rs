@@ -91,7 +91,9 @@ pub fn claim(jni: Jni, command: extern "C" fn(*mut JavaVM, *const c_char) -> jin
         };
     }
     let class = jni.global_class(HELPER_NAME);
-    let class = class.ok_or("the VM refused to define the agent's class in the boot loader, by which two agents know of each other")?;
+    let class = class.ok_or(
+        "the VM refused to define the agent's class in the boot loader, by which two agents know of each other",
+    )?;
     their_table(jni, class).map(Claim::Theirs)
 }
 
@@ -106,8 +108,10 @@ fn their_table(jni: Jni, class: Class) -> Result<&'static Table, String> {
             }
             Some(0) if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
             Some(0) => {
-                return Err("another agent of Headway began to load in this process and did not finish: restart the JVM"
-                    .to_owned())
+                return Err(
+                    "another agent of Headway began to load in this process and did not finish: restart the JVM"
+                        .to_owned(),
+                )
             }
             Some(address) => return checked(address as usize as *const Table),
         }

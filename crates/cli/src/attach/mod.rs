@@ -68,14 +68,8 @@ impl Session {
             let place = Place::create(&process, &view)?;
             Ok::<_, Failure>((socket, version, place))
         })?;
-        let mut session = Session {
-            process,
-            socket,
-            version,
-            place,
-            library: loaded_from.unwrap_or_default(),
-            turn: Some(turn),
-        };
+        let mut session =
+            Session { process, socket, version, place, library: loaded_from.unwrap_or_default(), turn: Some(turn) };
         if let Some(source) = library {
             session.bring_library(&source, &view)?;
         }
