@@ -71,6 +71,20 @@ impl<K: Id> Places<K> {
         }
     }
 
+    /// Forgets an id.
+    pub fn remove(&mut self, key: K) {
+        match key.number() {
+            small @ ..SMALL => {
+                if let Some(known) = self.small.get_mut(small as usize) {
+                    *known = NOWHERE;
+                }
+            }
+            _ => {
+                self.large.remove(&key);
+            }
+        }
+    }
+
     /// Forgets all; the ids' places are now those in this list.
     pub fn renew(&mut self, keys: impl Iterator<Item = K>) {
         self.small.clear();

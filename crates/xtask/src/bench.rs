@@ -13,7 +13,7 @@ struct Benchmark {
     cargo: &'static [&'static str],
 }
 
-const BENCHMARKS: [Benchmark; 4] = [
+const BENCHMARKS: [Benchmark; 5] = [
     Benchmark {
         name: "signal",
         tells: "ns per appended event, chain look-up, monitor look-up",
@@ -33,6 +33,11 @@ const BENCHMARKS: [Benchmark; 4] = [
         name: "analysis",
         tells: "events analysed per second and core",
         cargo: &["run", "--release", "-p", "headway-analysis", "--example", "throughput"],
+    },
+    Benchmark {
+        name: "scaling",
+        tells: "ns per event with 10^2 to 10^6 locks, names, threads, chains, blockers: live, written, reported, shown",
+        cargo: &["run", "--release", "-p", "headway-page", "--example", "scaling"],
     },
 ];
 

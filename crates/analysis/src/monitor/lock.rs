@@ -100,6 +100,8 @@ pub(crate) struct LockReplay {
     dropped_until: TimeNs,
     /// Last number that was lost.
     last_lost: u64,
+    /// Last number of which it was noted that it is lost, see [`Self::note_lost`].
+    noted_lost: u64,
     pub listed: bool,
 }
 
@@ -112,6 +114,11 @@ impl LockReplay {
     /// True if nothing would be lost by forgetting this lock.
     pub fn is_idle(&self) -> bool {
         self.order.waiting() == 0 && self.blocked.is_empty() && self.done.is_empty()
+    }
+
+    /// True if only a watermark is missing for nothing to be lost by forgetting it.
+    pub fn could_settle(&self) -> bool {
+        self.order.waiting() == 0 && self.blocked.is_empty()
     }
 
     /// Gives back memory that an idle lock does not need: of a million locks few
@@ -236,6 +243,17 @@ impl LockReplay {
             kind: MarkKind::Gap,
             nested: false,
         });
+    }
+
+    /// The same, of numbers that all locks share: to be called before the lock is
+    /// used, so that a loss costs nothing for the locks that are not.
+    pub fn note_lost(&mut self, last: u64) {
+        if self.noted_lost < last {
+            self.noted_lost = last;
+            if !self.is_idle() {
+                self.lose(last);
+            }
+        }
     }
 
     fn enter(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {

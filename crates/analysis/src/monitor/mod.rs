@@ -15,6 +15,7 @@ pub(crate) mod order;
 mod segments;
 pub(crate) mod slicing;
 mod stretch;
+pub(crate) mod table;
 
 pub use holders::{Holder, HolderId, Holders};
 #[cfg(test)]
@@ -22,15 +23,15 @@ pub(crate) use stretch::List;
 pub(crate) use stretch::Shared;
 pub use stretch::{Basis, Kind, OwnerSample, Slice, Stretch, StretchSink};
 
-use crate::by_id::Places;
 use crate::options::Bounds;
 use crate::pauses::Pauses;
 use hand_over::{HandOver, Told};
 use headway_model::event::{MonitorEnter, MonitorEntered, MonitorReentered};
 use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
-use lock::{Counts, LockReplay, Origin};
+use lock::{Counts, Origin};
 use order::{Arrival, LockEvent, LockEventKind, Next};
 use rustc_hash::FxHashMap;
+use table::LockTable;
 
 /// From so many locks on, those on which nothing is going on give back memory.
 const MANY: usize = 1 << 12;
@@ -38,9 +39,7 @@ const MANY: usize = 1 << 12;
 /// Replays monitor events into blocked stretches.
 #[derive(Debug)]
 pub struct MonitorReplay {
-    ids: Places<LockId>,
-    locks: Vec<(LockId, LockReplay)>,
-    latest: (LockId, u32),
+    locks: LockTable,
     /// Locks that a watermark can make go on.
     listed: Vec<u32>,
     /// Contended enters without a number, by thread and lock.
@@ -70,9 +69,11 @@ pub(crate) enum Placing {
 /// An event that did not find its place, or after which a lock has too many marks.
 #[derive(Debug)]
 pub(crate) struct Rest {
+    lock: LockId,
     index: u32,
     event: LockEvent,
-    arrival: Arrival,
+    /// `None` if there is no room for another lock.
+    arrival: Option<Arrival>,
 }
 
 /// What a replay counted, besides the stretches it handed over.
@@ -113,9 +114,7 @@ impl MonitorReplay {
     /// A replay that keeps to `bounds`.
     pub fn new(bounds: Bounds) -> MonitorReplay {
         MonitorReplay {
-            ids: Places::default(),
-            locks: Vec::new(),
-            latest: (LockId::NONE, 0),
+            locks: LockTable::new(Kind::Monitor, bounds.locks),
             listed: Vec::new(),
             unnumbered: FxHashMap::default(),
             told: Vec::new(),
@@ -188,9 +187,10 @@ impl MonitorReplay {
     /// The rest of what an event asks for that has a place in its lock's order.
     pub(crate) fn make_up(&mut self, rest: Rest, sink: &mut impl StretchSink) {
         match rest.arrival {
-            Arrival::Placed => {}
-            Arrival::Late => self.late(rest.index, rest.event, sink),
-            Arrival::TooFar => self.make_room(rest.index, rest.event, sink),
+            Some(Arrival::Placed) => {}
+            Some(Arrival::Late) => self.late(rest.index, rest.event, sink),
+            Some(Arrival::TooFar) => self.make_room(rest.index, rest.event, sink),
+            None => return self.settle_another(rest, sink),
         }
         if self.is_full(rest.index) {
             self.settle(rest.index, sink);
@@ -223,7 +223,7 @@ impl MonitorReplay {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), sink);
         let mut open = Vec::new();
-        for (lock, replay) in &mut self.locks {
+        for (lock, replay) in self.locks.iter_mut() {
             for blocked in replay.take_blocked(end) {
                 let ended = blocked.origin == Origin::Waited
                     || active(blocked.thread) > blocked.start
@@ -249,47 +249,12 @@ impl MonitorReplay {
         open
     }
 
-    fn lock(&mut self, id: LockId) -> Option<u32> {
-        if self.latest.0 == id && id.is_some() {
-            return Some(self.latest.1);
-        }
-        let index = match self.ids.get(id) {
-            Some(index) => index,
-            None => self.add_lock(id)?,
-        };
-        self.latest = (id, index);
-        Some(index)
-    }
-
-    fn add_lock(&mut self, id: LockId) -> Option<u32> {
-        if self.locks.len() >= self.bounds.locks && !self.forget_idle() {
-            self.counts.folded += 1;
-            return None;
-        }
-        let index = self.locks.len() as u32;
-        self.locks.push((id, LockReplay::new(id, Kind::Monitor)));
-        self.ids.insert(id, index);
-        Some(index)
-    }
-
-    /// Forgets locks on which nothing is going on; their order begins anew if
-    /// they come back. False if none could be forgotten.
-    fn forget_idle(&mut self) -> bool {
-        let before = self.locks.len();
-        self.locks.retain(|(_, replay)| !replay.is_idle());
-        self.ids.renew(self.locks.iter().map(|(id, _)| *id));
-        self.listed = (0..).zip(&self.locks).map(|(index, _)| index).collect();
-        for (_, replay) in &mut self.locks {
-            replay.listed = true;
-        }
-        self.latest = (LockId::NONE, 0);
-        self.locks.len() < before
-    }
-
     /// Replays an event if it is next in the lock's order, and keeps it until the
     /// ones before it are there if it is not.
     fn place_at(&mut self, lock: LockId, event: LockEvent) -> Placing {
-        let Some(index) = self.lock(lock) else { return Placing::Done };
+        let Some(index) = self.locks.find_or_add(lock) else {
+            return Placing::Rest(Rest { lock, index: u32::MAX, event, arrival: None });
+        };
         let replay = &mut self.locks[index as usize].1;
         let arrival = match replay.order.pass(&event) {
             true => {
@@ -303,7 +268,7 @@ impl MonitorReplay {
         }
         match arrival == Arrival::Placed && !self.is_full(index) {
             true => Placing::Done,
-            false => Placing::Rest(Rest { index, event, arrival }),
+            false => Placing::Rest(Rest { lock, index, event, arrival: Some(arrival) }),
         }
     }
 
@@ -386,6 +351,18 @@ impl MonitorReplay {
         self.settle(index, sink);
     }
 
+    /// There are too many locks: hands over what another one has only kept for a
+    /// watermark, and gives its place to the event's.
+    fn settle_another(&mut self, rest: Rest, sink: &mut impl StretchSink) {
+        self.counts.folded += 1;
+        let Some(index) = self.locks.place_to_settle() else { return };
+        self.settle(index, sink);
+        self.locks.replace(index, rest.lock);
+        if let Placing::Rest(rest) = self.place_at(rest.lock, rest.event) {
+            self.make_up(rest, sink);
+        }
+    }
+
     /// Hands over and accounts for whatever the lock's marks are kept for,
     /// and drops them.
     fn settle(&mut self, index: u32, sink: &mut impl StretchSink) {
@@ -456,7 +433,7 @@ impl MonitorReplay {
 
     fn reentered(&mut self, e: &MonitorReentered, sink: &mut impl StretchSink) {
         if e.seq.is_some() {
-            if let Some(index) = self.lock(e.lock) {
+            if let Some(index) = self.locks.find_or_add(e.lock) {
                 let replay = &mut self.locks[index as usize].1;
                 let begin = LockEvent::begin_of(e);
                 let found = replay.order.note_begin(begin);

@@ -113,7 +113,9 @@ impl ParkReplay {
         self.listed = (0..self.locks.len() as u32).collect();
         self.advance(TimeNs(u64::MAX), holders, sink);
         let mut open = Vec::new();
-        for (lock, replay) in &mut self.locks {
+        let last_lost = self.last_lost;
+        for (lock, replay) in self.locks.iter_mut() {
+            replay.note_lost(last_lost);
             for blocked in replay.take_blocked(end) {
                 if active(blocked.thread) > blocked.start || replay.may_have_lost_end(&blocked) {
                     self.counts.ends_lost += 1;

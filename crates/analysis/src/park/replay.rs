@@ -5,9 +5,10 @@ use super::synchronizer::{Classified, Release};
 use super::wait::{ParkWait, Waker};
 use super::Synchronizer;
 use crate::monitor::hand_over::{HandOver, Told};
-use crate::monitor::lock::{Counts, LockReplay};
+use crate::monitor::lock::Counts;
 use crate::monitor::order::{Arrival, LockEvent, LockEventKind, Next, Order};
 use crate::monitor::slicing::MarkKind;
+use crate::monitor::table::LockTable;
 use crate::monitor::{Basis, Holders, Kind, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
@@ -108,8 +109,9 @@ pub struct ParkReplay {
     order: Order<ParkEvent>,
     pub(super) classifier: Classifier,
     pub(super) parkers: FxHashMap<ThreadId, Parker>,
-    ids: FxHashMap<LockId, u32>,
-    pub(super) locks: Vec<(LockId, LockReplay)>,
+    /// Number of parkers at which those that are not parked are forgotten.
+    parkers_most: usize,
+    pub(super) locks: LockTable,
     /// The lock of each condition, as far as learned.
     lock_of: FxHashMap<LockId, LockId>,
     pub(super) listed: Vec<u32>,
@@ -130,8 +132,8 @@ impl ParkReplay {
             order: Order::default(),
             classifier: Classifier::new(bounds.sites),
             parkers: FxHashMap::default(),
-            ids: FxHashMap::default(),
-            locks: Vec::new(),
+            parkers_most: bounds.threads,
+            locks: LockTable::new(Kind::Juc, bounds.locks),
             lock_of: FxHashMap::default(),
             listed: Vec::new(),
             told: Vec::new(),
@@ -250,6 +252,7 @@ impl ParkReplay {
         }
         for index in std::mem::take(&mut self.listed) {
             let Some((lock, replay)) = self.locks.get_mut(index as usize) else { continue };
+            replay.note_lost(self.last_lost);
             for blocked in replay.take_done(self.watermark) {
                 self.hand_over.give(*lock, replay, blocked, false, holders, sink);
             }
@@ -285,11 +288,6 @@ impl ParkReplay {
         }
         self.counts.lost_numbers += count;
         self.last_lost = last;
-        for (_, replay) in &mut self.locks {
-            if !replay.is_idle() {
-                replay.lose(last);
-            }
-        }
     }
 
     /// An event whose number was given up. The time that it tells is counted.
@@ -317,8 +315,9 @@ impl ParkReplay {
             return;
         }
         let parked = parker.parked.take();
-        let index = parked.and_then(|parked| self.ids.get(&parked.blocker));
-        if let Some((_, replay)) = index.and_then(|index| self.locks.get_mut(*index as usize)) {
+        let index = parked.and_then(|parked| self.locks.find(parked.blocker));
+        if let Some((_, replay)) = index.and_then(|index| self.locks.get_mut(index as usize)) {
+            replay.note_lost(self.last_lost);
             replay.forget(event.thread);
         }
     }
@@ -363,8 +362,10 @@ impl ParkReplay {
             self.belongs(condition, blocker);
         }
         if let Some((lock, seq)) = woken_for.filter(|(lock, _)| *lock == blocker) {
-            if let Some(index) = self.ids.get(&lock) {
-                self.locks[*index as usize].1.missed(event.thread, seq);
+            if let Some(index) = self.locks.find(lock) {
+                let replay = &mut self.locks[index as usize].1;
+                replay.note_lost(self.last_lost);
+                replay.missed(event.thread, seq);
             }
         }
         if let Some(index) = self.lock(blocker) {
@@ -561,33 +562,18 @@ impl ParkReplay {
     }
 
     fn lock(&mut self, id: LockId) -> Option<u32> {
-        if let Some(index) = self.ids.get(&id) {
-            return Some(*index);
-        }
-        if self.locks.len() >= self.bounds.locks && !self.forget_idle() {
+        let Some(index) = self.locks.find_or_add(id) else {
             self.counts.folded += 1;
             return None;
-        }
-        let index = self.locks.len() as u32;
-        self.locks.push((id, LockReplay::new(id, Kind::Juc)));
-        self.ids.insert(id, index);
+        };
+        self.locks[index as usize].1.note_lost(self.last_lost);
         Some(index)
     }
 
-    fn forget_idle(&mut self) -> bool {
-        let before = self.locks.len();
-        self.locks.retain(|(_, replay)| !replay.is_idle());
-        self.ids = (0..).zip(&self.locks).map(|(index, (id, _))| (*id, index)).collect();
-        self.listed = (0..).zip(&self.locks).map(|(index, _)| index).collect();
-        for (_, replay) in &mut self.locks {
-            replay.listed = true;
-        }
-        self.locks.len() < before
-    }
-
-    /// Forgets threads that are not parked once there are too many.
+    /// Forgets threads that are not parked once there are too many; the next time
+    /// when there are twice as many as are left, so that it costs little per event.
     fn bound_parkers(&mut self) {
-        if self.parkers.len() < self.bounds.threads {
+        if self.parkers.len() < self.parkers_most {
             return;
         }
         self.parkers.retain(|_, parker| parker.parked.is_some());
@@ -595,6 +581,7 @@ impl ParkReplay {
             self.counts.folded += 1;
             self.parkers.clear();
         }
+        self.parkers_most = (2 * self.parkers.len()).max(self.bounds.threads);
     }
 }
 
