@@ -5,13 +5,13 @@
 use super::inject::{self, Counting};
 use super::points;
 use crate::agent::Agent;
-use crate::jni::{Jni, Native, Ref};
+use crate::jni::{Class, Jni, Native, Ref};
 use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
 use crate::park::class_file::ClassFileError;
 use crate::park::redirect;
-use jni_sys::{jclass, jlong, JNIEnv};
-use std::ffi::c_void;
+use jni_sys::{jclass, jint, jlong, JNIEnv};
+use std::ffi::{c_void, CStr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 const HELPER_BYTES: &[u8] = include_bytes!("HeadwayProgress.class");
@@ -108,7 +108,7 @@ impl Counted {
         if wanted.is_empty() {
             return Ok(());
         }
-        self.helper.get_or_init(|| define_helper(jni)).clone()?;
+        self.helper.get_or_init(|| define_helper(agent, jni)).clone()?;
         redirect::possess(&agent.jvmti)?;
         *self.lock() = wanted;
         agent.jvmti.enable_event(EventKind::ClassFileLoadHook, true).map_err(|e| e.to_string())?;
@@ -216,17 +216,28 @@ fn is_class_of(agent: &Agent, class: Ref, place: &Where) -> bool {
     }
 }
 
-fn define_helper(jni: Jni) -> Result<(), String> {
-    let name = c"java/util/concurrent/HeadwayProgress";
+/// Step of `Binding.bind` that binds the native of `HeadwayProgress`.
+pub const BIND: jint = 5;
+
+const HELPER: &CStr = c"java/util/concurrent/HeadwayProgress";
+
+/// The class, which is not looked up by its name: that would initialise it, and its
+/// initialiser calls the native that is to be bound.
+static HELPER_CLASS: OnceLock<Class> = OnceLock::new();
+
+fn define_helper(agent: &Agent, jni: Jni) -> Result<(), String> {
     let refused = "the VM refused to define the agent's class in the boot loader";
-    let class = jni.define_boot_class(name, HELPER_BYTES).ok_or(refused)?;
+    let class = jni.define_boot_class(HELPER, HELPER_BYTES).ok_or(refused)?;
+    HELPER_CLASS.get_or_init(|| class);
+    agent.parks.bind(jni, BIND)
+}
+
+/// Carries the step out; 0, or JNI's error.
+pub fn bind(jni: Jni) -> jint {
+    let Some(class) = HELPER_CLASS.get() else { return -1 };
     let native = Native { name: c"counters", descriptor: c"()J", function: counters as *const c_void };
-    // SAFETY: the function has the signature that the class declares. The class is
-    // not initialised yet, so nothing has looked the function up by its name.
-    match unsafe { jni.register_natives(class.as_ref(), &[native]) } {
-        0 => Ok(()),
-        code => Err(format!("the VM refused to bind the natives of HeadwayProgress: error {code}")),
-    }
+    // SAFETY: the function has the signature that the class declares.
+    unsafe { jni.register_natives(class.as_ref(), &[native]) }
 }
 
 /// `HeadwayProgress.counters()`

@@ -18,7 +18,7 @@
 
 mod allocation;
 mod choosing;
-mod counted;
+pub mod counted;
 mod experiments;
 pub mod held;
 pub mod inject;

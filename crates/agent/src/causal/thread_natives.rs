@@ -115,7 +115,7 @@ extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     });
 }
 
-/// Steps of `HeadwayParking.bind` that are these natives'.
+/// Steps of `Binding.bind` that are these natives'.
 pub const BIND_OURS: jint = 3;
 /// See [`BIND_OURS`].
 pub const BIND_VMS: jint = 4;

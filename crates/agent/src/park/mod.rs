@@ -149,7 +149,7 @@ impl Parks {
             Ok(detail) => state_of(PLATFORM, WITHOUT_PLATFORM, Ok(detail)),
             Err(reason) => {
                 let redirected = allowed(Mechanism::ParkLockSupport)
-                    .and_then(|()| self.natives.helper(jni).map(drop))
+                    .and_then(|()| self.natives.prepare(jni))
                     .and_then(|()| self.redirection.install_platform(agent, jni));
                 match redirected {
                     Ok(()) => state_of(PLATFORM, BY_LOCK_SUPPORT, Err(reason)),
@@ -162,7 +162,7 @@ impl Parks {
         let mut states = vec![platform];
         if agent.java.version >= 21 {
             let redirected = allowed(Mechanism::ParkRedirect)
-                .and_then(|()| self.natives.helper(jni).map(drop))
+                .and_then(|()| self.natives.prepare(jni))
                 .and_then(|()| self.redirection.install(agent, jni));
             states.push(state_of(VIRTUAL, WITHOUT_VIRTUAL, redirected));
         }
@@ -181,12 +181,12 @@ impl Parks {
         self.natives.is_bound() || self.redirection.sees_platform()
     }
 
-    /// Has the helper class bind natives of the platform's.
+    /// Has the class in the boot loader bind natives of the platform's.
     ///
     /// # Errors
     /// The VM refuses.
     pub fn bind(&self, jni: Jni, step: jni_sys::jint) -> Result<(), String> {
-        natives::bind(jni, self.natives.helper(jni)?, step)
+        self.natives.bind(jni, step)
     }
 
     /// The exclusive owner of a synchronizer behind a weak global reference;

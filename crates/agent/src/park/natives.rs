@@ -13,7 +13,7 @@
 use super::capture;
 use crate::agent::Agent;
 use crate::callbacks::guarded;
-use crate::causal::thread_natives;
+use crate::causal::{counted, thread_natives};
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::sole;
 use headway_hook::Image;
@@ -44,7 +44,7 @@ const METHOD_WORDS: u64 = 32;
 /// See the module.
 #[derive(Default)]
 pub struct Natives {
-    helper: OnceLock<Result<Class, String>>,
+    binding: OnceLock<Result<Class, String>>,
     /// The words that hold the two methods' functions.
     bound: [AtomicU64; 2],
     is_bound: AtomicBool,
@@ -154,33 +154,36 @@ extern "system" fn unparking_platform(env: *mut JNIEnv, _: jclass, target: jobje
     unparking(env, target, false);
 }
 
-/// `HeadwayParking.bindNatives`
-extern "system" fn bind_natives(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
+/// `Binding.carryOut`
+extern "system" fn carry_out(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
     let mut code = -1;
     guarded(|agent| {
         let jni = environment(env);
         code = match step {
+            BIND_HELPER => bind_helper(jni),
             BIND_OURS => bind_park(jni, [park as *const c_void, unpark as *const c_void]),
             BIND_VMS => {
                 bind_park(jni, [&PARK_ORIGINAL, &UNPARK_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void))
             }
             thread_natives::BIND_OURS | thread_natives::BIND_VMS => thread_natives::bind(agent, jni, step),
+            counted::BIND => counted::bind(jni),
             _ => -1,
         };
     });
     code
 }
 
-/// Steps of `HeadwayParking.bind`.
+/// Steps of `Binding.bind`.
+const BIND_HELPER: jint = 0;
 const BIND_OURS: jint = 1;
 const BIND_VMS: jint = 2;
 
 /// Binds the helper's natives by address: found by name they could be those of
 /// another copy of this library.
-fn bind_helper(jni: Jni, helper: Class) -> Result<(), String> {
+fn bind_helper(jni: Jni) -> jint {
+    let Some(helper) = sole::class() else { return -1 };
     let native = |name, descriptor, function| Native { name, descriptor, function };
     let natives = [
-        native(c"bindNatives", c"(I)I", bind_natives as *const c_void),
         native(c"begin", c"(JZ)J", begin_virtual as *const c_void),
         native(c"end", c"(J)V", end_virtual as *const c_void),
         native(c"unparking", c"(Ljava/lang/Thread;)V", unparking_virtual as *const c_void),
@@ -189,10 +192,7 @@ fn bind_helper(jni: Jni, helper: Class) -> Result<(), String> {
         native(c"unparkingPlatform", c"(Ljava/lang/Object;)V", unparking_platform as *const c_void),
     ];
     // SAFETY: the functions have the signatures that the class declares.
-    match unsafe { jni.register_natives(helper.as_ref(), &natives) } {
-        0 => Ok(()),
-        code => Err(format!("the VM refused to bind the natives of {}: error {code}", sole::HELPER)),
-    }
+    unsafe { jni.register_natives(helper.as_ref(), &natives) }
 }
 
 fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
@@ -208,9 +208,24 @@ fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
 }
 
 impl Natives {
-    /// The helper class with its natives bound.
-    pub fn helper(&self, jni: Jni) -> Result<Class, String> {
-        self.helper.get_or_init(|| bound_helper(jni)).clone()
+    /// Sees to it that the helper class is defined and its natives bound.
+    ///
+    /// # Errors
+    /// The VM refuses.
+    pub fn prepare(&self, jni: Jni) -> Result<(), String> {
+        self.binding(jni).map(drop)
+    }
+
+    fn binding(&self, jni: Jni) -> Result<Class, String> {
+        self.binding.get_or_init(|| defined_binding(jni)).clone()
+    }
+
+    /// Has the class in the boot loader take a step of binding.
+    ///
+    /// # Errors
+    /// The VM refuses.
+    pub fn bind(&self, jni: Jni, step: jint) -> Result<(), String> {
+        take_step(jni, self.binding(jni)?, step)
     }
 
     /// Binds the agent's functions.
@@ -231,8 +246,7 @@ impl Natives {
             bound.store(word, Ordering::Relaxed);
         }
         jni.forget(class);
-        let helper = self.helper(jni)?;
-        bind(jni, helper, BIND_OURS)?;
+        self.bind(jni, BIND_OURS)?;
         self.is_bound.store(true, Ordering::Release);
         Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
     }
@@ -256,25 +270,30 @@ impl Natives {
                 "somebody else has bound Unsafe.park since; it stays so, and the agent does nothing there".to_owned(),
             );
         }
-        let bound = self.helper(jni).and_then(|helper| bind(jni, helper, BIND_VMS));
+        let bound = self.bind(jni, BIND_VMS);
         bound.err().map(|error| format!("{error}; the agent's functions stay and do nothing"))
     }
 }
 
-/// Has the helper class take a step of binding.
-///
-/// # Errors
-/// The VM refuses.
-pub fn bind(jni: Jni, helper: Class, step: jint) -> Result<(), String> {
-    match jni.call_static_int(helper, c"bind", c"(I)I", step) {
+const BINDING: &std::ffi::CStr = c"io/headway/boot/Binding";
+const BINDING_BYTES: &[u8] = include_bytes!("Binding.class");
+
+fn take_step(jni: Jni, binding: Class, step: jint) -> Result<(), String> {
+    match jni.call_static_int(binding, c"bind", c"(I)I", step) {
         Some(0) => Ok(()),
         code => Err(format!("the VM refused to bind natives (step {step}, error {})", code.unwrap_or(-1))),
     }
 }
 
-fn bound_helper(jni: Jni) -> Result<Class, String> {
-    let class = sole::class().ok_or("this copy of the agent is not the process's")?;
-    bind_helper(jni, class).map(|()| class)
+fn defined_binding(jni: Jni) -> Result<Class, String> {
+    let refused = "the VM refused to define the agent's class io.headway.boot.Binding in the boot loader";
+    let class = jni.define_boot_class(BINDING, BINDING_BYTES).ok_or(refused)?;
+    let native = Native { name: c"carryOut", descriptor: c"(I)I", function: carry_out as *const c_void };
+    // SAFETY: the function has the signature that the class declares.
+    match unsafe { jni.register_natives(class.as_ref(), &[native]) } {
+        0 => take_step(jni, class, BIND_HELPER).map(|()| class),
+        code => Err(format!("the VM refused to bind the native of io.headway.boot.Binding: error {code}")),
+    }
 }
 
 #[cfg(test)]

@@ -79,19 +79,6 @@ public final class HeadwayParking {
         unsafe.unpark(thread);
     }
 
-    /**
-     * Has the agent bind natives: this class's own, then its functions behind {@code Unsafe.park} and
-     * {@code unpark}, in the end the VM's again. Called here, and not from the agent itself, because
-     * the VM prints a warning when somebody from outside the boot loader binds the platform's natives.
-     *
-     * @param step 0 for this class's, 1 for the agent's, 2 for the VM's
-     * @return 0, or JNI's error
-     */
-    @Hidden
-    static int bind(int step) {
-        return bindNatives(step);
-    }
-
     private static native long begin(long nanos, boolean timed);
 
     private static native void end(long park);
@@ -103,6 +90,4 @@ public final class HeadwayParking {
     private static native void endPlatform();
 
     private static native void unparkingPlatform(Object thread);
-
-    private static native int bindNatives(int step);
 }
