@@ -32,6 +32,7 @@ pub mod java;
 pub mod jni;
 pub mod jvmti;
 pub mod large_blocks;
+mod lease;
 pub mod lifecycle;
 pub mod locks;
 pub mod mapping;

@@ -2,12 +2,14 @@
 //! `docs/agent-protocol.md`.
 
 use crate::causal::Wishes;
+use crate::lease::Terms;
 use crate::park_statistics::PrintTo;
 use crate::pressure::Announce;
 use crate::steal::sampler::INTERVALS_NS;
 use headway_analysis::pressure::PressureOptions;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What the agent is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -158,8 +160,8 @@ pub struct Options {
     pub pressure_interval_ns: Option<u64>,
     /// Register the management bean.
     pub jmx: bool,
-    /// The recording ends when this file was not touched for a while.
-    pub lease: Option<PathBuf>,
+    /// How long the recording goes on at most.
+    pub terms: Terms,
     /// Pressure from which on an interval belongs to a phase, 0 to 1.
     pub phase_threshold: Option<f64>,
     /// What is done when a phase begins or ends.
@@ -280,7 +282,9 @@ impl Options {
             "threads" => self.threads = Some(value),
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
             "jmx" => self.jmx = flag("jmx", value)?,
-            "lease" => self.lease = Some(PathBuf::from(value)),
+            "lease" => self.terms.file = Some(PathBuf::from(value)),
+            "duration" => self.terms.duration = Some(Duration::from_nanos(number("duration", value)?)),
+            "ephemeral" => self.terms.is_ephemeral = flag("ephemeral", value)?,
             "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
             "on_phase" => self.on_phase = Some(Announce::parse(&value)),
             "parks" => self.parks_to = Some(PrintTo::parse(value)),

@@ -5,10 +5,10 @@ use crate::causal::{self, ExperimentsHandle};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::jni::{self, Jni};
 use crate::jvmti::table::EventKind;
+use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::Counting;
 use crate::park_statistics::Wish;
-use crate::pressure::Lease;
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
@@ -187,11 +187,9 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
         let begun = causal::spawn(agent, options.causal.clone(), plan.interval_ns);
         begun.inspect_err(|error| agent.definitions.degraded("causal", &format!("no experiments: {error}"))).ok()
     });
-    let lease = options.lease.clone().and_then(|file| {
-        let failed =
-            |error: &_| agent.definitions.degraded("lease", &format!("nobody looks whether it is kept: {error}"));
-        Lease::begin(agent, file, started).inspect_err(failed).ok()
-    });
+    let without_lease = "the recording goes on if the command line that began it is killed";
+    let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
+    let lease = Lease::begin(agent, options.terms.clone(), started).inspect_err(failed).ok().flatten();
     *session = Some(Session {
         experiments,
         sampler,

@@ -54,14 +54,14 @@ fn find_headway() -> Result<PathBuf, Problem> {
         return Ok(path.into());
     }
     let own = env::current_exe()?;
-    let candidates = own.ancestors().take(5).flat_map(|d| [d.join("release/headway"), d.join("headway")]);
-    candidates.into_iter().find(|headway| headway.is_file() && headway.with_file_name(AGENT).is_file()).ok_or_else(
-        || {
-            "headway and libheadway.so are missing; `cargo build --release -p headway-cli -p headway-agent` \
+    // What is shipped first: a debug build beside the tests may be of another day.
+    let near = || own.ancestors().take(5);
+    let mut candidates = near().map(|d| d.join("release/headway")).chain(near().map(|d| d.join("headway")));
+    candidates.find(|headway| headway.is_file() && headway.with_file_name(AGENT).is_file()).ok_or_else(|| {
+        "headway and libheadway.so are missing; `cargo build --release -p headway-cli -p headway-agent` \
              builds them, HEADWAY_BIN says where they are"
-                .into()
-        },
-    )
+            .into()
+    })
 }
 
 /// Waits for a process, at most so long.

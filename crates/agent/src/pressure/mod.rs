@@ -11,7 +11,6 @@
 //! * `shorts`: contended enters below the recording's minimum, added up.
 //! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
-//! * `lease`: a recording ends when who wanted it is gone.
 //! * `announce`: a command, or a line, when a phase begins or ends.
 //! * `publish`: the picture of now, in a file that only its reader's user sees.
 
@@ -19,7 +18,6 @@ mod announce;
 mod beans;
 pub mod capture;
 mod found;
-mod lease;
 mod live;
 mod publish;
 mod requests;
@@ -27,7 +25,6 @@ mod shorts;
 pub mod spans;
 
 pub use announce::Announce;
-pub use lease::Lease;
 pub use live::LivePressure;
 pub use requests::Requests;
 pub use spans::Spans;

@@ -109,6 +109,18 @@ impl Session {
         }
     }
 
+    /// A file that we keep locked as long as we live. A recording with it as its lease
+    /// ends when we do, however that comes about.
+    ///
+    /// # Errors
+    /// It cannot be made or locked.
+    pub fn hold_lease(&mut self) -> Result<PathBuf, Failure> {
+        let Session { process, place, .. } = self;
+        identity::acting_as(process, || {
+            place.hold_lease().map_err(Failure::doing("cannot lock a file in the private directory"))
+        })
+    }
+
     /// The private directory, for files that the agent shall write for us.
     pub fn place(&self) -> &Place {
         &self.place

@@ -6,7 +6,7 @@ use crate::agent::library;
 use crate::attach::view::{Directory, View};
 use crate::error::Failure;
 use crate::jvm::process::Process;
-use rustix::fs::{AtFlags, Dir, MemfdFlags, Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{flock, AtFlags, Dir, FlockOperation, MemfdFlags, Mode, OFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -30,7 +30,12 @@ pub struct Place {
     in_memory: Option<OwnedFd>,
     /// A second place for the library, where the first forbids executing.
     executable: Option<Box<Place>>,
+    /// Locked as long as we live, by which the agent knows that we do.
+    lease: Option<OwnedFd>,
 }
+
+/// Name of the file that is locked.
+const LEASE: &str = "lease";
 
 impl Place {
     /// Makes the directory in the first place that the target can write to.
@@ -97,6 +102,19 @@ impl Place {
         Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
     }
 
+    /// Makes a file and locks it for as long as this process lives; its path. To be
+    /// called as the target's user, whose agent opens it.
+    ///
+    /// # Errors
+    /// Those of opening and locking.
+    pub fn hold_lease(&mut self) -> io::Result<PathBuf> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.fd, LEASE, flags, Mode::RUSR | Mode::WUSR)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        self.lease = Some(file);
+        Ok(self.path_of(LEASE))
+    }
+
     /// Makes a file, or makes it look as if it had just been written.
     ///
     /// # Errors
@@ -142,7 +160,7 @@ impl Place {
         // An own handle on the parent, so that the place can remove itself.
         let parent_fd = rustix::fs::openat(&parent.fd, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let path = parent.path.join(&name);
-        Ok(Place { parent: parent_fd, name, fd, path, in_memory: None, executable: None })
+        Ok(Place { parent: parent_fd, name, fd, path, in_memory: None, executable: None, lease: None })
     }
 
     fn write(&self, name: &str, content: &[u8]) -> Result<(), Errno> {

@@ -32,6 +32,8 @@ Examples:
 
 Ctrl-C stops early; the recording is kept and shown all the same.";
 
+/// The agent itself ends a recording that we have not ended this long after its time.
+const LATE_NS: u64 = 10_000_000_000;
 /// How often we look whether it is time to stop.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -84,7 +86,11 @@ impl Record {
         self.announce(&jvm, &destination);
         announce_changes(&mut session, self.capture.safe)?;
         let delivery = Delivery::to(&destination, &session);
-        let options = self.capture.start_options(&delivery.path_for_agent(&session))?;
+        let options = self
+            .capture
+            .start_options(&delivery.path_for_agent(&session))?
+            .with_path("lease", &session.hold_lease()?)?
+            .with("duration", &self.duration.ns.saturating_add(LATE_NS).to_string());
         let started = session.command(options)?;
         warn_of_degraded(&started);
 

@@ -51,14 +51,16 @@ impl Source {
         source.touch()?;
         let status = source.session.command(AgentOptions::new("status"))?;
         if status.recording.is_none() {
+            // Killed, we could not end it.
+            let lease = source.session.hold_lease()?;
             let file = source.session.place().path_of(RECORDING);
             let start = AgentOptions::new("start")
                 .with("events", "pressure")
                 .with("pressure_interval", &interval.ns.to_string())
                 .with("max_size", &RECORDING_BYTES.to_string())
                 .with_path("file", &crate::recording::file_name::literal_for_agent(&file))?
-                // Killed, we could not end it.
-                .with_path("lease", &source.session.place().path_of(WATCH))?;
+                .with_path("lease", &lease)?
+                .with_flag("ephemeral", true);
             source.session.command(start)?;
             source.own_recording = true;
         }

@@ -1,0 +1,156 @@
+//! A recording that ends by itself when nobody wants it any more.
+//!
+//! A command line that begins a recording for itself (`headway record`, `headway top`)
+//! ends it, too. Killed, it cannot; so it keeps a lock (`flock`) on a file as long as
+//! it lives, also while it is stopped, and the kernel gives the lock back however it
+//! dies. A thread here tries the lock and ends the recording, as the command `detach`
+//! would, when nobody has it. It also ends a recording that is longer than it was to
+//! be, should the command line hang. The thread is the VM's only while it does so.
+
+use crate::agent::Agent;
+use crate::callbacks::guarded;
+use crate::drain::MaskedSignals;
+use crate::{jni, session};
+use headway_model::TimeNs;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How often the lock is tried.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a recording goes on at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// As long as somebody has a lock on this file.
+    pub file: Option<PathBuf>,
+    /// As long as this.
+    pub duration: Option<Duration>,
+    /// True if the recording was for whoever had the lock alone.
+    pub is_ephemeral: bool,
+}
+
+/// See the module. The thread ends when this is dropped.
+pub struct Lease {
+    _held: Sender<()>,
+}
+
+impl Lease {
+    /// Watches the terms of the recording that began at `started`; `None` without any.
+    ///
+    /// # Errors
+    /// Nobody has a lock on the file, or the thread cannot be started.
+    pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs) -> io::Result<Option<Lease>> {
+        if terms.file.is_none() && terms.duration.is_none() {
+            return Ok(None);
+        }
+        // Some file systems show no locks across mounts.
+        if terms.file.as_deref().is_some_and(|file| !is_held(file)) {
+            return Err(io::Error::other("no lock is seen on its file"));
+        }
+        let (lease, ended) = mpsc::channel();
+        let _masked = MaskedSignals::all_but_faults();
+        let thread = std::thread::Builder::new().name("headway-lease".to_owned());
+        thread.spawn(move || {
+            if let Some(reason) = expires(&terms, &ended) {
+                guarded(|_| give_up(agent, started, &terms, reason));
+            }
+        })?;
+        Ok(Some(Lease { _held: lease }))
+    }
+}
+
+/// Waits until the terms are over, and says why; `None` if the recording ended otherwise.
+fn expires(terms: &Terms, ended: &Receiver<()>) -> Option<&'static str> {
+    let begun = Instant::now();
+    loop {
+        let left = terms.duration.map_or(LOOK_EVERY, |duration| duration.saturating_sub(begun.elapsed()));
+        if left.is_zero() {
+            return Some("its time is over");
+        }
+        match ended.recv_timeout(left.min(LOOK_EVERY)) {
+            Err(RecvTimeoutError::Timeout) if terms.file.as_deref().is_none_or(is_held) => {}
+            Err(RecvTimeoutError::Timeout) => return Some("the command line that began it is gone"),
+            _ => return None,
+        }
+    }
+}
+
+/// True if somebody has a lock on the file, or that cannot be found out.
+fn is_held(file: &Path) -> bool {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(file);
+    match opened {
+        Ok(file) => !can_be_locked(&file),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+fn can_be_locked(file: &File) -> bool {
+    // SAFETY: an open file; the lock goes when it is closed.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0 }
+}
+
+fn give_up(agent: &'static Agent, started: TimeNs, terms: &Terms, reason: &str) {
+    let recording = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started)).flatten();
+    let Some(recording) = recording else { return };
+    let mut left = Vec::from_iter(terms.file.clone());
+    match terms.is_ephemeral {
+        true => left.push(recording),
+        false => eprintln!("headway: the recording ended, because {reason}; it is in {}", recording.display()),
+    }
+    // What the command line left behind: nobody else looks for it. The directory goes
+    // if that was all.
+    left.extend(terms.file.as_deref().and_then(agent_library));
+    for path in left {
+        let _ = fs::remove_file(path);
+    }
+    if let Some(directory) = terms.file.as_deref().and_then(Path::parent) {
+        let _ = fs::remove_dir(directory);
+    }
+}
+
+/// The library's file, if it was brought to where the lease is.
+fn agent_library(lease: &Path) -> Option<PathBuf> {
+    Some(lease.parent()?.join("libheadway.so")).filter(|library| library.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn locked(name: &str) -> (PathBuf, File) {
+        let path = std::env::temp_dir().join(format!("headway-{name}-{}", std::process::id()));
+        let file = File::create(&path).unwrap();
+        // SAFETY: an open file.
+        assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }, 0);
+        (path, file)
+    }
+
+    #[test]
+    fn a_lock_is_seen_until_its_owner_is_gone() {
+        let (path, file) = locked("lease-seen");
+        assert!(is_held(&path));
+        drop(file);
+        assert!(!is_held(&path));
+        fs::remove_file(&path).unwrap();
+        assert!(!is_held(&path), "nobody has a file that is gone");
+    }
+
+    #[test]
+    fn terms_end_with_the_lock_the_time_or_the_recording() {
+        let (path, file) = locked("lease-terms");
+        let terms = |duration| Terms { file: Some(path.clone()), duration, is_ephemeral: false };
+        let (held, ended) = mpsc::channel();
+        assert_eq!(expires(&terms(Some(Duration::from_millis(20))), &ended), Some("its time is over"));
+        drop(file);
+        assert_eq!(expires(&terms(None), &ended), Some("the command line that began it is gone"));
+        drop(held);
+        assert_eq!(expires(&terms(Some(Duration::from_secs(60))), &ended), None);
+        fs::remove_file(&path).unwrap();
+    }
+}
