@@ -167,6 +167,50 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("names the recording and the page in the tab, and refuses what is no time in words", async () => {
+    const { page, context, complaints } = await visit(address());
+    await page.locator(".answers tbody tr").first().waitFor();
+    expect(await page.title()).toBe("shop.jfr: Overview - Headway");
+    const from = page.getByLabel("from", { exact: false }).first();
+    await from.fill("soon");
+    await page.getByRole("alert").getByText("not a time such as 12.5s or 300ms").waitFor();
+    expect(page.url()).not.toContain("range");
+    await from.fill("900s");
+    await page.getByRole("alert").getByText("not before the end").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("keeps the chosen range through a click into a chart", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/overview?range=1000000000-2000000000`);
+    const plot = page.locator(".timeline .u-over");
+    await plot.waitFor();
+    const chosen = () => page.locator(".timeline .u-select").evaluate((one) => (one as HTMLElement).offsetWidth);
+    const before = await chosen();
+    expect(before).toBeGreaterThan(2);
+    await plot.click({ position: { x: 5, y: 20 } });
+    expect(await chosen()).toBe(before);
+    expect(page.url()).toContain("range=1000000000-2000000000");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("has one tab stop in a flame graph, and arrow keys that move on", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame`);
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
+    expect(await page.locator('.flame g[tabindex="0"]').count()).toBe(1);
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? "");
+    await page.locator('.flame g[tabindex="0"]').focus();
+    const root = await focused();
+    await page.keyboard.press("ArrowDown");
+    const child = await focused();
+    expect(child).not.toBe(root);
+    await page.keyboard.press("ArrowUp");
+    expect(await focused()).toBe(root);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("searches and zooms the flame graph", async () => {
     const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame`);
     await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
@@ -228,4 +272,15 @@ describe("the page in one file", () => {
     expect(drawing.suggestedFilename()).toBe("flame.svg");
     await context.close();
   });
+});
+
+it("says so when the command that serves it has ended", async () => {
+  const short = await serve(["shop.jfr"]);
+  const { page, context } = await visit(short.address);
+  await page.locator(".answers tbody tr").first().waitFor();
+  short.stop();
+  await expect.poll(() => fetch(short.address).then(() => "there", () => "gone"), { timeout: 20_000 }).toBe("gone");
+  await page.getByRole("link", { name: "Threads" }).click();
+  await page.getByText("the command that serves this page has ended").first().waitFor();
+  await context.close();
 });

@@ -25,7 +25,9 @@ export class ServedSource implements Source {
 
   async #ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     // The page's own path carries the token.
-    const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" });
+    const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" }).catch(() => {
+      throw new Error("the command that serves this page has ended. Run `headway view FILE` again and open the address that it prints.");
+    });
     if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
     const answer = (await reply.json()) as AnswerTo<Q>;
     this.names(recordingOf(query)).learn(answer.names);

@@ -17,6 +17,11 @@ export function Overview() {
   const facts = opening.recordings[view.value.recording]!;
   return (
     <div class="columns">
+      {facts.problems.length > 0 && (
+        <p class="card problem whole" role="alert">
+          This recording is damaged, and what follows is from the part that can be read: {facts.problems.join("; ")}
+        </p>
+      )}
       <div>
         <Answers />
         <Pressure />

@@ -18,8 +18,16 @@ export function parts(frames: number[], isJdk: (frame: number) => boolean): Part
   return found.map((part) => (part.frames.length < 2 ? { ...part, folded: false } : part));
 }
 
-/** `com.acme.` and `Inventory.rebuild`. */
+/** Functions of native libraries and of the kernel: `[libc.so.6]`, `poll [libc.so.6]`, `os::naked_sleep`. */
+const NATIVE = /\[.*\]|::/;
+
+export function isNative(method: string): boolean {
+  return NATIVE.test(method);
+}
+
+/** `com.acme.` and `Inventory.rebuild`. A native function has no package. */
 export function split(method: string): [string, string] {
+  if (isNative(method)) return ["", method];
   const bracket = method.indexOf("(");
   const plain = bracket < 0 ? method.length : bracket - 1;
   const last = bracket < 0 ? method.lastIndexOf(".", plain) : plain;

@@ -28,6 +28,10 @@ describe("the axis of a chart", () => {
 });
 
 describe("names", () => {
+  it("of native functions are whole", () => {
+    const names = ["[libc.so.6]", "poll [libc.so.6]", "os::naked_sleep", "a.b.C.d"];
+    expect(names.map(split)).toEqual([["", "[libc.so.6]"], ["", "poll [libc.so.6]"], ["", "os::naked_sleep"], ["a.b.", "C.d"]]);
+  });
   it("of locks lose the package, not what tells them apart", () => {
     const names = ["java.util.concurrent.locks.AQS$ConditionObject@31f", "Stock.lock (java.lang.Object@1a2b)", "com.acme.Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"];
     expect(names.map(withoutPackage)).toEqual(["AQS$ConditionObject@31f", "Stock.lock (Object@1a2b)", "Many#12", "Main", "a.b.C.(lambda)@5", "<b>.x (y"]);

@@ -1,4 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { PAGES, type PageName } from "../state/address";
 import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
@@ -40,6 +41,10 @@ export function App() {
   const { opening } = useSource();
   const { page, recording } = view.value;
   const facts = opening.recordings[recording] ?? opening.recordings[0]!;
+  useEffect(() => {
+    // What differs comes first: tabs are narrow.
+    document.title = `${facts.file.split("/").at(-1)}: ${TITLES[page]} - Headway`;
+  }, [facts.file, page]);
   return (
     <>
       <header>

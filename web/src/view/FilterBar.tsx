@@ -20,9 +20,11 @@ export function FilterBar() {
   return (
     <form class="filters" aria-label="Time range and filter" onSubmit={(event) => event.preventDefault()}>
       <Typed label="from" title="Begin of the time range: 12.5s, 300ms" size={7} value={range ? moment(from, whole) : ""} empty="start"
-        onTyped={(text) => (text === "" ? change(0, to) : settle(parseMoment(text), (at) => change(at, to)))} />
+        wrong={(text) => wrongMoment(text, (at) => at < to || `not before the end, ${moment(to, whole)}`)}
+        onTyped={(text) => change(parseMoment(text) ?? 0, to)} />
       <Typed label="to" title="End of the time range: 12.5s, 300ms" size={7} value={range ? moment(to, whole) : ""} empty="end"
-        onTyped={(text) => (text === "" ? change(from, whole) : settle(parseMoment(text), (at) => change(from, Math.min(at, whole))))} />
+        wrong={(text) => wrongMoment(text, (at) => at > from || `not after the begin, ${moment(from, whole)}`)}
+        onTyped={(text) => change(from, Math.min(parseMoment(text) ?? whole, whole))} />
       <span class="hint" title="Length of the time range that everything below is about">
         {duration(to - from)}
       </span>
@@ -51,8 +53,13 @@ export function FilterBar() {
   );
 }
 
-function settle(value: number | null, use: (value: number) => void): void {
-  if (value !== null) use(value);
+/** Why a typed time cannot be used; empty text stands for the edge of the recording. */
+function wrongMoment(text: string, fits: (at: number) => true | string): string {
+  if (text.trim() === "") return "";
+  const at = parseMoment(text);
+  if (at === null) return "not a time such as 12.5s or 300ms";
+  const fit = fits(at);
+  return fit === true ? "" : fit;
 }
 
 interface TypedProps {
@@ -62,21 +69,30 @@ interface TypedProps {
   empty: string;
   size: number;
   onTyped: (text: string) => void;
+  /** What is wrong with a text, in words; empty if nothing is. */
+  wrong?: (text: string) => string;
 }
 
 /** A text that counts once typing pauses or ends. */
-export function Typed({ label, title, value, empty, size, onTyped }: TypedProps) {
+export function Typed({ label, title, value, empty, size, onTyped, wrong }: TypedProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
+  const problem = text === value ? "" : (wrong?.(text) ?? "");
   useEffect(() => {
-    if (text === value) return;
+    if (text === value || problem !== "") return;
     const later = setTimeout(() => onTyped(text), 400);
     return () => clearTimeout(later);
   }, [text]);
   const input = (event: TargetedEvent<HTMLInputElement>) => setText(event.currentTarget.value);
   return (
     <label title={title}>
-      {label} <input type="text" size={size} value={text} placeholder={empty} spellcheck={false} autocomplete="off" onInput={input} />
+      {label} <input type="text" aria-invalid={problem !== ""} size={size} value={text} placeholder={empty} spellcheck={false} autocomplete="off" onInput={input} />
+      {problem !== "" && (
+        <span class="wrong" role="alert">
+          {" "}
+          {problem}
+        </span>
+      )}
     </label>
   );
 }

@@ -1,11 +1,11 @@
 // A flame graph: d3-hierarchy lays it out, Preact binds names as text.
 import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { follow, type FlameNode } from "../data/flame";
 import { save, svgText } from "../text/download";
 import { percent } from "../text/units";
 import { differenceColour } from "./colours";
-import { split } from "../text/frames";
+import { isNative, split } from "../text/frames";
 
 const ROW = 20;
 const MOST_ROWS = 60;
@@ -29,8 +29,12 @@ export function Flame({ root, why, label, format, zoom, onZoom, search, differen
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(600);
   const [hover, setHover] = useState<FlameNode | null>(null);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(place.current?.clientWidth ?? 600));
+  // The one frame that the Tab key reaches; arrow keys move on from it.
+  const [current, setCurrent] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(place.current?.clientWidth || 600);
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(place.current!);
     return () => observer.disconnect();
   }, []);
@@ -40,6 +44,14 @@ export function Flame({ root, why, label, format, zoom, onZoom, search, differen
   const rows = Math.min(MOST_ROWS, 1 + Math.max(0, ...boxes.map((box) => box.depth)));
   const found = search ? matchedTotal(root, search.toLowerCase()) : 0;
   const height = (rows + way.length - 1) * ROW;
+  const reached = boxes[current] ? current : 0;
+  const onKey = (event: KeyboardEvent) => {
+    const next = neighbour(boxes, reached, event.key);
+    if (next === null) return;
+    event.preventDefault();
+    setCurrent(next);
+    place.current?.querySelectorAll<SVGGElement>("g[data-frame]")[next]?.focus();
+  };
   const pathOf = (box: Box) => [...zoom.slice(0, way.length - 1), ...box.ancestors().reverse().slice(1).map((one) => one.data.key)];
   return (
     <div class="flame" ref={place}>
@@ -59,14 +71,14 @@ export function Flame({ root, why, label, format, zoom, onZoom, search, differen
           </button>
         </span>
       </div>
-      <div class="flamescroll" tabIndex={0} role="group" aria-label={label}>
-        <svg width={width} height={height} role="group" aria-label={label}>
+      <div class="flamescroll">
+        <svg width={width} height={height} role="group" aria-label={`${label} Arrow keys move between frames, Enter zooms.`} onKeyDown={onKey}>
           {way.slice(0, -1).map((node, depth) => (
             <Frame key={`up ${depth}`} node={node} x={0} y={depth * ROW} width={width} colour="var(--folded)" found={false}
               text={describe(node, root, format, difference)} onHover={setHover} onPick={() => onZoom(zoom.slice(0, depth))} />
           ))}
-          {boxes.map((box) => (
-            <Frame key={pathOf(box).join(".")} node={box.data} x={box.x0} y={(box.depth + way.length - 1) * ROW} width={box.x1 - box.x0}
+          {boxes.map((box, at) => (
+            <Frame frame={at} isReached={at === reached} onReach={() => setCurrent(at)} key={pathOf(box).join(".")} node={box.data} x={box.x0} y={(box.depth + way.length - 1) * ROW} width={box.x1 - box.x0}
               colour={difference ? differenceColour(change(box.data, root)) : colourOf(box.data)}
               found={search !== "" && box.data.name.toLowerCase().includes(search.toLowerCase())}
               text={describe(box.data, root, format, difference)} onHover={setHover} onPick={() => onZoom(pathOf(box))} />
@@ -85,7 +97,26 @@ function layout(top: FlameNode, width: number): Box[] {
   return boxes.filter((box) => box.x1 - box.x0 >= 0.6 && box.depth < MOST_ROWS);
 }
 
+/** The frame that an arrow key leads to from another one; null if none. */
+export function neighbour(boxes: Box[], from: number, key: string): number | null {
+  const box = boxes[from];
+  if (!box) return null;
+  const beside = boxes.filter((one) => one.depth === box.depth).sort((a, b) => a.x0 - b.x0);
+  const at = beside.indexOf(box);
+  const to = {
+    ArrowUp: box.parent,
+    ArrowDown: boxes.filter((one) => one.parent === box).sort((a, b) => b.x1 - b.x0 - (a.x1 - a.x0))[0],
+    ArrowLeft: beside[at - 1],
+    ArrowRight: beside[at + 1],
+  }[key];
+  return to ? boxes.indexOf(to) : null;
+}
+
 interface FrameProps {
+  /** Place among the frames that arrow keys reach; none for those above the zoom. */
+  frame?: number;
+  isReached?: boolean;
+  onReach?: () => void;
   node: FlameNode;
   x: number;
   y: number;
@@ -97,7 +128,7 @@ interface FrameProps {
   onPick: () => void;
 }
 
-function Frame({ node, x, y, width, colour, found, text, onHover, onPick }: FrameProps) {
+function Frame({ frame, isReached = true, onReach, node, x, y, width, colour, found, text, onHover, onPick }: FrameProps) {
   const letters = Math.floor((width - 8) / 6.6);
   const short = split(node.name)[1];
   const shown = letters < 3 ? "" : short.length > letters ? `${short.slice(0, letters - 1)}…` : short;
@@ -108,8 +139,8 @@ function Frame({ node, x, y, width, colour, found, text, onHover, onPick }: Fram
     }
   };
   return (
-    <g class={found ? "found" : ""} tabindex={width > 30 ? 0 : -1} role="button" aria-label={text} onClick={onPick} onKeyDown={pick}
-      onMouseEnter={() => onHover(node)} onMouseLeave={() => onHover(null)} onFocus={() => onHover(node)} onBlur={() => onHover(null)}>
+    <g class={found ? "found" : ""} tabindex={isReached ? 0 : -1} {...(frame === undefined ? {} : { "data-frame": frame })} role="button" aria-label={text} onClick={onPick} onKeyDown={pick}
+      onMouseEnter={() => onHover(node)} onMouseLeave={() => onHover(null)} onFocus={() => (onHover(node), onReach?.())} onBlur={() => onHover(null)}>
       <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} height={ROW - 1} style={{ fill: found ? "var(--found)" : colour }} rx={1.5} />
       {shown && (
         <text x={x + 4} y={y + 14}>
@@ -139,10 +170,11 @@ export function matchedTotal(node: FlameNode, wanted: string): number {
   return node.children.reduce((sum, child) => sum + matchedTotal(child, wanted), 0);
 }
 
-/** The same method has the same shade of a warm scale; the JDK's code is grey. */
+/** The same method has the same shade: warm for the program, blue for native code; the JDK's code is grey. None is the yellow of what was searched for. */
 function colourOf(node: FlameNode): string {
   if (node.jdk) return "var(--folded)";
   let hash = 0;
   for (let i = 0; i < node.name.length; i++) hash = (hash * 31 + node.name.charCodeAt(i)) | 0;
-  return `hsl(${34 + (hash & 15)} ${62 + ((hash >> 4) & 15)}% ${66 + ((hash >> 8) & 7)}%)`;
+  const hue = isNative(node.name) ? 200 : 14;
+  return `hsl(${hue + (hash & 15)} ${62 + ((hash >> 4) & 15)}% ${70 + ((hash >> 8) & 7)}%)`;
 }

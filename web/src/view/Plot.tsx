@@ -1,5 +1,5 @@
 // A chart over time: stacked areas or lines, with the page's range as a brush.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { View } from "../state/address";
 import { theme } from "../state/theme";
@@ -42,13 +42,16 @@ export function Plot(props: Props) {
   const latest = useRef(props);
   latest.current = props;
   const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth(place.current?.clientWidth ?? 0));
+  useLayoutEffect(() => {
+    const measure = () => setWidth(place.current?.clientWidth ?? 0);
+    // At once: where nothing is painted (a screenshot, a print) no observer ever fires.
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(place.current!);
     return () => observer.disconnect();
   }, []);
   const key = JSON.stringify([props.times, props.series, props.shades, props.height, width, theme.value]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (width === 0) return;
     const made = make(place.current!, width, latest);
     plot.current = made;
@@ -133,7 +136,8 @@ function shade(plot: uPlot, shades: Shade[]): void {
 
 function brushed(plot: uPlot, props: Props): void {
   const { left, width } = plot.select;
-  if (!props.onBrush || width < 3) return;
+  // A click chooses nothing, and takes no choice back.
+  if (!props.onBrush || width < 3) return width === 0 ? undefined : mark(plot, props.range);
   const end = props.times.at(-1) ?? 0;
   const at = (position: number) => Math.min(end, Math.max(0, Math.round(plot.posToVal(position, "x") * SECOND)));
   props.onBrush({ from: at(left), to: at(left + width) });

@@ -3,7 +3,7 @@
 import { createExpandedRowModel, createSortedRowModel, rowExpandingFeature, rowSortingFeature, tableFeatures, useTable, type ColumnDef } from "@tanstack/preact-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import type { ComponentChildren } from "preact";
-import { useMemo, useRef } from "preact/hooks";
+import { useId, useMemo, useRef } from "preact/hooks";
 
 const features = tableFeatures({
   rowExpandingFeature,
@@ -44,6 +44,7 @@ const ROW = 26;
 export function TreeTable<Row extends object>(props: Props<Row>) {
   const { rows, columns, idOf, childrenOf, canOpen, open = [], selected, sort } = props;
   const scroll = useRef<HTMLDivElement>(null);
+  const prefix = useId();
   const definitions = useMemo(
     () => columns.map((column): ColumnDef<typeof features, Row> => ({ id: column.id, accessorFn: column.value, sortDescFirst: true, sortFn: compare })),
     [columns],
@@ -60,6 +61,7 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
   });
   const shown = table.getRowModel().rows;
   const virtual = useVirtualizer({ count: shown.length, getScrollElement: () => scroll.current, estimateSize: () => ROW, overscan: 12 });
+  const drawn = virtual.getVirtualItems();
   const template = { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
   const at = shown.findIndex((row) => row.id === selected);
   const onKey = (event: KeyboardEvent) => {
@@ -76,7 +78,8 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
     event.preventDefault();
   };
   return (
-    <div class="table" role="treegrid" aria-label={props.label} aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={onKey}>
+    <div class="table" role="treegrid" aria-label={props.label} aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={onKey}
+      {...(at >= 0 && drawn.some((item) => item.index === at) ? { "aria-activedescendant": `${prefix}-${at}` } : {})}>
       <div class="tablehead" role="row" style={template}>
         {columns.map((column) => {
           const sorted = sort.replace(/^-/, "") === column.id;
@@ -92,12 +95,12 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
       </div>
       <div class="tablebody" ref={scroll} role="rowgroup" style={{ maxHeight: `${props.height}px` }}>
         <div role="presentation" style={{ height: `${virtual.getTotalSize()}px`, position: "relative" }}>
-          {virtual.getVirtualItems().map((item) => {
+          {drawn.map((item) => {
             const row = shown[item.index]!;
             const isOpen = open.includes(row.id);
             const opens = row.getCanExpand();
             return (
-              <div key={row.id} role="row" class={`tablerow ${row.id === selected ? "selected" : ""}`} aria-rowindex={item.index + 2} aria-level={row.depth + 1}
+              <div key={row.id} id={`${prefix}-${item.index}`} role="row" class={`tablerow ${row.id === selected ? "selected" : ""}`} aria-rowindex={item.index + 2} aria-level={row.depth + 1}
                 aria-selected={row.id === selected} {...(opens ? { "aria-expanded": isOpen } : {})} style={{ ...template, transform: `translateY(${item.start}px)`, height: `${ROW}px` }}
                 onClick={() => props.onSelect?.(row.original)} onDblClick={() => opens && props.onToggle?.(row.original)}>
                 {columns.map((column, place) => (
