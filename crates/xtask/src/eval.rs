@@ -61,7 +61,7 @@ pub fn compiles(jdks: &Jdks) -> Result<bool, Problem> {
 }
 
 /// It has said itself what was wrong: its exit code is ours.
-fn run_quietly(evaluate: &mut Command) -> Result<(), Problem> {
+pub fn run_quietly(evaluate: &mut Command) -> Result<(), Problem> {
     as_told(evaluate.status().map_err(|e| format!("cannot run python3: {e}"))?)
 }
 

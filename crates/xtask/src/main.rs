@@ -2,10 +2,11 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `soak`, `bench`, `eval`, `guard`, `tidy`, `licences`.
+//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `guard`, `tidy`, `licences`.
 
 mod bench;
 mod demo;
+mod diagnose;
 mod eval;
 mod guard;
 mod java;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         "soak" => stress::soak(rest),
         "bench" => bench::bench(rest),
         "eval" => eval::eval(rest),
+        "diagnose" => diagnose::diagnose(rest),
         "guard" => guard::guard(rest),
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),

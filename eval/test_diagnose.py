@@ -1,0 +1,49 @@
+"""What `diagnose.py` concludes from findings."""
+
+from __future__ import annotations
+
+import unittest
+
+import diagnose
+
+POOL = diagnose.Program("pool", "HikariCP", ("Orders", "audit"), ("deadlock",))
+HEALTHY = diagnose.Program("healthy", "jdk", (), ("blocked",))
+
+
+def finding(text: str, *details: str) -> dict[str, object]:
+    return {"text": text, "details": list(details)}
+
+
+class Judging(unittest.TestCase):
+    def test_the_place_is_that_of_the_first_finding_that_names_all_of_the_cause(self) -> None:
+        findings = [finding("CPU is short"), finding("waits in Orders"), finding("waits in Orders", "for audit")]
+        verdict = diagnose.judge(POOL, "run", "17", findings)
+        self.assertEqual((verdict.place, verdict.is_right), (3, False))
+        self.assertTrue(diagnose.judge(POOL, "run", "17", findings[2:]).is_right)
+        self.assertEqual(diagnose.judge(POOL, "run", "17", []).place, 0)
+
+    def test_what_must_not_be_said_makes_any_report_wrong(self) -> None:
+        right = finding("Orders: audit")
+        verdict = diagnose.judge(POOL, "run", "17", [right, finding("a deadlock of two")])
+        self.assertEqual((verdict.place, verdict.is_right, len(verdict.false)), (1, False, 1))
+        self.assertTrue(diagnose.judge(HEALTHY, "run", "17", [finding("nothing to see")]).is_right)
+        self.assertFalse(diagnose.judge(HEALTHY, "run", "17", [finding("3 threads blocked")]).is_right)
+
+    def test_operations_are_read_from_what_a_program_prints(self) -> None:
+        self.assertEqual(diagnose.operations("READY\noperations 600 seconds 2.000\n"), 300)
+        with self.assertRaises(RuntimeError):
+            diagnose.operations("READY\n")
+
+    def test_the_summary_counts_only_what_has_a_cause(self) -> None:
+        verdicts = [
+            diagnose.judge(POOL, "run", "17", [finding("Orders audit")]),
+            diagnose.judge(POOL, "run", "17", [finding("x"), finding("Orders audit")]),
+            diagnose.judge(HEALTHY, "run", "17", [finding("blocked")]),
+        ]
+        expected = "1 of 2 causes named first, 2 within the first three; false statements in 1 of 3 reports"
+        self.assertEqual(diagnose.summary(verdicts), expected)
+        self.assertIn("| pool | HikariCP | 17, run | **#2** |", diagnose.table(verdicts, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
