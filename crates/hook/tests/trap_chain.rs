@@ -9,7 +9,10 @@ mod child;
 use child::{in_child, killed_in_child};
 use headway_hook::sys::linux::Linux;
 use headway_hook::{trap, HookError};
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 static WITH_INFO: AtomicUsize = AtomicUsize::new(0);
 static PLAIN: AtomicUsize = AtomicUsize::new(0);
@@ -182,5 +185,73 @@ fn errno_is_kept() {
         foreign_trap();
         // SAFETY: as above.
         assert_eq!(unsafe { *libc::__errno_location() }, libc::EDOM);
+    });
+}
+
+/// A function of `tests/native/jumps.c`.
+fn jumps(symbol: &std::ffi::CStr) -> *mut libc::c_void {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/jumps.c");
+    let library = std::env::temp_dir().join(format!("headway-jumps-{}.so", std::process::id()));
+    if !library.exists() {
+        let mut compiler = Command::new("cc");
+        let status = compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).status().unwrap();
+        assert!(status.success());
+    }
+    let name = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
+    // SAFETY: a library without initialisers, never closed.
+    let function = unsafe { libc::dlsym(libc::dlopen(name.as_ptr(), libc::RTLD_NOW), symbol.as_ptr()) };
+    assert!(!function.is_null());
+    function
+}
+
+#[test]
+fn a_handler_that_jumps_away_leaves_nothing_behind() {
+    in_child("a_handler_that_jumps_away_leaves_nothing_behind", || {
+        let (handler, trap_and_jump) = (jumps(c"on_trap"), jumps(c"trap_and_jump"));
+        let library = std::env::temp_dir().join(format!("headway-jumps-{}.so", std::process::id()));
+        std::fs::remove_file(library).unwrap();
+        // SAFETY: the function has this signature.
+        let trap_and_jump: extern "C" fn() -> i32 = unsafe { std::mem::transmute(trap_and_jump) };
+        set(&action(handler as usize, 0));
+        trap::install_handler().unwrap();
+        // Always on the same stretch of the stack, and over a handler that calls ours back.
+        for _ in 0..1_000 {
+            assert_eq!(trap_and_jump(), 1);
+        }
+        let ours = set(&action(covering as *const () as usize, libc::SA_SIGINFO | libc::SA_NODEFER));
+        COVERED.store(ours.sa_sigaction, Ordering::SeqCst);
+        trap::install_handler().unwrap();
+        for _ in 0..1_000 {
+            assert_eq!(trap_and_jump(), 1);
+        }
+        assert_eq!(COVERING.load(Ordering::SeqCst), 1_000);
+    });
+}
+
+const AT_ONCE: usize = 1_000;
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns when all threads are in it.
+extern "C" fn meeting(_signal: i32) {
+    WAITING.fetch_add(1, Ordering::SeqCst);
+    let begun = Instant::now();
+    while WAITING.load(Ordering::SeqCst) < AT_ONCE && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    PLAIN.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn a_thousand_foreign_traps_at_once_all_come_back() {
+    in_child("a_thousand_foreign_traps_at_once_all_come_back", || {
+        set(&action(meeting as *const () as usize, 0));
+        trap::install_handler().unwrap();
+        let threads: Vec<_> = (0..AT_ONCE)
+            .map(|_| std::thread::Builder::new().stack_size(64 << 10).spawn(foreign_trap).unwrap())
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!((WAITING.load(Ordering::SeqCst), PLAIN.load(Ordering::SeqCst)), (AT_ONCE, AT_ONCE));
     });
 }

@@ -9,16 +9,19 @@
 //! so one read from it stays valid; it is stored with Release before our
 //! handler is in place and loaded with Acquire. A handler that was installed
 //! over ours may call ours, and may have been replaced by ours again: then it
-//! would call us for what we passed to it, for ever. [`PASSED_ON`] holds the
-//! contexts on their way; a context's address is on the stack of a running
-//! handler, so it is unique, and meeting it again means that we are being
-//! called back: the handler before that one is next.
+//! would call us for what we passed to it, for ever. So the signal's own frame
+//! remembers to whom it was passed last: `uc_link` of its context holds the
+//! entry. The kernel stores 0 there when it makes the frame and does not read
+//! it when the handler returns. Met again, the mark means that we are being
+//! called back: the handler before that one is next. As the mark is part of the
+//! frame, there is room for any number of traps at once, and none is left
+//! behind by a handler that does not return (`siglongjmp`).
 
 use super::table::Decision;
 use super::{TrapCall, TABLE, TAKEN};
 use crate::arch::{Registers, TRAP};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A handler that was in place before ours.
 pub(super) struct Previous {
@@ -33,8 +36,6 @@ unsafe impl Sync for Previous {}
 
 /// The handler that ours replaced; null before the first installation.
 pub(super) static PREVIOUS: AtomicPtr<Previous> = AtomicPtr::new(ptr::null_mut());
-
-static PASSED_ON: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
 /// The handler.
 pub(super) extern "C" fn on_trap(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -76,21 +77,28 @@ fn handle(info: *const libc::siginfo_t, context: *mut libc::c_void) -> bool {
 }
 
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let key = context as usize;
-    let called_back = PASSED_ON.iter().any(|c| c.load(Ordering::Relaxed) == key);
-    // SAFETY: entries are leaked boxes, never freed.
-    let mut previous = unsafe { PREVIOUS.load(Ordering::Acquire).as_ref() };
-    if called_back {
-        // SAFETY: `older` is null or such an entry too.
-        previous = previous.and_then(|p| unsafe { p.older.as_ref() });
-    }
-    let mark = PASSED_ON.iter().find(|c| c.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed).is_ok());
-    match previous {
-        Some(previous) if mark.is_some() => call_previous(previous, signal, info, context),
-        _ => die(signal, info, context),
-    }
-    if let Some(mark) = mark {
-        mark.store(0, Ordering::Relaxed);
+    // SAFETY: the kernel's context, on the stack of the handler that runs; a
+    // handler that calls ours passes on what it was given.
+    let link = unsafe { context.cast::<libc::ucontext_t>().as_mut() }.map(|context| &mut context.uc_link);
+    let Some(link) = link else { return die(signal, info, context) };
+    let before = *link;
+    let Some(next) = next_after(before) else { return die(signal, info, context) };
+    *link = ptr::from_ref(next).cast_mut().cast();
+    call_previous(next, signal, info, context);
+    *link = before;
+}
+
+/// Whose turn it is, after a mark of ours or for a frame without one.
+fn next_after(mark: *const libc::ucontext_t) -> Option<&'static Previous> {
+    let first = PREVIOUS.load(Ordering::Acquire).cast_const();
+    // SAFETY: entries are leaked boxes, never freed, and so is what `older` points to.
+    let entries = || std::iter::successors(unsafe { first.as_ref() }, |entry| unsafe { entry.older.as_ref() });
+    // Whatever else may have been put there is no mark.
+    let marked = entries().find(|entry| ptr::eq(ptr::from_ref(*entry).cast(), mark));
+    match marked {
+        // SAFETY: as above.
+        Some(marked) => unsafe { marked.older.as_ref() },
+        None => entries().next(),
     }
 }
 
