@@ -6,18 +6,10 @@
 
 use crate::error::HookError;
 use crate::image::Image;
-use crate::sys::{pages, Protection, Sys};
+use crate::protection;
+use crate::sys::Sys;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
-
-/// Only one slot at a time is changed: two may share a page, and one change
-/// must not take away the other's right to write.
-static CHANGING: Mutex<()> = Mutex::new(());
-
-fn changing() -> MutexGuard<'static, ()> {
-    CHANGING.lock().unwrap_or_else(|held| held.into_inner())
-}
 
 /// An imported function and its replacement. Dropping it changes nothing.
 pub struct GotHook {
@@ -71,6 +63,11 @@ impl GotHook {
         self.original as *const ()
     }
 
+    /// The imported function's name.
+    pub fn symbol(&self) -> &str {
+        &self.symbol
+    }
+
     /// True while the slot leads to the replacement.
     pub fn is_installed(&self) -> bool {
         self.slot.load(Ordering::Acquire) == self.replacement
@@ -103,33 +100,11 @@ impl GotHook {
     }
 
     fn swap(&self, from: usize, to: usize) -> Result<(), HookError> {
-        let _turn = changing();
         let address = self.slot.as_ptr() as usize;
-        let rights = self.rights(address)?;
-        if !rights.write {
-            self.protect(address, rights.writable())?;
-        }
-        let swapped = self.slot.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
-        if !rights.write {
-            self.protect(address, rights)?;
-        }
+        let swapped = protection::while_writable(self.sys, address..address + size_of::<usize>(), || {
+            self.slot.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+        })?;
         swapped.map(|_| ()).map_err(|value| HookError::SlotChanged { symbol: self.symbol.clone(), value })
-    }
-
-    fn rights(&self, address: usize) -> Result<Protection, HookError> {
-        let mappings = self.sys.mappings().map_err(HookError::MapUnreadable)?;
-        let mapping = mappings.iter().find(|m| m.range.contains(&address));
-        mapping.map(|m| m.protection).ok_or_else(|| HookError::ProtectDenied {
-            address,
-            error: std::io::Error::from(std::io::ErrorKind::NotFound),
-        })
-    }
-
-    fn protect(&self, address: usize, to: Protection) -> Result<(), HookError> {
-        let page = pages(address..address + size_of::<usize>());
-        // SAFETY: a mapped page of the library; only the right to write is
-        // added, or taken away again, which nobody had before.
-        unsafe { self.sys.protect(page, to) }.map_err(|error| HookError::ProtectDenied { address, error })
     }
 }
 

@@ -13,6 +13,7 @@
 //! * [`detour`]: a jump at a function's entry. The main mechanism.
 //! * [`usdt`], [`got`]: what is used where a detour is not possible.
 //! * [`trap`]: the process's one SIGTRAP handler, which both rely on.
+//! * [`protection`]: making memory writable for a moment.
 //! * [`flag`]: boolean VM flags in memory.
 //! * [`sys`], [`arch`]: the operating system and the CPU, a folder each.
 //!
@@ -30,6 +31,7 @@ pub mod flag;
 pub mod got;
 pub mod image;
 pub mod known;
+pub mod protection;
 pub mod sys;
 pub mod trap;
 pub mod usdt;

@@ -12,7 +12,7 @@
 //! back.
 
 use crate::arch::{Registers, NOP, TRAP};
-use crate::detour::{read, CodeMemory};
+use crate::detour::{read, write};
 use crate::error::HookError;
 use crate::flag::BoolFlag;
 use crate::image::probes::{Argument, Probe};
@@ -147,6 +147,14 @@ impl ProbeHook {
         self.take_all_out(&mut known)
     }
 
+    /// True while a trap of the hook's may be in the code.
+    pub fn is_in_place(&self) -> bool {
+        let known = sites();
+        self.sites
+            .iter()
+            .any(|site| known.get(&site.address).is_some_and(|(_, in_force)| *in_force && self.is_ours(site)))
+    }
+
     fn take_all_out(&self, known: &mut Known) -> Result<(), HookError> {
         let mut result = Ok(());
         for site in &self.sites {
@@ -188,9 +196,8 @@ impl ProbeHook {
     }
 
     fn write(&self, site: &Site, byte: u8) -> Result<(), HookError> {
-        let memory = CodeMemory::open(self.sys, site.address..site.address + 1)?;
         // SAFETY: one byte, of a one-byte instruction; the trap is armed.
-        let written = unsafe { memory.write(site.address, &[byte]) };
+        let written = unsafe { write(self.sys, site.address, &[byte]) };
         self.sys.sync_cores();
         written
     }

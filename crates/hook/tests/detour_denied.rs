@@ -11,10 +11,11 @@ mod hammer;
 use child::in_child;
 use hammer::{Hammer, BAD_CONTEXT, HOOK_ENTERED, HOOK_MARK};
 use headway_hook::arch::ContextArguments;
+use headway_hook::detour::InPlace;
 use headway_hook::sys::fake::Fake;
 use headway_hook::sys::linux::Linux;
 use headway_hook::sys::{Sys, ThreadSignals};
-use headway_hook::{Detour, Function, HookError};
+use headway_hook::{protection, trap, Detour, Function, HookError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ fn without_mprotect_code_is_written_through_the_memory_file() {
 #[test]
 fn code_pages_have_their_rights_back() {
     in_child("code_pages_have_their_rights_back", || {
+        let fake = leaked(Fake { deny_mem_file: true, ..Fake::default() });
         let rights = || {
             let address = hammer::function().address;
             let mappings = Linux.mappings().unwrap();
@@ -59,13 +61,51 @@ fn code_pages_have_their_rights_back() {
         };
         let before = rights();
         assert!(before.execute && !before.write);
-        let detour = hammer::detour(&Linux);
+        let detour = hammer::detour(fake);
         install(&detour).unwrap();
         assert_eq!(rights(), before);
+        assert!(protection::take_fallback().is_some_and(|reason| reason.contains("Input/output error")));
         detour.remove().unwrap();
         assert_eq!(rights(), before);
         let both = |m: &headway_hook::sys::Mapping| m.protection.write && m.protection.execute;
         assert!(!Linux.mappings().unwrap().iter().any(both), "memory left writable and executable");
+        assert_eq!(protection::left_writable(), []);
+    });
+}
+
+#[test]
+fn the_memory_file_is_the_first_choice() {
+    in_child("the_memory_file_is_the_first_choice", || {
+        let fake = leaked(Fake::default());
+        let detour = hammer::detour(fake);
+        install(&detour).unwrap();
+        detour.remove().unwrap();
+        assert_eq!(fake.writes.load(Ordering::SeqCst), 6);
+        assert_eq!(protection::take_fallback(), None);
+    });
+}
+
+#[test]
+fn pages_that_stay_writable_are_reported_until_they_are_not() {
+    in_child("pages_that_stay_writable_are_reported_until_they_are_not", || {
+        let fake = leaked(Fake { deny_mem_file: true, ..Fake::default() });
+        let detour = hammer::detour(fake);
+        fake.deny_restore.store(true, Ordering::SeqCst);
+        install(&detour).unwrap();
+        assert!(is_hooked());
+        let address = hammer::function().address;
+        let left = protection::left_writable();
+        assert!(left.len() == 1 && left[0].range.contains(&address), "{left:?}");
+        assert!(left[0].reason.contains("Cannot allocate memory"), "{left:?}");
+        assert_eq!(protection::restore(fake).len(), 1);
+        // Its rights are not taken for the page's own.
+        detour.remove().unwrap();
+        fake.deny_restore.store(false, Ordering::SeqCst);
+        assert_eq!(protection::restore(fake), []);
+        assert_eq!(protection::left_writable(), []);
+        let mappings = Linux.mappings().unwrap();
+        let rights = mappings.into_iter().find(|m| m.range.contains(&address)).unwrap().protection;
+        assert!(rights.execute && !rights.write);
     });
 }
 
@@ -220,6 +260,99 @@ fn code_that_somebody_else_changed_is_left_alone() {
         poke(0xe9);
         detour.remove().unwrap();
         assert!(!is_hooked());
+    });
+}
+
+/// What another patcher writes, and over how many bytes of the entry.
+const FOREIGN: [u8; 5] = [0xe8, 0x10, 0x20, 0x30, 0x40];
+
+fn write_foreign() {
+    // SAFETY: nobody executes the function meanwhile.
+    unsafe { Linux.write_protected(hammer::function().address, &FOREIGN) }.unwrap();
+}
+
+fn foreign_at_first(write: u32) {
+    if write == 1 {
+        write_foreign();
+    }
+}
+
+fn foreign_at_fourth(write: u32) {
+    if write == 4 {
+        write_foreign();
+    }
+}
+
+#[test]
+fn somebody_else_in_the_moment_before_the_trap_costs_both_hooks_and_no_call() {
+    in_child("somebody_else_in_the_moment_before_the_trap_costs_both_hooks_and_no_call", || {
+        for (meanwhile, at_removal) in [(foreign_at_first as fn(u32), false), (foreign_at_fourth, true)] {
+            let before = code_now();
+            let detour = hammer::detour(leaked(Fake { meanwhile: Some(meanwhile), ..Fake::default() }));
+            let result = install(&detour);
+            let error = if at_removal { detour.remove().unwrap_err() } else { result.unwrap_err() };
+            assert!(matches!(&error, HookError::LeftTrapped { .. }), "{error}");
+            assert_eq!(code_now()[..5], [0xcc, 0x10, 0x20, 0x30, 0x40]);
+            // Neither hook; and their bytes are never executed.
+            assert_eq!(hammer::call(1, 2), 3);
+            assert_eq!(detour.in_place(), Some(InPlace::Trap));
+            // Still not known what they had put there.
+            assert!(detour.remove().is_err());
+            // SAFETY: nobody executes the function meanwhile.
+            unsafe { Linux.write_protected(hammer::function().address, &before[..5]) }.unwrap();
+            detour.remove().unwrap();
+            assert_eq!((detour.in_place(), hammer::call(1, 2)), (None, 3));
+        }
+    });
+}
+
+fn foreign_while_trapped(write: u32) {
+    if write == 2 {
+        write_foreign();
+    }
+}
+
+#[test]
+fn somebody_else_who_writes_over_the_trap_is_noticed_and_left_alone() {
+    in_child("somebody_else_who_writes_over_the_trap_is_noticed_and_left_alone", || {
+        let before = code_now();
+        let detour = hammer::detour(&Linux);
+        let mut quiesce = || {
+            write_foreign();
+            Ok(())
+        };
+        // SAFETY: only this thread calls the function.
+        let error = unsafe { detour.install(&mut quiesce) }.unwrap_err();
+        assert!(matches!(&error, HookError::AlreadyPatched { .. }), "{error}");
+        assert_eq!((code_now()[..5].to_vec(), detour.in_place()), (FOREIGN.to_vec(), None));
+        // SAFETY: nobody executes the function meanwhile.
+        unsafe { Linux.write_protected(hammer::function().address, &before[..5]) }.unwrap();
+        // Right before bytes 1 to 4 are written: seen afterwards.
+        let detour = hammer::detour(leaked(Fake { meanwhile: Some(foreign_while_trapped), ..Fake::default() }));
+        let error = install(&detour).unwrap_err();
+        assert!(matches!(&error, HookError::AlreadyPatched { .. }), "{error}");
+        assert_eq!((code_now()[0], detour.in_place()), (FOREIGN[0], None));
+        assert!(trap::handler_is_installed());
+        trap::remove_handler(&Linux).unwrap();
+    });
+}
+
+#[test]
+fn what_a_refused_removal_leaves_passes_through() {
+    in_child("what_a_refused_removal_leaves_passes_through", || {
+        let thread = ThreadSignals { tid: 1, name: "main".into(), blocked: 0, pending: 0, tracer: 4711 };
+        let traced = leaked(Fake { threads: Some(vec![thread]), ..Fake::default() });
+        let (detour, same) = (hammer::detour(&Linux), hammer::detour(traced));
+        install(&detour).unwrap();
+        assert!(is_hooked() && detour.in_place() == Some(InPlace::Jump));
+        assert!(matches!(same.remove().unwrap_err(), HookError::Traced { tracer: 4711 }));
+        assert_eq!((hammer::call(1, 2), detour.in_place()), (3, Some(InPlace::Jump)));
+        assert!(!detour.is_installed());
+        // It is there for the next one.
+        install(&detour).unwrap();
+        assert!(is_hooked() && detour.is_installed());
+        detour.remove().unwrap();
+        assert_eq!((hammer::call(1, 2), detour.in_place()), (3, None));
     });
 }
 

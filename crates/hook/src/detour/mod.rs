@@ -22,7 +22,27 @@
 //!
 //! Removing goes 4, 3, 1 backwards. It needs no `quiesce`: the jump is one
 //! instruction, so no thread stands inside of it, and the callable original
-//! returns behind the overwritten instructions.
+//! returns behind the overwritten instructions. A removal that is refused or fails
+//! makes the hook's slot lead to the callable original, so that what stays in the
+//! code only passes through.
+//!
+//! **Somebody else who patches the same function** (another agent, a debugger; we
+//! are excluded by the mutex) is looked for right before and right after every
+//! write; what was found there that neither the function nor we have put there is
+//! never written over, and the change stops. The look and the write are not one
+//! step, so a change of theirs may fall in between:
+//!
+//! * Before byte 0 becomes our trap (step 1, or the beginning of a removal): their
+//!   byte 0 is lost, the bytes behind it are theirs, and the look after the write
+//!   notices. Byte 0 stays our trap, since nobody knows what they had put there,
+//!   and leads to the callable original: the function works, without either hook,
+//!   and [`HookError::LeftTrapped`] says so. Where they wrote after us, byte 0 is
+//!   theirs, so is the function, and ours is retired.
+//! * While the trap is in place they write over a breakpoint that is not theirs;
+//!   whoever looks, as we do, refuses. One who looked before the trap was there and
+//!   writes in the instant between our look and our writing of bytes 1 to 4 cannot
+//!   be excluded by anything that two patchers who do not know of each other could
+//!   do. If they put a jump there, the function leads to our hook all the same.
 //!
 //! After each write every core is made to forget fetched code
 //! ([`crate::sys::Sys::sync_cores`]), because the CPU's manual promises
@@ -37,7 +57,7 @@ use crate::error::{HookError, ImageError};
 use crate::image::Function;
 use crate::sys::Sys;
 use crate::trap;
-pub(crate) use code::{read, CodeMemory};
+pub(crate) use code::{read, write};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
@@ -62,6 +82,18 @@ static INSTALLED: Mutex<BTreeMap<usize, Entry>> = Mutex::new(BTreeMap::new());
 
 fn installed() -> MutexGuard<'static, BTreeMap<usize, Entry>> {
     INSTALLED.lock().unwrap_or_else(|held| held.into_inner())
+}
+
+/// What a removal that was refused or failed left in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InPlace {
+    /// A jump. It passes through to the original.
+    Jump,
+    /// A trap. It leads to the original, by a signal, and a thread that blocks the
+    /// signal and runs into it would end the process.
+    Trap,
+    /// Somebody else's change over ours, which may pass through our jump.
+    Covered,
 }
 
 /// A function and the hook to be called in its place. Dropping it changes
@@ -141,7 +173,22 @@ impl Detour {
     /// True while the function leads to this hook.
     pub fn is_installed(&self) -> bool {
         let known = installed();
-        self.is_in_force(&known) && self.hook_is_ours()
+        self.is_in_force(&known) && self.hook_slot() == self.hook
+    }
+
+    /// What of this detour is in the code now; `None` if nothing is.
+    pub fn in_place(&self) -> Option<InPlace> {
+        let known = installed();
+        if !self.is_in_force(&known) {
+            return None;
+        }
+        let now = self.in_memory();
+        match now.first() {
+            Some(&TRAP) => Some(InPlace::Trap),
+            _ if now == self.entry.jump => Some(InPlace::Jump),
+            _ if now == self.prologue.overwritten() => None,
+            _ => Some(InPlace::Covered),
+        }
     }
 
     /// Lets the function lead to the hook. Does nothing if it does already.
@@ -161,40 +208,36 @@ impl Detour {
                 return Err(already_hooked(&self.function));
             }
             if self.in_memory() == self.entry.jump {
+                self.lead_to(self.hook);
                 return Ok(());
             }
             self.remove_locked(&mut known)?;
         }
         trap::check_threads(self.sys)?;
         self.expect_original()?;
-        let memory = self.memory()?;
         trap::install_handler()?;
-        let slot = self.entry.placed.hook_slot();
-        slot.store(self.hook, Ordering::Release);
+        self.lead_to(self.hook);
         trap::arm_redirect(self.function.address, self.entry.placed.thunk)?;
-        let result = self.put_in(&memory, quiesce);
-        let Err(cause) = result else {
+        let Err(cause) = self.put_in(quiesce) else {
             trap::retire(self.function.address);
             self.set_in_force(&mut known, true);
             return Ok(());
         };
-        match self.take_out(&memory) {
-            Ok(()) => {
-                trap::retire(self.function.address);
-                Err(cause)
-            }
-            Err(_) => {
-                self.set_in_force(&mut known, true);
-                Err(self.left_trapped(cause))
-            }
+        if self.take_out().is_ok() || self.is_theirs() {
+            trap::retire(self.function.address);
+            return Err(cause);
         }
+        self.set_in_force(&mut known, true);
+        self.pass_through();
+        Err(self.left_trapped(cause))
     }
 
     /// Gives the function back its own code. Does nothing if it has it. Calls
     /// that are inside the hook go on there.
     ///
     /// # Errors
-    /// As for [`Detour::install`]; the hook may then still be called.
+    /// As for [`Detour::install`]. [`Detour::in_place`] says what is left in the
+    /// code; the hook is not called any more.
     pub fn remove(&self) -> Result<(), HookError> {
         let mut known = installed();
         if !self.is_in_force(&known) {
@@ -203,17 +246,22 @@ impl Detour {
         if !self.hook_is_ours() {
             return Err(already_hooked(&self.function));
         }
-        self.remove_locked(&mut known)
+        self.remove_locked(&mut known).inspect_err(|_| self.pass_through())
     }
 
     fn remove_locked(&self, known: &mut BTreeMap<usize, Entry>) -> Result<(), HookError> {
         trap::check_threads(self.sys)?;
-        self.expect_ours()?;
-        let memory = self.memory()?;
+        if self.is_theirs() {
+            return Err(self.already_patched(&self.in_memory(), &self.entry.jump));
+        }
         trap::install_handler()?;
         trap::arm_redirect(self.function.address, self.entry.placed.original)?;
-        if let Err(cause) = self.take_out(&memory) {
-            return Err(self.left_trapped(cause));
+        if let Err(cause) = self.take_out() {
+            if !self.is_theirs() {
+                return Err(self.left_trapped(cause));
+            }
+            trap::retire(self.function.address);
+            return Err(cause);
         }
         trap::retire(self.function.address);
         self.set_in_force(known, false);
@@ -221,42 +269,79 @@ impl Detour {
     }
 
     /// Steps 1 to 4 of the protocol.
-    fn put_in(&self, memory: &CodeMemory<'_>, quiesce: Quiesce<'_>) -> Result<(), HookError> {
-        let jump = &self.entry.jump;
-        self.write(memory, 0, &[TRAP])?;
+    fn put_in(&self, quiesce: Quiesce<'_>) -> Result<(), HookError> {
+        let (original, jump) = (self.prologue.overwritten(), &self.entry.jump);
+        let trapped = self.change(original, 0, &[TRAP])?;
         quiesce().map_err(HookError::NotQuiesced)?;
         // A thread may have blocked SIGTRAP or been started meanwhile.
         trap::check_threads(self.sys)?;
-        self.write(memory, 1, &jump[1..])?;
-        self.write(memory, 0, &jump[..1])
+        let ready = self.change(&trapped, 1, &jump[1..])?;
+        self.change(&ready, 0, &jump[..1]).map(drop)
     }
 
     /// Back to the original code from any state that `put_in` or an
     /// interrupted `take_out` leaves.
-    fn take_out(&self, memory: &CodeMemory<'_>) -> Result<(), HookError> {
+    fn take_out(&self) -> Result<(), HookError> {
         let original = self.prologue.overwritten();
-        let now = self.in_memory();
+        let mut now = self.in_memory();
         if now == original {
             return Ok(());
         }
-        if now[0] != TRAP {
-            self.write(memory, 0, &[TRAP])?;
+        // Each byte behind the first is the function's or ours: a write may have
+        // ended in the middle.
+        let mut behind = now.iter().zip(original).zip(&self.entry.jump).skip(1);
+        if !behind.all(|((now, original), ours)| now == original || now == ours) {
+            return Err(self.already_patched(&now, &self.entry.jump));
         }
-        self.write(memory, 1, &original[1..])?;
-        self.write(memory, 0, &original[..1])
+        if now.first() != Some(&TRAP) {
+            now = self.change(&self.entry.jump, 0, &[TRAP])?;
+        }
+        if now[1..] != original[1..] {
+            now = self.change(&now, 1, &original[1..])?;
+        }
+        self.change(&now, 0, &original[..1]).map(drop)
     }
 
-    fn write(&self, memory: &CodeMemory<'_>, offset: usize, bytes: &[u8]) -> Result<(), HookError> {
-        // SAFETY: the order of writes, the armed trap and `quiesce` make every
+    /// Changes the code from `before`, at an offset; gives what it is then.
+    fn change(&self, before: &[u8], offset: usize, bytes: &[u8]) -> Result<Vec<u8>, HookError> {
+        self.expect(before)?;
+        // SAFETY: the order of changes, the armed trap and `quiesce` make every
         // state harmless (see the protocol above).
-        let written = unsafe { memory.write(self.function.address + offset, bytes) };
+        let written = unsafe { write(self.sys, self.function.address + offset, bytes) };
         self.sys.sync_cores();
-        written
+        written?;
+        let mut after = before.to_vec();
+        after[offset..offset + bytes.len()].copy_from_slice(bytes);
+        self.expect(&after)?;
+        Ok(after)
     }
 
-    fn memory(&self) -> Result<CodeMemory<'static>, HookError> {
-        let address = self.function.address;
-        CodeMemory::open(self.sys, address..address + JUMP_BYTES)
+    fn expect(&self, expected: &[u8]) -> Result<(), HookError> {
+        let now = self.in_memory();
+        match now == expected {
+            true => Ok(()),
+            false => Err(self.already_patched(&now, expected)),
+        }
+    }
+
+    /// True if somebody else's change begins at the entry, so that a trap of ours
+    /// is not there any more and nobody runs into ours first.
+    fn is_theirs(&self) -> bool {
+        let now = self.in_memory();
+        now[0] != TRAP && now != self.entry.jump && now != self.prologue.overwritten()
+    }
+
+    fn lead_to(&self, target: usize) {
+        self.entry.placed.hook_slot().store(target, Ordering::Release);
+    }
+
+    /// What stays in the code leads to the original from now on.
+    fn pass_through(&self) {
+        self.lead_to(self.entry.placed.original);
+        // Where the trap is armed it stays so; the table has room, or it were not.
+        if self.in_memory().first() == Some(&TRAP) {
+            let _ = trap::arm_redirect(self.function.address, self.entry.placed.original);
+        }
     }
 
     /// The bytes that a jump overwrites, as they are now.
@@ -274,14 +359,6 @@ impl Detour {
         Err(self.already_patched(&live, &self.prologue.bytes))
     }
 
-    fn expect_ours(&self) -> Result<(), HookError> {
-        let live = self.in_memory();
-        if live[0] == TRAP || live == self.entry.jump || live == self.prologue.overwritten() {
-            return Ok(());
-        }
-        Err(self.already_patched(&live, &self.entry.jump))
-    }
-
     fn already_patched(&self, live: &[u8], expected: &[u8]) -> HookError {
         HookError::AlreadyPatched { symbol: self.function.name.clone(), live: live.into(), expected: expected.into() }
     }
@@ -290,8 +367,13 @@ impl Detour {
         HookError::LeftTrapped { symbol: self.function.name.clone(), cause: Box::new(cause) }
     }
 
+    /// True if no other detour's hook has the function.
     fn hook_is_ours(&self) -> bool {
-        self.entry.placed.hook_slot().load(Ordering::Acquire) == self.hook
+        [self.hook, self.entry.placed.original].contains(&self.hook_slot())
+    }
+
+    fn hook_slot(&self) -> usize {
+        self.entry.placed.hook_slot().load(Ordering::Acquire)
     }
 
     fn is_in_force(&self, known: &BTreeMap<usize, Entry>) -> bool {

@@ -5,7 +5,7 @@ use super::linux::Linux;
 use super::{Mapping, Protection, Sys, ThreadSignals};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// [`Linux`], except for what is denied.
 #[derive(Debug, Default)]
@@ -20,6 +20,11 @@ pub struct Fake {
     pub fail_write: u32,
     /// Threads told instead of the real ones.
     pub threads: Option<Vec<ThreadSignals>>,
+    /// mprotect to executable and not writable fails with ENOMEM.
+    pub deny_restore: AtomicBool,
+    /// Called right before a write through `/proc/self/mem` is carried out, with its
+    /// number (from 1): what somebody else does in that moment.
+    pub meanwhile: Option<fn(u32)>,
     /// How many writes through `/proc/self/mem` were asked for.
     pub writes: AtomicU32,
 }
@@ -47,6 +52,9 @@ impl Sys for Fake {
         if self.deny_protect && to.write {
             return Err(io::Error::from_raw_os_error(libc::EACCES));
         }
+        if self.deny_restore.load(Ordering::Relaxed) && !to.write && to.execute {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
         // SAFETY: passed on to the caller.
         unsafe { Linux.protect(pages, to) }
     }
@@ -55,6 +63,9 @@ impl Sys for Fake {
         let write = self.writes.fetch_add(1, Ordering::Relaxed) + 1;
         if self.deny_mem_file || write == self.fail_write {
             return Err(io::Error::from_raw_os_error(libc::EIO));
+        }
+        if let Some(meanwhile) = self.meanwhile {
+            meanwhile(write);
         }
         // SAFETY: passed on to the caller.
         unsafe { Linux.write_protected(address, bytes) }
