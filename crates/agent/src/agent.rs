@@ -12,6 +12,7 @@ use crate::locks::Locks;
 use crate::park::Parks;
 use crate::pressure::Requests;
 use crate::raw::Record;
+use crate::removal::Removal;
 use crate::sample::Samples;
 use crate::session::Session;
 use crate::steal::Steal;
@@ -64,6 +65,8 @@ pub struct Agent {
     pub parks_asked: AtomicBool,
     /// Patched code.
     pub hooks: Hooks,
+    /// What could not be taken out.
+    pub removal: Removal,
     /// When the pause in progress began, 0 if none.
     pub gc_start: AtomicU64,
     /// When the last pause ended, 0 if there was none.
@@ -131,6 +134,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         parks: Parks::default(),
         parks_asked: AtomicBool::new(false),
         hooks: Hooks::default(),
+        removal: Removal::default(),
         gc_start: AtomicU64::new(0),
         gc_end: AtomicU64::new(0),
         collections: AtomicU64::new(0),

@@ -22,12 +22,13 @@ use crate::agent::Agent;
 use crate::callbacks::guarded;
 use crate::jni;
 use crate::monitor;
+use crate::reply::InPlace;
 use crate::threads::Slot;
 use headway_hook::got::GotHook;
 use headway_hook::sys::linux::Linux;
 use headway_hook::{HookError, Image};
 use headway_hotspot::Memory;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Most condition variables known; beyond it, exits to their threads are not seen.
 const CAPACITY: usize = 8_192;
@@ -41,6 +42,8 @@ const THREAD_WORDS: u64 = 256;
 static WAIT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static TIMED_WAIT_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 static SIGNAL_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
+/// False where an import could not be given back.
+static IS_WANTED: AtomicBool = AtomicBool::new(false);
 static CONDITIONS: Conditions = Conditions::new();
 
 type WaitFunction = extern "C" fn(u64, u64) -> i32;
@@ -92,6 +95,10 @@ impl Conditions {
     }
 }
 
+fn is_wanted(agent: &Agent) -> bool {
+    agent.is_recording() && IS_WANTED.load(Ordering::Relaxed)
+}
+
 /// The current thread's slot; `None` for threads that are not Java's.
 fn current_slot(agent: &'static Agent) -> Option<&'static Slot> {
     agent.threads.find(agent.java.current_vm_thread(jni::of_current_thread()?))
@@ -101,7 +108,7 @@ fn current_slot(agent: &'static Agent) -> Option<&'static Slot> {
 /// the thread contends, or may come to contend, for a monitor.
 fn before_wait(condition: u64) {
     guarded(|agent| {
-        if !agent.is_recording() {
+        if !is_wanted(agent) {
             return;
         }
         let Some(slot) = current_slot(agent) else { return };
@@ -141,7 +148,7 @@ extern "C" fn headway_on_condition_signal(condition: u64, caller_fp: u64) -> i32
     let vm_thread = CONDITIONS.find(condition);
     if vm_thread != 0 {
         guarded(|agent| {
-            if agent.is_recording() {
+            if is_wanted(agent) {
                 begun = before_signal(agent, vm_thread);
             }
         });
@@ -220,6 +227,7 @@ impl ExitSignal {
                 return Err(error.to_string());
             }
         }
+        IS_WANTED.store(true, Ordering::SeqCst);
         Ok(installed)
     }
 
@@ -239,13 +247,24 @@ impl ExitSignal {
         Ok(())
     }
 
-    /// Gives the imports back. Threads that wait inside a replacement go on there.
-    pub fn remove(&self) {
-        for import in self.imports.iter().rev() {
-            if let Err(error) = import.remove() {
-                eprintln!("headway: {error}; the import stays replaced and only hands calls on");
+    /// Gives the imports back; those that stay replaced. Threads that wait inside a
+    /// replacement go on there.
+    pub fn remove(&mut self) -> Vec<InPlace> {
+        IS_WANTED.store(false, Ordering::SeqCst);
+        let mut left = Vec::new();
+        self.imports.retain(|import| match import.remove() {
+            Ok(()) => false,
+            Err(error) => {
+                left.push(InPlace::inert("monitor-exit", format!("libjvm's import of {}", import.symbol()), error));
+                true
             }
-        }
+        });
+        left
+    }
+
+    /// True if none is replaced any more.
+    pub fn is_removed(&self) -> bool {
+        self.imports.is_empty()
     }
 }
 

@@ -7,15 +7,15 @@ use crate::callbacks::guarded;
 use crate::exit_signal::ExitSignal;
 use crate::monitor;
 use crate::options::{Mechanism, Options};
-use crate::reply::{MechanismState, State};
+use crate::reply::{InPlace, MechanismState, State};
 use crate::steal;
 use headway_hook::flag::BoolFlag;
 use headway_hook::sys::linux::Linux;
 use headway_hook::usdt::{Hit, ProbeHook};
-use headway_hook::{trap, Detour, HookError, Image, Known};
+use headway_hook::{detour, protection, trap, Detour, HookError, Image, Known};
 use headway_model::{DurationNs, ThreadId};
 use std::mem;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -118,6 +118,9 @@ extern "C" fn on_unmount(thread: u64, hide: u64) -> usize {
 /// detour may do is allowed here too, although this is a signal handler.
 extern "C" fn on_exit_probe(hit: &Hit<'_>) {
     guarded(|agent| {
+        if !PROBE_IS_WANTED.load(Ordering::Relaxed) {
+            return;
+        }
         let (Some(thread), Some(monitor)) = (hit.argument(0), hit.argument(1)) else { return };
         let Some(slot) = agent.threads.find_by_id(ThreadId(thread)) else { return };
         if !agent.is_recording() {
@@ -128,6 +131,9 @@ extern "C" fn on_exit_probe(hit: &Hit<'_>) {
         }
     });
 }
+
+/// False where the probe's trap could not be taken out.
+static PROBE_IS_WANTED: AtomicBool = AtomicBool::new(false);
 
 /// A function of the VM and what is put in its way.
 struct Hook {
@@ -197,12 +203,12 @@ const BY_PROBE: &str = "contended exits are seen through the VM's probe monitor_
 const BY_SIGNAL: &str = "contended exits are seen when the successor's condition variable is signalled: where it is \
                          awake already, and for virtual threads since JDK 24, the owner's call chain is not known";
 
-/// The hooks in force.
+/// The hooks that are in the process.
 #[derive(Default)]
 pub struct Hooks {
     /// Held while the VM is asked for a safepoint: never take it in a callback
     /// or hook.
-    installed: Mutex<Vec<Detour>>,
+    installed: Mutex<Vec<(&'static str, Detour)>>,
     /// The fallback for the contended exit. Likewise.
     probe: Mutex<Option<ProbeHook>>,
     /// The fallback for the probe. Likewise.
@@ -262,13 +268,26 @@ impl Hooks {
         states
     }
 
+    /// How code was written, where it was not the better way.
+    pub fn code_writing(&self) -> Option<MechanismState> {
+        let denied = protection::take_fallback()?;
+        let detail = format!(
+            "code pages were writable and executable for the moment of each write (mprotect): /proc/self/mem: {denied}"
+        );
+        Some(MechanismState { name: "code-writing".to_owned(), state: State::Degraded, detail })
+    }
+
     /// Gives SIGTRAP back: detours need the handler only while they change,
-    /// a probe as long as it is in.
-    fn leave_traps_alone(&self) {
-        if self.probe.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-            // If somebody installed a handler over ours it stays, and passes
-            // everything on.
-            let _ = trap::remove_handler(&Linux);
+    /// a probe as long as it is in. What stays, if it is not a trap's.
+    fn leave_traps_alone(&self) -> Option<InPlace> {
+        if self.probe.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return None;
+        }
+        let stays = |error| InPlace::inert("sigtrap-handler", "SIGTRAP handler", error);
+        match trap::remove_handler(&Linux) {
+            // Each trap is reported itself.
+            Ok(()) | Err(HookError::TrapsInForce(_)) => None,
+            Err(error) => Some(stays(error)),
         }
     }
 
@@ -307,6 +326,7 @@ impl Hooks {
     fn install_probe(&self, image: &Image) -> Result<(), HookError> {
         let flag = BoolFlag::find(image, BoolFlag::DTRACE_MONITOR_PROBES)?;
         let probe = ProbeHook::prepare(image, "hotspot", EXIT_PROBE, Some(flag), on_exit_probe, &Linux)?;
+        PROBE_IS_WANTED.store(true, Ordering::SeqCst);
         probe.install()?;
         *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = Some(probe);
         Ok(())
@@ -330,12 +350,16 @@ impl Hooks {
         // safepoint, so after one no thread stands in the replaced bytes.
         let installed = unsafe { detour.install(&mut quiesce) };
         // Even if it failed: something may be left that removing mends.
-        self.lock().push(detour);
+        let mut known = self.lock();
+        // What could not be taken out before is this one now.
+        known.retain(|(_, before)| before.function().address != function.address);
+        known.push((hook.name, detour));
+        drop(known);
         installed.map_err(|e| e.to_string())?;
         Ok(format!("detour of {}", function.name))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Detour>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(&'static str, Detour)>> {
         self.installed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -344,22 +368,54 @@ impl Hooks {
         DurationNs(self.pause_ns.load(Ordering::Relaxed))
     }
 
-    /// Takes all hooks out again.
-    pub fn remove(&self, agent: &Agent) {
+    /// Takes all hooks out again. What stays is tried anew at the next call, and
+    /// does nothing meanwhile.
+    pub fn remove(&self, agent: &Agent) -> Vec<InPlace> {
         agent.steal.mounted.set_told(false);
-        for detour in self.lock().drain(..) {
-            if let Err(error) = detour.remove() {
-                eprintln!("headway: {error}; the hook stays and does nothing");
-            }
+        let mut left = self.remove_detours();
+        PROBE_IS_WANTED.store(false, Ordering::SeqCst);
+        let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Err(error)) = probe.as_ref().map(ProbeHook::remove) {
+            left.push(InPlace::live("monitor-exit", format!("trap at the VM's probe {EXIT_PROBE}"), error));
         }
-        let probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Err(error)) = probe.map(|probe| probe.remove()) {
-            eprintln!("headway: {error}; the probe stays and does nothing");
-        }
-        if let Some(signal) = self.signal.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            signal.remove();
-        }
-        self.leave_traps_alone();
+        probe.take_if(|probe| !probe.is_in_place());
+        drop(probe);
+        let mut signal = self.signal.lock().unwrap_or_else(PoisonError::into_inner);
+        left.extend(signal.as_mut().map(ExitSignal::remove).unwrap_or_default());
+        signal.take_if(|signal| signal.is_removed());
+        drop(signal);
+        left.extend(self.leave_traps_alone());
+        left
+    }
+
+    fn remove_detours(&self) -> Vec<InPlace> {
+        let mut detours = self.lock();
+        let mut left = Vec::new();
+        // A thread that blocks SIGTRAP is waited for once, not for each of them.
+        let refused = match detours.is_empty() {
+            true => None,
+            false => trap::check_threads(&Linux).err(),
+        };
+        detours.retain(|(name, detour)| {
+            let reason = match &refused {
+                Some(error) => {
+                    detour.pass_through();
+                    Some(error.to_string())
+                }
+                None => detour.remove().err().map(|error| error.to_string()),
+            };
+            let Some((how, reason)) = detour.in_place().zip(reason) else { return false };
+            let function = &detour.function().name;
+            left.push(match how {
+                detour::InPlace::Jump => InPlace::inert(name, format!("detour of {function}"), reason),
+                detour::InPlace::Covered => {
+                    InPlace::inert(name, format!("detour of {function}, under another"), reason)
+                }
+                detour::InPlace::Trap => InPlace::live(name, format!("trap at {function}"), reason),
+            });
+            true
+        });
+        left
     }
 
     /// What installing changes in the process.

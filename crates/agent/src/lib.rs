@@ -47,6 +47,7 @@ mod pressure;
 pub mod process;
 pub mod raw;
 mod recompile;
+pub mod removal;
 pub mod reply;
 pub mod sample;
 pub mod session;

@@ -41,6 +41,19 @@ pub struct DegradedMechanism {
     pub reason: String,
 }
 
+/// A hook or binding that is in the process although nothing is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InPlace {
+    /// `monitor-exit`, `park-platform`, ...
+    pub name: String,
+    /// `detour of ObjectMonitor::ExitEpilog`.
+    pub what: String,
+    /// True if it still has an effect; false if it only passes through.
+    pub live: bool,
+    /// Why it could not be taken out.
+    pub reason: String,
+}
+
 /// The JVM that the agent lives in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Default)]
 pub struct Jvm {
@@ -88,6 +101,9 @@ pub struct Reply {
     pub mechanisms: Vec<MechanismState>,
     /// What is degraded, and why.
     pub degraded: Vec<DegradedMechanism>,
+    /// What could not be taken out of the process.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_place: Vec<InPlace>,
     /// What was changed in the process, or would be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub will_change: Vec<String>,

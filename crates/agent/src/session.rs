@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::causal::{self, ExperimentsHandle};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
-use crate::jni::{self, Jni};
+use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
@@ -13,7 +13,7 @@ use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
-use crate::{clock, lifecycle, process, recompile, thread_events, vm};
+use crate::{clock, lifecycle, process, recompile, removal, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex::Regex;
@@ -218,6 +218,7 @@ fn prepare(
     if options.wants("steal") && agent.java.version >= steal::VIRTUAL_SINCE {
         mechanisms.extend(agent.hooks.install_carriers(agent, options, &libjvm));
     }
+    mechanisms.extend(agent.hooks.code_writing());
     mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, jni, options);
@@ -256,18 +257,7 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agct::unprepare(agent);
-    agent.hooks.remove(agent);
-    if let Some(jni) = jni::of_current_thread() {
-        for lasting in agent.causal.unprepare(agent, jni) {
-            eprintln!("headway: {lasting}");
-        }
-    }
-    if let Some(jni) = jni::of_current_thread() {
-        agent.parks.remove(agent, jni);
-    }
-    if let Ok(libjvm) = vm::libjvm() {
-        agent.debug_info.switch_back(&libjvm);
-    }
+    removal::take_out_for_good(agent);
 }
 
 /// Forgets what an earlier recording left.
@@ -344,6 +334,7 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
 /// middle of being mounted, and whoever switches an event off or retransforms a
 /// class waits for those.
 pub fn stop_at_death(agent: &'static Agent) {
+    removal::give_up(agent);
     end(agent, |_| ());
 }
 
@@ -419,6 +410,9 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
                 let _ = agent.jvmti.enable_event(event, false);
             }
         }
+    }
+    if matches!(options.command, Command::Stop | Command::Status | Command::Detach) {
+        removal::report(agent, jni, &mut reply);
     }
     reply
 }

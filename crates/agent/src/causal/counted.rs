@@ -10,6 +10,7 @@ use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
 use crate::park::class_file::ClassFileError;
 use crate::park::redirect;
+use crate::reply::InPlace;
 use jni_sys::{jclass, jint, jlong, JNIEnv};
 use std::ffi::{c_void, CStr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -120,17 +121,24 @@ impl Counted {
         self.lock().iter().find_map(failed).map_or(Ok(()), Err)
     }
 
-    /// Gives the classes their own code back. What cannot be undone is said.
-    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<String> {
+    /// Gives the classes their own code back; what stays is tried at the next call.
+    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<InPlace> {
         if self.lock().is_empty() {
             return None;
         }
         self.lock().iter_mut().for_each(|wanted| wanted.is_over = true);
+        // Off after a removal that failed.
+        let _ = agent.jvmti.enable_event(EventKind::ClassFileLoadHook, true);
         let back = self.retransform(agent, jni);
-        self.lock().clear();
         // See `session::unprepare`.
         let _ = agent.jvmti.enable_event(EventKind::ClassFileLoadHook, false);
-        back.err().map(|error| format!("{error}; the methods go on counting"))
+        match back {
+            Ok(()) => {
+                self.lock().clear();
+                None
+            }
+            Err(error) => Some(InPlace::live("causal", "methods that count as progress points", error)),
+        }
     }
 
     /// What is wrong with points that cannot count: their class was never loaded,

@@ -13,6 +13,7 @@ use crate::agent::Agent;
 use crate::callbacks::{guarded, guarded_or};
 use crate::clock;
 use crate::jni::{self, Jni};
+use crate::reply::InPlace;
 use crate::threads::Slot;
 use headway_hook::got::GotHook;
 use headway_hook::sys::linux::Linux;
@@ -358,7 +359,8 @@ impl Io {
     fn install(&self) -> Result<(), String> {
         let mut imports = self.imports.lock().unwrap_or_else(PoisonError::into_inner);
         if !imports.is_empty() {
-            return Ok(());
+            // Does nothing where they are: some may have stayed after a recording.
+            return imports.iter().try_for_each(GotHook::install).map_err(|error| error.to_string());
         }
         let library = match Image::of_loaded(LIBRARY, &LINUX) {
             Ok(library) => library,
@@ -376,23 +378,32 @@ impl Io {
         }
         for hook in &replaced {
             if let Err(error) = hook.install() {
-                let lasting = remove(&replaced).map_or_else(String::new, |lasting| format!("; {lasting}"));
-                return Err(format!("{error}{lasting}"));
+                let left = remove(&replaced);
+                let left: String = left.iter().map(|left| format!("; {} stays: {}", left.what, left.reason)).collect();
+                return Err(format!("{error}{left}"));
             }
         }
         *imports = replaced;
         Ok(())
     }
 
-    /// Gives the imports back. What cannot be undone is said. The next recording
-    /// tries, and tells, anew.
-    pub fn remove(&self) -> Option<String> {
+    /// Gives the imports back; those that stay replaced only hand calls on. The
+    /// next recording tries, and says why it cannot, anew.
+    pub fn remove(&self) -> Vec<InPlace> {
         self.is_hopeless.store(false, Ordering::Relaxed);
-        remove(&mem::take(&mut *self.imports.lock().unwrap_or_else(PoisonError::into_inner)))
+        let mut imports = self.imports.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = remove(&imports);
+        if left.is_empty() {
+            imports.clear();
+        }
+        left
     }
 }
 
-fn remove(imports: &[GotHook]) -> Option<String> {
-    let errors: Vec<String> = imports.iter().filter_map(|hook| hook.remove().err()).map(|e| e.to_string()).collect();
-    errors.first().map(|error| format!("{error}; the import stays replaced and only hands calls on"))
+fn remove(imports: &[GotHook]) -> Vec<InPlace> {
+    let left = |import: &GotHook| {
+        let error = import.remove().err()?;
+        Some(InPlace::inert("causal", format!("{LIBRARY}'s import of {}", import.symbol()), error))
+    };
+    imports.iter().filter_map(left).collect()
 }

@@ -40,6 +40,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::jni::Jni;
 use crate::options::Options;
+use crate::reply::InPlace;
 use crate::threads::Slot;
 use counted::Counted;
 use headway_causal::accounting::Ledger;
@@ -148,12 +149,14 @@ impl Causal {
         }
     }
 
-    /// Undoes it. What cannot be undone is said.
-    pub fn unprepare(&self, agent: &'static Agent, jni: Jni) -> Vec<String> {
+    /// Undoes it; what stays.
+    pub fn unprepare(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {
         self.set_wanted(false);
         self.held.want(&[]);
-        let lasting = [self.io.remove(), self.thread_natives.remove(agent, jni), self.counted.remove(agent, jni)];
-        lasting.into_iter().flatten().collect()
+        let mut left = self.io.remove();
+        left.extend(self.thread_natives.remove(agent, jni));
+        left.extend(self.counted.remove(agent, jni));
+        left
     }
 
     #[inline]

@@ -10,13 +10,14 @@ use crate::agent::Agent;
 use crate::callbacks::guarded;
 use crate::clock;
 use crate::jni::{Jni, Native, Ref};
+use crate::park::bindings::{self, Bindings, Method};
+use crate::reply::InPlace;
 use headway_hook::Image;
-use headway_hotspot::Memory;
 use headway_model::ThreadId;
 use jni_sys::{jclass, jint, jlong, jobject, JNIEnv};
 use std::ffi::{c_void, CStr};
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 const THREAD: &CStr = c"java/lang/Thread";
@@ -34,8 +35,6 @@ static SLEEP_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 type StartFunction = extern "system" fn(*mut JNIEnv, jobject);
 type SleepFunction = extern "system" fn(*mut JNIEnv, jclass, jlong);
 
-/// Words of a `Method` among which the one with its native function is.
-const METHOD_WORDS: u64 = 32;
 /// Threads that are being started at a time.
 const STARTING: usize = 64;
 
@@ -44,7 +43,7 @@ const STARTING: usize = 64;
 pub struct ThreadNatives {
     /// Which of [`SLEEPS`] this VM has.
     sleep: OnceLock<(&'static CStr, &'static CStr)>,
-    is_bound: AtomicBool,
+    bindings: Bindings,
     starting: Starting,
 }
 
@@ -122,19 +121,19 @@ pub const BIND_VMS: jint = 4;
 
 /// Carries out such a step; 0, or JNI's error.
 pub fn bind(agent: &Agent, jni: Jni, step: jint) -> jint {
-    let functions = match step {
-        BIND_OURS => [start as *const c_void, sleep as *const c_void],
-        _ => [&START_ORIGINAL, &SLEEP_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void),
+    let Some((class, sleep_method)) = jni.find_class(THREAD).zip(agent.causal.thread_natives.sleep.get()) else {
+        return -1;
     };
-    let Some((class, sleep)) = jni.find_class(THREAD).zip(agent.causal.thread_natives.sleep.get()) else { return -1 };
-    if functions.iter().any(|function| function.is_null()) {
+    let natives = match step {
+        BIND_OURS => vec![
+            Native { name: START.0, descriptor: START.1, function: start as *const c_void },
+            Native { name: sleep_method.0, descriptor: sleep_method.1, function: sleep as *const c_void },
+        ],
+        _ => bindings::vms(agent, &agent.causal.thread_natives.methods(jni, class)),
+    };
+    if natives.iter().any(|native| native.function.is_null()) {
         return -1;
     }
-    let natives: Vec<Native> = [START, *sleep]
-        .into_iter()
-        .zip(functions)
-        .map(|((name, descriptor), function)| Native { name, descriptor, function })
-        .collect();
     // SAFETY: these are the VM's functions for the two methods, or ours with the
     // same signatures, which call them.
     let code = unsafe { jni.register_natives(class, &natives) };
@@ -158,37 +157,54 @@ impl ThreadNatives {
         jni.forget(class);
         for (name, symbol, id, original) in [start, sleep] {
             let function = image.address_of(symbol).ok_or_else(|| format!("this libjvm has no symbol {symbol}"))?;
-            if !id.is_some_and(|id| is_bound_to(agent, id, function as u64)) {
+            if !id.is_some_and(|id| bindings::is_bound_to(agent, id, function as u64)) {
                 return Err(format!("Thread.{} is bound to somebody else's function", name.to_string_lossy()));
             }
             original.store(function, Ordering::Release);
         }
         let _ = self.sleep.set((name, descriptor));
         agent.parks.bind(jni, BIND_OURS)?;
-        self.is_bound.store(true, Ordering::Release);
+        self.bindings.made();
         Ok(())
     }
 
-    /// Binds the VM's own again. What cannot be undone is said.
-    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<String> {
-        if !self.is_bound.swap(false, Ordering::AcqRel) {
-            return None;
-        }
-        let bound = agent.parks.bind(jni, BIND_VMS);
-        bound.err().map(|error| format!("{error}; the agent's functions stay and do nothing"))
+    /// Binds the VM's own again; what stays.
+    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {
+        self.bindings.remove(
+            agent,
+            "causal",
+            || {
+                jni.find_class(THREAD).map_or_else(Vec::new, |class| {
+                    let methods = self.methods(jni, class);
+                    jni.forget(class);
+                    methods
+                })
+            },
+            || agent.parks.bind(jni, BIND_VMS),
+        )
+    }
+
+    fn methods(&self, jni: Jni, class: Ref) -> Vec<Method> {
+        let method = |(name, descriptor), id, ours, original: &AtomicUsize| Method {
+            class: "Thread",
+            name,
+            descriptor,
+            id,
+            ours,
+            vms: original.load(Ordering::Acquire),
+        };
+        let start = method(START, jni.method(class, START.0, START.1), start as *const c_void, &START_ORIGINAL);
+        let sleep = self.sleep.get().map(|(name, descriptor)| {
+            let id = jni.static_method(class, name, descriptor);
+            method((*name, *descriptor), id, sleep as *const c_void, &SLEEP_ORIGINAL)
+        });
+        std::iter::once(start).chain(sleep).collect()
     }
 
     /// What the parent of a thread had paid when it started it.
     pub fn take_standing(&self, thread: ThreadId) -> Option<u64> {
         self.starting.take(thread)
     }
-}
-
-/// True if a method's native function is this one. The id leads to the method.
-fn is_bound_to(agent: &Agent, id: u64, function: u64) -> bool {
-    let Some(known) = agent.hotspot.known() else { return false };
-    let Some(method) = known.memory.read_u64(id) else { return false };
-    (0..METHOD_WORDS).any(|i| known.memory.read_u64(method + 8 * i) == Some(function))
 }
 
 #[cfg(test)]

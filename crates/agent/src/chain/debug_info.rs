@@ -79,6 +79,11 @@ impl FullDebugInfo {
         }
     }
 
+    /// True if the VM's own setting is to be given back.
+    pub fn is_switched(&self) -> bool {
+        self.ours.load(Ordering::Relaxed)
+    }
+
     /// Gives the VM its own setting back: the recording ends.
     pub fn switch_back(&self, image: &Image) {
         if !self.ours.swap(false, Ordering::Relaxed) {

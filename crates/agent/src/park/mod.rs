@@ -5,12 +5,14 @@
 //!   of the agent while a recording is under way: platform threads.
 //! * [`redirect`], [`class_file`]: the JDK's calls that park virtual threads,
 //!   led through a small class in the boot loader.
+//! * [`bindings`]: who has such natives, and how the VM's come back.
 //! * [`capture`]: what happens then.
 //! * [`blocker`], [`heap`]: what is parked on, and who owns it.
 //! * [`under_way`]: threads that were parked before the recording.
 //! * [`permit`], [`in_progress`], [`virtual_threads`], [`short`]: what is kept
 //!   about a thread between two events.
 
+pub mod bindings;
 pub mod blocker;
 pub mod capture;
 pub mod class_file;
@@ -30,7 +32,7 @@ use crate::agent::Agent;
 use crate::jni::Jni;
 use crate::options::{Mechanism, Options};
 use crate::raw::Record;
-use crate::reply::{MechanismState, State};
+use crate::reply::{InPlace, MechanismState, State};
 use crate::sole;
 use blocker::Blockers;
 use headway_hook::Image;
@@ -169,11 +171,11 @@ impl Parks {
         states
     }
 
-    /// Sees no more parks. Threads inside a park end it unrecorded.
-    pub fn remove(&self, agent: &'static Agent, jni: Jni) {
-        for error in [self.redirection.remove(agent, jni), self.natives.remove(agent, jni)].into_iter().flatten() {
-            eprintln!("headway: {error}");
-        }
+    /// Sees no more parks; what stays. Threads inside a park end it unrecorded.
+    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {
+        let mut left = self.redirection.remove(agent, jni);
+        left.extend(self.natives.remove(agent, jni));
+        left
     }
 
     /// True if parks of platform threads come by.

@@ -5,25 +5,26 @@
 //!
 //! The VM's functions are found by their symbols, and used only if the VM's
 //! methods are bound to them: whoever else has bound them is left alone. They
-//! are bound again when the recording ends, unless somebody else has bound them
-//! meanwhile. Each binding lets the VM make a new piece of native-call code of
+//! are bound again when the recording ends, each unless somebody else has bound it
+//! meanwhile (see [`super::bindings`]). Each binding lets the VM make a new piece of native-call code of
 //! about a kilobyte and keep the old one (JDK-8369219), so they are bound when a
 //! recording begins and when it ends, and never in between.
 
+use super::bindings::{self, Bindings, Method};
 use super::capture;
 use crate::agent::Agent;
 use crate::callbacks::guarded;
 use crate::causal::{counted, thread_natives};
 use crate::jni::{Class, Jni, Native, Ref};
+use crate::reply::InPlace;
 use crate::sole;
 use headway_hook::Image;
-use headway_hotspot::Memory;
 use headway_model::event::ParkLimit;
 use headway_model::DurationNs;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, JNIEnv};
 use std::ffi::c_void;
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
 const UNSAFE: &std::ffi::CStr = c"jdk/internal/misc/Unsafe";
@@ -38,16 +39,11 @@ static UNPARK_ORIGINAL: AtomicUsize = AtomicUsize::new(0);
 type ParkFunction = extern "system" fn(*mut JNIEnv, jobject, jboolean, jlong);
 type UnparkFunction = extern "system" fn(*mut JNIEnv, jobject, jobject);
 
-/// Words of a `Method` among which the one with its native function is.
-const METHOD_WORDS: u64 = 32;
-
 /// See the module.
 #[derive(Default)]
 pub struct Natives {
     binding: OnceLock<Result<Class, String>>,
-    /// The words that hold the two methods' functions.
-    bound: [AtomicU64; 2],
-    is_bound: AtomicBool,
+    bindings: Bindings,
 }
 
 fn environment(env: *mut JNIEnv) -> Jni {
@@ -161,10 +157,7 @@ extern "system" fn carry_out(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
         let jni = environment(env);
         code = match step {
             BIND_HELPER => bind_helper(jni),
-            BIND_OURS => bind_park(jni, [park as *const c_void, unpark as *const c_void]),
-            BIND_VMS => {
-                bind_park(jni, [&PARK_ORIGINAL, &UNPARK_ORIGINAL].map(|f| f.load(Ordering::Acquire) as *const c_void))
-            }
+            BIND_OURS | BIND_VMS => bind_park(agent, jni, step),
             thread_natives::BIND_OURS | thread_natives::BIND_VMS => thread_natives::bind(agent, jni, step),
             counted::BIND => counted::bind(jni),
             _ => -1,
@@ -195,14 +188,35 @@ fn bind_helper(jni: Jni) -> jint {
     unsafe { jni.register_natives(helper.as_ref(), &natives) }
 }
 
-fn bind_park(jni: Jni, functions: [*const c_void; 2]) -> jint {
-    let Some(class) = jni.find_class(UNSAFE).filter(|_| functions.iter().all(|f| !f.is_null())) else { return -1 };
-    let natives = [PARK, UNPARK].into_iter().zip(functions);
-    let natives: Vec<Native> =
-        natives.map(|((name, descriptor), function)| Native { name, descriptor, function }).collect();
-    // SAFETY: these are the VM's functions for the two methods, or ours with
-    // the same signatures, which call them.
-    let code = unsafe { jni.register_natives(class, &natives) };
+/// `Unsafe.park` and `unpark`.
+fn methods(jni: Jni, class: Ref) -> [Method; 2] {
+    let method = |(name, descriptor), ours, original: &AtomicUsize| Method {
+        class: "Unsafe",
+        name,
+        descriptor,
+        id: jni.method(class, name, descriptor),
+        ours,
+        vms: original.load(Ordering::Acquire),
+    };
+    [method(PARK, park as *const c_void, &PARK_ORIGINAL), method(UNPARK, unpark as *const c_void, &UNPARK_ORIGINAL)]
+}
+
+fn bind_park(agent: &Agent, jni: Jni, step: jint) -> jint {
+    let Some(class) = jni.find_class(UNSAFE) else { return -1 };
+    let methods = methods(jni, class);
+    let natives = match step {
+        BIND_OURS => {
+            let native = |m: Method| Native { name: m.name, descriptor: m.descriptor, function: m.ours };
+            methods.map(native).to_vec()
+        }
+        _ => bindings::vms(agent, &methods),
+    };
+    let code = match methods.iter().all(|method| method.vms != 0) {
+        // SAFETY: these are the VM's functions for the two methods, or ours with
+        // the same signatures, which call them.
+        true => unsafe { jni.register_natives(class, &natives) },
+        false => -1,
+    };
     jni.forget(class);
     code
 }
@@ -230,48 +244,44 @@ impl Natives {
 
     /// Binds the agent's functions.
     pub fn install(&self, agent: &Agent, jni: Jni, image: &Image) -> Result<String, String> {
-        let known = agent.hotspot.known().ok_or_else(|| agent.hotspot.failure().unwrap_or_default().to_owned())?;
-        let class = jni.find_class(UNSAFE).ok_or("this VM has no jdk.internal.misc.Unsafe")?;
-        let methods = [("Unsafe_Park", PARK, &PARK_ORIGINAL), ("Unsafe_Unpark", UNPARK, &UNPARK_ORIGINAL)];
-        for ((symbol, (name, descriptor), original), bound) in methods.into_iter().zip(&self.bound) {
-            let function = image.address_of(symbol).ok_or_else(|| format!("this libjvm has no symbol {symbol}"))?;
-            let id = jni.method(class, name, descriptor).ok_or_else(|| format!("Unsafe has no method {name:?}"))?;
-            let method = known.memory.read_u64(id).unwrap_or(0);
-            let word = (0..METHOD_WORDS)
-                .map(|i| method + 8 * i)
-                .find(|at| known.memory.read_u64(*at) == Some(function as u64));
-            let word =
-                word.ok_or_else(|| format!("Unsafe.{} is bound to somebody else's function", name.to_string_lossy()))?;
-            original.store(function, Ordering::Release);
-            bound.store(word, Ordering::Relaxed);
+        if agent.hotspot.known().is_none() {
+            return Err(agent.hotspot.failure().unwrap_or_default().to_owned());
         }
+        for (symbol, original) in [("Unsafe_Park", &PARK_ORIGINAL), ("Unsafe_Unpark", &UNPARK_ORIGINAL)] {
+            let function = image.address_of(symbol).ok_or_else(|| format!("this libjvm has no symbol {symbol}"))?;
+            original.store(function, Ordering::Release);
+        }
+        let class = jni.find_class(UNSAFE).ok_or("this VM has no jdk.internal.misc.Unsafe")?;
+        let methods = methods(jni, class);
         jni.forget(class);
+        for method in &methods {
+            let name = method.name.to_string_lossy();
+            let id = method.id.ok_or_else(|| format!("Unsafe has no method {name}"))?;
+            // Ours may have stayed after a recording.
+            let is_free = [method.vms as u64, method.ours as u64].iter().any(|f| bindings::is_bound_to(agent, id, *f));
+            if !is_free {
+                return Err(format!("Unsafe.{name} is bound to somebody else's function"));
+            }
+        }
         self.bind(jni, BIND_OURS)?;
-        self.is_bound.store(true, Ordering::Release);
+        self.bindings.made();
         Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
     }
 
     /// True while the agent's functions are bound.
     pub fn is_bound(&self) -> bool {
-        self.is_bound.load(Ordering::Acquire)
+        self.bindings.are_made()
     }
 
-    /// Binds the VM's own again. What cannot be undone is said.
-    pub fn remove(&self, agent: &Agent, jni: Jni) -> Option<String> {
-        if !self.is_bound.swap(false, Ordering::AcqRel) {
-            return None;
-        }
-        let ours = [park as *const c_void as u64, unpark as *const c_void as u64];
-        let known = agent.hotspot.known()?;
-        let is_ours =
-            |(word, ours): (&AtomicU64, u64)| known.memory.read_u64(word.load(Ordering::Relaxed)) == Some(ours);
-        if !self.bound.iter().zip(ours).all(is_ours) {
-            return Some(
-                "somebody else has bound Unsafe.park since; it stays so, and the agent does nothing there".to_owned(),
-            );
-        }
-        let bound = self.bind(jni, BIND_VMS);
-        bound.err().map(|error| format!("{error}; the agent's functions stay and do nothing"))
+    /// Binds the VM's own again; what stays.
+    pub fn remove(&self, agent: &Agent, jni: Jni) -> Vec<InPlace> {
+        let find = || {
+            let Some(class) = jni.find_class(UNSAFE) else { return Vec::new() };
+            let methods = methods(jni, class);
+            jni.forget(class);
+            methods.to_vec()
+        };
+        self.bindings.remove(agent, super::PLATFORM, find, || self.bind(jni, BIND_VMS))
     }
 }
 

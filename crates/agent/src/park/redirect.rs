@@ -15,6 +15,7 @@ use crate::agent::Agent;
 use crate::jni::Jni;
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;
+use crate::reply::InPlace;
 use crate::sole;
 use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -66,6 +67,8 @@ struct Wanted {
 pub struct Redirection {
     wanted: Mutex<Option<Wanted>>,
     changed: Mutex<Changed>,
+    /// Classes that could not be given their own calls back.
+    left: Mutex<Vec<&'static str>>,
 }
 
 /// What is changed now.
@@ -146,14 +149,25 @@ impl Redirection {
         *self.wanted() = Some(Wanted { caller, outcome: Err("the VM did not show its class file".to_owned()) });
         let retransformed = retransform(agent, jni, caller);
         let wanted = self.wanted().take();
-        retransformed.and(wanted.map_or(Ok(()), |wanted| wanted.outcome))
+        retransformed.and(wanted.map_or(Ok(()), |wanted| wanted.outcome))?;
+        self.left().retain(|class| *class != caller);
+        Ok(())
     }
 
-    /// Gives the classes their own calls back. What cannot be undone is said.
-    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Option<String> {
+    /// Gives the classes their own calls back. Those of what stays do nothing else;
+    /// the next call tries again.
+    pub fn remove(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {
+        let mut classes = std::mem::take(&mut *self.left());
         let changed = std::mem::take(&mut *self.changed());
-        let mut failed = changed.classes().filter_map(|class| retransform(agent, jni, class).err());
-        failed.next().map(|error| format!("{error}; the calls stay redirected and do nothing else"))
+        classes.extend(changed.classes().filter(|class| !classes.contains(class)).collect::<Vec<_>>());
+        let mut left = Vec::new();
+        for class in classes {
+            if let Err(error) = retransform(agent, jni, class) {
+                left.push(InPlace::inert("park-virtual", format!("redirected calls in {}", dotted(class)), error));
+                self.left().push(class);
+            }
+        }
+        left
     }
 
     /// The class whose calls for virtual threads are changed now, dotted.
@@ -183,6 +197,10 @@ impl Redirection {
 
     fn wanted(&self) -> MutexGuard<'_, Option<Wanted>> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<&'static str>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn changed(&self) -> MutexGuard<'_, Changed> {

@@ -4,6 +4,7 @@ use crate::error::Failure;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 /// The answer to a command. What does not apply is absent.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -38,6 +39,9 @@ pub struct Reply {
     pub mechanisms: Vec<Mechanism>,
     /// Mechanisms that are not in force, with the reason.
     pub degraded: Vec<DegradedMechanism>,
+    /// What could not be taken out of the target, although nothing is recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_place: Vec<InPlace>,
     /// What a start changes, or would change, in the target.
     pub will_change: Vec<String>,
     /// How long attaching held up the application.
@@ -85,6 +89,20 @@ pub struct DegradedMechanism {
     pub reason: String,
 }
 
+/// A hook or binding that could not be taken out.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct InPlace {
+    /// `monitor-exit`.
+    pub name: String,
+    /// What it is.
+    pub what: String,
+    /// False if it only passes through.
+    pub live: bool,
+    /// Why it could not be taken out.
+    pub reason: String,
+}
+
 /// The virtual machine as the agent found it.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
@@ -113,6 +131,21 @@ impl Reply {
         Err(Failure::Agent { message, exit_code: reply.exit_code })
     }
 
+    /// What could not be taken out, for the reader; empty if nothing.
+    pub fn in_place_text(&self) -> String {
+        let mut text = String::new();
+        for left in &self.in_place {
+            let state = if left.live { "live" } else { "inert, passes through" };
+            let _ = writeln!(text, "  {}: {} ({state}): {}", left.name, left.what, left.reason);
+        }
+        match text.is_empty() {
+            true => text,
+            false => format!(
+                "\nStill in place\n{text}The agent tries again for some minutes, and with every stop and status.\n"
+            ),
+        }
+    }
+
     /// All events together.
     pub fn event_count(&self) -> u64 {
         self.events.values().sum()
@@ -134,6 +167,20 @@ mod tests {
             "events":{"monitor_enter":3,"monitor_exit":2},"future_key":1}"#;
         let reply = Reply::parse(7, text).expect("a good reply");
         assert_eq!((reply.event_count(), reply.loss_count()), (5, 0));
+    }
+
+    #[test]
+    fn what_stays_in_place_is_shown_with_its_reason() {
+        let text = r#"{"ok":true,"exit_code":1,"in_place":[
+            {"name":"monitor-exit","what":"trap at f","live":true,"reason":"no"},
+            {"name":"park-platform","what":"binding of g","live":false,"reason":"another agent has it"}]}"#;
+        let reply = Reply::parse(7, text).expect("a good reply");
+        let shown = reply.in_place_text();
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[1], "Still in place");
+        assert_eq!(lines[2], "  monitor-exit: trap at f (live): no");
+        assert_eq!(lines[3], "  park-platform: binding of g (inert, passes through): another agent has it");
+        assert_eq!((reply.exit_code, Reply::default().in_place_text()), (1, String::new()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::attach::Session;
-use crate::command::stop::reply_json;
+use crate::command::stop::{reply_json, NOT_LOADED_JSON};
 use crate::error::{Failure, DONE};
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
@@ -44,11 +44,11 @@ impl Status {
         };
         let text = match (&reply, self.json) {
             (Some(reply), true) => reply_json(reply)?,
-            (None, true) => "{\"ok\": true, \"loaded\": false}\n".to_owned(),
+            (None, true) => NOT_LOADED_JSON.to_owned(),
             (reply, false) => text(&jvm, reply.as_ref(), &Screen::stdout()),
         };
         terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
-        Ok(DONE)
+        Ok(reply.map_or(DONE, |reply| reply.exit_code))
     }
 }
 
@@ -71,6 +71,7 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     if let Some(bytes) = reply.memory_bytes {
         let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
     }
+    out.push_str(&reply.in_place_text());
     findings(reply, &mut out);
     mechanisms(reply, screen, &mut out);
     out

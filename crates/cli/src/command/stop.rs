@@ -18,6 +18,9 @@ Examples:
   headway stop 4711
   headway stop --detach Server      also take every hook out again";
 
+/// The answer where the agent is not loaded.
+pub const NOT_LOADED_JSON: &str = "{\"ok\": true, \"loaded\": false}\n";
+
 /// Options of `stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -42,14 +45,34 @@ impl Stop {
     /// Nothing is being recorded, or the target does not answer.
     pub fn execute(self) -> Result<u8, Failure> {
         let jvm = find::jvm(&self.target)?;
-        let mut session = open_loaded(&jvm, "stop")?;
-        let reply = session.command(AgentOptions::new("stop"))?;
-        if self.detach {
-            session.command(AgentOptions::new("detach"))?;
+        if self.detach && jvm.agent_path.is_none() {
+            jvm.check_attachable()?;
+            let text = match self.json {
+                true => NOT_LOADED_JSON.to_owned(),
+                false => format!("Headway is not loaded in process {}: nothing to take out.\n", jvm.process.pid),
+            };
+            terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+            return Ok(DONE);
         }
-        let text = if self.json { reply_json(&reply)? } else { summary(&reply, &jvm.process) };
+        // Detaching ends a recording; where there is none, it is no error.
+        let command = if self.detach { "detach" } else { "stop" };
+        let mut session = open_loaded(&jvm, command)?;
+        let reply = session.command(AgentOptions::new(command))?;
+        let text = if self.json { reply_json(&reply)? } else { self.text(&reply, &jvm.process) };
         terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
-        Ok(DONE)
+        Ok(reply.exit_code)
+    }
+
+    fn text(&self, reply: &Reply, process: &Process) -> String {
+        let mut text = match &reply.recording {
+            Some(_) => summary(reply, process),
+            None => "Nothing was being recorded.\n".to_owned(),
+        };
+        text.push_str(&reply.in_place_text());
+        if self.detach && reply.in_place.is_empty() {
+            text.push_str("Headway is detached: every hook is out of the process.\n");
+        }
+        text
     }
 }
 

@@ -112,19 +112,34 @@ fn jni(stage: &Stage, release: u32) -> Result<String, Problem> {
     shows_owners(&stage.record(&mut program, &["-e", "monitor"])?)
 }
 
-/// The native methods, compiled for a JDK that has its headers.
-fn native_library(stage: &Stage) -> Result<PathBuf, Problem> {
+/// The directory of `jni.h`, of a JDK that has its headers.
+///
+/// # Errors
+/// There is none.
+pub fn headers(stage: &Stage) -> Result<PathBuf, Problem> {
     let headers = [17, 21, 25].into_iter().find_map(|release| {
         let include = stage.jdk(release).ok()?.home.join("include");
         include.join("jni.h").is_file().then_some(include)
     });
-    let headers = headers.ok_or("no JDK here has jni.h")?;
-    let (source, library) = (stage.path("monitors.c"), stage.path("libmonitors.so"));
-    fs::write(&source, include_str!("native/monitors.c"))?;
-    let mut compiler = Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source);
-    run(compiler.arg(format!("-I{}", headers.display())).arg(format!("-I{}/linux", headers.display())))?;
-    Ok(library)
+    headers.ok_or_else(|| "no JDK here has jni.h".into())
+}
+
+/// The native methods, compiled.
+fn native_library(stage: &Stage) -> Result<PathBuf, Problem> {
+    let include = headers(stage)?.display().to_string();
+    let flags = ["-shared", "-fPIC", &format!("-I{include}"), &format!("-I{include}/linux")];
+    compile(stage, include_str!("native/monitors.c"), "libmonitors.so", &flags)
+}
+
+/// Compiles a C source into a file of this name in the stage's directory.
+///
+/// # Errors
+/// It cannot be compiled.
+pub fn compile(stage: &Stage, source: &str, name: &str, flags: &[&str]) -> Result<PathBuf, Problem> {
+    let (file, product) = (stage.path(&format!("{name}.c")), stage.path(name));
+    fs::write(&file, source)?;
+    run(Command::new("cc").args(flags).args(["-O1", "-o"]).arg(&product).arg(&file))?;
+    Ok(product)
 }
 
 /// Runs a tool that must succeed.

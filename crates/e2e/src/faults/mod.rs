@@ -8,12 +8,14 @@
 //! * [`clients`]: command lines that are wrong, killed, stopped, or many.
 //! * [`environment`]: what kernels and containers refuse.
 //! * [`files`]: where recordings go, and damaged ones.
+//! * [`hooks`]: what keeps hooks in the process.
 //! * [`neighbours`]: what else happens in the target meanwhile.
 //! * [`table`]: the document.
 
 pub mod clients;
 pub mod environment;
 pub mod files;
+pub mod hooks;
 pub mod machines;
 pub mod neighbours;
 pub mod stage;
@@ -65,5 +67,6 @@ pub fn all() -> Vec<Fault> {
     faults.extend(environment::faults());
     faults.extend(files::faults());
     faults.extend(neighbours::faults());
+    faults.extend(hooks::faults());
     faults
 }

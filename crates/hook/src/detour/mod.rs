@@ -228,7 +228,7 @@ impl Detour {
             return Err(cause);
         }
         self.set_in_force(&mut known, true);
-        self.pass_through();
+        self.lead_through();
         Err(self.left_trapped(cause))
     }
 
@@ -246,7 +246,7 @@ impl Detour {
         if !self.hook_is_ours() {
             return Err(already_hooked(&self.function));
         }
-        self.remove_locked(&mut known).inspect_err(|_| self.pass_through())
+        self.remove_locked(&mut known).inspect_err(|_| self.lead_through())
     }
 
     fn remove_locked(&self, known: &mut BTreeMap<usize, Entry>) -> Result<(), HookError> {
@@ -266,6 +266,15 @@ impl Detour {
         trap::retire(self.function.address);
         self.set_in_force(known, false);
         Ok(())
+    }
+
+    /// Lets what is in the code lead to the original, without changing the code: the
+    /// hook is not called any more. For a detour that cannot be removed now.
+    pub fn pass_through(&self) {
+        let known = installed();
+        if self.is_in_force(&known) && self.hook_is_ours() {
+            self.lead_through();
+        }
     }
 
     /// Steps 1 to 4 of the protocol.
@@ -336,7 +345,7 @@ impl Detour {
     }
 
     /// What stays in the code leads to the original from now on.
-    fn pass_through(&self) {
+    fn lead_through(&self) {
         self.lead_to(self.entry.placed.original);
         // Where the trap is armed it stays so; the table has room, or it were not.
         if self.in_memory().first() == Some(&TRAP) {
