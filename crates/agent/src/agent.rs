@@ -5,6 +5,7 @@ use crate::causal::Causal;
 use crate::chain::{Chains, FullDebugInfo};
 use crate::clock;
 use crate::definitions::Definitions;
+use crate::ending::Gate;
 use crate::hooks::Hooks;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
@@ -13,8 +14,9 @@ use crate::park::Parks;
 use crate::pressure::Requests;
 use crate::raw::Record;
 use crate::removal::Removal;
+use crate::reply::Reply;
 use crate::sample::Samples;
-use crate::session::Session;
+use crate::session::{Session, Unfinished};
 use crate::steal::Steal;
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
@@ -76,6 +78,14 @@ pub struct Agent {
     /// The recording under way. Held while the VM is called: never take it in
     /// a callback or hook.
     pub session: Mutex<Option<Session>>,
+    /// Held while a recording begins or ends.
+    pub changing: Mutex<()>,
+    /// A recording whose file is still being written after its end.
+    pub unfinished: Mutex<Option<Unfinished>>,
+    /// What a recording that ended by itself would have answered to `stop`.
+    pub ended_by_itself: Mutex<Option<Reply>>,
+    /// Closed when the VM dies.
+    pub vm_memory: Gate,
     /// What earlier recordings defined: ids of methods, chains and locks go on.
     dictionary: Mutex<Dictionary>,
     recording: AtomicBool,
@@ -139,6 +149,10 @@ pub fn install(parts: Parts) -> &'static Agent {
         gc_end: AtomicU64::new(0),
         collections: AtomicU64::new(0),
         session: Mutex::new(None),
+        changing: Mutex::new(()),
+        unfinished: Mutex::new(None),
+        ended_by_itself: Mutex::new(None),
+        vm_memory: Gate::default(),
         dictionary: Mutex::default(),
         recording: AtomicBool::new(false),
         recording_ended: AtomicU64::new(u64::MAX),

@@ -6,6 +6,7 @@ use crate::agent::Agent;
 use crate::clock;
 use crate::counted::Counted;
 use crate::definitions::Definition;
+use crate::ending::{Deadline, Ended};
 use crate::online::Online;
 use crate::options::Options;
 use crate::pace::Pace;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -55,6 +57,8 @@ pub struct Recorded {
     pub memory_bytes: u64,
     /// Why the recording could not be written completely.
     pub error: Option<String>,
+    /// True once the file is complete.
+    pub is_finished: bool,
 }
 
 /// What died between two flushes: events that name it may still be on their way.
@@ -83,8 +87,15 @@ enum Request {
 pub struct DrainHandle {
     requests: Sender<Request>,
     recorded: Arc<Mutex<Recorded>>,
+    /// When the draining thread ceases to read events, in ns; see [`NOT_YET`].
+    reads_until: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// There is no end in sight.
+const NOT_YET: u64 = u64::MAX;
+/// Share of the time for the end in which events are read; then it is written.
+const READING: f64 = 0.6;
 
 impl DrainHandle {
     /// What has been recorded up to the last flush.
@@ -122,16 +133,30 @@ impl DrainHandle {
         answered.recv().map_err(|_| gone())?
     }
 
-    /// Drains one last time and finishes the file.
-    pub fn finish(&mut self) -> Recorded {
-        // If the thread is gone there is nothing to tell it.
+    /// Drains one last time and finishes the file, as far as there is time: the rest
+    /// of the queue is counted as lost, and a file that is not complete by then is
+    /// completed later, see [`Self::unfinished`].
+    pub fn finish(&mut self, deadline: Deadline) -> Recorded {
+        let reads_until = clock::now() + DurationNs(deadline.after(READING).left().as_nanos() as u64);
+        self.reads_until.store(reads_until.0, Ordering::SeqCst);
+        // If the thread is gone there is nothing to ask of it.
         let _ = self.requests.send(Request::Finish);
-        let joined = self.thread.take().map(JoinHandle::join);
+        let ended = self.thread.take().map(|thread| deadline.join(thread));
         let mut recorded = self.recorded();
-        if let Some(Err(_)) = joined {
-            recorded.error = Some("the draining thread failed; the recording ends early".to_owned());
+        match ended {
+            Some(Ended::Panicked) => {
+                recorded.error = Some("the draining thread failed; the recording ends early".to_owned());
+                recorded.is_finished = true;
+            }
+            Some(Ended::Not(thread)) => self.thread = Some(thread),
+            Some(Ended::Well) | None => {}
         }
         recorded
+    }
+
+    /// What still goes on after [`Self::finish`] was not awaited any longer.
+    pub fn unfinished(&mut self) -> Option<JoinHandle<()>> {
+        self.thread.take()
     }
 }
 
@@ -147,6 +172,9 @@ pub struct Drain {
     recorded: Recorded,
     counted: Counted,
     batch: Vec<Event>,
+    reads_until: Arc<AtomicU64>,
+    /// Records that were not read, once there is no time to.
+    unread: Option<u64>,
     pace: Pace,
     told_losses: BTreeMap<Loss, u64>,
     dying: VecDeque<Dying>,
@@ -188,6 +216,8 @@ impl Drain {
             recorded: Recorded::default(),
             counted: Counted::default(),
             batch: Vec::new(),
+            reads_until: Arc::new(AtomicU64::new(NOT_YET)),
+            unread: None,
             pace: Pace::new(agent.chunk_bytes(), Instant::now()),
             told_losses: BTreeMap::new(),
             dying: VecDeque::from([Dying::default()]),
@@ -353,6 +383,9 @@ impl Drain {
         let agent = self.agent;
         let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
         let mut batch = std::mem::take(&mut self.batch);
+        if self.unread.is_none() && self.is_late() {
+            self.unread = Some(0);
+        }
         let is_all = capture::sums(agent, &mut |event| batch.push(event));
         // Before what the threads did since.
         agent.parks.under_way.look(agent, true, &mut |event| batch.push(event));
@@ -371,7 +404,7 @@ impl Drain {
         agent.parks.collect(agent, watermark, &mut |event| batch.push(event));
         self.take_batch(&mut batch);
         self.batch = batch;
-        if is_all {
+        if is_all && self.unread.is_none() {
             self.drained_to = watermark;
         }
         self.drained_to
@@ -382,10 +415,23 @@ impl Drain {
     #[inline]
     fn take_in(&mut self, words: &[u64], batch: &mut Vec<Event>) {
         self.pace.took(words.len());
+        if let Some(unread) = &mut self.unread {
+            *unread += 1;
+            return;
+        }
         batch.extend(raw::decode(words));
         if batch.len() >= BATCH {
             self.take_batch(batch);
+            // From the first record on that is not read, none is: what the others did
+            // meanwhile would make no sense.
+            self.unread = self.is_late().then_some(0);
         }
+    }
+
+    /// True when there is no time to read any more.
+    fn is_late(&self) -> bool {
+        let until = self.reads_until.load(Ordering::Relaxed);
+        until != NOT_YET && clock::now().0 > until
     }
 
     /// Definitions first: they were queued before the events that use them
@@ -560,6 +606,7 @@ impl Drain {
             }
         }
         self.take_batch(&mut batch);
+        agent.losses.add(Loss::Unfinished, self.unread.unwrap_or(0));
         self.sample_steal(true);
         self.tell_transactions(watermark, true);
         if self.monitors {
@@ -580,6 +627,7 @@ impl Drain {
         self.parks.print();
         self.recorded.own_cpu = clock::thread_cpu();
         self.recorded.events = self.counted.by_word();
+        self.recorded.is_finished = true;
         for dead in std::mem::take(&mut self.dying) {
             forget(agent, &mut self.dictionary, dead);
         }
@@ -665,10 +713,11 @@ pub fn spawn(drain: Drain) -> io::Result<DrainHandle> {
     let (requests, received) = mpsc::channel();
     let recorded = Arc::new(Mutex::new(Recorded::default()));
     let shared = recorded.clone();
+    let reads_until = drain.reads_until.clone();
     let _masked = MaskedSignals::all_but_faults();
     let thread =
         std::thread::Builder::new().name("headway-drain".to_owned()).spawn(move || drain.run(&received, &shared))?;
-    Ok(DrainHandle { requests, recorded, thread: Some(thread) })
+    Ok(DrainHandle { requests, recorded, reads_until, thread: Some(thread) })
 }
 
 /// Signals blocked in the current thread until dropped, so that a thread

@@ -96,12 +96,16 @@ fn can_be_locked(file: &File) -> bool {
 }
 
 fn give_up(agent: &'static Agent, started: TimeNs, terms: &Terms, reason: &str) {
-    let recording = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started)).flatten();
+    let recording = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started, reason)).flatten();
     let Some(recording) = recording else { return };
     let mut left = Vec::from_iter(terms.file.clone());
     match terms.is_ephemeral {
         true => left.push(recording),
         false => eprintln!("headway: the recording ended, because {reason}; it is in {}", recording.display()),
+    }
+    // Stopped or slow, it comes back for its directory.
+    if terms.file.as_deref().is_some_and(is_held) {
+        return;
     }
     // What the command line left behind: nobody else looks for it. The directory goes
     // if that was all.

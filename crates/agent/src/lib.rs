@@ -25,6 +25,7 @@ pub mod clock;
 pub mod counted;
 pub mod definitions;
 pub mod drain;
+pub mod ending;
 pub mod exclusive;
 pub mod exit_signal;
 pub mod hooks;

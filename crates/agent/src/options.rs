@@ -160,6 +160,8 @@ pub struct Options {
     pub pressure_interval_ns: Option<u64>,
     /// Register the management bean.
     pub jmx: bool,
+    /// How long the end of the recording may take.
+    pub stop_within: Option<Duration>,
     /// How long the recording goes on at most.
     pub terms: Terms,
     /// Pressure from which on an interval belongs to a phase, 0 to 1.
@@ -282,6 +284,7 @@ impl Options {
             "threads" => self.threads = Some(value),
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
             "jmx" => self.jmx = flag("jmx", value)?,
+            "stop_within" => self.stop_within = Some(Duration::from_nanos(number("stop_within", value)?)),
             "lease" => self.terms.file = Some(PathBuf::from(value)),
             "duration" => self.terms.duration = Some(Duration::from_nanos(number("duration", value)?)),
             "ephemeral" => self.terms.is_ephemeral = flag("ephemeral", value)?,

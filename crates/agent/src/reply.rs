@@ -93,6 +93,9 @@ pub struct Reply {
     /// Losses, by cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub losses: BTreeMap<String, u64>,
+    /// Sentences to be shown to whoever gave the command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What has been found so far, most costly first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,

@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::causal::{self, ExperimentsHandle};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
+use crate::ending::{Deadline, WITHIN};
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
@@ -20,8 +21,9 @@ use regex::Regex;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// The recording under way.
 pub struct Session {
@@ -32,8 +34,16 @@ pub struct Session {
     /// `None` where parks are only counted.
     path: Option<PathBuf>,
     started: TimeNs,
+    /// How long its end may take.
+    stop_within: Duration,
     attach_pause: DurationNs,
     mechanisms: Vec<MechanismState>,
+}
+
+/// A recording that has ended, but whose file is still being written.
+pub struct Unfinished {
+    path: Option<PathBuf>,
+    thread: JoinHandle<()>,
 }
 
 /// Why a recording could not begin.
@@ -41,6 +51,8 @@ pub struct Session {
 pub enum StartError {
     /// One is under way.
     AlreadyRecording(PathBuf),
+    /// The end of another one is still being written.
+    StillWriting(PathBuf),
     /// The recording's file could not be created.
     Output(String),
     /// The VM is not one that the agent knows.
@@ -62,6 +74,9 @@ impl fmt::Display for StartError {
         match self {
             StartError::AlreadyRecording(path) => {
                 write!(f, "already recording to {}; stop that recording first", path.display())
+            }
+            StartError::StillWriting(path) => {
+                write!(f, "the end of the last recording is still being written to {}; try again later", path.display())
             }
             StartError::Output(reason) => write!(f, "cannot create the recording: {reason}"),
             StartError::Unsuitable(reason) => f.write_str(reason),
@@ -116,11 +131,17 @@ const UPKEEP: [EventKind; 4] =
 /// they die, which gives the places of their locks back.
 const UNTIL_DETACH: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadEnd, EventKind::VmDeath];
 
-/// How long the end of a recording waits for threads inside an event.
-const QUIESCE: Duration = Duration::from_secs(2);
+/// Share of the time for the end of a recording in which the last samples are awaited.
+const AWAITING_SAMPLES: f64 = 0.3;
+/// Share of what is left then in which threads inside an event are awaited.
+const AWAITING_EVENTS: f64 = 0.3;
 
 fn current(agent: &Agent) -> MutexGuard<'_, Option<Session>> {
-    agent.session.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&agent.session)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True if parks are counted without being recorded.
@@ -145,9 +166,13 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
 
 /// Without a path nothing is written.
 fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBuf>) -> Result<(), StartError> {
+    let _changing = lock(&agent.changing);
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
         return Err(StartError::AlreadyRecording(session.path.clone().unwrap_or_default()));
+    }
+    if let Some(path) = still_written(agent) {
+        return Err(StartError::StillWriting(path));
     }
     let filter = options.threads.as_deref().map(Regex::new).transpose();
     let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;
@@ -190,6 +215,7 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     let without_lease = "the recording goes on if the command line that began it is killed";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), started).inspect_err(failed).ok().flatten();
+    lock(&agent.ended_by_itself).take();
     *session = Some(Session {
         experiments,
         sampler,
@@ -197,6 +223,7 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
         _lease: lease,
         path,
         started,
+        stop_within: options.stop_within.unwrap_or(WITHIN),
         attach_pause: agent.hooks.pause(),
         mechanisms,
     });
@@ -321,7 +348,14 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
-    end(agent, |agent| {
+    let _changing = lock(&agent.changing);
+    let session = current(agent).take()?;
+    Some(end_in_living_vm(agent, session))
+}
+
+fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Recorded) {
+    let deadline = Deadline::within(session.stop_within);
+    end(agent, session, deadline, |agent| {
         if let Some(jni) = crate::jni::of_current_thread() {
             steal::api::set_active(jni, false);
         }
@@ -329,19 +363,33 @@ pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     })
 }
 
-/// The same in a VM that dies. It keeps what was changed in it: its collector may
+/// The same in a VM that dies. Events are refused first, since the program's threads
+/// still run. It keeps what was changed in it: its collector may
 /// have stopped for good already while threads wait for memory, virtual ones in the
 /// middle of being mounted, and whoever switches an event off or retransforms a
 /// class waits for those.
 pub fn stop_at_death(agent: &'static Agent) {
+    agent.set_recording(false);
     removal::give_up(agent);
-    end(agent, |_| ());
+    let deadline = Deadline::within(WITHIN);
+    // Whoever has one of the locks longer may wait for what a dying VM never does.
+    let changing = deadline.lock(&agent.changing);
+    let session = changing.as_ref().and_then(|_| deadline.lock(&agent.session)?.take());
+    if let Some(session) = session {
+        let deadline = Deadline::within(session.stop_within);
+        end(agent, session, deadline, |_| ());
+    }
+    agent.vm_memory.close();
 }
 
-fn end(agent: &'static Agent, unprepare: impl FnOnce(&'static Agent)) -> Option<(Session, Recorded)> {
-    let mut session = current(agent).take()?;
+fn end(
+    agent: &'static Agent,
+    mut session: Session,
+    deadline: Deadline,
+    unprepare: impl FnOnce(&'static Agent),
+) -> (Session, Recorded) {
     if let Some(mut experiments) = session.experiments.take() {
-        experiments.finish();
+        experiments.finish(deadline.after(AWAITING_SAMPLES));
         for problem in agent.causal.counted.problems() {
             agent.definitions.degraded("causal", &problem);
         }
@@ -349,20 +397,33 @@ fn end(agent: &'static Agent, unprepare: impl FnOnce(&'static Agent)) -> Option<
     // Its last samples are decoded while the VM is as it was for the others.
     let sampler = session.sampler.as_mut();
     let sampler_cpu = sampler.map_or(DurationNs::ZERO, |sampler| {
-        sampler.finish();
+        sampler.finish(deadline.after(AWAITING_SAMPLES));
         sampler.cpu()
     });
     agent.set_recording(false);
+    let begun = Instant::now();
     unprepare(agent);
-    if !agent.threads.quiesce(QUIESCE) {
+    // The VM decides how long that takes.
+    let deadline = deadline.later_by(begun.elapsed());
+    if !agent.threads.quiesce(deadline.after(AWAITING_EVENTS).left()) {
         // Whoever is still inside an event appends to a buffer that is
         // collected one last time; what comes later is dropped.
         agent.losses.add(Loss::BufferFull, 1);
     }
-    let mut recorded = session.drain.finish();
+    let mut recorded = session.drain.finish(deadline);
     recorded.own_cpu += sampler_cpu;
     agent.definitions.set_wanted(false);
-    Some((session, recorded))
+    if let Some(thread) = session.drain.unfinished() {
+        *lock(&agent.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
+    }
+    (session, recorded)
+}
+
+/// The recording whose end is still being written.
+fn still_written(agent: &Agent) -> Option<PathBuf> {
+    let mut unfinished = lock(&agent.unfinished);
+    unfinished.take_if(|unfinished| unfinished.thread.is_finished());
+    unfinished.as_ref().map(|unfinished| unfinished.path.clone().unwrap_or_default())
 }
 
 /// Where the recording under way goes; `None` also while one begins or ends.
@@ -371,12 +432,19 @@ pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
 }
 
 /// Takes the agent out again on behalf of somebody who is gone, if the recording
-/// is still that which began at `started`; where its file is.
-pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs) -> Option<PathBuf> {
-    let is_same = |session: &&Session| session.started == started;
-    let path = current(agent).as_ref().filter(is_same)?.path.clone();
-    command(agent, jni, &Options { command: Command::Detach, ..Options::default() });
-    path
+/// is still that which began at `started`; where its file is. Should they come back
+/// to stop it, they are told why it ended.
+pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<PathBuf> {
+    let changing = lock(&agent.changing);
+    let session = current(agent).take_if(|session| session.started == started)?;
+    let (session, recorded) = end_in_living_vm(agent, session);
+    drop(changing);
+    let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
+    answer_to_stop(agent, &mut reply, &session, recorded);
+    reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
+    *lock(&agent.ended_by_itself) = Some(reply);
+    detach(agent, jni);
+    session.path
 }
 
 /// Carries out a command on a running VM.
@@ -402,13 +470,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
             } else if current(agent).is_some() {
                 finish(agent, &mut reply);
             }
-            agent.samples.release();
-            vm::forget();
-            agent.pressure.beans.unregister(jni);
-            for event in UNTIL_DETACH {
-                // See `unprepare`.
-                let _ = agent.jvmti.enable_event(event, false);
-            }
+            detach(agent, jni);
         }
     }
     if matches!(options.command, Command::Stop | Command::Status | Command::Detach) {
@@ -417,18 +479,44 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
     reply
 }
 
+/// Leaves nothing running, where nothing is recorded.
+fn detach(agent: &'static Agent, jni: Jni) {
+    agent.samples.release();
+    vm::forget();
+    agent.pressure.beans.unregister(jni);
+    for event in UNTIL_DETACH {
+        // See `unprepare`.
+        let _ = agent.jvmti.enable_event(event, false);
+    }
+}
+
 fn finish(agent: &'static Agent, reply: &mut Reply) {
     if only_counts(agent) {
         return not_recording(reply);
     }
-    let Some((session, recorded)) = stop(agent) else {
-        return not_recording(reply);
-    };
-    fill(agent, reply, &session, &recorded);
-    if let Some(error) = recorded.error {
-        reply.error = Some(error);
-        reply.exit_code = 1;
+    match stop(agent) {
+        Some((session, recorded)) => answer_to_stop(agent, reply, &session, recorded),
+        None => match lock(&agent.ended_by_itself).take() {
+            Some(answer) => *reply = answer,
+            None => not_recording(reply),
+        },
     }
+}
+
+fn answer_to_stop(agent: &'static Agent, reply: &mut Reply, session: &Session, recorded: Recorded) {
+    fill(agent, reply, session, &recorded);
+    reply.error = recorded.error.or_else(|| (!recorded.is_finished).then(|| unfinished_sentence(session)));
+    reply.exit_code = u8::from(reply.error.is_some());
+}
+
+fn unfinished_sentence(session: &Session) -> String {
+    let path = session.path.clone().unwrap_or_default();
+    format!(
+        "the end of the recording could not be written within {}, writing goes on; \
+         until `status` says that nothing is recorded any more, {} lacks its end",
+        DurationNs(session.stop_within.as_nanos() as u64),
+        path.display()
+    )
 }
 
 fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
@@ -500,7 +588,12 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
             reply.findings = session.drain.findings();
             fill(agent, reply, session, &session.drain.recorded());
         }
-        None => reply.will_change = will_change(agent),
+        None => {
+            reply.will_change = will_change(agent);
+            let sentence =
+                |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
+            reply.notes.extend(still_written(agent).map(sentence));
+        }
     }
 }
 

@@ -74,7 +74,7 @@ pub fn blocked_throughout(agent: &Agent) -> u64 {
         slot.found_blocked.load(Ordering::Relaxed) != 0
             && slot.enter.peek().is_none()
             && !slot.is_filtered.load(Ordering::Relaxed)
-            && agent.hotspot.pending_monitor(slot.vm_thread()) != 0
+            && agent.vm_memory.pass(|| agent.hotspot.pending_monitor(slot.vm_thread())).unwrap_or(0) != 0
     };
     agent.threads.iter().filter(is_still).count() as u64
 }

@@ -72,6 +72,10 @@ pub struct Analysis {
     /// The recording's start, as far as known.
     start: TimeNs,
     latest: TimeNs,
+    /// True if events were dropped since the last watermark.
+    drops_events: bool,
+    /// The watermark after which none were dropped any more.
+    dropped_until: TimeNs,
     accepted: FxHashMap<ThreadId, bool>,
 }
 
@@ -107,6 +111,8 @@ impl Analysis {
             range_known: false,
             start: TimeNs(0),
             latest: TimeNs(0),
+            drops_events: false,
+            dropped_until: TimeNs(0),
             accepted: FxHashMap::default(),
             options,
         }
@@ -196,7 +202,10 @@ impl Analysis {
                 }
                 self.owners.sample(sample);
             }
-            Event::Lost(cause, count) => *self.losses.entry(*cause).or_default() += count,
+            Event::Lost(cause, count) => {
+                self.drops_events |= matches!(cause, Loss::BufferFull | Loss::Unfinished | Loss::WriteFailed);
+                *self.losses.entry(*cause).or_default() += count;
+            }
             Event::Degraded(degraded) if !self.degraded.contains(degraded) => {
                 self.degraded.push(degraded.clone());
             }
@@ -239,7 +248,10 @@ impl Analysis {
             self.park.take(&prepared, self.replay.holders_mut(), &mut collector);
             self.take_park_waits(also);
         }
-        if matches!(event, Event::Watermark(_)) {
+        if let Event::Watermark(time) = event {
+            if std::mem::take(&mut self.drops_events) {
+                self.dropped_until = *time;
+            }
             self.follow_holders();
             self.aggregate.settle();
         }
@@ -413,10 +425,13 @@ impl Analysis {
             steal: &mut self.steal,
             also: &mut *also,
         };
+        // Whether a thread is still blocked is not known if events were dropped since.
         let threads = &self.threads;
-        let mut open = self.replay.finish(end, |thread| threads.active(thread), &mut collector);
+        let dropped_until = if self.drops_events { end } else { self.dropped_until };
+        let active = |thread| threads.active(thread).max(dropped_until);
+        let mut open = self.replay.finish(end, active, &mut collector);
         let holders = self.replay.holders_mut();
-        open.extend(self.park.finish(end, |thread| threads.active(thread), holders, &mut collector));
+        open.extend(self.park.finish(end, active, holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
         self.follow_holders();

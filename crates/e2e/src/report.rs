@@ -16,6 +16,9 @@ pub struct Report {
     pub losses: BTreeMap<String, u64>,
     /// Mechanisms that were not in force.
     pub degraded: Vec<Degraded>,
+    /// Threads still blocked at the end.
+    #[serde(default)]
+    pub in_flight: Vec<serde_json::Value>,
     /// How the blocked time was accounted for.
     pub blocked: BlockedTime,
 }

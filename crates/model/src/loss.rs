@@ -31,6 +31,8 @@ pub enum Loss {
     AnalysisFull,
     /// The recording could not be written (disk full, no permission).
     WriteFailed,
+    /// The recording's end took longer than it may; what was queued was dropped.
+    Unfinished,
     /// A recording's bytes could not be understood and were skipped.
     Undecodable,
     /// A callback of ours panicked and was stopped at the border to the VM.
@@ -59,7 +61,7 @@ pub enum Loss {
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 24] = [
+    pub const ALL: [Loss; 25] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
         Loss::LockTableFull,
@@ -72,6 +74,7 @@ impl Loss {
         Loss::SeqGap,
         Loss::AnalysisFull,
         Loss::WriteFailed,
+        Loss::Unfinished,
         Loss::Undecodable,
         Loss::Panic,
         Loss::SampleLost,
@@ -101,6 +104,7 @@ impl Loss {
             Loss::SeqGap => "seq_gap",
             Loss::AnalysisFull => "analysis_full",
             Loss::WriteFailed => "write_failed",
+            Loss::Unfinished => "unfinished",
             Loss::Undecodable => "undecodable",
             Loss::Panic => "panic",
             Loss::SampleLost => "sample_lost",
@@ -138,6 +142,7 @@ impl Loss {
             Loss::SeqGap => "events known to be missing from a lock's order",
             Loss::AnalysisFull => "details folded together because an analysis reached its memory bound",
             Loss::WriteFailed => "events that could not be written to the recording",
+            Loss::Unfinished => "events dropped because the recording had to end before they were read",
             Loss::Undecodable => "parts of the recording that could not be read",
             Loss::Panic => "internal errors that were contained",
             Loss::SampleLost => "CPU samples dropped because the decoder did not keep up",

@@ -11,6 +11,7 @@ use super::window::{self, InFlight, Stand};
 use crate::agent::Agent;
 use crate::clock;
 use crate::drain::MaskedSignals;
+use crate::ending::{Deadline, WITHIN};
 use headway_causal::experiment::{Experiment, Target};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,12 +76,12 @@ pub struct ExperimentsHandle {
 
 impl ExperimentsHandle {
     /// Ends the experiment under way; nobody is delayed any more.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, deadline: Deadline) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of it is no reason to lose the recording.
-            let _ = thread.join();
+            // A panic of it is no reason to lose the recording, nor is one that hangs.
+            let _ = deadline.join(thread);
         }
         self.agent.causal.end_window();
         self.agent.causal.on.store(false, Ordering::SeqCst);
@@ -89,7 +90,7 @@ impl ExperimentsHandle {
 
 impl Drop for ExperimentsHandle {
     fn drop(&mut self) {
-        self.finish();
+        self.finish(Deadline::within(WITHIN));
     }
 }
 

@@ -61,7 +61,8 @@ impl UnderWay {
         let now = clock::now();
         threads.retain(|slot| {
             let Some((seq, begin)) = of(slot) else { return false };
-            if !(all || begin.owner.is_some()) || is_parked(agent, slot, &begin) {
+            let is_parked = || agent.vm_memory.pass(|| is_parked(agent, slot, &begin)).unwrap_or(true);
+            if !(all || begin.owner.is_some()) || is_parked() {
                 return true;
             }
             end(agent, slot, seq).into_iter().for_each(|park| take(Event::Park(park)));

@@ -130,8 +130,9 @@ impl LivePressure {
     /// True if the VM says that the thread is blocked; also where it cannot be
     /// asked.
     fn is_blocked(&self, vm_thread: u64) -> bool {
-        let known = self.agent.hotspot.known();
-        known.is_none_or(|known| thread::is_blocked(&known.layout, &known.memory, vm_thread))
+        let Some(known) = self.agent.hotspot.known() else { return true };
+        let look = || thread::is_blocked(&known.layout, &known.memory, vm_thread);
+        self.agent.vm_memory.pass(look).unwrap_or(true)
     }
 
     /// The recording ends: what is still to be recorded.
@@ -206,7 +207,8 @@ impl LivePressure {
     /// a lock, a wait or a park.
     fn sleeping(&self) -> u64 {
         let (Some(known), Some(online)) = (self.agent.hotspot.known(), &self.online) else { return 0 };
-        let is_blocked = |vm_thread| thread::is_blocked(&known.layout, &known.memory, vm_thread);
+        let look = |vm_thread| thread::is_blocked(&known.layout, &known.memory, vm_thread);
+        let is_blocked = |vm_thread| self.agent.vm_memory.pass(|| look(vm_thread)).unwrap_or(false);
         let slots = self.agent.threads.iter();
         slots.filter(|slot| online.is_running(slot.thread()) && is_blocked(slot.vm_thread())).count() as u64
     }

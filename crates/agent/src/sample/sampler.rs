@@ -12,6 +12,7 @@ use crate::agent::Agent;
 use crate::causal::Sampled;
 use crate::clock;
 use crate::drain::MaskedSignals;
+use crate::ending::{Deadline, Ended, WITHIN};
 use crate::jni::{self, Jni};
 use headway_model::event::{RecordingInfo, Sample, ThreadDef};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
@@ -57,9 +58,6 @@ impl Cost {
     }
 }
 
-/// How long is waited for the last samples.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 impl SamplerHandle {
     /// CPU time of sampling so far.
     pub fn cpu(&self) -> DurationNs {
@@ -76,20 +74,16 @@ impl SamplerHandle {
         self.cost.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Stops sampling and closes everything; the last samples are handed over.
-    pub fn finish(&mut self) {
+    /// Stops sampling and closes everything; the last samples are handed over, if
+    /// there is time. In a VM that dies, whoever asks it for stacks may wait for ever.
+    pub fn finish(&mut self, deadline: Deadline) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            let give_up = Instant::now() + PATIENCE;
-            while !thread.is_finished() && Instant::now() < give_up {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            // In a VM that dies, whoever asks it for stacks may wait for ever.
-            if !thread.is_finished() {
-                self.agent.losses.add(Loss::SampleLost, 1);
-            } else if thread.join().is_err() {
-                self.agent.losses.add(Loss::Panic, 1);
+            match deadline.join(thread) {
+                Ended::Well => {}
+                Ended::Panicked => self.agent.losses.add(Loss::Panic, 1),
+                Ended::Not(_) => self.agent.losses.add(Loss::SampleLost, 1),
             }
         }
         self.agent.samples.end();
@@ -98,7 +92,7 @@ impl SamplerHandle {
 
 impl Drop for SamplerHandle {
     fn drop(&mut self) {
-        self.finish();
+        self.finish(Deadline::within(WITHIN));
     }
 }
 

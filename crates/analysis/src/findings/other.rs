@@ -33,6 +33,7 @@ fn lost_events(report: &Report) -> Option<Finding> {
         Loss::LockTableFull,
         Loss::ThreadTableFull,
         Loss::WriteFailed,
+        Loss::Unfinished,
         Loss::Undecodable,
     ];
     let of = |loss: Loss| report.losses.get(loss.name()).copied().unwrap_or(0);

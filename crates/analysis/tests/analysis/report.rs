@@ -400,6 +400,33 @@ fn a_deadlock_is_named_first() {
     );
 }
 
+/// Whoever was blocked when events were dropped may have gone on since.
+#[test]
+fn nobody_is_said_to_be_blocked_whose_end_may_have_been_dropped() {
+    let picture = draw(
+        "
+        T1: [a................
+        T2:    a~~~~~~~~~~~~~~
+        ",
+    );
+    let still_blocked = |dropped: Option<Loss>| {
+        let mut analysis = Analysis::new(by("lock"));
+        for event in definitions(&picture).iter().chain(&picture.events) {
+            analysis.feed(event);
+        }
+        analysis.feed(&Event::Watermark(TimeNs(12 * MS)));
+        dropped.into_iter().for_each(|loss| analysis.feed(&Event::Lost(loss, 3)));
+        analysis.feed(&Event::Watermark(picture.end));
+        let report = analysis.finish();
+        (report.in_flight.len(), report.blocked_ns > 0)
+    };
+    assert_eq!(still_blocked(None), (1, true));
+    assert_eq!(still_blocked(Some(Loss::SampleLost)), (1, true));
+    for loss in [Loss::BufferFull, Loss::Unfinished, Loss::WriteFailed] {
+        assert_eq!(still_blocked(Some(loss)), (0, false), "{loss:?}");
+    }
+}
+
 #[test]
 fn many_short_holders_take_turns() {
     let report = analyse(

@@ -33,6 +33,9 @@ pub struct Reply {
     pub events: BTreeMap<String, u64>,
     /// Losses so far, by cause.
     pub losses: BTreeMap<String, u64>,
+    /// Sentences to be shown.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What has been found so far, most costly first.
     pub findings: Vec<String>,
     /// Every mechanism and its state.

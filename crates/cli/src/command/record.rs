@@ -155,6 +155,7 @@ impl Record {
     }
 
     fn tell(&self, path: &Path, started: &Reply, stopped: Option<&Reply>) -> Result<u8, Failure> {
+        stopped.into_iter().flat_map(|reply| &reply.notes).for_each(|note| terminal::note(note));
         let attach_pause = stopped.and_then(|reply| reply.attach_pause_ns).or(started.attach_pause_ns);
         let own_cpu = stopped.and_then(|reply| reply.own_cpu_ns);
         terminal::note(&format!("Recorded into {}.{}", path.display(), own_cost(attach_pause, own_cpu)));

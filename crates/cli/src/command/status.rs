@@ -68,6 +68,9 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
         }
         None => out.push_str("Headway is loaded; nothing is being recorded.\n"),
     }
+    for note in &reply.notes {
+        let _ = writeln!(out, "{note}");
+    }
     if let Some(bytes) = reply.memory_bytes {
         let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
     }

@@ -58,6 +58,7 @@ impl Stop {
         let command = if self.detach { "detach" } else { "stop" };
         let mut session = open_loaded(&jvm, command)?;
         let reply = session.command(AgentOptions::new(command))?;
+        reply.notes.iter().for_each(|note| terminal::note(note));
         let text = if self.json { reply_json(&reply)? } else { self.text(&reply, &jvm.process) };
         terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
         Ok(reply.exit_code)

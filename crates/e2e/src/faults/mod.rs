@@ -13,7 +13,8 @@
 //! * [`table`]: the document.
 
 pub mod clients;
-pub mod environment;
+pub mod endings;
+mod environment;
 pub mod files;
 pub mod hooks;
 pub mod machines;
@@ -68,5 +69,6 @@ pub fn all() -> Vec<Fault> {
     faults.extend(files::faults());
     faults.extend(neighbours::faults());
     faults.extend(hooks::faults());
+    faults.extend(endings::faults());
     faults
 }

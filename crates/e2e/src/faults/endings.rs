@@ -1,0 +1,141 @@
+//! The end of a recording while events are queued and the disk is slow.
+
+use super::stage::{refused, shows_owners, Stage};
+use super::Fault;
+use crate::guarded::Guarded;
+use crate::{tools, Problem};
+use std::fs;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const GROUP: &str = "The end of a recording";
+
+/// Longest time that an end may take: a second, and what a busy machine adds.
+const END_WITHIN: Duration = Duration::from_secs(4);
+
+/// See the module.
+pub fn faults() -> Vec<Fault> {
+    let mut faults: Vec<Fault> = [17, 21, 25].into_iter().map(exits_on_a_slow_disk).collect();
+    faults.push(stops_on_a_slow_disk());
+    faults.push(no_time_to_read());
+    faults.push(stopped_client());
+    faults
+}
+
+/// A disk on which nothing is written as long as a file of this stage exists.
+const SLOW: &str = "slow";
+
+/// A contended program that records on such a disk.
+fn on_a_slow_disk(stage: &Stage, release: u32, arguments: &[&str]) -> Result<Guarded, Problem> {
+    let (source, library) = (stage.path("slow_disk.c"), stage.path("slow_disk.so"));
+    fs::write(&source, include_str!("slow_disk.c"))?;
+    let mut compiler = Command::new("cc");
+    super::machines::run(compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).arg("-ldl"))?;
+    let agent = format!("-agentpath:{}=start,file={}", stage.tools.agent.display(), stage.name("slow.jfr"));
+    let mut java = stage.java(&stage.jdk(release)?.tool("java"), &[agent], arguments);
+    stage.ready(java.env("LD_PRELOAD", library).env("HEADWAY_SLOW", stage.path(SLOW)))
+}
+
+fn exits_on_a_slow_disk(release: u32) -> Fault {
+    let what = format!("JDK {release}: System.exit while the disk does not answer");
+    let expected = "the program ends within 1 s; the recording is readable up to the last write";
+    Fault::new(GROUP, what, expected, move |stage| {
+        const SECONDS: u64 = 5;
+        let arguments = ["monitor", "--seconds", "5", "--end", "exit", "--threads", "8"];
+        let mut program = on_a_slow_disk(stage, release, &arguments)?;
+        let ready = Instant::now();
+        thread::sleep(Duration::from_secs(3));
+        fs::write(stage.path(SLOW), "")?;
+        let status = tools::wait_at_most(&mut program, Duration::from_secs(60))?;
+        let late = ready.elapsed().saturating_sub(Duration::from_secs(SECONDS));
+        if !status.success() || late > END_WITHIN {
+            return Err(format!("{status}, {:.1} s after its time", late.as_secs_f64()).into());
+        }
+        shows_owners(&stage.report(&stage.name("slow.jfr"))?)?;
+        Ok("it ended in time; the recording is readable".to_owned())
+    })
+}
+
+fn stops_on_a_slow_disk() -> Fault {
+    let expected = "`stop` answers within 1 s, exit code 1, one sentence with \"lacks its end\"; \
+                    the file is completed as soon as the disk answers";
+    Fault::new(GROUP, "`stop` while the disk does not answer", expected, |stage| {
+        let mut program = on_a_slow_disk(stage, 17, &[])?;
+        let (pid, file) = (program.pid(), stage.name("slow.jfr"));
+        thread::sleep(Duration::from_secs(3));
+        fs::write(stage.path(SLOW), "")?;
+        thread::sleep(Duration::from_secs(1));
+        let asked = Instant::now();
+        let said = stage.headway(["stop", &pid])?;
+        let took = asked.elapsed();
+        let again = stage.headway(["start", "-o", &stage.name("next.jfr"), &pid])?;
+        let status = stage.headway(["status", &pid])?;
+        fs::remove_file(stage.path(SLOW))?;
+        if took > END_WITHIN {
+            return Err(format!("`stop` took {:.1} s", took.as_secs_f64()).into());
+        }
+        let seen = refused(stage, &said, 1, "lacks its end", &[&pid])?;
+        refused(stage, &again, 1, "still being written", &[&pid])?;
+        if !status.stdout.contains("still being written") {
+            return Err(status.all().into());
+        }
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while stage.headway(["status", &pid])?.stdout.contains("still being written") {
+            if Instant::now() > deadline {
+                return Err("the file is not completed".into());
+            }
+        }
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&file)?)?;
+        Ok(seen)
+    })
+}
+
+fn no_time_to_read() -> Fault {
+    let what = "System.exit with no time to read what is queued (`stop_within=1`)";
+    let expected = "what is queued is counted; nothing is said about the time that was not recorded";
+    Fault::new(GROUP, what, expected, |stage| {
+        let file = stage.name("no-time.jfr");
+        let agent = format!("-agentpath:{}=start,stop_within=1,file={file}", stage.tools.agent.display());
+        let arguments = ["monitor", "--seconds", "4", "--end", "exit", "--threads", "8"];
+        let mut program = stage.ready(&mut stage.java(&stage.jdk(21)?.tool("java"), &[agent], &arguments))?;
+        let status = tools::wait_at_most(&mut program, Duration::from_secs(30))?;
+        if !status.success() {
+            return Err(format!("the program ended with {status}").into());
+        }
+        let report = stage.report(&file)?;
+        shows_owners(&report)?;
+        match (report.losses.get("unfinished"), report.in_flight.len()) {
+            (Some(1..), 0) => Ok("the events are counted as `unfinished`".to_owned()),
+            (unfinished, in_flight) => {
+                Err(format!("{unfinished:?} counted, {in_flight} threads are said to be still blocked").into())
+            }
+        }
+    })
+}
+
+fn stopped_client() -> Fault {
+    let what = "`headway record -d 2` is stopped (SIGSTOP) for 15 s";
+    let expected = "the agent ends the recording itself; the command then shows it and says why";
+    Fault::new(GROUP, what, expected, |stage| {
+        let mut program = stage.contended(25, &[])?;
+        let file = stage.name("stopped.jfr");
+        let said = stage.path("said");
+        let mut command = stage.command(["record", "-d", "2s", "-o", &file, &program.pid()]);
+        let output = fs::File::create(&said)?;
+        let mut client = Guarded(command.stdout(output.try_clone()?).stderr(output).spawn()?);
+        thread::sleep(Duration::from_millis(1500));
+        super::targets::signal(&client, "STOP")?;
+        thread::sleep(Duration::from_secs(15));
+        super::targets::signal(&client, "CONT")?;
+        let status = tools::wait_at_most(&mut client, Duration::from_secs(20))?;
+        stage.survives(&mut program)?;
+        let said = fs::read_to_string(said)?;
+        if !status.success() || !said.contains("its time is over") {
+            return Err(format!("{status}: {said}").into());
+        }
+        shows_owners(&stage.report(&file)?)?;
+        Ok("the recording is complete and shown, with the reason".to_owned())
+    })
+}
