@@ -81,3 +81,34 @@ fn a_full_disk_is_told() {
     assert!(!directory.path().join("out.jfr").exists());
     assert_eq!(std::fs::read_dir(directory.path()).expect("listed").count(), 1, "nothing half-made is left");
 }
+
+#[test]
+fn a_source_is_never_destroyed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    recording::shop(&path("x.jfr"));
+    std::fs::hard_link(path("x.jfr"), path("hard.jfr")).expect("linked");
+    std::fs::hard_link(path("x.jfr"), path("x.html")).expect("linked");
+    std::fs::hard_link(path("x.jfr"), path("x.coz")).expect("linked");
+    std::os::unix::fs::symlink("x.jfr", path("soft.jfr")).expect("linked");
+    let before = std::fs::read(path("x.jfr")).expect("read");
+    let relative = format!("../{}/x.jfr", directory.path().file_name().and_then(|n| n.to_str()).expect("a name"));
+    let lines: [&[&str]; 8] = [
+        &["export", "x.jfr", "-o", "x.jfr"],
+        &["export", "x.jfr", "-o", "hard.jfr"],
+        &["export", "x.jfr", "-o", "soft.jfr"],
+        &["export", "x.jfr", "-o", &relative],
+        &["export", "soft.jfr", "-o", "x.jfr"],
+        &["flame", "x.html", "-o", "x.html"],
+        &["report", "x.jfr", "-o", "x.html"],
+        &["diff", "x.jfr", "x.html", "-o", "x.html"],
+    ];
+    for line in lines {
+        refuses(headway(line.iter().copied()).current_dir(directory.path()), 1, "it is the file to be read");
+        for name in ["x.jfr", "hard.jfr", "soft.jfr", "x.html"] {
+            assert_eq!(std::fs::read(path(name)).expect("read"), before, "{line:?} changed {name}");
+        }
+    }
+    assert!(path("soft.jfr").symlink_metadata().expect("there").is_symlink());
+    assert_eq!(std::fs::read_dir(directory.path()).expect("listed").count(), 5, "something half-made is left");
+}

@@ -85,8 +85,7 @@ impl Diff {
     pub fn execute(self) -> Result<u8, Failure> {
         if let Some(output) = &self.output {
             check_format(output)?;
-            output::check_new(output, &self.before)?;
-            output::check_new(output, &self.after)?;
+            output::check_new(output, &[&self.before, &self.after])?;
         }
         let mut question = self.weighing.question();
         let before = Profiled::read(&self.before, &question)?;

@@ -56,6 +56,7 @@ impl Export {
     }
 
     fn repair(self) -> Result<u8, Failure> {
+        output::check_no_source(&self.output, &[&self.recording])?;
         output::check_recording(&self.output)?;
         let repaired =
             headway_jfr::repair(&self.recording, &self.output).map_err(|error| explain(&self.recording, error))?;
@@ -71,7 +72,7 @@ impl Export {
     fn profile(self, format: Format) -> Result<u8, Failure> {
         let to_stdout = is_stdout(&self.output);
         if !to_stdout {
-            output::check_new(&self.output, &self.recording)?;
+            output::check_new(&self.output, &[&self.recording])?;
         }
         let mut question = self.weighing.question();
         question.moments = format.needs_moments();

@@ -49,7 +49,7 @@ impl Flame {
         if Format::of_name(&name) != Some(Format::Flame) {
             return Err(Failure::Usage(format!("-o {name}: a flame graph is written as .html")));
         }
-        output::check_new(&self.output, &self.recording)?;
+        output::check_new(&self.output, &[&self.recording])?;
         let profiled = Profiled::read(&self.recording, &self.weighing.question())?;
         let title = self.title.unwrap_or_else(|| self.recording.display().to_string());
         let style = Style { title, count_samples: self.weighing.samples };

@@ -7,7 +7,6 @@ use crate::terminal;
 use headway_page::html::{self, PageError};
 use headway_page::sources::Sources;
 use headway_page::Recording;
-use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Rows that a file can hold and a browser still opens quickly; beyond them
@@ -26,11 +25,10 @@ pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf]) -> Resul
     if output.extension().is_none_or(|extension| extension != "html") {
         return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
     }
+    output::check_new(output, files)?;
     let recordings = read(files, ROWS, source_path)?;
     let page = html::in_one_file(&recordings).map_err(no_page)?;
-    let failed = || Failure::doing(format!("cannot write {}", output.display()));
-    let mut content = tempfile(&page).map_err(failed())?;
-    let bytes = output::copy_into(&mut content, output)?;
+    let bytes = output::write_new(output, &mut |out| out.write_all(page.as_bytes()))?;
     terminal::note(&format!("{} ({bytes} bytes): open it in a browser", output.display()));
     damage(files, &recordings).map_or(Ok(DONE), Err)
 }
@@ -69,13 +67,4 @@ pub fn damage(files: &[PathBuf], recordings: &[Recording]) -> Option<Failure> {
 /// The failure of not having a page.
 pub fn no_page(error: PageError) -> Failure {
     Failure::System { doing: "there is no page".into(), source: std::io::Error::other(error) }
-}
-
-/// A file without a name that holds `content`.
-fn tempfile(content: &str) -> std::io::Result<std::fs::File> {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    let mut file = std::fs::File::from(rustix::fs::memfd_create("headway-report", flags)?);
-    file.write_all(content.as_bytes())?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file)
 }

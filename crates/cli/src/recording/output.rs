@@ -6,7 +6,7 @@ use headway_jfr::Reader;
 use headway_model::Event;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Makes sure that a recording can be written to `path`, leaving no trace of
@@ -67,18 +67,31 @@ pub fn copy_into(source: &mut File, path: &Path) -> Result<u64, Failure> {
     })
 }
 
-/// Makes sure that a new file can be made at `path` from `source`. A file that
-/// is there is replaced, unless it is the source.
+/// Makes sure that a new file can be made at `path` from `sources`. A file that
+/// is there is replaced, unless it is one of them.
 ///
 /// # Errors
 /// [`Failure::Unwritable`] with the reason.
-pub fn check_new(path: &Path, source: &Path) -> Result<(), Failure> {
-    let same = path.canonicalize().is_ok_and(|path| source.canonicalize().is_ok_and(|source| path == source));
-    if same {
-        let problem = "it is the recording itself; choose another place with -o";
-        return Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
-    }
+pub fn check_new<P: AsRef<Path>>(path: &Path, sources: &[P]) -> Result<(), Failure> {
+    check_no_source(path, sources)?;
     check_writable(path)
+}
+
+/// Makes sure that `path` is none of `sources`, by whatever name: another
+/// spelling, a symbolic link or a hard link.
+///
+/// # Errors
+/// [`Failure::Unwritable`], which says so.
+pub fn check_no_source<P: AsRef<Path>>(path: &Path, sources: &[P]) -> Result<(), Failure> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let Some(there) = identity(path) else { return Ok(()) };
+    match sources.iter().any(|source| identity(source.as_ref()) == Some(there)) {
+        true => {
+            let problem = "it is the file to be read; choose another place with -o";
+            Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() })
+        }
+        false => Ok(()),
+    }
 }
 
 /// Writes a new file, for its owner only, and gives its length. The file
@@ -191,6 +204,38 @@ mod tests {
         fs::write(&precious, "ten years of work").expect("written");
         assert!(sentence(&precious).contains("not a recording of Headway's"));
         assert_eq!(fs::read(&precious).expect("read"), b"ten years of work");
+    }
+
+    #[test]
+    fn a_source_is_known_by_every_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("x.jfr"), "a recording").expect("written");
+        fs::create_dir(path("d")).expect("made");
+        fs::hard_link(path("x.jfr"), path("hard.jfr")).expect("linked");
+        std::os::unix::fs::symlink("x.jfr", path("soft.jfr")).expect("linked");
+        for name in ["x.jfr", "hard.jfr", "soft.jfr", "d/../x.jfr"] {
+            let sentence = check_new(&path(name), &[path("other.jfr"), path("x.jfr")]).expect_err(name).to_string();
+            assert!(sentence.contains("it is the file to be read"), "{sentence}");
+        }
+        assert_eq!(fs::read(path("x.jfr")).expect("read"), b"a recording");
+        check_new(&path("y.jfr"), &[path("x.jfr")]).expect("another file");
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_what_was_there() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("report.html");
+        fs::write(&path, "old").expect("written");
+        let failed = write_new(&path, &mut |out| {
+            out.write_all(b"half of the new")?;
+            Err(ErrorKind::StorageFull.into())
+        });
+        assert!(failed.expect_err("full").to_string().contains("the disk is full"));
+        assert_eq!(fs::read(&path).expect("read"), b"old");
+        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
+        write_new(&path, &mut |out| out.write_all(b"new")).expect("written");
+        assert_eq!(fs::read(&path).expect("read"), b"new");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::snippets;
 use super::source::{self, Source};
 use super::Experiments;
 use crate::error::{Failure, DONE};
+use crate::recording::output;
 use crate::terminal;
 use clap::Args;
 use headway_causal::coz;
@@ -72,7 +73,8 @@ impl CausalReport {
                     return Err(Failure::Usage(format!("{}: {problem}", output.display())));
                 }
             };
-            std::fs::write(output, text).map_err(Failure::doing(format!("cannot write {}", output.display())))?;
+            output::check_new(output, &self.files)?;
+            output::write_new(output, &mut |out| out.write_all(text.as_bytes()))?;
             terminal::note(&format!("Wrote {}.", output.display()));
         } else {
             print(&report(&experiments, self.progress.as_deref()), &notes, self.json)?;
