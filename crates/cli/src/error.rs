@@ -2,6 +2,7 @@
 //! which value and what to do, and the exit code that goes with it.
 
 use crate::terminal::{self, Screen};
+use headway_model::printable;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -179,6 +180,12 @@ pub enum Failure {
         /// The code that the agent asked for.
         exit_code: u8,
     },
+    /// A signal ended the command before it was done.
+    #[error("interrupted before it was done; the process runs on")]
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
+    },
     /// The process ended while we worked with it.
     #[error("process {pid} ended {when}{kept}")]
     TargetEnded {
@@ -278,6 +285,8 @@ impl Failure {
             | Failure::NoPlaceForAgent { .. } => TARGET_UNSUITABLE,
             Failure::Agent { exit_code, .. } => (*exit_code).max(FAILURE),
             Failure::CommandNotRun { exit_code, .. } => *exit_code,
+            // As shells have it.
+            Failure::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(FAILURE),
             Failure::DamagedRecording { .. } | Failure::UselessRecording { .. } => DAMAGED_RECORDING,
             Failure::NotLoaded { .. }
             | Failure::NoReply { .. }
@@ -307,7 +316,7 @@ pub fn exit_code_of(outcome: Result<u8, Failure>) -> u8 {
         }
         Err(failure) => {
             let screen = Screen::stderr();
-            terminal::note(&format!("{} {failure}", screen.alarm("headway:")));
+            terminal::note(&format!("{} {}", screen.alarm("headway:"), printable(&failure.to_string())));
             failure.exit_code()
         }
     }

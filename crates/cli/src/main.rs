@@ -8,6 +8,7 @@ mod args;
 mod attach;
 mod command;
 mod error;
+mod interrupt;
 mod jvm;
 mod quantity;
 mod recording;

@@ -4,6 +4,7 @@
 
 use crate::Style;
 use headway_analysis::method::{CallTree, Comparison, Profile, Weight};
+use headway_model::printable::is_printable;
 use std::io::{self, Write};
 
 /// Writes a profile. Weights are nanoseconds, or numbers of samples.
@@ -50,7 +51,7 @@ fn plain(frame: &str) -> String {
         .map(|c| {
             if c == ';' {
                 ','
-            } else if c.is_control() {
+            } else if !is_printable(c) {
                 ' '
             } else {
                 c

@@ -5,7 +5,7 @@
 //! group's threads are held back until the next period begins. The kernel adds
 //! up per CPU for how long that was, so the sum can exceed the elapsed time.
 
-use crate::root::{HostError, Root};
+use crate::root::{text_of, HostError, Root};
 use procfs_core::process::{MountInfo, MountInfos};
 use procfs_core::{FromBufRead, ProcessCGroups};
 use std::path::{Component, Path, PathBuf};
@@ -99,7 +99,7 @@ impl ControlGroup {
     /// The counters of every level, innermost first. A level that cannot be
     /// read any more has none.
     pub fn read(&self) -> Vec<Option<Quota>> {
-        let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+        let read = |path: PathBuf| text_of(&path).unwrap_or_default();
         let level = |(directory, used): (&PathBuf, &Option<PathBuf>)| {
             let stat = read(directory.join("cpu.stat"));
             match self.version {

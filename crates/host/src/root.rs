@@ -1,7 +1,7 @@
 //! Where the proc and cgroup file systems are.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -72,10 +72,7 @@ impl Root {
     /// It is missing, denied, unreadable or no text.
     pub fn read(&self, path: &str) -> Result<String, HostError> {
         let path = self.path(path);
-        let mut text = String::new();
-        let file = File::open(&path).map_err(|error| failure(&path, error))?;
-        file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| failure(&path, error))?;
-        Ok(text)
+        text_of(&path).map_err(|error| failure(&path, error))
     }
 
     /// The bytes of a file, given by its path on the machine.
@@ -84,13 +81,23 @@ impl Root {
     /// It is missing, denied or unreadable.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, HostError> {
         let path = self.path(path);
-        fs::read(&path).map_err(|error| failure(&path, error))
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(|error| failure(&path, error))?;
+        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| failure(&path, error))?;
+        Ok(bytes)
     }
 
     /// The error for a file that lacks something.
     pub fn garbled(&self, path: &str, lacks: &'static str) -> HostError {
         garbled(&self.path(path), lacks)
     }
+}
+
+/// The text of a file that has a path of its own; no more than `MAX_BYTES`.
+pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The error for a file that lacks something.

@@ -13,12 +13,14 @@
 //! * [`event`]: what happened, in the field's words.
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
 //! * [`loss`]: why something is missing. Loss is data.
+//! * [`printable`]: names from outside, made fit for a line of text.
 
 pub mod causal;
 pub mod dictionary;
 pub mod event;
 pub mod id;
 pub mod loss;
+pub mod printable;
 pub mod stack;
 pub mod steal;
 pub mod time;
@@ -27,5 +29,6 @@ pub use dictionary::Dictionary;
 pub use event::Event;
 pub use id::{ChainId, LockId, MethodId, Seq, ThreadId};
 pub use loss::Loss;
+pub use printable::printable;
 pub use stack::{CallChain, Frame, FrameKind, Method};
 pub use time::{DurationNs, TimeNs};

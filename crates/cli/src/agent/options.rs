@@ -50,6 +50,11 @@ impl AgentOptions {
         Ok(self.with(key, text))
     }
 
+    /// What the agent shall do.
+    pub fn command(&self) -> &str {
+        self.text.split(',').next().unwrap_or_default()
+    }
+
     /// The finished string.
     pub fn as_str(&self) -> &str {
         &self.text

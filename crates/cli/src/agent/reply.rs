@@ -2,7 +2,9 @@
 
 use crate::error::Failure;
 use headway_analysis::park::statistics::ParkStatisticsReport;
+use headway_model::printable;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -149,6 +151,14 @@ impl Reply {
         }
     }
 
+    /// The reply with every text in it printable: what stands in it comes from
+    /// the process, and from names that its program chose.
+    pub fn printable(&self) -> Reply {
+        let shown = serde_json::to_value(self).map(printable_value).and_then(serde_json::from_value);
+        // A reply is made of what it is read from.
+        shown.unwrap_or_default()
+    }
+
     /// All events together.
     pub fn event_count(&self) -> u64 {
         self.events.values().sum()
@@ -157,6 +167,18 @@ impl Reply {
     /// All losses together.
     pub fn loss_count(&self) -> u64 {
         self.losses.values().sum()
+    }
+}
+
+fn printable_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(printable(&text).into_owned()),
+        Value::Array(values) => Value::Array(values.into_iter().map(printable_value).collect()),
+        Value::Object(fields) => {
+            let shown = |(name, value): (String, Value)| (printable(&name).into_owned(), printable_value(value));
+            Value::Object(fields.into_iter().map(shown).collect())
+        }
+        other => other,
     }
 }
 
@@ -184,6 +206,21 @@ mod tests {
         assert_eq!(lines[2], "  monitor-exit: trap at f (live): no");
         assert_eq!(lines[3], "  park-platform: binding of g (inert, passes through): another agent has it");
         assert_eq!((reply.exit_code, Reply::default().in_place_text()), (1, String::new()));
+    }
+
+    #[test]
+    fn every_text_of_a_reply_can_be_made_printable() {
+        let text = r#"{"ok":true,"pid":7,"recording":"/tmp/a\u001b[2J.jfr","events":{"a\nb":3},"findings":["x\ny"],
+            "mechanisms":[{"name":"m","state":"on","detail":"d\u202e"}],"jvm":{"name":"n","version":"17\r","java":17},
+            "recording_bytes":9}"#;
+        let reply = Reply::parse(7, text).expect("a good reply");
+        let shown = reply.printable();
+        assert_eq!(shown.recording.as_deref(), Some("/tmp/a\u{fffd}[2J.jfr"));
+        assert_eq!((shown.findings.as_slice(), shown.recording_bytes), (&["x\u{fffd}y".to_owned()][..], Some(9)));
+        assert_eq!(shown.events.get("a\u{fffd}b"), Some(&3));
+        assert_eq!(shown.mechanisms[0].detail, "d\u{fffd}");
+        assert_eq!(shown.jvm.map(|jvm| jvm.version).as_deref(), Some("17\u{fffd}"));
+        assert_eq!(reply.findings, ["x\ny"]);
     }
 
     #[test]

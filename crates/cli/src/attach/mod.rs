@@ -21,6 +21,7 @@ use crate::agent::library;
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::error::Failure;
+use crate::interrupt;
 use crate::jvm::process::Process;
 use crate::jvm::{self, Jvm};
 use place::Place;
@@ -53,6 +54,7 @@ impl Session {
     /// # Errors
     /// Every reason why that does not work; the target is then unharmed.
     pub fn open(jvm: &Jvm) -> Result<Session, Failure> {
+        interrupt::watch();
         jvm.check_attachable()?;
         let process = jvm.process.clone();
         let turn = Turn::wait(&process);
@@ -81,7 +83,11 @@ impl Session {
     /// # Errors
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
+        let begins = options.command() == "start";
         let reply = self.send(options);
+        if begins && reply.is_ok() {
+            interrupt::finish();
+        }
         self.turn = None;
         reply
     }

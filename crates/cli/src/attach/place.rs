@@ -6,10 +6,13 @@ use crate::agent::library;
 use crate::attach::view::{Directory, View};
 use crate::error::Failure;
 use crate::jvm::process::Process;
-use rustix::fs::{flock, AtFlags, Dir, FlockOperation, MemfdFlags, Mode, OFlags, StatVfsMountFlags};
+use crate::jvm::target_file;
+use rustix::fs::{
+    flock, AtFlags, Dir, FlockOperation, MemfdFlags, Mode, OFlags, ResolveFlags, StatVfsMountFlags,
+};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +21,10 @@ use std::path::{Path, PathBuf};
 const CANDIDATES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 const OWNER_ONLY: Mode = Mode::RWXU;
+/// Replies have some KB; pictures of `top` some hundred.
+const LARGEST_REPLY_BYTES: u64 = 16 << 20;
+/// Files that are removed with the place: the library, a recording, replies.
+const MOST_FILES: usize = 64;
 
 /// The private directory.
 #[derive(Debug)]
@@ -87,19 +94,28 @@ impl Place {
 
     /// Reads a file that the agent left here, and removes it.
     pub fn take(&self, name: &str) -> Option<String> {
-        let mut text = String::new();
-        let read = self.open(name).and_then(|mut file| file.read_to_string(&mut text));
+        let read = self.read(name);
         self.remove(name);
-        read.is_ok().then_some(text)
+        read.ok()
     }
 
-    /// Opens a file that the agent left here.
+    /// Reads a file that the agent left here.
     ///
     /// # Errors
-    /// Those of opening.
+    /// Those of opening and reading; it is no text.
+    pub fn read(&self, name: &str) -> io::Result<String> {
+        let bytes = target_file::bounded(self.open(name)?, LARGEST_REPLY_BYTES)?;
+        String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Opens a file that the agent left here. The process owns the directory and
+    /// can have put anything there.
+    ///
+    /// # Errors
+    /// Those of opening; it is no regular file.
     pub fn open(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::openat(&self.fd, name, flags, Mode::empty())?))
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        target_file::open_below(&self.fd, Path::new(name), resolve)
     }
 
     /// Makes a file and locks it for as long as this process lives; its path. To be
@@ -174,7 +190,7 @@ impl Place {
             return Vec::new();
         };
         let is_file = |name: &&std::ffi::CStr| !matches!(name.to_bytes(), b"." | b"..");
-        let names = entries.flatten().map(|entry| entry.file_name().to_owned());
+        let names = entries.flatten().map(|entry| entry.file_name().to_owned()).take(MOST_FILES);
         names.filter(|name| is_file(&name.as_c_str())).collect()
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::attach::trigger::Socket;
 use crate::error::Failure;
+use crate::interrupt::LOOK_EVERY;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -62,18 +63,24 @@ pub fn request(
     let pid = socket.pid();
     let bytes = encode(version, command, arguments).map_err(|longest| Failure::Usage(too_long(longest)))?;
     let mut stream = socket.connect()?;
-    let answer = stream
-        .set_write_timeout(Some(timeout))
-        .and_then(|()| stream.write_all(&bytes))
-        .and_then(|()| read_answer(&mut stream, timeout, |stream, left| stream.set_read_timeout(Some(left))));
+    let answer =
+        stream.set_write_timeout(Some(timeout)).and_then(|()| stream.write_all(&bytes)).map_err(Ending::from).and_then(
+            |()| {
+                read_answer(&mut stream, timeout, |stream, left| {
+                    socket.check_worth_waiting().map_err(Ending::GivenUp)?;
+                    Ok(stream.set_read_timeout(Some(left.min(LOOK_EVERY)))?)
+                })
+            },
+        );
     let problem = match answer {
         Ok(bytes) => match decode(&bytes) {
             Some(answer) => return Ok(answer),
             None if bytes.is_empty() => "it closed the connection without an answer".to_owned(),
             None => "its answer is not of the attach protocol".to_owned(),
         },
-        Err(error) if timed_out(&error) => format!("it did not answer within {} s", timeout.as_secs()),
-        Err(error) => error.to_string(),
+        Err(Ending::GivenUp(failure)) => return Err(failure),
+        Err(Ending::Broken(error)) if timed_out(&error) => format!("it did not answer within {} s", timeout.as_secs()),
+        Err(Ending::Broken(error)) => error.to_string(),
     };
     Err(Failure::AttachSocket { pid, problem })
 }
@@ -112,30 +119,46 @@ fn decode(bytes: &[u8]) -> Option<Answer> {
     Some(Answer { code: code.trim().parse().ok()?, text: rest.to_owned() })
 }
 
-/// Reads to the end, all in all no longer than `timeout`.
+/// Reads to the end, all in all no longer than `timeout`. `limit` says, before
+/// each wait, how long it may take at most, or that there shall be none.
 fn read_answer<S: Read>(
     stream: &mut S,
     timeout: Duration,
-    limit: impl Fn(&S, Duration) -> io::Result<()>,
-) -> io::Result<Vec<u8>> {
+    limit: impl Fn(&S, Duration) -> Result<(), Ending>,
+) -> Result<Vec<u8>, Ending> {
     let end = Instant::now() + timeout;
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     while answer.len() < LONGEST_ANSWER_BYTES {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
         }
         limit(stream, left)?;
         match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => answer.extend_from_slice(buffer.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted || timed_out(&error) => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset && !answer.is_empty() => break,
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(answer)
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+enum Ending {
+    /// The socket failed, or the time is over.
+    Broken(io::Error),
+    /// We do not wait any longer.
+    GivenUp(Failure),
+}
+
+impl From<io::Error> for Ending {
+    fn from(error: io::Error) -> Ending {
+        Ending::Broken(error)
+    }
 }
 
 fn timed_out(error: &io::Error) -> bool {
@@ -180,6 +203,6 @@ mod tests {
         let read = read_answer(&mut silent, Duration::from_secs(5), |_, _| Ok(()));
         assert_eq!(read.map(|bytes| bytes.len() >= LONGEST_ANSWER_BYTES).ok(), Some(true));
         let late = read_answer(&mut io::repeat(b'0'), Duration::ZERO, |_, _| Ok(()));
-        assert!(late.is_err_and(|error| timed_out(&error)));
+        assert!(matches!(late, Err(Ending::Broken(error)) if timed_out(&error)));
     }
 }

@@ -8,10 +8,12 @@
 
 use crate::attach::view::{Directory, View};
 use crate::error::Failure;
+use crate::interrupt;
 use crate::jvm::process::Process;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::net::{connect, socket_with, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{pidfd_open, pidfd_send_signal, Pid, PidfdFlags, Signal};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -51,8 +53,18 @@ fn socket_name(process: &Process) -> String {
 
 /// True if the socket is certainly without a listener.
 fn nobody_listens(directory: &Directory, name: &str) -> bool {
-    let outcome = UnixStream::connect(directory.reach(name));
-    outcome.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused)
+    connect_at_once(directory, name).is_err_and(|error| error == Errno::CONNREFUSED)
+}
+
+/// Connects, or says that there is no room in the listener's queue (`AGAIN`):
+/// waiting for room could take for ever.
+fn connect_at_once(directory: &Directory, name: &str) -> Result<UnixStream, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(directory.reach(name))?)?;
+    let stream = UnixStream::from(socket);
+    let blocking = stream.set_nonblocking(false);
+    blocking.map(|()| stream).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 /// Finds the socket, making the JVM open it if it has not done so.
@@ -86,8 +98,7 @@ impl Socket {
     /// # Errors
     /// Nobody listens, or somebody else does.
     pub fn connect(&self) -> Result<UnixStream, Failure> {
-        let stream = UnixStream::connect(self.directory.reach(&self.name))
-            .map_err(|error| self.problem(format!("connecting failed ({error})")))?;
+        let stream = self.connect_in_time()?;
         let peer = rustix::net::sockopt::socket_peercred(&stream)
             .map_err(|error| self.problem(format!("its other end is unknown ({error})")))?;
         let listener = peer.pid.as_raw_pid() as u32;
@@ -97,6 +108,33 @@ impl Socket {
             )));
         }
         Ok(stream)
+    }
+
+    fn connect_in_time(&self) -> Result<UnixStream, Failure> {
+        let begin = Instant::now();
+        loop {
+            match connect_at_once(&self.directory, &self.name) {
+                Ok(stream) => return Ok(stream),
+                Err(Errno::AGAIN) if begin.elapsed() < TIMEOUT => self.check_worth_waiting()?,
+                Err(Errno::AGAIN) => {
+                    return Err(self.problem("its queue is full, because the process does not answer".into()))
+                }
+                Err(error) => return Err(self.problem(format!("connecting failed ({error})"))),
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Refuses to wait for an answer once somebody wants us to end.
+    ///
+    /// # Errors
+    /// Why we do not wait.
+    pub fn check_worth_waiting(&self) -> Result<(), Failure> {
+        let pid = self.process.pid;
+        interrupt::check(|| {
+            let state = Process::read(pid)?.stopped_state()?;
+            Some(Failure::Stopped { pid, state })
+        })
     }
 
     /// True while the process lives.
@@ -147,6 +185,7 @@ impl Socket {
                 signals += 1;
             }
             std::thread::sleep(POLL_INTERVAL);
+            self.check_worth_waiting()?;
             if self.is_open()? {
                 return Ok(());
             }

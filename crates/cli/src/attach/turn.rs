@@ -8,8 +8,10 @@
 //! a command line may be stopped) we go on, and the agent's own guard keeps the
 //! process safe.
 
+use crate::interrupt;
 use crate::jvm::process::Process;
-use rustix::fs::{flock, FlockOperation, Mode, OFlags};
+use crate::jvm::target_file;
+use rustix::fs::{flock, FlockOperation};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::thread;
@@ -32,7 +34,7 @@ impl Turn {
         let Some(lock) = library(process) else { return Turn { _lock: None } };
         let deadline = Instant::now() + WAIT;
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if Instant::now() > deadline {
+            if Instant::now() > deadline || interrupt::came() {
                 return Turn { _lock: None };
             }
             thread::sleep(TRY_EVERY);
@@ -45,6 +47,5 @@ impl Turn {
 fn library(process: &Process) -> Option<OwnedFd> {
     let mappings = process.mappings().ok()?;
     let libjvm = mappings.iter().find(|mapping| mapping.file_name() == "libjvm.so")?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    rustix::fs::open(process.path_inside(Path::new(&libjvm.path)), flags, Mode::empty()).ok()
+    target_file::open(process, &process.strip_root(Path::new(&libjvm.path))).ok().map(OwnedFd::from)
 }

@@ -88,6 +88,7 @@ impl Diff {
             output::check_new(output, &[&self.before, &self.after])?;
         }
         let mut question = self.weighing.question();
+        question.raw_names = self.json || self.output.is_some();
         let before = Profiled::read(&self.before, &question)?;
         question.measure = Some(before.profile.measure);
         let after = Profiled::read(&self.after, &question)?;
@@ -102,18 +103,21 @@ impl Diff {
     fn print(&self, comparison: &Comparison<'_>, before: &Profiled, after: &Profiled) -> Result<(), Failure> {
         let agreement = comparison.agreement(self.threshold);
         let methods = comparison.methods();
-        let text = match self.json {
-            true => as_json(Document {
+        let printed = match self.json {
+            true => terminal::print_json(&as_json(Document {
                 measure: after.profile.measure,
                 unit: comparison.unit(),
                 before: side(before),
                 after: side(after),
                 agreement,
                 methods,
-            })?,
-            false => render::difference(before, after, &agreement, &methods, self.top as usize, &Screen::stdout()),
+            })?),
+            false => {
+                let screen = Screen::stdout();
+                terminal::print(&render::difference(before, after, &agreement, &methods, self.top as usize, &screen))
+            }
         };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+        printed.map_err(Failure::doing("cannot write to standard output"))
     }
 }
 

@@ -76,6 +76,7 @@ impl Export {
         }
         let mut question = self.weighing.question();
         question.moments = format.needs_moments();
+        question.raw_names = true;
         let profiled = Profiled::read(&self.recording, &question)?;
         let title = self.recording.display().to_string();
         let style = Style { title, count_samples: self.weighing.samples };

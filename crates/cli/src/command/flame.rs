@@ -4,7 +4,7 @@ use crate::command::export::write_profile;
 use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
 use crate::recording::output;
-use crate::recording::profiled::Profiled;
+use crate::recording::profiled::{ProfileQuestion, Profiled};
 use clap::Args;
 use headway_export::{Format, Style};
 use std::path::PathBuf;
@@ -50,7 +50,8 @@ impl Flame {
             return Err(Failure::Usage(format!("-o {name}: a flame graph is written as .html")));
         }
         output::check_new(&self.output, &[&self.recording])?;
-        let profiled = Profiled::read(&self.recording, &self.weighing.question())?;
+        let question = ProfileQuestion { raw_names: true, ..self.weighing.question() };
+        let profiled = Profiled::read(&self.recording, &question)?;
         let title = self.title.unwrap_or_else(|| self.recording.display().to_string());
         let style = Style { title, count_samples: self.weighing.samples };
         write_profile(&profiled, Format::Flame, &style, &self.output)?;

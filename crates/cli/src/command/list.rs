@@ -5,6 +5,7 @@ use crate::jvm::{self, users, Jvm, Vm};
 use crate::terminal::{self, Screen};
 use clap::Args;
 use comfy_table::{presets, ContentArrangement, Table};
+use headway_model::printable;
 use serde::Serialize;
 
 const EXAMPLES: &str = "\
@@ -45,8 +46,11 @@ impl List {
     /// Output that cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         let entries: Vec<Entry> = jvm::running().iter().map(entry).collect();
-        let text = if self.json { json(&entries)? } else { table(&entries, &Screen::stdout()) };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        let printed = match self.json {
+            true => terminal::print_json(&json(&entries)?),
+            false => terminal::print(&table(&entries, &Screen::stdout())),
+        };
+        printed.map_err(Failure::doing("cannot write to standard output"))?;
         Ok(crate::error::DONE)
     }
 }
@@ -88,17 +92,17 @@ fn table(entries: &[Entry], screen: &Screen) -> String {
     for entry in entries {
         table.add_row([
             entry.pid.to_string(),
-            entry.user.clone(),
-            shown_version(entry),
+            printable(&entry.user).into_owned(),
+            printable(&shown_version(entry)).into_owned(),
             if entry.attachable { "yes" } else { "no" }.to_owned(),
             if entry.headway_loaded { "loaded" } else { "-" }.to_owned(),
-            if entry.main.is_empty() { "(unknown)".to_owned() } else { entry.main.clone() },
+            if entry.main.is_empty() { "(unknown)".to_owned() } else { printable(&entry.main).into_owned() },
         ]);
     }
     let mut text: String = table.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
     for entry in entries {
         if let Some(reason) = &entry.reason {
-            text.push_str(&format!("{}\n", screen.faint(&format!("  {reason}"))));
+            text.push_str(&format!("{}\n", screen.faint(&format!("  {}", printable(reason)))));
         }
     }
     text

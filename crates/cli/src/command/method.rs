@@ -97,7 +97,7 @@ impl MethodView {
     /// # Errors
     /// As `headway report`; or there is nothing to show.
     pub fn show(&self, file: &Path, question: &Question, grouping: Grouping, json: bool) -> Result<u8, Failure> {
-        let analysed = Analysed::read(file, question)?;
+        let analysed = Analysed::read(file, &Question { raw_names: json, ..question.clone() })?;
         let profiled = Profiled::read(
             file,
             &ProfileQuestion {
@@ -106,19 +106,21 @@ impl MethodView {
                 from: question.from,
                 to: question.to,
                 threads: question.threads.clone(),
+                raw_names: json,
                 ..ProfileQuestion::default()
             },
         )?;
         let document = self.document(&profiled, &analysed, question.top);
-        let text = match json {
+        let printed = match json {
             true => {
                 let text = serde_json::to_string_pretty(&document);
-                text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?
-                    + "\n"
+                let text =
+                    text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+                terminal::print_json(&(text + "\n"))
             }
-            false => render::methods(&analysed, &document, question.top, &Screen::stdout()),
+            false => terminal::print(&render::methods(&analysed, &document, question.top, &Screen::stdout())),
         };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        printed.map_err(Failure::doing("cannot write to standard output"))?;
         analysed.damage().map_or(Ok(DONE), Err)
     }
 

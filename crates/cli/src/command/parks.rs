@@ -5,9 +5,10 @@ use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::attach::Session;
 use crate::error::{Failure, DONE};
+use crate::interrupt;
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
-use crate::recording::analysed::unreadable;
+use crate::recording::analysed::{read_with_names, unreadable};
 use crate::terminal;
 use clap::Args;
 use headway_analysis::park::statistics::{ParkStatisticsReport, ParkSummary, TallyOptions};
@@ -91,15 +92,13 @@ impl Parks {
             ..TallyOptions::offline()
         });
         let mut damage = None;
-        for item in Reader::open(path).map_err(|problem| unreadable(path, problem))? {
-            match item {
-                Ok(event) => summary.feed(&event),
-                Err(problem) => {
-                    let problem = problem.to_string();
-                    damage.get_or_insert(Failure::DamagedRecording { path: path.to_owned(), problem });
-                }
+        let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
+        read_with_names(reader, self.json, |item| match item {
+            Ok(event) => summary.feed(event),
+            Err(problem) => {
+                damage.get_or_insert(Failure::DamagedRecording { path: path.to_owned(), problem });
             }
-        }
+        });
         Ok((summary.finish(), damage))
     }
 
@@ -109,13 +108,21 @@ impl Parks {
         let wait = match (self.duration, first.parks_began) {
             (Some(duration), _) => Duration::from_nanos(duration.ns),
             (None, true) => COUNT,
-            (None, false) => return statistics(first),
+            (None, false) => return self.statistics(first),
         };
         let until = Instant::now() + wait;
-        while Instant::now() < until && session.target_lives() {
+        // An interruption shows what was counted until then.
+        interrupt::finish();
+        while Instant::now() < until && !interrupt::came() && session.target_lives() {
             std::thread::sleep(Duration::from_millis(50).min(until.saturating_duration_since(Instant::now())));
         }
-        statistics(session.command(self.options().with_flag("end", first.parks_began))?)
+        self.statistics(session.command(self.options().with_flag("end", first.parks_began))?)
+    }
+
+    fn statistics(&self, reply: Reply) -> Result<ParkStatisticsReport, Failure> {
+        let pid = reply.pid;
+        let reply = if self.json { reply } else { reply.printable() };
+        reply.parks.ok_or_else(|| Failure::NoReply { pid, problem: "its reply has no park statistics".into() })
     }
 
     fn options(&self) -> AgentOptions {
@@ -128,19 +135,16 @@ impl Parks {
     fn show(&self, mut report: ParkStatisticsReport) -> Result<(), Failure> {
         let top = self.top as usize;
         let hidden = report.blockers.len().saturating_sub(top);
-        let text = if self.json {
+        let printed = if self.json {
             let text = serde_json::to_string_pretty(&report);
-            text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })? + "\n"
+            let text =
+                text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+            terminal::print_json(&(text + "\n"))
         } else {
             report.blockers.truncate(top);
             let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
-            report.table(Some(self.frames)) + &more
+            terminal::print(&(report.table(Some(self.frames)) + &more))
         };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+        printed.map_err(Failure::doing("cannot write to standard output"))
     }
-}
-
-fn statistics(reply: Reply) -> Result<ParkStatisticsReport, Failure> {
-    let pid = reply.pid;
-    reply.parks.ok_or_else(|| Failure::NoReply { pid, problem: "its reply has no park statistics".into() })
 }

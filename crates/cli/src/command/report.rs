@@ -123,6 +123,7 @@ pub fn show(files: &[PathBuf], question: &Question, json: bool) -> Result<u8, Fa
 }
 
 fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Result<u8, Failure> {
+    let question = &Question { raw_names: json, ..question.clone() };
     let mut shown = Vec::new();
     let mut first_failure = None;
     for file in files {
@@ -140,8 +141,11 @@ fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Re
             }
         }
     }
-    let text = if json { as_json(&shown, view, files.len() == 1)? } else { as_text(&shown, view) };
-    terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+    let printed = match json {
+        true => terminal::print_json(&as_json(&shown, view, files.len() == 1)?),
+        false => terminal::print(&as_text(&shown, view)),
+    };
+    printed.map_err(Failure::doing("cannot write to standard output"))?;
     first_failure.map_or(Ok(DONE), Err)
 }
 

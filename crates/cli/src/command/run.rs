@@ -139,7 +139,7 @@ impl Run {
                 0 => render::one_line(recording, &screen),
                 _ => format!("\n{}", render::report(recording, &screen)),
             };
-            terminal::note(text.trim_end_matches('\n'));
+            terminal::note_lines(text.trim_end_matches('\n'));
         }
     }
 }

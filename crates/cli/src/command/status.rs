@@ -9,7 +9,7 @@ use crate::jvm::{find, Jvm};
 use crate::render::numbers;
 use crate::terminal::{self, Screen};
 use clap::Args;
-use headway_model::DurationNs;
+use headway_model::{printable, DurationNs};
 use std::fmt::Write;
 
 const EXAMPLES: &str = "\
@@ -42,18 +42,26 @@ impl Status {
             Some(_) => Some(Session::open(&jvm)?.command(AgentOptions::new("status"))?),
             None => None,
         };
-        let text = match (&reply, self.json) {
-            (Some(reply), true) => reply_json(reply)?,
-            (None, true) => NOT_LOADED_JSON.to_owned(),
-            (reply, false) => text(&jvm, reply.as_ref(), &Screen::stdout()),
+        let printed = match (&reply, self.json) {
+            (Some(reply), true) => terminal::print_json(&reply_json(reply)?),
+            (None, true) => terminal::print_json(NOT_LOADED_JSON),
+            (reply, false) => {
+                let reply = reply.as_ref().map(Reply::printable);
+                terminal::print(&text(&jvm, reply.as_ref(), &Screen::stdout()))
+            }
         };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        printed.map_err(Failure::doing("cannot write to standard output"))?;
         Ok(reply.map_or(DONE, |reply| reply.exit_code))
     }
 }
 
 fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
-    let mut out = format!("{} {}, Java {}\n", jvm.process.pid, screen.strong(&jvm.main), jvm.java_version);
+    let mut out = format!(
+        "{} {}, Java {}\n",
+        jvm.process.pid,
+        screen.strong(&printable(&jvm.main)),
+        printable(&jvm.java_version)
+    );
     let Some(reply) = reply else {
         out.push_str("Headway is not loaded.\n");
         return out;

@@ -47,20 +47,25 @@ impl Stop {
         let jvm = find::jvm(&self.target)?;
         if self.detach && jvm.agent_path.is_none() {
             jvm.check_attachable()?;
-            let text = match self.json {
-                true => NOT_LOADED_JSON.to_owned(),
-                false => format!("Headway is not loaded in process {}: nothing to take out.\n", jvm.process.pid),
+            let nothing = format!("Headway is not loaded in process {}: nothing to take out.\n", jvm.process.pid);
+            let printed = match self.json {
+                true => terminal::print_json(NOT_LOADED_JSON),
+                false => terminal::print(&nothing),
             };
-            terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+            printed.map_err(Failure::doing("cannot write to standard output"))?;
             return Ok(DONE);
         }
         // Detaching ends a recording; where there is none, it is no error.
         let command = if self.detach { "detach" } else { "stop" };
         let mut session = open_loaded(&jvm, command)?;
         let reply = session.command(AgentOptions::new(command))?;
-        reply.notes.iter().for_each(|note| terminal::note(note));
-        let text = if self.json { reply_json(&reply)? } else { self.text(&reply, &jvm.process) };
-        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))?;
+        let shown = reply.printable();
+        shown.notes.iter().for_each(|note| terminal::note(note));
+        let printed = match self.json {
+            true => terminal::print_json(&reply_json(&reply)?),
+            false => terminal::print(&self.text(&shown, &jvm.process)),
+        };
+        printed.map_err(Failure::doing("cannot write to standard output"))?;
         Ok(reply.exit_code)
     }
 

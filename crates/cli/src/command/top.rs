@@ -92,7 +92,7 @@ impl Top {
             if let Some(picture) = source.next()? {
                 let line = serde_json::to_string(&picture)
                     .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-                terminal::print(&(line + "\n")).map_err(Failure::doing("cannot write to standard output"))?;
+                terminal::print_json(&(line + "\n")).map_err(Failure::doing("cannot write to standard output"))?;
                 printed += 1;
             }
             std::thread::sleep(LOOK_EVERY);

@@ -62,6 +62,7 @@ impl Weighing {
             to: self.to,
             threads: self.threads.clone(),
             moments: false,
+            raw_names: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! From what was typed, a pid or a name, to one JVM.
 
 use crate::error::Failure;
+use crate::interrupt;
 use crate::jvm::{self, Jvm, Seen};
 use crate::suggest;
 
@@ -10,6 +11,7 @@ use crate::suggest;
 /// # Errors
 /// No such process, no JVM, a name that fits none or several.
 pub fn jvm(target: &str) -> Result<Jvm, Failure> {
+    interrupt::watch();
     match target.parse::<u32>() {
         Ok(pid) => by_pid(pid),
         Err(_) if target.chars().all(|c| c.is_ascii_digit()) || target.is_empty() => {

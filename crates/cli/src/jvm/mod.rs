@@ -5,6 +5,7 @@ pub mod find;
 pub mod main_class;
 pub mod perfdata;
 pub mod process;
+pub mod target_file;
 pub mod users;
 
 use crate::agent::library;
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// The oldest Java version that Headway supports.
 pub const OLDEST_JAVA: u32 = 17;
+
+/// A `release` file has 1 to 2 KB.
+const LARGEST_RELEASE_BYTES: u64 = 64 << 10;
 
 /// A running JVM.
 #[derive(Debug)]
@@ -107,7 +111,7 @@ fn inspect(process: Process, mappings: &[Mapping]) -> Seen {
     let counters = mappings
         .iter()
         .find(|m| m.path.contains("/hsperfdata_"))
-        .and_then(|m| PerfData::read(&process.path_inside(Path::new(&m.path))))
+        .and_then(|m| PerfData::read(&process, &process.strip_root(Path::new(&m.path))))
         .unwrap_or_default();
     let arguments = process.arguments();
     let main = counters
@@ -118,7 +122,7 @@ fn inspect(process: Process, mappings: &[Mapping]) -> Seen {
     let java_version = counters
         .text("java.property.java.version")
         .map(str::to_owned)
-        .or_else(|| version_in_release_file(&process, Path::new(&libjvm.path)))
+        .or_else(|| version_in_release_file(&process, &process.strip_root(Path::new(&libjvm.path))))
         .unwrap_or_default();
     let attach_disabled = counters
         .text("sun.rt.jvmCapabilities")
@@ -166,7 +170,8 @@ fn disables_attach(arguments: &[String]) -> bool {
 /// above `lib/server/libjvm.so`.
 fn version_in_release_file(process: &Process, libjvm: &Path) -> Option<String> {
     libjvm.ancestors().skip(1).take(4).find_map(|directory| {
-        let text = std::fs::read_to_string(process.path_inside(&directory.join("release"))).ok()?;
+        let bytes = target_file::read(process, &directory.join("release"), LARGEST_RELEASE_BYTES)?;
+        let text = String::from_utf8_lossy(&bytes);
         let line = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
         Some(line.trim_matches('"').to_owned())
     })

@@ -7,10 +7,9 @@
 //! vector length, type (1 byte, `B` for a text), three bytes of flags, offset
 //! of the data; both offsets count from the entry's start.
 
-use rustix::fs::{Mode, OFlags};
+use crate::jvm::process::Process;
+use crate::jvm::target_file;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// The texts among a JVM's counters, by name.
@@ -22,17 +21,17 @@ pub struct PerfData {
 const MAGIC: [u8; 4] = [0xca, 0xfe, 0xc0, 0xc0];
 /// HotSpot's default is 32 KiB; more than this is something else.
 const LARGEST_FILE_BYTES: u64 = 4 << 20;
+/// A JVM has some hundred counters; entries can overlap, so that more and longer
+/// ones would take memory that the file does not account for.
+const MOST_ENTRIES: usize = 4096;
+/// HotSpot's own limit is 1024.
+const LONGEST_TEXT_BYTES: usize = 4096;
 
 impl PerfData {
-    /// Reads the file; `None` if it is not there or not of this format.
-    pub fn read(path: &Path) -> Option<PerfData> {
-        // The file belongs to the JVM's user, who could have put anything in
-        // its place: follow no link, and do not wait for a pipe's other end.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-        let mut bytes = Vec::new();
-        file.take(LARGEST_FILE_BYTES).read_to_end(&mut bytes).ok()?;
-        PerfData::parse(&bytes)
+    /// Reads the file, whose path is that in the process's view; `None` if it is
+    /// not there or not of this format.
+    pub fn read(process: &Process, path: &Path) -> Option<PerfData> {
+        PerfData::parse(&target_file::read(process, path, LARGEST_FILE_BYTES)?)
     }
 
     /// A text counter, `None` if there is none of this name.
@@ -47,7 +46,7 @@ impl PerfData {
         let numbers = Numbers { bytes, little_endian: *bytes.get(4)? == 1 };
         let mut offset = numbers.at(24)?;
         let mut texts = BTreeMap::new();
-        for _ in 0..numbers.at(28)? {
+        for _ in 0..numbers.at(28)?.min(MOST_ENTRIES) {
             let Some(length) = numbers.at(offset).filter(|length| *length > 0) else {
                 break;
             };
@@ -86,7 +85,8 @@ fn text_entry(numbers: &Numbers<'_>, entry: usize) -> Option<(String, String)> {
         return None;
     }
     let name = numbers.text(entry.checked_add(numbers.at(entry + 4)?)?, 256)?;
-    let text = numbers.text(entry.checked_add(numbers.at(entry + 16)?)?, vector_length)?;
+    let start = entry.checked_add(numbers.at(entry + 16)?)?;
+    let text = numbers.text(start, vector_length.min(LONGEST_TEXT_BYTES))?;
     Some((name, text))
 }
 
@@ -126,6 +126,18 @@ mod tests {
             let _ = PerfData::parse(&whole[..length]);
         }
         assert_eq!(PerfData::parse(b"something else entirely, long enough to be a prologue"), None);
+    }
+
+    #[test]
+    fn overlapping_entries_take_no_memory_that_the_file_does_not_account_for() {
+        // Every byte begins an entry whose text is the rest of the file.
+        let mut bytes = file_with("a.b", "text");
+        bytes.resize(1 << 20, b'B');
+        bytes[28..32].copy_from_slice(&u32::MAX.to_le_bytes());
+        let begun = std::time::Instant::now();
+        let data = PerfData::parse(&bytes).expect("a prologue");
+        assert!(data.texts.values().map(String::len).sum::<usize>() <= MOST_ENTRIES * LONGEST_TEXT_BYTES);
+        assert!(begun.elapsed().as_secs() < 5);
     }
 
     #[test]

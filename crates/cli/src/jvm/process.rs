@@ -1,9 +1,11 @@
 //! What `/proc/PID` tells about a process.
 
+use crate::agent::library;
 use crate::error::Failure;
+use crate::jvm::target_file::bounded;
 use crate::jvm::users;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// A process as `/proc/PID/status` shows it at one moment.
@@ -42,6 +44,12 @@ impl Mapping {
 }
 
 const SIGQUIT_BIT: u64 = 1 << 2;
+/// A status has 1 to 2 KB, with all of a large machine's CPUs not 64.
+const LARGEST_STATUS_BYTES: u64 = 64 << 10;
+/// A process can have its arguments anywhere in its memory, as many as it likes.
+const LARGEST_ARGUMENTS_BYTES: u64 = 1 << 20;
+/// Mappings of interest that are kept; a JVM has a dozen.
+const MOST_MAPPINGS: usize = 1024;
 
 /// Pids of all processes, in no particular order.
 pub fn all_pids() -> Vec<u32> {
@@ -54,7 +62,9 @@ pub fn all_pids() -> Vec<u32> {
 impl Process {
     /// Reads the process's status; `None` if there is no such process.
     pub fn read(pid: u32) -> Option<Process> {
-        let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let file = File::open(format!("/proc/{pid}/status")).ok()?;
+        let bytes = bounded(file, LARGEST_STATUS_BYTES).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
         let process = Process::parse(pid, &text);
         // A thread's id has a directory too, though it is not listed.
         is_thread_group_leader(&text, pid).then_some(process)
@@ -110,7 +120,8 @@ impl Process {
 
     /// The command line, empty for kernel threads.
     pub fn arguments(&self) -> Vec<String> {
-        let bytes = fs::read(self.directory().join("cmdline")).unwrap_or_default();
+        let file = File::open(self.directory().join("cmdline"));
+        let bytes = file.and_then(|file| bounded(file, LARGEST_ARGUMENTS_BYTES)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         text.split_terminator('\0').map(str::to_owned).collect()
     }
@@ -123,13 +134,13 @@ impl Process {
         }
     }
 
-    /// The files mapped into it, each once per mapping.
+    /// The files mapped into it that tell what it is: the virtual machine, its
+    /// counters, the agent. All others, which can be a million, are passed over.
     ///
     /// # Errors
     /// That of opening `/proc/PID/maps`, which asks for the right to trace.
     pub fn mappings(&self) -> io::Result<Vec<Mapping>> {
-        let bytes = fs::read(self.directory().join("maps"))?;
-        Ok(parse_maps(&String::from_utf8_lossy(&bytes)))
+        parse_maps(BufReader::new(File::open(self.directory().join("maps"))?))
     }
 
     /// Where a path of the process's own view is found in ours.
@@ -177,18 +188,30 @@ fn is_thread_group_leader(status: &str, pid: u32) -> bool {
     leader.and_then(|text| text.trim().parse::<u32>().ok()).is_none_or(|leader| leader == pid)
 }
 
-fn parse_maps(text: &str) -> Vec<Mapping> {
+fn parse_maps(mut maps: impl BufRead) -> io::Result<Vec<Mapping>> {
     let mut mappings: Vec<Mapping> = Vec::new();
-    for line in text.lines() {
+    let mut line = Vec::new();
+    // The kernel's lines are bounded: a path has 4096 bytes at most.
+    while mappings.len() < MOST_MAPPINGS && maps.read_until(b'\n', &mut line)? > 0 {
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line));
         // address perms offset dev inode path
-        let Some(start) = line.find('/') else { continue };
-        let path = line.get(start..).unwrap_or_default();
+        let path = text.find('/').and_then(|start| text.get(start..)).unwrap_or_default();
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-        if mappings.last().is_none_or(|last| last.path != path) {
+        if tells_something(path) && mappings.last().is_none_or(|last| last.path != path) {
             mappings.push(Mapping { path: path.to_owned() });
         }
+        line.clear();
     }
-    mappings
+    Ok(mappings)
+}
+
+/// True for files that only JVMs have, and for the agent.
+fn tells_something(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name == "libjvm.so"
+        || name.starts_with("libj9vm")
+        || path.contains("/hsperfdata_")
+        || library::loaded_path(path).is_some()
 }
 
 #[cfg(test)]
@@ -223,10 +246,18 @@ mod tests {
     fn maps_give_paths_with_blanks_and_of_deleted_files() {
         let maps = "7f00-7f01 r--p 00000000 fd:00 12  /opt/my jdk/lib/server/libjvm.so\n\
             7f01-7f02 r-xp 00001000 fd:00 12  /opt/my jdk/lib/server/libjvm.so\n\
+            7f02-7f03 r--s 00000000 fd:00 15  /data/one of a million\n\
             7f03-7f04 rw-p 00000000 00:00 0 \n\
             7f04-7f05 r-xp 00000000 fd:00 13  /tmp/.headway-a1/libheadway.so (deleted)\n";
-        let paths: Vec<String> = parse_maps(maps).into_iter().map(|m| m.path).collect();
+        let paths: Vec<String> = parse_maps(maps.as_bytes()).expect("read").into_iter().map(|m| m.path).collect();
         assert_eq!(paths, ["/opt/my jdk/lib/server/libjvm.so", "/tmp/.headway-a1/libheadway.so"]);
+    }
+
+    #[test]
+    fn a_process_with_very_many_libraries_takes_little_memory() {
+        let line = |n: u64| format!("7f00-7f01 r--p 00000000 fd:00 12  /{n}/libjvm.so\n");
+        let maps: String = (0..4 * MOST_MAPPINGS as u64).map(line).collect();
+        assert_eq!(parse_maps(maps.as_bytes()).expect("read").len(), MOST_MAPPINGS);
     }
 
     #[test]

@@ -7,7 +7,8 @@ use headway_analysis::pressure::PressureOptions;
 use headway_analysis::steal::report::StealReport;
 use headway_analysis::{Analysis, Aspect, Bound, Options, Report, ThreadFilter};
 use headway_jfr::{Problem, Reader, Summary};
-use headway_model::DurationNs;
+use headway_model::printable::{printable, printable_event};
+use headway_model::{DurationNs, Event};
 use regex::Regex;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub struct Question {
     pub threads: Option<Regex>,
     /// How pressure is measured.
     pub pressure: PressureOptions,
+    /// True to keep names as they are: for JSON and files. For text they are
+    /// made printable.
+    pub raw_names: bool,
 }
 
 impl Default for Question {
@@ -41,6 +45,7 @@ impl Default for Question {
             to: None,
             threads: None,
             pressure: PressureOptions::default(),
+            raw_names: false,
         }
     }
 }
@@ -101,6 +106,16 @@ fn plainly(error: &io::Error) -> String {
     }
 }
 
+/// Reads a recording to its end. Names and problems are printable unless they
+/// shall be `raw`.
+pub fn read_with_names(reader: Reader, raw: bool, mut take: impl FnMut(Result<&Event, String>)) {
+    reader.read_ahead(|item| match item {
+        Ok(event) if raw => take(Ok(event)),
+        Ok(event) => take(Ok(printable_event(event).as_ref().unwrap_or(event))),
+        Err(problem) => take(Err(printable(&problem.to_string()).into_owned())),
+    });
+}
+
 /// A recording's report, and what stood in its way.
 #[derive(Debug)]
 pub struct Analysed {
@@ -123,9 +138,9 @@ impl Analysed {
         let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
         let mut analysis = Analysis::new(question.options(path)?);
         let mut problems = Vec::new();
-        reader.read_ahead(|item| match item {
+        read_with_names(reader, question.raw_names, |item| match item {
             Ok(event) => analysis.feed(event),
-            Err(problem) => problems.push(problem.to_string()),
+            Err(problem) => problems.push(problem),
         });
         Ok(Analysed { path: path.to_owned(), report: analysis.finish(), problems, top: question.top })
     }

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use headway_jfr::Reader;
 use headway_model::Event;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -51,7 +51,8 @@ pub fn copy_into(source: &mut File, path: &Path) -> Result<u64, Failure> {
         .create_new(true)
         .mode(0o600)
         .open(&partial)
-        .and_then(|mut target| io::copy(source, &mut target))
+        // Whoever writes the source could write for ever.
+        .and_then(|mut target| io::copy(&mut source.take(needed), &mut target))
         .and_then(|bytes| fs::rename(&partial, path).map(|()| bytes));
     copied.map_err(|error| {
         let _ = fs::remove_file(&partial);

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::quantity::Moment;
-use crate::recording::analysed::{bound, unreadable};
+use crate::recording::analysed::{bound, read_with_names, unreadable};
 use crate::render::numbers;
 use headway_analysis::method::{Grouping, Measure, Profile, ProfileOptions, Profiler};
 use headway_analysis::{Analysis, Options, ThreadFilter};
@@ -30,6 +30,9 @@ pub struct ProfileQuestion {
     pub threads: Option<Regex>,
     /// True to keep what happened when.
     pub moments: bool,
+    /// True to keep names as they are: for JSON and files. For text they are
+    /// made printable.
+    pub raw_names: bool,
 }
 
 /// A profile, and what stood in its way.
@@ -63,14 +66,14 @@ impl Profiled {
             Analysis::new(options)
         });
         let mut problems = Vec::new();
-        reader.read_ahead(|item| match item {
+        read_with_names(reader, question.raw_names, |item| match item {
             Ok(event) => {
                 profiler.feed(event);
                 if let Some(analysis) = &mut analysis {
                     analysis.feed_to(event, &mut profiler);
                 }
             }
-            Err(problem) => problems.push(problem.to_string()),
+            Err(problem) => problems.push(problem),
         });
         if let Some(analysis) = analysis {
             analysis.finish_to(&mut profiler);

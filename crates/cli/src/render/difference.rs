@@ -15,8 +15,10 @@ pub fn difference(
     top: usize,
     screen: &Screen,
 ) -> String {
-    let mut out =
-        format!("{}\n", screen.strong(&format!("{} against {}", after.path.display(), before.path.display())));
+    let mut out = format!(
+        "{}\n",
+        screen.strong(&format!("{} against {}", super::file_name(&after.path), super::file_name(&before.path)))
+    );
     for (word, side) in [("before", before), ("after", after)] {
         let _ = writeln!(out, "{}", screen.faint(&format!("  {word:>6}: {}", facts(side))));
     }

@@ -20,7 +20,9 @@ pub use method::methods;
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::report::Report;
+use headway_model::printable;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The whole report.
 pub fn report(analysed: &Analysed, screen: &Screen) -> String {
@@ -61,7 +63,7 @@ pub fn one_line(analysed: &Analysed, screen: &Screen) -> String {
     };
     let line = format!(
         "{}{what}: nothing blocked in {}, {}",
-        analysed.path.display(),
+        file_name(&analysed.path),
         numbers::time(report.duration_ns),
         numbers::counted(report.threads, "thread", "threads")
     );
@@ -71,6 +73,11 @@ pub fn one_line(analysed: &Analysed, screen: &Screen) -> String {
         (0, None) => screen.faint(&line),
         (lost, None) => format!("{}; {} lost", screen.faint(&line), numbers::grouped(lost)),
     }
+}
+
+/// A path as it is shown.
+fn file_name(path: &Path) -> String {
+    printable(&path.display().to_string()).into_owned()
 }
 
 /// What was recorded: file, program, JVM, length.
@@ -94,7 +101,7 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     if !recording.producer.is_empty() {
         facts.push(format!("recorded by {}", recording.producer));
     }
-    let mut out = format!("{}\n", screen.strong(&analysed.path.display().to_string()));
+    let mut out = format!("{}\n", screen.strong(&file_name(&analysed.path)));
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }

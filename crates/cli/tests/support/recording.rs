@@ -85,6 +85,23 @@ impl Scenario {
         self.put(Event::Chain(Arc::new(ChainDef { id, chain })));
     }
 
+    /// From here on names have this in them, as those of a hostile program could.
+    pub fn hostile(&mut self, payload: &str) {
+        for id in [REBUILDER, READER_1, READER_2] {
+            let name = format!("t{}{payload}", id.0).into();
+            self.put(Event::Thread(ThreadDef { id, os_id: id.0 as u32, name, ..ThreadDef::default() }));
+        }
+        for (id, class) in [(INVENTORY, "Lock"), (QUEUE, "Queue")] {
+            let (class, name) = (format!("{class}{payload}").into(), format!("n{payload}").into());
+            self.put(Event::Lock(LockDef { id, class, identity_hash: 7, name }));
+        }
+        let class = format!("Class{payload}");
+        self.chain(REBUILD, &[(&class, payload, 42), ("com.acme.shop.Scheduler", "run", 17)]);
+        self.chain(GET, &[(&class, payload, 30), ("com.acme.shop.Checkout", "order", 88)]);
+        self.degraded(payload, payload);
+        self.put(Event::Other(payload.into()));
+    }
+
     fn put(&mut self, event: Event) {
         self.dictionary.feed(&event);
         if let Some(time) = event.time() {

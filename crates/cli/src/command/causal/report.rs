@@ -11,6 +11,7 @@ use headway_causal::coz;
 use headway_causal::experiment::Experiment;
 use headway_causal::page::page;
 use headway_causal::report::{progress_points, report, Measure, Report, TargetReport};
+use headway_model::printable;
 use std::path::{Path, PathBuf};
 
 /// Options of `causal report`.
@@ -119,30 +120,36 @@ pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
 }
 
 fn print(report: &Report, notes: &[String], json: bool) -> Result<(), Failure> {
-    let text = match json {
+    let printed = match json {
         true => {
             let text = serde_json::to_string_pretty(report);
-            text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })? + "\n"
+            let text =
+                text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
+            terminal::print_json(&(text + "\n"))
         }
-        false => in_words(report, notes),
+        false => terminal::print(&in_words(report, notes)),
     };
-    terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
+    printed.map_err(Failure::doing("cannot write to standard output"))
 }
 
 fn in_words(report: &Report, notes: &[String]) -> String {
     let mut text = String::new();
     for sentence in report.sentences() {
-        text += &format!("{sentence}\n");
+        text += &format!("{}\n", printable(&sentence));
     }
     for warning in notes.iter().chain(&report.warnings) {
-        text += &format!("! {warning}\n");
+        text += &format!("! {}\n", printable(warning));
     }
     if report.targets.is_empty() {
         return text;
     }
     text += &match report.measure {
-        Measure::Throughput => format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", report.progress),
-        Measure::Latency => format!("\nPart of {} that a speedup saves, with 95 % intervals:\n", report.progress),
+        Measure::Throughput => {
+            format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", printable(&report.progress))
+        }
+        Measure::Latency => {
+            format!("\nPart of {} that a speedup saves, with 95 % intervals:\n", printable(&report.progress))
+        }
         Measure::EndToEnd => "\nPart of the run that a speedup saves, with 95 % intervals:\n".to_owned(),
     };
     for target in &report.targets {
@@ -150,7 +157,7 @@ fn in_words(report: &Report, notes: &[String]) -> String {
             true => format!(", {:.0} % of samples", target.share * 100.0),
             false => String::new(),
         };
-        text += &format!("\n  {} ({}{share})\n", target.target, target.kind);
+        text += &format!("\n  {} ({}{share})\n", printable(&target.target), target.kind);
         text += &curve(report.measure, target);
     }
     text

@@ -7,7 +7,6 @@ use crate::error::Failure;
 use crate::jvm::Jvm;
 use crate::quantity::Span;
 use headway_analysis::pressure::live::Picture;
-use std::io::Read;
 use std::time::{Duration, Instant};
 
 const PICTURE: &str = "live.json";
@@ -78,10 +77,8 @@ impl Source {
     /// The target ended, or its recording did.
     pub fn next(&mut self) -> Result<Option<Picture>, Failure> {
         self.touch()?;
-        let mut text = String::new();
-        let read = self.session.place().open(PICTURE).and_then(|mut file| file.read_to_string(&mut text));
-        match read {
-            Ok(_) => {}
+        let text = match self.session.place().read(PICTURE) {
+            Ok(text) => text,
             Err(_) if !self.session.target_lives() => return Err(self.ended()),
             // A VM that ends finishes its recordings first.
             Err(_) if self.latest.is_some() && self.ends_soon() => return Err(self.ended()),
@@ -92,7 +89,7 @@ impl Source {
                 })
             }
             Err(_) => return Ok(None),
-        }
+        };
         if !self.session.target_lives() {
             return Err(self.ended());
         }
