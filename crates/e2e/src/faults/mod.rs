@@ -9,6 +9,7 @@
 //! * [`environment`]: what kernels and containers refuse.
 //! * [`files`]: where recordings go, and damaged ones.
 //! * [`hooks`]: what keeps hooks in the process.
+//! * [`hostile`]: other processes that are up to something.
 //! * [`neighbours`]: what else happens in the target meanwhile.
 //! * [`table`]: the document.
 
@@ -17,6 +18,7 @@ pub mod endings;
 mod environment;
 pub mod files;
 pub mod hooks;
+pub mod hostile;
 pub mod machines;
 pub mod neighbours;
 pub mod stage;
@@ -70,5 +72,6 @@ pub fn all() -> Vec<Fault> {
     faults.extend(neighbours::faults());
     faults.extend(hooks::faults());
     faults.extend(endings::faults());
+    faults.extend(hostile::faults());
     faults
 }
