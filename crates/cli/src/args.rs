@@ -11,7 +11,7 @@ use crate::suggest;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
-use std::num::ParseIntError;
+use std::num::{IntErrorKind, ParseIntError};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -129,9 +129,20 @@ fn reason(error: &clap::Error) -> Option<String> {
         Some(ContextValue::String(value)) => value.as_str(),
         _ => "",
     };
-    Some(match source.downcast_ref::<ParseIntError>() {
-        Some(_) => format!("expected a whole number such as 100, not \"{value}\""),
-        None => source.to_string(),
+    if let Some(error) = source.downcast_ref::<ParseIntError>() {
+        return Some(match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => format!("{value} is too large a number"),
+            _ => format!("expected a whole number such as 100, not \"{value}\""),
+        });
+    }
+    let sentence = source.to_string();
+    let range = sentence.strip_prefix(value).and_then(|rest| rest.strip_prefix(" is not in ")?.split_once(".."));
+    Some(match range {
+        Some((_, most)) if !most.is_empty() && !value.starts_with(['-', '0']) => {
+            format!("expected a whole number of at most {}, not {value}", most.trim_start_matches('='))
+        }
+        Some((least, _)) => format!("expected a whole number of at least {least}, not {value}"),
+        None => sentence,
     })
 }
 
@@ -187,8 +198,16 @@ mod tests {
         };
         let sentence = "--threshold: expected a whole number such as 100, not \"x\"";
         assert_eq!(refused(&["headway", "parks", "--threshold", "x", "4711"]), sentence);
-        let sentence = "--top: expected a whole number such as 100, not \"3.5\"";
-        assert_eq!(refused(&["headway", "report", "--top", "3.5", "a.jfr"]), sentence);
+        for (option, value, sentence) in [
+            ("--top", "3.5", "--top: expected a whole number such as 100, not \"3.5\""),
+            ("--top", "0", "--top: expected a whole number of at least 1, not 0"),
+            ("--top", "99999999999999999999", "--top: 99999999999999999999 is too large a number"),
+            ("--top", "5000000000", "--top: expected a whole number of at most 4294967295, not 5000000000"),
+        ] {
+            assert_eq!(refused(&["headway", "report", option, value, "a.jfr"]), sentence);
+        }
+        let sentence = "--port: expected a whole number of at most 65535, not 70000";
+        assert_eq!(refused(&["headway", "view", "--port", "70000", "a.jfr"]), sentence);
     }
 
     #[test]

@@ -31,6 +31,16 @@ impl fmt::Display for Span {
     }
 }
 
+/// In the form the parser takes.
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Moment::AfterStart(span) => span.fmt(f),
+            Moment::BeforeEnd(span) => write!(f, "-{span}"),
+        }
+    }
+}
+
 const TIME_UNITS: [(&str, u64); 7] = [
     ("ns", 1),
     ("us", 1_000),

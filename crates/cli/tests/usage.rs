@@ -26,7 +26,7 @@ const MISTAKES: [(&[&str], &str); 24] = [
     ),
     (&["report", "--threads", "a(", "a.jfr"], "--threads: \"a(\" is not a regular expression: unclosed group"),
     (&["report", "--from", "yesterday", "a.jfr"], "--from: \"yesterday\" is not a time"),
-    (&["report", "--top", "0", "a.jfr"], "--top: 0 is not in 1.."),
+    (&["report", "--top", "0", "a.jfr"], "--top: expected a whole number of at least 1, not 0"),
     (&["record", "-d", "0", "1"], "--duration: must be longer than 0"),
     (&["record", "-d", "soon", "1"], "--duration: \"soon\" is not a time"),
     (&["record", "-e", "montor", "1"], "--events: unknown event \"montor\"; did you mean \"monitor\"?"),
@@ -104,4 +104,19 @@ fn a_reader_that_goes_away_is_no_failure() {
     shell.args(["-c", "set -o pipefail; \"$0\" man | head -1"]).arg(support::program());
     let said = said(&mut shell);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn ranges_that_show_nothing_are_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("shop.jfr");
+    support::recording::shop(&file);
+    let refused = |range: &[&str], sentence: &str| {
+        for command in [&["report"][..], &["report", "--method"], &["export", "--of", "owner", "-o", "-"]] {
+            support::refuses(headway(command.iter().chain(range)).arg(&file), 2, sentence);
+        }
+    };
+    refused(&["--from", "500ms", "--to", "100ms"], "--from 500ms is not before --to 100ms");
+    refused(&["--from", "1h"], "--from 1h is after the recording's end: it lasts 1.00 s");
+    refused(&["--to", "-1h"], "--to -1h is not after the recording's start");
 }

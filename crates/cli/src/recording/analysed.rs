@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::quantity::{Moment, Span};
+use crate::render::numbers;
 use headway_analysis::pressure::report::PressureReport;
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::steal::report::StealReport;
@@ -52,12 +53,13 @@ impl Default for Question {
 
 impl Question {
     fn options(&self, path: &Path) -> Result<Options, Failure> {
+        let (from, to) = range(self.from, self.to, path)?;
         let filter = self.threads.clone().map(|regex| ThreadFilter::new(move |name| regex.is_match(name)));
         Ok(Options {
             by: self.by.clone(),
             min_duration: DurationNs(self.min_duration.map_or(0, |span| span.ns)),
-            from: self.from.map(|moment| bound(moment, path)).transpose()?,
-            to: self.to.map(|moment| bound(moment, path)).transpose()?,
+            from,
+            to,
             threads: filter,
             pressure: Some(self.pressure),
             ..Options::default()
@@ -65,18 +67,44 @@ impl Question {
     }
 }
 
-/// Where a moment is; one that counts from the end takes a look at the file.
+/// Where a range begins and ends; how long the recording is takes a look at it.
 ///
 /// # Errors
-/// The file cannot be read.
-pub fn bound(moment: Moment, path: &Path) -> Result<Bound, Failure> {
-    Ok(match moment {
+/// The range is empty or lies outside of the recording, or the file cannot be
+/// read.
+pub fn range(from: Option<Moment>, to: Option<Moment>, path: &Path) -> Result<(Option<Bound>, Option<Bound>), Failure> {
+    if from.is_none() && to.is_none() {
+        return Ok((None, None));
+    }
+    let summary = Summary::of(path).map_err(|problem| unreadable(path, problem))?;
+    check_range(from, to, summary.duration.0).map_err(Failure::Usage)?;
+    let bound = |moment| match moment {
         Moment::AfterStart(span) => Bound::SinceStart(DurationNs(span.ns)),
-        Moment::BeforeEnd(span) => {
-            let summary = Summary::of(path).map_err(|problem| unreadable(path, problem))?;
-            Bound::At(summary.start + summary.duration - DurationNs(span.ns))
+        Moment::BeforeEnd(span) => Bound::At(summary.start + summary.duration - DurationNs(span.ns)),
+    };
+    Ok((from.map(bound), to.map(bound)))
+}
+
+/// What is wrong with a range of a recording that lasts so long.
+fn check_range(from: Option<Moment>, to: Option<Moment>, duration_ns: u64) -> Result<(), String> {
+    let lasts = numbers::time(duration_ns);
+    // Signed, as a moment can lie before the start.
+    let place = |moment| match moment {
+        Moment::AfterStart(span) => i128::from(span.ns),
+        Moment::BeforeEnd(span) => i128::from(duration_ns) - i128::from(span.ns),
+    };
+    match (from.map(|moment| (moment, place(moment))), to.map(|moment| (moment, place(moment)))) {
+        (Some((from, begin)), Some((to, end))) if begin >= end => {
+            Err(format!("--from {from} is not before --to {to} (the recording lasts {lasts})"))
         }
-    })
+        (Some((from, begin)), _) if begin > i128::from(duration_ns) => {
+            Err(format!("--from {from} is after the recording's end: it lasts {lasts}"))
+        }
+        (_, Some((to, end))) if end <= 0 => {
+            Err(format!("--to {to} is not after the recording's start: it lasts {lasts}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The failure of not being able to read anything.
@@ -174,5 +202,28 @@ impl Analysed {
         let mut report = self.report.clone();
         report.keep_top(self.top);
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quantity::moment;
+
+    #[test]
+    fn ranges_that_show_nothing_are_refused() {
+        let check = |from: &str, to: &str| {
+            let parsed = |text: &str| (!text.is_empty()).then(|| moment(text).expect("a moment"));
+            check_range(parsed(from), parsed(to), 10_000_000_000).err().unwrap_or_default()
+        };
+        assert_eq!(check("5s", "3s"), "--from 5s is not before --to 3s (the recording lasts 10.0 s)");
+        assert_eq!(check("-2s", "-3s"), "--from -2s is not before --to -3s (the recording lasts 10.0 s)");
+        assert_eq!(check("8s", "-3s"), "--from 8s is not before --to -3s (the recording lasts 10.0 s)");
+        assert_eq!(check("11s", ""), "--from 11s is after the recording's end: it lasts 10.0 s");
+        assert_eq!(check("", "-10s"), "--to -10s is not after the recording's start: it lasts 10.0 s");
+        assert_eq!(check("", "0"), "--to 0ns is not after the recording's start: it lasts 10.0 s");
+        for (from, to) in [("-60s", ""), ("", "60s"), ("1s", "2s"), ("-5s", "-1s"), ("0", "-1s")] {
+            assert_eq!(check(from, to), "");
+        }
     }
 }

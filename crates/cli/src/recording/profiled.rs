@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::quantity::Moment;
-use crate::recording::analysed::{bound, read_with_names, unreadable};
+use crate::recording::analysed::{range, read_with_names, unreadable};
 use crate::render::numbers;
 use headway_analysis::method::{Grouping, Measure, Profile, ProfileOptions, Profiler};
 use headway_analysis::{Analysis, Options, ThreadFilter};
@@ -117,13 +117,14 @@ impl Profiled {
 
 impl ProfileQuestion {
     fn options(&self, path: &Path, measure: Measure) -> Result<ProfileOptions, Failure> {
+        let (from, to) = range(self.from, self.to, path)?;
         let filter = self.threads.clone().map(|regex| ThreadFilter::new(move |name| regex.is_match(name)));
         Ok(ProfileOptions {
             measure,
             grouping: self.grouping,
             lines: self.lines,
-            from: self.from.map(|moment| bound(moment, path)).transpose()?,
-            to: self.to.map(|moment| bound(moment, path)).transpose()?,
+            from,
+            to,
             threads: filter,
             moments: if self.moments { MOST_MOMENTS } else { 0 },
             ..ProfileOptions::default()

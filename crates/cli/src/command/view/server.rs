@@ -6,7 +6,10 @@
 //!
 //! Everything a client can make us keep is bounded: connections, the size of a
 //! request's head and body, and the time until both are complete. The next head
-//! counts from the answer before, so that an idle connection ends as well.
+//! counts from the answer before, so that an idle connection ends as well. Where
+//! there are as many connections as there may be, the one that has been without
+//! a question the longest ends for the next: who connects and stays silent, or
+//! sends a byte now and then, locks nobody out.
 
 use super::site::{refusal, Asked, Reply, Site};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -23,20 +26,21 @@ use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 use std::{io, net};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::spawn_blocking;
+use tokio::task::{spawn_blocking, JoinHandle};
 use tokio::time::{sleep, timeout};
 
 /// Questions that are answered at the same time.
 const WORKERS: usize = 4;
-/// One more is closed at once. Each has one question under way at most.
+/// For one more another ends. Each has one question under way at most.
 const MOST_CONNECTIONS: usize = 256;
 /// Longer questions are refused.
 const LONGEST_QUERY: usize = 1 << 20;
@@ -65,7 +69,7 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 #[derive(Debug)]
 pub struct Server {
     stop: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
+    thread: thread::JoinHandle<()>,
 }
 
 impl Server {
@@ -102,10 +106,14 @@ fn run(runtime: Runtime, serving: impl Future<Output = ()>) {
 
 async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Receiver<()>) {
     let connections = GracefulShutdown::new();
+    let mut attended = Attended::default();
     while let Some(connection) = next(&listener, &mut stopped).await {
         match connection {
-            Ok(stream) if connections.count() < MOST_CONNECTIONS => attend(stream, site.clone(), &connections),
-            Ok(_) => (),
+            Ok(stream) => {
+                attended.make_room();
+                let visitor = Arc::new(Visitor { site: site.clone(), last_answer: AtomicU64::new(0) });
+                attended.0.push((visitor.clone(), attend(stream, visitor, &connections)));
+            }
             Err(_) => sleep(PAUSE).await,
         }
     }
@@ -122,10 +130,44 @@ async fn next(listener: &TcpListener, stopped: &mut oneshot::Receiver<()>) -> Op
     .await
 }
 
+/// One connection's other end.
+struct Visitor {
+    site: Arc<Site>,
+    /// Number of its last answer, counted over all visitors; 0 before the first.
+    /// Refusals do not count: who does not know the secret has no answer.
+    last_answer: AtomicU64,
+}
+
+impl Visitor {
+    fn answered(&self) {
+        static ANSWERS: AtomicU64 = AtomicU64::new(1);
+        self.last_answer.store(ANSWERS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+/// The connections that there are, oldest first.
+#[derive(Default)]
+struct Attended(Vec<(Arc<Visitor>, JoinHandle<()>)>);
+
+impl Attended {
+    /// Ends connections until one more is allowed: those without an answer first,
+    /// the oldest of them, then those whose last answer is the longest ago.
+    fn make_room(&mut self) {
+        self.0.retain(|(_, task)| !task.is_finished());
+        while self.0.len() >= MOST_CONNECTIONS {
+            let last_answer = |(_, (visitor, _)): &(usize, &(Arc<Visitor>, JoinHandle<()>))| {
+                visitor.last_answer.load(Ordering::Relaxed)
+            };
+            let Some((at, _)) = self.0.iter().enumerate().min_by_key(last_answer) else { return };
+            self.0.remove(at).1.abort();
+        }
+    }
+}
+
 /// Answers what comes on one connection, beside all others.
-fn attend(stream: TcpStream, site: Arc<Site>, connections: &GracefulShutdown) {
+fn attend(stream: TcpStream, visitor: Arc<Visitor>, connections: &GracefulShutdown) -> JoinHandle<()> {
     let _ = stream.set_nodelay(true); // else it is slower, no more
-    let answering = service_fn(move |request| respond(site.clone(), request));
+    let answering = service_fn(move |request| respond(visitor.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(PATIENCE)
@@ -133,14 +175,15 @@ fn attend(stream: TcpStream, site: Arc<Site>, connections: &GracefulShutdown) {
         .serve_connection(TokioIo::new(stream), answering);
     let connection = connections.watch(connection);
     // How a connection fails concerns its other end only.
-    tokio::spawn(async { drop(connection.await) });
+    tokio::spawn(async { drop(connection.await) })
 }
 
-async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn respond(visitor: Arc<Visitor>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let reply = match read(body).await {
         Err(refused) => refused,
         Ok(body) => {
+            let site = visitor.site.clone();
             let answered = spawn_blocking(move || {
                 site.reply(&Asked {
                     get: head.method == Method::GET,
@@ -153,6 +196,9 @@ async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Result<Response
             answered.await.unwrap_or_else(|_| refusal(500, "the answer to this question failed"))
         }
     };
+    if reply.status == StatusCode::OK.as_u16() {
+        visitor.answered();
+    }
     Ok(response(reply))
 }
 
@@ -274,6 +320,28 @@ mod tests {
             let read = stream.read(&mut [0]);
             assert!(read.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock), "{read:?}");
         }
+    }
+
+    #[test]
+    fn no_number_of_silent_or_slow_connections_locks_anybody_out() {
+        let running = Running::start();
+        let again = format!("{} HTTP/1.1\r\nHost: {}\r\n", running.page(), running.address);
+        let mut kept = running.ask(&running.page(), "\r\n");
+        kept.read_exact(&mut [0; 15]).expect("an answer");
+        let begun = std::time::Instant::now();
+        let slow = |n: usize| {
+            let mut stream = running.connect();
+            let part = if n.is_multiple_of(2) { "GET /" } else { "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{" };
+            stream.write_all(part.as_bytes()).expect("sent");
+            stream
+        };
+        let slow: Vec<TcpStream> = (0..MOST_CONNECTIONS + 64).map(slow).collect();
+        starts(&received(running.ask(&running.page(), LAST)), "200");
+        // Who has had an answer stays.
+        kept.write_all(format!("{again}{LAST}").as_bytes()).expect("sent");
+        assert_eq!(received(kept).matches("<page>").count(), 2);
+        assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
+        drop(slow);
     }
 
     #[test]
