@@ -17,7 +17,7 @@ use crate::encode::{put_varint, Encoder};
 use crate::hash::IdMap;
 use crate::header::HEADER_SIZE;
 use crate::read::Cursor;
-use crate::schema::{self, id, Store, Type, TypeId};
+use crate::schema::{self, id, unzigzag, zigzag, Store, Type, TypeId};
 use std::sync::OnceLock;
 
 /// How a field lies in an event.
@@ -150,17 +150,6 @@ impl Memory {
             self.last[usize::from(shape.ty)] = *values;
         }
     }
-}
-
-/// Small numbers of either sign become small numbers.
-#[inline]
-fn zigzag(difference: u64) -> u64 {
-    (difference << 1) ^ (((difference as i64) >> 63) as u64)
-}
-
-#[inline]
-fn unzigzag(number: u64) -> u64 {
-    (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 #[inline]

@@ -72,6 +72,14 @@ impl Encoder {
         self.bytes.extend_from_slice(value.as_bytes());
     }
 
+    /// A symbol. The JDK writes the empty one with a length, too, and some
+    /// readers know no other form.
+    pub(crate) fn symbol(&mut self, value: &str) {
+        self.byte(3);
+        self.varint(value.len() as u64);
+        self.bytes.extend_from_slice(value.as_bytes());
+    }
+
     /// No string.
     pub(crate) fn null_string(&mut self) {
         self.byte(0);

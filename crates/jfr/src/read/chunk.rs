@@ -1,5 +1,6 @@
 //! One chunk: its types, its constants, then its events one by one.
 
+use super::detail::{Detail, Places};
 use super::info::InfoGatherer;
 use super::intern::Interner;
 use super::plan::{EventKind, Plan, Ticks, Values};
@@ -27,6 +28,8 @@ pub(crate) struct Chunk {
     /// Of the event that is being read.
     pub(super) values: Values,
     undecodable: u64,
+    pub(super) last_detail: Detail,
+    pub(super) places: Places,
     pub(super) has_safepoints: bool,
     pub(super) intervals: Intervals,
     /// Id and begin.
@@ -91,6 +94,8 @@ impl Chunk {
             resolver: Resolver::new(pools),
             values: Values::default(),
             undecodable: 0,
+            last_detail: Detail::default(),
+            places: Places::default(),
             has_safepoints: false,
             intervals: Intervals::default(),
             open_safepoints: Vec::new(),
@@ -122,7 +127,8 @@ impl Chunk {
     /// What the chunk says about the recording, on top of what is known.
     pub(crate) fn info(&mut self, known: RecordingInfo) -> RecordingInfo {
         let mut gatherer = InfoGatherer::new(known);
-        let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition]);
+        let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition, EventKind::ServiceThread]);
+        self.resolver.pools.names_service_threads = !self.types_of(&[EventKind::ServiceThread]).is_empty();
         self.has_safepoints = self.types_of(&[EventKind::SafepointEnd]).iter().any(|ty| self.survey.saw(*ty));
         let places = std::mem::take(&mut self.survey).places_of(&wanted, &mut self.window);
         for at in places {
@@ -133,6 +139,9 @@ impl Chunk {
             };
             let read = match plan.kind {
                 EventKind::Info => gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver),
+                EventKind::ServiceThread => {
+                    self.resolver.pools.service_thread(&self.schema.types[plan.ty], &self.schema, &mut body)
+                }
                 _ => self.resolver.pools.lock(&self.schema.types[plan.ty], &self.schema, &mut body),
             };
             self.undecodable += u64::from(read.is_none());
@@ -162,7 +171,7 @@ impl Chunk {
                 continue;
             };
             match plan.kind {
-                EventKind::Info | EventKind::LockDefinition | EventKind::Reserve => {}
+                EventKind::Info | EventKind::LockDefinition | EventKind::ServiceThread | EventKind::Reserve => {}
                 EventKind::Other => {
                     out.push(Event::Other(plan.name.clone()));
                     return Step::Events;
@@ -170,6 +179,11 @@ impl Chunk {
                 kind => {
                     if plan.read(&mut body, &self.schema, &self.ticks, &mut self.values).is_none() {
                         self.undecodable += 1;
+                        self.places.lost = true;
+                        continue;
+                    }
+                    if kind == EventKind::Detail {
+                        self.last_detail = Detail::of(&self.values);
                         continue;
                     }
                     if self.contended(kind, interner, out) {

@@ -1,6 +1,7 @@
 //! From the values of an event to the model's event.
 
 use super::chunk::Chunk;
+use super::detail::before;
 use super::intern::Interner;
 use super::plan::{EventKind, Slot};
 use headway_model::event::{
@@ -29,11 +30,6 @@ impl Chunk {
         self.resolver.thread(self.values.get(slot))
     }
 
-    #[inline]
-    fn seq(&self) -> Seq {
-        Seq(self.values.get(Slot::Seq))
-    }
-
     /// Makes the event that was just read if it is one of contention, of which there
     /// are the most: put where it goes, without a detour. False if it is another.
     #[inline]
@@ -42,7 +38,14 @@ impl Chunk {
             return false;
         }
         let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let (start, thread, seq) = (self.start(), self.thread(Slot::Thread), self.seq());
+        let (start, thread) = (self.start(), self.thread(Slot::Thread));
+        let seq = match kind {
+            EventKind::MonitorEntered => {
+                let detail = self.detail();
+                self.lock_place(Some(&detail))
+            }
+            _ => self.lock_place(None),
+        };
         let lock = self.lock(interner, out);
         let (other, number) = (self.thread(Slot::Other), |slot| self.values.get(slot));
         match kind {
@@ -82,7 +85,7 @@ impl Chunk {
     /// if it is none of its own.
     pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
         let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let (start, end, thread, seq) = (self.start(), self.end(), self.thread(Slot::Thread), self.seq());
+        let (start, end, thread) = (self.start(), self.end(), self.thread(Slot::Thread));
         let lock = self.lock(interner, out);
         let number = |slot| self.values.get(slot);
         let other = self.thread(Slot::Other);
@@ -90,57 +93,59 @@ impl Chunk {
         Some(match kind {
             EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit => return None,
             EventKind::MonitorWait => {
+                let seq = self.lock_place(None);
                 Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
             }
             EventKind::MonitorNotify => {
+                let seq = self.lock_place(None);
                 Event::MonitorNotify(MonitorNotify { time: start, thread, waiter: other, lock, seq })
             }
-            EventKind::MonitorWaited => Event::MonitorWaited(MonitorWaited {
-                time: end,
-                start,
-                thread,
-                lock,
-                seq,
-                chain,
-                timeout,
-                outcome: self.wait_outcome(),
-                notifier: other,
-            }),
-            EventKind::MonitorReentered => Event::MonitorReentered(MonitorReentered {
-                time: end,
-                start,
-                thread,
-                lock,
-                start_seq: Seq(number(Slot::StartSeq)),
-                seq,
-                chain,
-                bound: number(Slot::Bound) != 0,
-            }),
+            EventKind::MonitorWaited => {
+                let detail = self.detail();
+                Event::MonitorWaited(MonitorWaited {
+                    time: end,
+                    start,
+                    thread,
+                    lock,
+                    seq: self.lock_place(Some(&detail)),
+                    chain,
+                    timeout,
+                    outcome: self.wait_outcome(detail.outcome),
+                    notifier: other,
+                })
+            }
+            EventKind::MonitorReentered => {
+                let seq = self.lock_place(None);
+                let start_seq = match self.values.get(Slot::StartBack) {
+                    0 => Seq(self.values.get(Slot::StartSeq)),
+                    back => before(seq, back),
+                };
+                let bound = self.values.get(Slot::Bound) != 0;
+                Event::MonitorReentered(MonitorReentered {
+                    time: end,
+                    start,
+                    thread,
+                    lock,
+                    start_seq,
+                    seq,
+                    chain,
+                    bound,
+                })
+            }
             EventKind::ParkBegin => Event::ParkBegin(ParkBegin {
                 time: start,
                 thread,
-                seq,
+                seq: self.park_place(None),
                 chain,
                 blocker: lock,
                 owner: other,
                 limit: self.park_limit(),
             }),
-            EventKind::Park => Event::Park(Park {
-                time: end,
-                start,
-                thread,
-                start_seq: Seq(number(Slot::StartSeq)),
-                seq,
-                chain,
-                blocker_class: self.resolver.class(self.values.get(Slot::Class)),
-                blocker: lock,
-                owner: other,
-                limit: self.park_limit(),
-                outcome: self.resolver.park_outcome(self.values.get(Slot::Outcome)),
-                unpark: Seq(self.values.get(Slot::Unpark)),
-                waker: self.thread(Slot::Waker),
-            }),
-            EventKind::Unpark => Event::Unpark(Unpark { time: start, thread, seq, chain, target: other }),
+            EventKind::Park => Event::Park(self.park(lock, chain)),
+            EventKind::Unpark => {
+                let seq = self.park_place(None);
+                Event::Unpark(Unpark { time: start, thread, seq, chain, target: other })
+            }
             EventKind::ShortParks => Event::ShortParks(ShortParks {
                 time: start,
                 thread,
@@ -175,14 +180,18 @@ impl Chunk {
                 owner_chain: self.resolver.chain(self.values.get(Slot::OwnerStack), interner, out),
             }),
             EventKind::ParkStatistics => Event::ParkStatistics(self.park_statistics(chain, lock)),
-            EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample => Event::Sample(Sample {
-                time: start,
-                thread,
-                chain,
-                state: self.sample_state(kind),
-                weight: self.weight(kind),
-                cpu: number(Slot::CpuFromOne).checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
-            }),
+            EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample => {
+                let detail = self.detail();
+                let cpu = detail.cpu_from_one.max(self.values.get(Slot::CpuFromOne));
+                Event::Sample(Sample {
+                    time: start,
+                    thread,
+                    chain,
+                    state: self.sample_state(kind),
+                    weight: self.weight(kind, detail.weight),
+                    cpu: cpu.checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
+                })
+            }
             EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
             EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
             EventKind::MachineTime => Event::MachineTime(self.machine_time()),
@@ -218,7 +227,12 @@ impl Chunk {
                 memory_bytes: number(Slot::Memory),
             }),
             EventKind::Flush => Event::Watermark(start),
-            EventKind::Info | EventKind::LockDefinition | EventKind::Reserve | EventKind::Other => return None,
+            EventKind::Info
+            | EventKind::LockDefinition
+            | EventKind::ServiceThread
+            | EventKind::Detail
+            | EventKind::Reserve
+            | EventKind::Other => return None,
         })
     }
 
@@ -231,9 +245,34 @@ impl Chunk {
         }
     }
 
-    fn wait_outcome(&self) -> WaitOutcome {
+    /// A park; what recordings of format version 1 have in its own fields, the
+    /// detail has since.
+    fn park(&mut self, blocker: LockId, chain: ChainId) -> Park {
+        let detail = self.detail();
+        let seq = self.park_place(Some(&detail));
+        let own = |slot| Seq(self.values.get(slot));
+        let either = |slot, told: u64| self.resolver.thread(self.values.get(slot).max(told));
+        let outcome = self.values.get(Slot::Outcome).max(detail.outcome);
+        Park {
+            time: self.end(),
+            start: self.start(),
+            thread: self.thread(Slot::Thread),
+            start_seq: if detail.start_back == 0 { own(Slot::StartSeq) } else { before(seq, detail.start_back) },
+            seq,
+            chain,
+            blocker,
+            owner: either(Slot::Other, detail.owner),
+            limit: self.park_limit(),
+            outcome: self.resolver.park_outcome(outcome),
+            unpark: if detail.unpark_back == 0 { own(Slot::Unpark) } else { before(seq, detail.unpark_back) },
+            waker: either(Slot::Waker, detail.waker),
+            blocker_class: self.resolver.class(self.values.get(Slot::Class)),
+        }
+    }
+
+    fn wait_outcome(&self, told: u64) -> WaitOutcome {
         let timed_out = self.values.get(Slot::TimedOut) != 0;
-        match self.resolver.wait_outcome(self.values.get(Slot::Outcome)) {
+        match self.resolver.wait_outcome(self.values.get(Slot::Outcome).max(told)) {
             Some(outcome) => outcome,
             None if timed_out => WaitOutcome::TimedOut,
             None => WaitOutcome::Notified,
@@ -268,8 +307,8 @@ impl Chunk {
         }
     }
 
-    fn weight(&self, kind: EventKind) -> DurationNs {
-        let told = self.values.get(Slot::Weight);
+    fn weight(&self, kind: EventKind, told: u64) -> DurationNs {
+        let told = self.values.get(Slot::Weight).max(told);
         let interval = match kind {
             EventKind::JavaSample => self.intervals.cpu,
             EventKind::WallSample => self.intervals.wall,

@@ -5,6 +5,7 @@ mod causal;
 mod chunk;
 mod cursor;
 mod decode;
+mod detail;
 mod info;
 mod intern;
 mod plan;
@@ -25,6 +26,8 @@ use headway_model::{Event, Loss, TimeNs};
 use intern::Interner;
 pub use problem::Problem;
 pub(crate) use schema::Schema;
+#[cfg(test)]
+pub(crate) use schema::{Field, Type};
 pub(crate) use source::{RawChunk, Source};
 use std::collections::VecDeque;
 use std::fmt;

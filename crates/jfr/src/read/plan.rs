@@ -47,6 +47,10 @@ pub(crate) enum EventKind {
     Info,
     /// A lock's identity, read before everything else of a chunk.
     LockDefinition,
+    /// A thread that is none of the application's, read before everything else.
+    ServiceThread,
+    /// What completes the event behind it.
+    Detail,
     /// Room that a killed writer left.
     Reserve,
     Other,
@@ -90,6 +94,11 @@ fn kind(name: &str) -> EventKind {
         "headway.Flush" => EventKind::Flush,
         "headway.Reserve" => EventKind::Reserve,
         "headway.Lock" => EventKind::LockDefinition,
+        "headway.ServiceThread" => EventKind::ServiceThread,
+        "headway.MonitorEnterDetail"
+        | "headway.MonitorWaitDetail"
+        | "headway.ThreadParkDetail"
+        | "headway.SampleDetail" => EventKind::Detail,
         "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording" => EventKind::Info,
         _ => EventKind::Other,
     }
@@ -182,10 +191,13 @@ pub(crate) enum Slot {
     Visits,
     ExperimentTarget,
     ProgressPoint,
+    SeqStep,
+    StartBack,
+    UnparkBack,
 }
 
 /// Number of slots.
-pub(crate) const SLOTS: usize = Slot::ProgressPoint as usize + 1;
+pub(crate) const SLOTS: usize = Slot::UnparkBack as usize + 1;
 
 fn slot(field: &str) -> Option<Slot> {
     Some(match field {
@@ -271,6 +283,9 @@ fn slot(field: &str) -> Option<Slot> {
         "visits" => Slot::Visits,
         "experimentTarget" => Slot::ExperimentTarget,
         "progressPoint" => Slot::ProgressPoint,
+        "seqStep" => Slot::SeqStep,
+        "startBack" => Slot::StartBack,
+        "unparkBack" => Slot::UnparkBack,
         _ => return None,
     })
 }
@@ -420,12 +435,18 @@ impl Plan {
     pub(crate) fn new(ty: usize, schema: &Schema) -> Plan {
         let Type { name, fields, .. } = &schema.types[ty];
         let kind = kind(name);
-        let mut steps: Vec<Step> =
-            if matches!(kind, EventKind::Other | EventKind::Info | EventKind::LockDefinition | EventKind::Reserve) {
-                Vec::new()
-            } else {
-                fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
-            };
+        let mut steps: Vec<Step> = if matches!(
+            kind,
+            EventKind::Other
+                | EventKind::Info
+                | EventKind::LockDefinition
+                | EventKind::ServiceThread
+                | EventKind::Reserve
+        ) {
+            Vec::new()
+        } else {
+            fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
+        };
         // What stands behind the last value of use need not be walked.
         let used = steps.iter().rposition(|s| !matches!(s, Step::Skip(_) | Step::SkipByte | Step::SkipNumber(_)));
         steps.truncate(used.map_or(0, |last| last + 1));

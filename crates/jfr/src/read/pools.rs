@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Text};
 use super::schema::{Field, Schema, Type, Value};
-use crate::hash::IdMap;
+use crate::hash::{IdMap, IdSet};
 use std::sync::Arc;
 
 /// A string or a number that refers to one.
@@ -28,7 +28,7 @@ pub(crate) struct RawThread {
     pub(crate) java_id: u64,
     pub(crate) group: u64,
     pub(crate) is_virtual: bool,
-    /// What Headway's own recordings say about it.
+    /// What Headway's recordings of format version 1 say about it.
     pub(crate) is_service: Option<bool>,
 }
 
@@ -97,6 +97,13 @@ pub(crate) struct Pools {
     pub(crate) stacks: IdMap<u64, RawStack>,
     pub(crate) frames: Vec<RawFrame>,
     pub(crate) locks: IdMap<u64, RawLock>,
+    /// True if service threads are named, and a thread that is not is none.
+    pub(crate) names_service_threads: bool,
+    service_threads: IdSet<u64>,
+    /// Source files, by method.
+    source_files: IdMap<u64, u64>,
+    /// Indices of approximate frames, by stack trace.
+    approximate: IdMap<u64, Arc<str>>,
 }
 
 /// Kinds of pools that mean something here.
@@ -106,6 +113,8 @@ enum Kind {
     Class,
     Method,
     Stack,
+    SourceFile,
+    Approximate,
     Unknown,
 }
 
@@ -124,6 +133,8 @@ fn kind(name: &str) -> Kind {
         "headway.types.WaitOutcome" => Kind::Named(Named::WaitOutcome),
         "headway.types.ParkOutcome" => Kind::Named(Named::ParkOutcome),
         "headway.types.LossCause" => Kind::Named(Named::LossCause),
+        "headway.types.SourceFile" => Kind::SourceFile,
+        "headway.types.ApproximateFrames" => Kind::Approximate,
         _ => Kind::Unknown,
     }
 }
@@ -179,6 +190,40 @@ impl Pools {
         Some(())
     }
 
+    /// Takes in an event that names a service thread; `None` if it is damaged.
+    pub(crate) fn service_thread(&mut self, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
+        for field in &ty.fields {
+            let value = schema.value(field, body)?;
+            if &*field.name == "thread" {
+                self.service_threads.insert(number(&value));
+            }
+        }
+        Some(())
+    }
+
+    /// Whether a thread is none of the application's; `None` if the recording does
+    /// not say so.
+    pub(crate) fn is_service(&self, key: u64, raw: &RawThread) -> Option<bool> {
+        match self.names_service_threads {
+            true => Some(self.service_threads.contains(&key)),
+            false => raw.is_service,
+        }
+    }
+
+    /// The source file of a method.
+    pub(crate) fn source_file(&self, key: u64, raw: &RawMethod) -> Option<Arc<str>> {
+        match self.source_files.get(&key) {
+            Some(symbol) => self.named(Named::Symbol, *symbol).cloned(),
+            None => self.text(&raw.source_file),
+        }
+    }
+
+    /// True if a frame of a stack trace stands among its approximate ones.
+    pub(crate) fn is_approximate(&self, stack: u64, frame: usize) -> bool {
+        let listed = |frames: &Arc<str>| frames.split(',').any(|index| index.parse() == Ok(frame));
+        self.approximate.get(&stack).is_some_and(listed)
+    }
+
     fn constant(&mut self, kind: &Kind, key: u64, ty: &Type, schema: &Schema, body: &mut Cursor<'_>) -> Option<()> {
         match kind {
             Kind::Thread => {
@@ -200,6 +245,17 @@ impl Pools {
             Kind::Named(pool) => {
                 let name = named(ty, schema, body)?;
                 self.named[*pool as usize].insert(key, name);
+            }
+            Kind::SourceFile => {
+                let mut symbol = 0;
+                for field in &ty.fields {
+                    symbol = number(&schema.value(field, body)?);
+                }
+                self.source_files.insert(key, symbol);
+            }
+            Kind::Approximate => {
+                let frames = named(ty, schema, body)?;
+                self.approximate.insert(key, frames);
             }
             Kind::Unknown => skip(ty, schema, body)?,
         }

@@ -4,6 +4,7 @@
 use super::intern::Interner;
 use super::pools::{Named, Pools, RawFrame, RawThread};
 use crate::hash::{IdMap, IdTable};
+use crate::schema::NO_STACK;
 use headway_model::event::{ExitCause, LockDef, ParkOutcome, SampleState, ThreadDef, WaitOutcome};
 use headway_model::{CallChain, ChainId, Event, Frame, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
 use std::sync::Arc;
@@ -43,14 +44,14 @@ impl Resolver {
     /// where they did nothing.
     pub(crate) fn define_threads(&mut self, interner: &mut Interner, out: &mut Vec<Event>) {
         for (key, raw) in std::mem::take(&mut self.pools.threads) {
-            let def = self.thread_def(&raw);
+            let def = self.thread_def(key, &raw);
             if def.id.is_some() {
                 self.threads.insert(key, interner.thread(def, out));
             }
         }
     }
 
-    fn thread_def(&self, raw: &RawThread) -> ThreadDef {
+    fn thread_def(&self, key: u64, raw: &RawThread) -> ThreadDef {
         let os_name = self.pools.text(&raw.os_name).unwrap_or_default();
         let java_name = self.pools.text(&raw.java_name);
         let group = self.pools.named(Named::ThreadGroup, raw.group).cloned().unwrap_or_default();
@@ -68,7 +69,7 @@ impl Resolver {
             name: java_name.filter(|name| !name.is_empty()).unwrap_or(os_name),
             group,
             is_virtual: raw.is_virtual,
-            is_service: raw.is_service.unwrap_or(guessed),
+            is_service: self.pools.is_service(key, raw).unwrap_or(guessed),
         }
     }
 
@@ -82,7 +83,7 @@ impl Resolver {
 
     #[inline]
     pub(crate) fn chain(&mut self, key: u64, interner: &mut Interner, out: &mut Vec<Event>) -> ChainId {
-        if key == 0 {
+        if key == 0 || (key == NO_STACK && self.pools.names_service_threads) {
             return ChainId::NONE;
         }
         match self.chains.get(key) {
@@ -98,7 +99,8 @@ impl Resolver {
         };
         let mut frames = Vec::with_capacity(stack.len);
         for index in stack.first..stack.first + stack.len {
-            let raw = self.pools.frames[index];
+            let mut raw = self.pools.frames[index];
+            raw.approximate |= self.pools.is_approximate(key, index - stack.first);
             frames.push(self.frame(raw, interner, out));
         }
         let chain = CallChain { frames, truncated: stack.truncated };
@@ -134,7 +136,7 @@ impl Resolver {
             return MethodId::NONE;
         };
         let text = |name| self.pools.text(name).unwrap_or_default();
-        let (name, source_file) = (text(&raw.name), text(&raw.source_file));
+        let (name, source_file) = (text(&raw.name), self.pools.source_file(key, &raw).unwrap_or_default());
         let descriptor = text(&raw.descriptor);
         let class = self.class(raw.class);
         // A native function has no descriptor; its maker had to put one there.

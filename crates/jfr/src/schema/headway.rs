@@ -2,7 +2,8 @@
 
 use super::Note::{Bare, Category, Description, Label, Unit};
 use super::{
-    event, fields, id, Field, Store, Type, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, TICK_SPAN, WEIGHT,
+    event, fields, id, Field, Store, Type, BACK, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, TICK_SPAN,
+    WEIGHT,
 };
 
 /// In the order in which the metadata declares them.
@@ -15,7 +16,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The contender")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The contender's call chain")];
             "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "owner" Pool THREAD [Label("Owner"), Description("Owner of the monitor at that moment")];
         },
         &[LOCKS, Label("Monitor Contended Enter"), Description("A thread found a monitor owned and is about to block")],
@@ -28,7 +29,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The owner")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The owner's call chain")];
             "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "holderFrame" Inline INT [Label("Holder Frame"), Description("Index into the stack trace of the frame that held the lock, 0 being the top")];
             "holderApproximate" Inline BOOLEAN [Label("Holder Approximate"), Description("More than one frame could be the holder")];
             "cause" Pool EXIT_CAUSE [Label("Cause")];
@@ -47,7 +48,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The waiter's call chain")];
             "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "timeout" Inline LONG [NANO_SPAN, Label("Timeout"), Description("Maximum wait time, 0 if none")];
         },
         &[LOCKS, Label("Monitor Wait Begin"), Description("A thread begins Object.wait, still owning the monitor")],
@@ -60,7 +61,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The notifier")];
             "waiter" Pool THREAD [Label("Waiter"), Description("The thread that was chosen")];
             "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
         },
         &[
             LOCKS,
@@ -77,8 +78,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter, owner again")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The call chain of its wait")];
             "lock" Pool LOCK [Label("Lock")];
-            "startSeq" Inline LONG [Label("Start Sequence Number"), Description("Place of the begin in the lock's own order, 0 if not numbered")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
+            "startBack" Inline LONG [Label("Steps since Start"), BACK];
             "bound" Inline BOOLEAN [Label("Bound"), Description("The end was not observed; the duration is an upper bound")];
         },
         &[LOCKS, Label("Monitor Re-enter"), Description("A contended re-acquisition of a monitor after Object.wait")],
@@ -186,7 +187,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parks")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "blocker" Pool LOCK [Label("Blocker")];
-            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), PARK_SEQ];
             "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner at that moment")];
             "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout"), Description("0 if none")];
             "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until"), Description("0 if no deadline")];
@@ -200,7 +201,7 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that gave the permit")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
-            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
+            "seqStep" Inline LONG [Label("Sequence Step"), PARK_SEQ];
             "target" Pool THREAD [Label("Target"), Description("The thread that got the permit")];
         },
         &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")],

@@ -2,8 +2,7 @@
 
 use super::Note::{Bare, Category, Description, Label, Unit};
 use super::{
-    event, fields, id, Field, Store, Type, COMMITTER, CPU, JAVA_APPLICATION, NANO_SPAN, PARK_SEQ, PROFILING, SEQ,
-    STACK, TICKS, TICK_SPAN, WEIGHT,
+    event, fields, id, Field, Store, Type, COMMITTER, JAVA_APPLICATION, NANO_SPAN, PROFILING, STACK, TICKS, TICK_SPAN,
 };
 
 /// The JDK's event types that Headway writes.
@@ -41,8 +40,6 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "monitorClass" Pool CLASS [Label("Monitor Class")];
             "previousOwner" Pool THREAD [Label("Previous Monitor Owner")];
             "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Monitor Address"), Description("The lock's id, which unlike an address stays the same while the lock lives")];
-            "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
         },
         &[JAVA_APPLICATION, Label("Java Monitor Blocked")],
     ),
@@ -59,9 +56,6 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "timeout" Inline LONG [Unit(id::TIMESPAN, "MILLISECONDS"), Label("Timeout"), Description("Maximum wait time")];
             "timedOut" Inline BOOLEAN [Label("Timed Out"), Description("Wait has been timed out")];
             "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Monitor Address"), Description("The lock's id, which unlike an address stays the same while the lock lives")];
-            "lock" Pool LOCK [Label("Lock")];
-            "seq" Inline LONG [Label("Sequence Number"), SEQ];
-            "outcome" Pool WAIT_OUTCOME [Label("Outcome")];
         },
         &[JAVA_APPLICATION, Label("Java Monitor Wait"), Description("Waiting on a Java monitor")],
     ),
@@ -77,13 +71,6 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout")];
             "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until")];
             "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Address of Object Parked"), Description("The blocker's id, which unlike an address stays the same while the blocker lives")];
-            "blocker" Pool LOCK [Label("Blocker")];
-            "startSeq" Inline LONG [Label("Start Sequence Number"), PARK_SEQ];
-            "seq" Inline LONG [Label("Sequence Number"), PARK_SEQ];
-            "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner when the thread parked")];
-            "outcome" Pool PARK_OUTCOME [Label("Outcome")];
-            "unpark" Inline LONG [Label("Unpark"), Description("Sequence number of the unpark that ended it, 0 if none did or it is unknown")];
-            "waker" Pool THREAD [Label("Waker"), Description("The thread that unparked it")];
         },
         &[JAVA_APPLICATION, Label("Java Thread Park")],
     ),
@@ -95,8 +82,6 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "sampledThread" Pool THREAD [Label("Thread")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "state" Pool THREAD_STATE [Label("Thread State")];
-            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
-            "cpu" Inline INT [Label("CPU"), CPU];
         },
         &[PROFILING, Label("Java Execution Sample"), Description("Snapshot of a thread executing Java code")],
     ),
@@ -108,8 +93,6 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
             "sampledThread" Pool THREAD [Label("Thread")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "state" Pool THREAD_STATE [Label("Thread State")];
-            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
-            "cpu" Inline INT [Label("CPU"), CPU];
         },
         &[PROFILING, Label("Native Sample"), Description("Snapshot of a thread executing native code")],
     ),

@@ -6,12 +6,14 @@
 //! that is continued or cut together keeps them, so they do not change.
 
 mod causal;
+mod detail;
 mod headway;
 mod jdk;
 mod steal;
 mod values;
 
 pub(crate) use causal::CAUSAL_EVENTS;
+pub(crate) use detail::DETAIL_EVENTS;
 pub(crate) use headway::HEADWAY_EVENTS;
 pub(crate) use jdk::JDK_EVENTS;
 pub(crate) use steal::STEAL_EVENTS;
@@ -19,7 +21,7 @@ pub(crate) use values::VALUES;
 
 /// Version of what `headway.*` events mean; in every `headway.Recording` event.
 /// It grows when a reader of an older version would misunderstand a recording.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A type's number.
 pub(crate) type TypeId = u8;
@@ -34,6 +36,10 @@ pub(crate) mod id {
     pub(crate) const LONG: TypeId = 6;
     pub(crate) const FLOAT: TypeId = 7;
     pub(crate) const STRING: TypeId = 8;
+    pub(crate) const BYTE: TypeId = 9;
+    pub(crate) const CHAR: TypeId = 10;
+    pub(crate) const SHORT: TypeId = 11;
+    pub(crate) const DOUBLE: TypeId = 12;
     pub(crate) const THREAD: TypeId = 20;
     pub(crate) const THREAD_GROUP: TypeId = 21;
     pub(crate) const CLASS: TypeId = 22;
@@ -51,6 +57,8 @@ pub(crate) mod id {
     pub(crate) const WAIT_OUTCOME: TypeId = 34;
     pub(crate) const LOSS_CAUSE: TypeId = 35;
     pub(crate) const PARK_OUTCOME: TypeId = 36;
+    pub(crate) const SOURCE_FILE: TypeId = 37;
+    pub(crate) const APPROXIMATE_FRAMES: TypeId = 38;
     pub(crate) const LABEL: TypeId = 40;
     pub(crate) const DESCRIPTION: TypeId = 41;
     pub(crate) const CATEGORY: TypeId = 42;
@@ -94,6 +102,11 @@ pub(crate) mod id {
     pub(crate) const PARK_STATISTICS: TypeId = 98;
     pub(crate) const SHORT_PARKS: TypeId = 99;
     pub(crate) const SHORT_ENTERS: TypeId = 100;
+    pub(crate) const ENTER_DETAIL: TypeId = 101;
+    pub(crate) const WAIT_DETAIL: TypeId = 102;
+    pub(crate) const PARK_DETAIL: TypeId = 103;
+    pub(crate) const SAMPLE_DETAIL: TypeId = 104;
+    pub(crate) const SERVICE_THREAD: TypeId = 105;
     pub(crate) const MACHINE_TIME: TypeId = 110;
     pub(crate) const THREAD_TIME: TypeId = 111;
     pub(crate) const THROTTLING: TypeId = 112;
@@ -171,8 +184,9 @@ const LOCKS: Note = Category(&["Headway", "Locks"]);
 const HEADWAY: Note = Category(&["Headway"]);
 const JAVA_APPLICATION: Note = Category(&["Java Application"]);
 const PROFILING: Note = Category(&["Java Virtual Machine", "Profiling"]);
-const SEQ: Note = Description("Place in the lock's own order of events: 1, 2, 3, ... without a gap; 0 if not numbered");
-const PARK_SEQ: Note = Description("Place in the order of all parks and unparks of the process; 0 if not numbered");
+const SEQ: Note = Description("Place in the lock's own order of events, as a step: 0 not numbered, otherwise 1 + zigzag(place - place of the lock's previous event in this chunk - 1)");
+const PARK_SEQ: Note = Description("Place in the order of all parks and unparks of the process, as a step: 0 not numbered, otherwise 1 + zigzag(place - place of the previous one in this chunk - 1)");
+const BACK: Note = Description("0 not numbered, otherwise 1 + zigzag(this event's place - that place)");
 const WEIGHT: Note = Description("Time that the sample stands for");
 const CPU: Note = Description("Number of the CPU that the thread ran on, -1 if unknown");
 const STACK: Note = Description("Stack Trace starting from the method the event was committed in");
@@ -196,7 +210,7 @@ const fn event(id: TypeId, name: &'static str, fields: &'static [Field], notes: 
 
 /// All types, in the order in which the metadata declares them.
 pub(crate) fn types() -> impl Iterator<Item = &'static Type> {
-    JDK_EVENTS.iter().chain(HEADWAY_EVENTS).chain(STEAL_EVENTS).chain(CAUSAL_EVENTS).chain(VALUES)
+    JDK_EVENTS.iter().chain(DETAIL_EVENTS).chain(HEADWAY_EVENTS).chain(STEAL_EVENTS).chain(CAUSAL_EVENTS).chain(VALUES)
 }
 
 /// Frame types, by number.
@@ -206,6 +220,11 @@ pub(crate) const RUNNABLE: (u64, &str) = (5, "STATE_RUNNABLE");
 /// The thread state of samples of a thread that waits, with JVMTI's number for
 /// it; the JDK tells kinds of waiting apart.
 pub(crate) const WAITING: (u64, &str) = (129, "STATE_WAITING");
+/// The stack trace of standard events that have none: tools fail on a sample
+/// without a stack. Beyond the ids that the agent gives.
+pub(crate) const NO_STACK: u64 = 1 << 30;
+/// The method of its only frame; it has the same number.
+pub(crate) const NO_STACK_METHOD: &str = "[no_stack]";
 /// Exit causes, by number.
 pub(crate) const EXIT_CAUSES: [&str; 2] = ["exit", "wait"];
 /// Wait outcomes, by number.
@@ -213,10 +232,62 @@ pub(crate) const WAIT_OUTCOMES: [&str; 3] = ["notified", "timed out", "interrupt
 /// Park outcomes, by number.
 pub(crate) const PARK_OUTCOMES: [&str; 5] = ["unknown", "unparked", "timed out", "interrupted", "spurious"];
 
+/// Small numbers of either sign become small numbers.
+#[inline]
+pub(crate) fn zigzag(difference: u64) -> u64 {
+    (difference << 1) ^ (((difference as i64) >> 63) as u64)
+}
+
+/// The inverse of [`zigzag`].
+#[inline]
+pub(crate) fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test may end like that
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
+
+    /// Name and shape of each field of the types in a chunk, by the type's name.
+    fn shapes(chunk: &[u8], schema: &crate::read::Schema) -> HashMap<String, Vec<String>> {
+        assert!(!chunk.is_empty());
+        let field = |field: &crate::read::Field| {
+            let ty = schema.types.get(field.ty).map_or("", |ty| &ty.name);
+            format!("{ty} {} {:?} pool: {} array: {}", field.name, field.unit, field.pool, field.array)
+        };
+        let shape = |ty: &crate::read::Type| (ty.name.to_string(), ty.fields.iter().map(field).collect());
+        schema.types.iter().map(shape).collect()
+    }
+
+    /// The JDK's own recording; what newer JDKs have is what all readers know.
+    #[test]
+    fn the_jdks_types_have_the_jdks_fields_and_no_others() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/jfr-25.jfr.zst");
+        let packed = std::fs::read(golden).unwrap();
+        let bytes = zstd::stream::decode_all(&packed[..]).unwrap();
+        let header = crate::header::ChunkHeader::parse(&bytes).unwrap();
+        let parse = |bytes: &[u8]| {
+            let mut cursor = crate::read::Cursor::new(bytes, true);
+            cursor.int().unwrap();
+            cursor.long().unwrap();
+            crate::read::Schema::parse(cursor).unwrap()
+        };
+        let theirs = shapes(&bytes, &parse(&bytes[header.metadata as usize..]));
+        let event = crate::write::metadata_event();
+        let ours = shapes(event, &parse(event));
+        let standard = types().filter(|ty| !ty.name.starts_with("headway.") && ty.role != Role::Annotation);
+        let mut compared = 0;
+        for ty in standard {
+            assert_eq!(ours[ty.name], theirs[ty.name], "{}", ty.name);
+            compared += 1;
+        }
+        assert!(compared > 25, "{compared} types");
+        for primitive in ["boolean", "byte", "char", "short", "int", "long", "float", "double"] {
+            assert!(ours.contains_key(primitive), "{primitive}");
+        }
+    }
 
     #[test]
     fn numbers_and_names_are_unique_and_every_field_has_a_declared_type() {

@@ -9,6 +9,10 @@ pub(crate) static VALUES: &[Type] = &[
     plain(id::INT, "int"),
     plain(id::LONG, "long"),
     plain(id::FLOAT, "float"),
+    plain(id::DOUBLE, "double"),
+    plain(id::BYTE, "byte"),
+    plain(id::CHAR, "char"),
+    plain(id::SHORT, "short"),
     plain(id::STRING, "java.lang.String"),
     Type {
         id: id::THREAD,
@@ -21,7 +25,6 @@ pub(crate) static VALUES: &[Type] = &[
             "javaThreadId" Inline LONG [Label("Java Thread Id")];
             "group" Pool THREAD_GROUP [Label("Java Thread Group")];
             "virtual" Inline BOOLEAN [Label("Virtual Thread")];
-            "service" Inline BOOLEAN [Label("Service Thread"), Description("Thread of the JVM, the JDK or the profiler, not of the application")];
         },
         notes: &[Label("Thread")],
     },
@@ -98,7 +101,6 @@ pub(crate) static VALUES: &[Type] = &[
             "descriptor" Pool SYMBOL [Label("Descriptor")];
             "modifiers" Inline INT [Label("Access Modifiers")];
             "hidden" Inline BOOLEAN [Label("Hidden")];
-            "sourceFile" Pool SYMBOL [Label("Source File")];
         },
         notes: &[Label("Java Method")],
     },
@@ -121,7 +123,6 @@ pub(crate) static VALUES: &[Type] = &[
             "lineNumber" Inline INT [Label("Line Number")];
             "bytecodeIndex" Inline INT [Label("Bytecode Index")];
             "type" Pool FRAME_TYPE [Label("Frame Type")];
-            "approximate" Inline BOOLEAN [Label("Approximate"), Description("Debug information could not prove which inlined callee this was; the physical method is named")];
         },
         notes: &[],
     },
@@ -140,6 +141,23 @@ pub(crate) static VALUES: &[Type] = &[
     // One string and no more: JDK Mission Control takes event types with
     // structures that it does not know for different types in each chunk.
     simple(id::LOCK, "headway.types.Lock", fields! { "name" Inline STRING [Label("Name")]; }, &[Label("Lock")]),
+    // Constants that no event refers to: each has the number of what it completes.
+    Type {
+        id: id::SOURCE_FILE,
+        name: "headway.types.SourceFile",
+        role: Role::Plain,
+        fields: fields! { "name" Pool SYMBOL [Label("Name")]; },
+        notes: &[Label("Source File"), Description("Of the method with the same number")],
+    },
+    simple(
+        id::APPROXIMATE_FRAMES,
+        "headway.types.ApproximateFrames",
+        fields! { "frames" Inline STRING [Label("Frames"), Description("Indices, separated by commas, 0 being the top")]; },
+        &[
+            Label("Approximate Frames"),
+            Description("Of the stack trace with the same number: debug information could not prove which inlined callee these were; the physical method is named"),
+        ],
+    ),
     simple(
         id::EXIT_CAUSE,
         "headway.types.ExitCause",

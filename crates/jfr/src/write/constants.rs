@@ -1,16 +1,17 @@
 //! The constants of a chunk: which ones events refer to, which of them stand in
 //! the chunk already, and the checkpoint event that brings the rest.
 //!
-//! Threads, methods, chains and locks keep their model ids as constant numbers.
-//! Classes, symbols and groups are numbered here, and a number is never used
+//! Methods, chains and locks keep their model ids as constant numbers. Threads,
+//! classes, symbols and groups are numbered here, and a number is never used
 //! again within a recording: the JDK's reader takes a constant of the previous
-//! chunk for one of the same number in the next.
+//! chunk for one of the same number in the next. Threads' own ids would not do:
+//! some readers take no number beyond 32 bits.
 
 use crate::encode::Encoder;
 use crate::hash::{IdFlags, IdTable};
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{LockDef, ThreadDef};
-use headway_model::{CallChain, ChainId, Dictionary, FrameKind, LockId, Loss, Method, MethodId, ThreadId};
+use headway_model::{CallChain, ChainId, Dictionary, FrameKind, LockId, Loss, Method, MethodId, Seq, ThreadId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,22 +41,40 @@ pub(crate) struct Constants {
     symbols: Numbered,
     classes: Numbered,
     groups: Numbered,
-    threads: IdFlags,
+    threads: IdTable<u64>,
+    /// Threads whose constants are written or wanted.
+    known_threads: IdFlags,
     chains: IdFlags,
     methods: IdFlags,
     /// Class numbers of the locks.
     locks: IdTable<u64>,
+    /// Places of the locks' last events in the chunk.
+    places: IdTable<u64>,
+    /// The same for parks and unparks.
+    park_place: u64,
+    no_stack_written: bool,
     wanted_threads: Vec<ThreadId>,
     wanted_chains: Vec<ChainId>,
     wanted_locks: Vec<LockId>,
     pools: [Pool; POOLS.len()],
-    /// Events that define locks, to be written before those that use them.
-    lock_events: Encoder,
+    /// Events that define locks and threads, to be written before those that use
+    /// them.
+    definitions: Encoder,
     statics_written: bool,
 }
 
 /// Types that have a pool of their own here.
-const POOLS: [TypeId; 7] = [id::THREAD_GROUP, id::THREAD, id::SYMBOL, id::CLASS, id::METHOD, id::STACK_TRACE, id::LOCK];
+const POOLS: [TypeId; 9] = [
+    id::THREAD_GROUP,
+    id::THREAD,
+    id::SYMBOL,
+    id::CLASS,
+    id::METHOD,
+    id::STACK_TRACE,
+    id::LOCK,
+    id::SOURCE_FILE,
+    id::APPROXIMATE_FRAMES,
+];
 const GROUP: usize = 0;
 const THREAD: usize = 1;
 const SYMBOL: usize = 2;
@@ -63,6 +82,8 @@ const CLASS: usize = 3;
 const METHOD: usize = 4;
 const STACK: usize = 5;
 const LOCK: usize = 6;
+const SOURCE: usize = 7;
+const APPROXIMATE: usize = 8;
 
 impl Constants {
     /// Forgets what the previous chunk holds; numbers go on.
@@ -72,16 +93,60 @@ impl Constants {
 
     /// Bytes of constants that wait to be written.
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.lock_events.bytes.len() + self.pools.iter().map(|pool| pool.entries.bytes.len()).sum::<usize>()
+        self.definitions.bytes.len() + self.pools.iter().map(|pool| pool.entries.bytes.len()).sum::<usize>()
     }
 
     /// Notes that an event refers to a thread.
     #[inline]
     pub(crate) fn thread(&mut self, thread: ThreadId) -> u64 {
-        if thread.is_some() && self.threads.insert(thread.0) {
+        if thread.is_none() {
+            return 0;
+        }
+        if self.known_threads.insert(thread.0) {
             self.wanted_threads.push(thread);
         }
-        thread.0
+        match self.threads.get(thread.0) {
+            Some(number) => number,
+            None => self.new_thread(thread),
+        }
+    }
+
+    fn new_thread(&mut self, thread: ThreadId) -> u64 {
+        let number = self.number();
+        self.threads.insert(thread.0, number);
+        number
+    }
+
+    /// The stack trace of a standard event: never none.
+    #[inline]
+    pub(crate) fn stack(&mut self, chain: ChainId) -> u64 {
+        if chain.is_some() {
+            return self.chain(chain);
+        }
+        if !self.no_stack_written {
+            self.put_no_stack();
+        }
+        schema::NO_STACK
+    }
+
+    /// A place in a lock's order as a step from the lock's event before.
+    #[inline]
+    pub(crate) fn step(&mut self, lock: LockId, seq: Seq) -> u64 {
+        if seq.is_none() {
+            return 0;
+        }
+        let before = self.places.get(lock.0).unwrap_or(0);
+        self.places.insert(lock.0, seq.0);
+        step(before, seq.0)
+    }
+
+    /// The same for the order of all parks and unparks.
+    #[inline]
+    pub(crate) fn park_step(&mut self, seq: Seq) -> u64 {
+        if seq.is_none() {
+            return 0;
+        }
+        step(std::mem::replace(&mut self.park_place, seq.0), seq.0)
     }
 
     /// Notes that an event refers to a chain.
@@ -124,7 +189,7 @@ impl Constants {
 
     /// A thread was defined, perhaps anew.
     pub(crate) fn thread_changed(&mut self, thread: ThreadId) {
-        self.threads.insert(thread.0);
+        self.known_threads.insert(thread.0);
         self.wanted_threads.push(thread);
     }
 
@@ -160,7 +225,7 @@ impl Constants {
         }
         let number = self.number();
         self.symbols.insert(text.into(), number);
-        self.pools[SYMBOL].add(number).string(text);
+        self.pools[SYMBOL].add(number).symbol(text);
         number
     }
 
@@ -190,9 +255,9 @@ impl Constants {
     pub(crate) fn resolve(&mut self, ticks: u64, dictionary: &Dictionary) {
         for thread in std::mem::take(&mut self.wanted_threads) {
             match dictionary.thread(thread) {
-                Some(def) => self.put_thread(def),
+                Some(def) => self.put_thread(ticks, def),
                 None => {
-                    self.threads.remove(thread.0);
+                    self.known_threads.remove(thread.0);
                 }
             }
         }
@@ -222,10 +287,11 @@ impl Constants {
         }
     }
 
-    fn put_thread(&mut self, def: &ThreadDef) {
+    fn put_thread(&mut self, ticks: u64, def: &ThreadDef) {
+        let number = self.thread(def.id);
         let group = self.group(&def.group);
         let is_java = def.id.0 & ThreadId::NATIVE == 0;
-        let entry = self.pools[THREAD].add(def.id.0);
+        let entry = self.pools[THREAD].add(number);
         entry.string(&def.name);
         entry.varint(u64::from(def.os_id));
         if is_java {
@@ -237,13 +303,19 @@ impl Constants {
         }
         entry.varint(group);
         entry.byte(u8::from(def.is_virtual));
-        entry.byte(u8::from(def.is_service));
+        if def.is_service {
+            self.definitions.event(|e| {
+                e.byte(id::SERVICE_THREAD);
+                e.varint(ticks);
+                e.varint(number);
+            });
+        }
     }
 
     fn put_lock(&mut self, ticks: u64, def: &LockDef) {
         let class = self.class(&def.class);
         self.pools[LOCK].add(def.id.0).string(&lock_label(def));
-        self.lock_events.event(|e| {
+        self.definitions.event(|e| {
             e.byte(id::LOCK_DEFINITION);
             e.varint(ticks);
             e.varint(def.id.0);
@@ -267,7 +339,26 @@ impl Constants {
             entry.int(frame.line as i32);
             entry.int(frame.bci);
             entry.varint(frame_type(frame.kind));
-            entry.byte(u8::from(frame.approximate));
+        }
+        let approximate: Vec<String> =
+            chain.frames.iter().enumerate().filter(|(_, f)| f.approximate).map(|(i, _)| i.to_string()).collect();
+        if !approximate.is_empty() {
+            self.pools[APPROXIMATE].add(key.0).string(&approximate.join(","));
+        }
+    }
+
+    fn put_no_stack(&mut self) {
+        self.no_stack_written = true;
+        let class = self.class_or_native(&"".into());
+        let (name, descriptor) = (self.symbol(schema::NO_STACK_METHOD), self.symbol("()V"));
+        let method = self.pools[METHOD].add(schema::NO_STACK);
+        for value in [class, name, descriptor, 0, 0] {
+            method.varint(value);
+        }
+        let stack = self.pools[STACK].add(schema::NO_STACK);
+        // Not truncated; one frame: its method, line, place in it and type.
+        for value in [0, 1, schema::NO_STACK, 0, 0, frame_type(FrameKind::Native)] {
+            stack.varint(value);
         }
     }
 
@@ -286,7 +377,9 @@ impl Constants {
         entry.varint(descriptor);
         entry.int(method.access_flags as i32);
         entry.byte(u8::from(method.hidden));
-        entry.varint(source);
+        if source != 0 {
+            self.pools[SOURCE].add(key.0).varint(source);
+        }
     }
 
     /// The checkpoint event with everything that waits, or `None`. `delta` is
@@ -320,19 +413,33 @@ impl Constants {
         Some(encoder.bytes)
     }
 
-    /// Events that define the locks among what waits.
-    pub(crate) fn lock_events(&self) -> &[u8] {
-        &self.lock_events.bytes
+    /// Events that define the locks and threads among what waits.
+    pub(crate) fn definitions(&self) -> &[u8] {
+        &self.definitions.bytes
     }
 
     /// What waited is written.
     pub(crate) fn written(&mut self) {
         self.statics_written = true;
-        self.lock_events.bytes.clear();
+        self.definitions.bytes.clear();
         for pool in &mut self.pools {
             pool.count = 0;
             pool.entries.bytes.clear();
         }
+    }
+}
+
+/// 1 + the zigzag-encoded difference to the next number: small for numbers close by.
+fn step(before: u64, seq: u64) -> u64 {
+    schema::zigzag(seq.wrapping_sub(before).wrapping_sub(1)).wrapping_add(1)
+}
+
+/// How far back another place in the same order is; see the schema.
+#[inline]
+pub(crate) fn back(from: Seq, to: Seq) -> u64 {
+    match to {
+        Seq::NONE => 0,
+        _ => schema::zigzag(from.0.wrapping_sub(to.0)).wrapping_add(1),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Events as bytes. Field orders are those of [`crate::schema`].
 
-use super::constants::Constants;
+use super::constants::{back, Constants};
 use crate::encode::Encoder;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
@@ -118,22 +118,27 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.step(e.lock, e.seq));
             o.varint(self.constants.thread(e.owner));
         });
     }
 
     fn entered(&mut self, e: &MonitorEntered, out: &mut Encoder) {
         let class = self.constants.lock(e.lock, self.dictionary);
+        if e.seq.is_some() {
+            out.event(|o| {
+                self.head(id::ENTER_DETAIL, e.start, o);
+                o.varint(self.constants.thread(e.thread));
+                o.varint(self.constants.step(e.lock, e.seq));
+            });
+        }
         out.event(|o| {
             self.span(id::MONITOR_ENTERED, e.start, e.time, o);
             o.varint(self.constants.thread(e.thread));
-            o.varint(self.constants.chain(e.chain));
+            o.varint(self.constants.stack(e.chain));
             o.varint(class);
             o.varint(self.constants.thread(e.previous_owner));
             o.varint(e.lock.0);
-            o.varint(e.lock.0);
-            o.varint(e.seq.0);
         });
     }
 
@@ -144,7 +149,7 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.step(e.lock, e.seq));
             o.int(i32::from(e.holder_frame));
             o.byte(u8::from(e.holder_approximate));
             o.varint(match e.cause {
@@ -161,7 +166,7 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.step(e.lock, e.seq));
             o.varint(e.timeout.0);
         });
     }
@@ -173,29 +178,32 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.thread(e.waiter));
             o.varint(e.lock.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.step(e.lock, e.seq));
         });
     }
 
     fn waited(&mut self, e: &MonitorWaited, out: &mut Encoder) {
         let class = self.constants.lock(e.lock, self.dictionary);
         out.event(|o| {
+            self.head(id::WAIT_DETAIL, e.start, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.step(e.lock, e.seq));
+            o.varint(match e.outcome {
+                WaitOutcome::Notified => 0,
+                WaitOutcome::TimedOut => 1,
+                WaitOutcome::Interrupted => 2,
+            });
+        });
+        out.event(|o| {
             self.span(id::MONITOR_WAITED, e.start, e.time, o);
             o.varint(self.constants.thread(e.thread));
-            o.varint(self.constants.chain(e.chain));
+            o.varint(self.constants.stack(e.chain));
             o.varint(class);
             o.varint(self.constants.thread(e.notifier));
             // Object.wait rounds up to milliseconds, too.
             o.varint(e.timeout.0.div_ceil(1_000_000));
             o.byte(u8::from(e.outcome == WaitOutcome::TimedOut));
             o.varint(e.lock.0);
-            o.varint(e.lock.0);
-            o.varint(e.seq.0);
-            o.varint(match e.outcome {
-                WaitOutcome::Notified => 0,
-                WaitOutcome::TimedOut => 1,
-                WaitOutcome::Interrupted => 2,
-            });
         });
     }
 
@@ -206,8 +214,8 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.lock.0);
-            o.varint(e.start_seq.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.step(e.lock, e.seq));
+            o.varint(back(e.seq, e.start_seq));
             o.byte(u8::from(e.bound));
         });
     }
@@ -220,7 +228,7 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
             o.varint(e.blocker.0);
-            o.varint(e.seq.0);
+            o.varint(self.constants.park_step(e.seq));
             o.varint(self.constants.thread(e.owner));
             o.signed(timeout.unwrap_or(0));
             o.signed(until.unwrap_or(0));
@@ -231,17 +239,11 @@ impl Context<'_> {
         let class = self.blocker_class(e);
         let (timeout, until) = limit_fields(e.limit);
         out.event(|o| {
-            self.span(id::THREAD_PARK, e.start, e.time, o);
+            self.head(id::PARK_DETAIL, e.start, o);
             o.varint(self.constants.thread(e.thread));
-            o.varint(self.constants.chain(e.chain));
-            o.varint(class);
-            o.signed(timeout.unwrap_or(NO_TIMEOUT));
-            o.signed(until.unwrap_or(NO_TIMEOUT));
-            o.varint(e.blocker.0);
-            o.varint(e.blocker.0);
-            o.varint(e.start_seq.0);
-            o.varint(e.seq.0);
-            o.varint(self.constants.thread(e.owner));
+            o.varint(self.constants.park_step(e.seq));
+            o.varint(back(e.seq, e.start_seq));
+            o.varint(back(e.seq, e.unpark));
             o.varint(match e.outcome {
                 ParkOutcome::Unknown => 0,
                 ParkOutcome::Unparked => 1,
@@ -249,8 +251,17 @@ impl Context<'_> {
                 ParkOutcome::Interrupted => 3,
                 ParkOutcome::Spurious => 4,
             });
-            o.varint(e.unpark.0);
+            o.varint(self.constants.thread(e.owner));
             o.varint(self.constants.thread(e.waker));
+        });
+        out.event(|o| {
+            self.span(id::THREAD_PARK, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.stack(e.chain));
+            o.varint(class);
+            o.signed(timeout.unwrap_or(NO_TIMEOUT));
+            o.signed(until.unwrap_or(NO_TIMEOUT));
+            o.varint(e.blocker.0);
         });
     }
 
@@ -269,7 +280,7 @@ impl Context<'_> {
             self.head(id::UNPARK, e.time, o);
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.chain(e.chain));
-            o.varint(e.seq.0);
+            o.varint(self.constants.park_step(e.seq));
             o.varint(self.constants.thread(e.target));
         });
     }
@@ -305,18 +316,28 @@ impl Context<'_> {
             SampleState::Waiting => (id::WALL_SAMPLE, schema::WAITING),
             SampleState::Runnable => (id::WALL_SAMPLE, schema::RUNNABLE),
         };
+        let cpu = e.cpu.map_or(-1, i32::from);
+        if ty == id::WALL_SAMPLE {
+            return out.event(|o| {
+                self.head(ty, e.time, o);
+                o.varint(self.constants.thread(e.thread));
+                o.varint(self.constants.chain(e.chain));
+                o.varint(e.weight.0);
+                o.varint(state.0);
+                o.int(cpu);
+            });
+        }
+        out.event(|o| {
+            self.head(id::SAMPLE_DETAIL, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(e.weight.0);
+            o.int(cpu);
+        });
         out.event(|o| {
             self.head(ty, e.time, o);
             o.varint(self.constants.thread(e.thread));
-            o.varint(self.constants.chain(e.chain));
-            if ty != id::WALL_SAMPLE {
-                o.varint(state.0);
-            }
-            o.varint(e.weight.0);
-            if ty == id::WALL_SAMPLE {
-                o.varint(state.0);
-            }
-            o.int(e.cpu.map_or(-1, i32::from));
+            o.varint(self.constants.stack(e.chain));
+            o.varint(state.0);
         });
     }
 

@@ -16,6 +16,8 @@ use file::RecordingFile;
 pub(crate) use file::{create_private, put_in_place, sibling};
 use headway_model::event::RecordingInfo;
 use headway_model::{Dictionary, DurationNs, Event, Loss, TimeNs};
+#[cfg(test)]
+pub(crate) use metadata::event as metadata_event;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -309,7 +311,7 @@ impl RecordingWriter {
         if self.chunk.is_none() {
             put_info(&self.info, self.clock, self.chunk_start, &mut raw);
         }
-        raw.bytes.extend_from_slice(self.constants.lock_events());
+        raw.bytes.extend_from_slice(self.constants.definitions());
         self.put_own_loss(dictionary, &mut raw);
         let size = (raw.bytes.len() + self.events.bytes.len()) as u64;
         let header = self.header(before.size + size, checkpoint);

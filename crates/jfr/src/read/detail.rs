@@ -1,0 +1,119 @@
+//! What Headway's own events add to the standard event behind them, and places in
+//! the order of locks, which are written as steps.
+
+use super::chunk::Chunk;
+use super::plan::{Slot, Values};
+use crate::hash::IdTable;
+use crate::schema::unzigzag;
+use headway_model::Seq;
+
+/// The values of the last detail event.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Detail {
+    start: u64,
+    thread: u64,
+    pub(super) seq_step: u64,
+    pub(super) start_back: u64,
+    pub(super) unpark_back: u64,
+    pub(super) outcome: u64,
+    pub(super) owner: u64,
+    pub(super) waker: u64,
+    pub(super) weight: u64,
+    pub(super) cpu_from_one: u64,
+}
+
+impl Detail {
+    pub(super) fn of(values: &Values) -> Detail {
+        Detail {
+            start: values.get(Slot::Start),
+            thread: values.get(Slot::Thread),
+            seq_step: values.get(Slot::SeqStep),
+            start_back: values.get(Slot::StartBack),
+            unpark_back: values.get(Slot::UnparkBack),
+            outcome: values.get(Slot::Outcome),
+            owner: values.get(Slot::Other),
+            waker: values.get(Slot::Waker),
+            weight: values.get(Slot::Weight),
+            cpu_from_one: values.get(Slot::CpuFromOne),
+        }
+    }
+}
+
+/// The newest places in the orders of locks, by the numbers of their constants.
+#[derive(Default)]
+pub(crate) struct Places {
+    locks: IdTable<u64>,
+    parks: u64,
+    /// An event is missing, and with it the step to those behind it.
+    pub(super) lost: bool,
+}
+
+impl Places {
+    #[inline]
+    pub(super) fn lock(&mut self, key: u64, step: u64) -> Seq {
+        if step == 0 || self.lost {
+            return Seq::NONE;
+        }
+        let place = after(self.locks.get(key).unwrap_or(0), step);
+        self.locks.insert(key, place);
+        Seq(place)
+    }
+
+    #[inline]
+    pub(super) fn park(&mut self, step: u64) -> Seq {
+        if step == 0 || self.lost {
+            return Seq::NONE;
+        }
+        self.parks = after(self.parks, step);
+        Seq(self.parks)
+    }
+}
+
+fn after(before: u64, step: u64) -> u64 {
+    before.wrapping_add(unzigzag(step.wrapping_sub(1))).wrapping_add(1)
+}
+
+/// A place so far before another one; see the schema.
+pub(super) fn before(from: Seq, back: u64) -> Seq {
+    match back {
+        0 => Seq::NONE,
+        _ if from.is_none() => Seq::NONE,
+        _ => Seq(from.0.wrapping_sub(unzigzag(back.wrapping_sub(1)))),
+    }
+}
+
+impl Chunk {
+    /// The detail of the event that was just read; empty if it has none.
+    #[inline]
+    pub(super) fn detail(&mut self) -> Detail {
+        let detail = std::mem::take(&mut self.last_detail);
+        if detail.start == self.values.get(Slot::Start) && detail.thread == self.values.get(Slot::Thread) {
+            return detail;
+        }
+        Detail::default()
+    }
+
+    /// The place of the event that was just read in its lock's order; `detail` is
+    /// that of an event that has no such field.
+    #[inline]
+    pub(super) fn lock_place(&mut self, detail: Option<&Detail>) -> Seq {
+        let step = detail.map_or(self.values.get(Slot::SeqStep), |detail| detail.seq_step);
+        if step == 0 {
+            // As recordings of format version 1 have it.
+            return Seq(self.values.get(Slot::Seq));
+        }
+        let lock = match self.values.get(Slot::Lock) {
+            0 => self.values.get(Slot::Address),
+            lock => lock,
+        };
+        self.places.lock(lock, step)
+    }
+
+    /// The same for parks and unparks.
+    pub(super) fn park_place(&mut self, detail: Option<&Detail>) -> Seq {
+        match detail.map_or(self.values.get(Slot::SeqStep), |detail| detail.seq_step) {
+            0 => Seq(self.values.get(Slot::Seq)),
+            step => self.places.park(step),
+        }
+    }
+}
