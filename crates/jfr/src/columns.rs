@@ -1,6 +1,6 @@
 //! A packed piece in columns: all times together, all threads together, and so
-//! on, each value as its difference from a guess. Compressors find far more in
-//! that than in events whose random low bytes of a time alternate with ids.
+//! on, each value as its difference from a guess. Recordings of format version 1
+//! were packed like that; now a piece is what other tools unpack, too.
 //!
 //! The piece says itself what its columns are, so that a reader depends on no
 //! version of the event types. Every event that is not restored to the byte is
@@ -13,12 +13,10 @@
 //! are, and these; for each field of each shape its column's length and the
 //! column.
 
-use crate::encode::{put_varint, Encoder};
+use crate::encode::put_varint;
 use crate::hash::IdMap;
-use crate::header::HEADER_SIZE;
 use crate::read::Cursor;
-use crate::schema::{self, id, unzigzag, zigzag, Store, Type, TypeId};
-use std::sync::OnceLock;
+use crate::schema::{unzigzag, TypeId};
 
 /// How a field lies in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +53,6 @@ struct Column {
 }
 
 impl Column {
-    fn to_bytes(self) -> [u8; 4] {
-        let width = self.width as u8;
-        match self.guess {
-            Guess::Nothing => [width, 0, 0, 0],
-            Guess::Time => [width, 1, 0, 0],
-            Guess::Thread => [width, 2, 0, 0],
-            Guess::Seq(field) => [width, 3, field, 0],
-            Guess::Last(ty, field) => [width, 4, ty, field],
-            Guess::Own(field) => [width, 5, field, 0],
-        }
-    }
-
     /// `index` is the column's place: a guess may only look before it.
     fn parse(bytes: [u8; 4], index: usize) -> Option<Column> {
         let [width, code, a, b] = bytes;
@@ -153,189 +139,11 @@ impl Memory {
 }
 
 #[inline]
-fn to_column(guess: Guess, value: u64, guessed: u64) -> u64 {
-    match guess {
-        Guess::Nothing => value,
-        _ => zigzag(value.wrapping_sub(guessed)),
-    }
-}
-
-#[inline]
 fn from_column(guess: Guess, number: u64, guessed: u64) -> u64 {
     match guess {
         Guess::Nothing => number,
         _ => unzigzag(number).wrapping_add(guessed),
     }
-}
-
-/// Shapes of the event types whose fields are all numbers.
-fn shapes() -> &'static [Shape] {
-    static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
-    SHAPES.get_or_init(|| event_types().filter_map(shape).collect())
-}
-
-fn event_types() -> impl Iterator<Item = &'static Type> {
-    schema::JDK_EVENTS.iter().chain(schema::HEADWAY_EVENTS).chain(schema::STEAL_EVENTS).chain(schema::CAUSAL_EVENTS)
-}
-
-fn shape(ty: &Type) -> Option<Shape> {
-    let width = |field: &schema::Field| match (field.store, field.ty) {
-        (Store::Pool, _) | (Store::Inline, id::LONG | id::INT) => Some(Width::Varint),
-        (Store::Inline, id::BOOLEAN) => Some(Width::Byte),
-        _ => None,
-    };
-    let place = |name: &str| ty.fields.iter().position(|field| field.name == name).map(|index| index as u8);
-    let column = |field: &schema::Field| Some(Column { width: width(field)?, guess: guess(ty, field.name, &place) });
-    let columns: Option<Vec<Column>> = ty.fields.iter().map(column).collect();
-    Some(Shape { ty: ty.id, columns: columns? }).filter(|shape| shape.columns.len() <= MAX_FIELDS)
-}
-
-/// The end of a blocked stretch, a wait or a park repeats what its begin said,
-/// and the two are neighbours in the thread's own order.
-fn guess(ty: &Type, field: &str, place: &dyn Fn(&str) -> Option<u8>) -> Guess {
-    let of = |last: TypeId, name: &str| {
-        let fields = event_types().find(|ty| ty.id == last).map_or(&[][..], |ty| ty.fields);
-        let index = fields.iter().position(|field| field.name == name);
-        index.map_or(Guess::Nothing, |index| Guess::Last(last, index as u8))
-    };
-    let own = |name| place(name).map_or(Guess::Nothing, Guess::Own);
-    let begin = match ty.id {
-        id::MONITOR_ENTERED => Some(id::MONITOR_ENTER),
-        id::MONITOR_WAITED | id::MONITOR_REENTERED => Some(id::MONITOR_WAIT),
-        id::THREAD_PARK => Some(id::PARK_BEGIN),
-        _ => None,
-    };
-    // Parks and unparks are numbered over the whole process: a thread's own
-    // numbers grow by little.
-    match (ty.id, field) {
-        (id::THREAD_PARK, "startSeq") => return of(id::PARK_BEGIN, "seq"),
-        (id::THREAD_PARK, "seq") => return own("startSeq"),
-        (id::THREAD_PARK, "unpark") => return own("seq"),
-        (id::PARK_BEGIN | id::UNPARK, "seq") => return of(ty.id, "seq"),
-        // No limit is a number that takes nine bytes.
-        (id::THREAD_PARK, "timeout" | "until") => return of(ty.id, field),
-        _ => {}
-    }
-    match (field, begin) {
-        ("startTime", Some(begin)) if ty.id != id::MONITOR_REENTERED => of(begin, "startTime"),
-        ("startTime", _) => Guess::Time,
-        ("eventThread" | "sampledThread", _) => Guess::Thread,
-        ("stackTrace", Some(begin)) => of(begin, "stackTrace"),
-        ("previousOwner" | "owner", Some(begin)) => of(begin, "owner"),
-        ("address", Some(id::PARK_BEGIN)) => of(id::PARK_BEGIN, "blocker"),
-        ("address", Some(begin)) => of(begin, "lock"),
-        ("lock" | "blocker", _) if place("address").is_some() => own("address"),
-        ("lock", Some(begin)) => of(begin, "lock"),
-        ("seq", _) => place("lock").map_or(Guess::Nothing, Guess::Seq),
-        ("lastAlive", _) => own("startTime"),
-        _ => Guess::Nothing,
-    }
-}
-
-/// Puts a piece into columns. `begins_chunk` says that a header comes first.
-pub(crate) fn to_columns(raw: &[u8], begins_chunk: bool) -> Vec<u8> {
-    let prefix = if begins_chunk { HEADER_SIZE.min(raw.len()) } else { 0 };
-    let mut splitter = Splitter::new();
-    let mut at = prefix;
-    while at < raw.len() {
-        at += splitter.event(&raw[at..]);
-    }
-    splitter.finish(&raw[..prefix])
-}
-
-struct Splitter {
-    shapes: &'static [Shape],
-    /// Index of each type's shape.
-    shape_of: [Option<u8>; 256],
-    memory: Memory,
-    kinds: Vec<u8>,
-    left: Vec<u8>,
-    columns: Vec<Vec<Encoder>>,
-}
-
-impl Splitter {
-    fn new() -> Splitter {
-        let shapes = shapes();
-        let mut shape_of = [None; 256];
-        for (index, shape) in shapes.iter().enumerate() {
-            shape_of[usize::from(shape.ty)] = Some(index as u8);
-        }
-        let columns = shapes.iter().map(|shape| shape.columns.iter().map(|_| Encoder::default()).collect()).collect();
-        Splitter { shapes, shape_of, memory: Memory::new(shapes), kinds: Vec::new(), left: Vec::new(), columns }
-    }
-
-    /// Takes the event at the front of `bytes` and says how long it is.
-    fn event(&mut self, bytes: &[u8]) -> usize {
-        let mut head = Cursor::new(bytes, true);
-        let size = head.int().map_or(bytes.len(), |size| size as usize).clamp(1, bytes.len());
-        let event = &bytes[..size];
-        let index = event.get(head.pos()).and_then(|ty| self.shape_of[usize::from(*ty)]);
-        match index.and_then(|index| Some((index, values(&self.shapes[usize::from(index)], event)?))) {
-            Some((index, values)) => self.split(index, &values),
-            None => {
-                self.kinds.push(0);
-                self.left.extend_from_slice(event);
-            }
-        }
-        size
-    }
-
-    #[inline]
-    fn split(&mut self, index: u8, values: &Values) {
-        let shape = &self.shapes[usize::from(index)];
-        self.kinds.push(index + 1);
-        let columns = self.columns[usize::from(index)].iter_mut();
-        for ((column, out), value) in shape.columns.iter().zip(columns).zip(values) {
-            out.varint(to_column(column.guess, *value, self.memory.guess(column.guess, values)));
-        }
-        self.memory.remember(shape, values);
-    }
-
-    fn finish(self, prefix: &[u8]) -> Vec<u8> {
-        let mut out = Encoder::default();
-        let block = |out: &mut Encoder, bytes: &[u8]| {
-            out.varint(bytes.len() as u64);
-            out.bytes.extend_from_slice(bytes);
-        };
-        block(&mut out, prefix);
-        out.varint(self.shapes.len() as u64);
-        for shape in self.shapes {
-            out.byte(shape.ty);
-            out.byte(shape.columns.len() as u8);
-            shape.columns.iter().for_each(|column| out.bytes.extend_from_slice(&column.to_bytes()));
-        }
-        block(&mut out, &self.kinds);
-        block(&mut out, &self.left);
-        self.columns.iter().flatten().for_each(|column| block(&mut out, &column.bytes));
-        out.bytes
-    }
-}
-
-/// The values of an event, if putting them together again gives its bytes.
-#[inline]
-fn values(shape: &Shape, event: &[u8]) -> Option<Values> {
-    let mut cursor = Cursor::new(event, true);
-    let size = cursor.int()? as usize;
-    cursor.byte()?;
-    let mut values = [0; MAX_FIELDS];
-    let mut canonical = if size < 0x80 { 2 } else { 3 };
-    for (column, value) in shape.columns.iter().zip(&mut values) {
-        *value = match column.width {
-            Width::Varint => cursor.long()?,
-            Width::Byte => u64::from(cursor.byte()?),
-        };
-        canonical += match column.width {
-            Width::Varint => varint_len(*value),
-            Width::Byte => 1,
-        };
-    }
-    // Numbers written longer than need be would come back shorter.
-    (cursor.remaining() == 0 && size == event.len() && canonical == size).then_some(values)
-}
-
-#[inline]
-fn varint_len(value: u64) -> usize {
-    (((64 - (value | 1).leading_zeros()) as usize).div_ceil(7)).min(9)
 }
 
 /// Restores a piece of at most `limit` bytes; `None` if the columns are damaged.
@@ -434,51 +242,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_of_either_sign_come_back() {
-        for value in [0u64, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, 12345] {
-            assert_eq!(unzigzag(zigzag(value)), value);
-        }
-        assert_eq!((zigzag(1), zigzag(u64::MAX), zigzag(2)), (2, 1, 4));
-    }
-
-    #[test]
-    fn the_length_of_a_number_is_what_the_encoder_takes() {
-        for shift in 0..64 {
-            for value in [1u64 << shift, (1 << shift) - 1] {
-                let mut encoder = Encoder::default();
-                encoder.varint(value);
-                assert_eq!(varint_len(value), encoder.bytes.len(), "{value}");
-            }
-        }
-    }
-
-    #[test]
-    fn any_bytes_come_back_whatever_they_are() {
-        let mut state = 1u64;
-        for round in 0..500usize {
-            let bytes: Vec<u8> = (0..round)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    // Many of our types' numbers and small sizes among them.
-                    [(state >> 33) as u8, 60 + (state >> 33) as u8 % 32, (state >> 40) as u8 % 16][round % 3]
-                })
-                .collect();
-            for begins_chunk in [false, true] {
-                let columns = to_columns(&bytes, begins_chunk);
-                assert_eq!(from_columns(&columns, bytes.len()), Some(bytes.clone()));
-            }
-        }
-    }
-
-    #[test]
     fn guesses_look_back_only() {
         assert_eq!(Column::parse([0, 5, 3, 0], 3), None);
         assert_eq!(Column::parse([0, 3, 2, 0], 3), Some(Column { width: Width::Varint, guess: Guess::Seq(2) }));
         assert_eq!(Column::parse([0, 4, 200, 99], 3), None);
-        for shape in shapes() {
-            for (index, column) in shape.columns.iter().enumerate() {
-                assert_eq!(Column::parse(column.to_bytes(), index), Some(*column), "type {}", shape.ty);
-            }
-        }
     }
 }

@@ -1,12 +1,11 @@
 //! How a recording is packed, and the envelope around each packed piece.
 //!
 //! A packed recording is a sequence of pieces. A piece is a skippable frame
-//! (the envelope, which both zstd and LZ4 tools step over) and one compressed
-//! frame. The envelope holds the chunk's header as it is after this piece, so
+//! (the envelope, which both zstd and LZ4 tools step over) and compressed
+//! frames. The envelope holds the chunk's header as it is after this piece, so
 //! that a reader needs nothing that comes later: a torn tail costs the last
-//! piece only.
+//! piece only. What other tools unpack is a plain recording.
 
-use crate::columns;
 use crate::header::{ChunkHeader, HEADER_SIZE};
 use std::io;
 use std::path::Path;
@@ -38,8 +37,8 @@ impl Packing {
 pub(crate) const SKIPPABLE: [u8; 4] = 0x184d_2a5au32.to_le_bytes();
 /// First bytes inside the envelope.
 pub(crate) const ENVELOPE_MAGIC: [u8; 4] = *b"HWJF";
-/// Version of the envelope.
-const ENVELOPE_VERSION: u8 = 1;
+/// Version of the envelope. In version 1 pieces were stored in columns.
+const ENVELOPE_VERSION: u8 = 2;
 /// Bytes of an envelope, its skippable frame header included.
 pub(crate) const ENVELOPE_SIZE: usize = 8 + 16 + HEADER_SIZE;
 /// A level at which packing keeps up with a drain thread: see `benches`.
@@ -52,11 +51,12 @@ pub(crate) const MAX_PIECE: usize = 256 << 20;
 pub(crate) struct Envelope {
     /// True if the piece begins a chunk.
     pub(crate) begins_chunk: bool,
-    /// True if what is compressed is the piece in columns.
+    /// True if what is compressed is the piece in columns, as earlier versions
+    /// wrote it.
     pub(crate) in_columns: bool,
     /// Length of the piece, unpacked.
     pub(crate) raw_len: u32,
-    /// Length of the compressed frame that follows.
+    /// Length of the compressed frames that follow.
     pub(crate) packed_len: u32,
     /// The chunk's header as it is after this piece.
     pub(crate) header: ChunkHeader,
@@ -82,7 +82,7 @@ impl Envelope {
         let ours = bytes[0..4] == SKIPPABLE
             && word(4) as usize == ENVELOPE_SIZE - 8
             && bytes[8..12] == ENVELOPE_MAGIC
-            && bytes[12] == ENVELOPE_VERSION
+            && (1..=ENVELOPE_VERSION).contains(&bytes[12])
             && bytes[13] < 4;
         ours.then_some(())?;
         Some(Envelope {
@@ -95,39 +95,62 @@ impl Envelope {
     }
 }
 
-/// Packs a piece and puts its envelope in front.
+/// Packs a piece and puts its envelope in front. The piece that begins a chunk
+/// begins with the chunk's header, whose frame can be written anew in place.
 ///
 /// # Errors
 /// What the compressor says; none is known to happen in memory.
 pub(crate) fn pack(packing: Packing, begins_chunk: bool, header: ChunkHeader, raw: &[u8]) -> io::Result<Vec<u8>> {
-    let columns = columns::to_columns(raw, begins_chunk);
     let mut out = vec![0u8; ENVELOPE_SIZE];
+    let mut rest = raw;
+    if begins_chunk {
+        rest = raw.get(HEADER_SIZE..).unwrap_or_default();
+        out.extend_from_slice(&header_frame(packing, &header));
+    }
     match packing {
-        Packing::Plain => out.extend_from_slice(&columns),
+        Packing::Plain => out.extend_from_slice(rest),
         Packing::Zstd => {
             let mut encoder = zstd::stream::write::Encoder::new(&mut out, ZSTD_LEVEL)?;
             encoder.include_checksum(true)?;
-            encoder.set_pledged_src_size(Some(columns.len() as u64))?;
-            io::Write::write_all(&mut encoder, &columns)?;
+            encoder.set_pledged_src_size(Some(rest.len() as u64))?;
+            io::Write::write_all(&mut encoder, rest)?;
             encoder.finish()?;
         }
         Packing::Lz4 => {
-            let info =
-                lz4_flex::frame::FrameInfo::new().content_checksum(true).content_size(Some(columns.len() as u64));
+            let info = lz4_flex::frame::FrameInfo::new().content_checksum(true).content_size(Some(rest.len() as u64));
             let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, &mut out);
-            io::Write::write_all(&mut encoder, &columns)?;
+            io::Write::write_all(&mut encoder, rest)?;
             encoder.finish().map_err(io::Error::other)?;
         }
     }
     let envelope = Envelope {
         begins_chunk,
-        in_columns: true,
+        in_columns: false,
         raw_len: piece_len(raw.len())?,
         packed_len: piece_len(out.len() - ENVELOPE_SIZE)?,
         header,
     };
     out[..ENVELOPE_SIZE].copy_from_slice(&envelope.to_bytes());
     Ok(out)
+}
+
+/// A chunk's header as a frame whose length does not depend on it: one block,
+/// stored as it is. So a header that is written anew takes the old one's place,
+/// and unpacking the file as a whole always gives finished chunks.
+pub(crate) fn header_frame(packing: Packing, header: &ChunkHeader) -> Vec<u8> {
+    let bytes = header.to_bytes();
+    let (before, after): (&[u8], &[u8]) = match packing {
+        Packing::Plain => (&[], &[]),
+        // Magic, single segment, length; last block, raw, its length in bits 3 to 23.
+        Packing::Zstd => (&[0x28, 0xb5, 0x2f, 0xfd, 0x20, HEADER_SIZE as u8, 0x21, 0x02, 0x00], &[]),
+        // Magic, version and independent blocks, 64 KB at most, checksum of these
+        // two; a block that is stored, its length; no further block.
+        Packing::Lz4 => (
+            &[0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, HEADER_SIZE as u8, 0x00, 0x00, 0x80],
+            &[0x00, 0x00, 0x00, 0x00],
+        ),
+    };
+    [before, &bytes[..], after].concat()
 }
 
 fn piece_len(len: usize) -> io::Result<u32> {
@@ -138,6 +161,7 @@ fn piece_len(len: usize) -> io::Result<u32> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test may end like that
 mod tests {
     use super::*;
 
@@ -148,6 +172,16 @@ mod tests {
         assert_eq!(packing("a.jfr.zst"), Packing::Zstd);
         assert_eq!(packing("a.JFR.LZ4"), Packing::Lz4);
         assert_eq!(packing("zst"), Packing::Plain);
+    }
+
+    #[test]
+    fn a_header_is_a_frame_that_both_formats_know() {
+        let header = ChunkHeader { size: 77, flags: 1, ..ChunkHeader::default() };
+        let zstd = zstd::stream::decode_all(&header_frame(Packing::Zstd, &header)[..]).unwrap();
+        let mut lz4 = Vec::new();
+        let frame = header_frame(Packing::Lz4, &header);
+        io::Read::read_to_end(&mut lz4_flex::frame::FrameDecoder::new(&frame[..]), &mut lz4).unwrap();
+        assert_eq!((&zstd[..], &lz4[..]), (&header.to_bytes()[..], &header.to_bytes()[..]));
     }
 
     #[test]

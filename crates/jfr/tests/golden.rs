@@ -14,7 +14,7 @@ use support::sample_events::{at, definitions, events};
 use support::{read_sound, synthetic};
 
 /// Every recording that must read as ever; the last one is what is written now.
-const RECORDINGS: [&str; 3] = ["headway-v1", "headway-v1-parks-and-samples", "headway-v1-steal"];
+const RECORDINGS: [&str; 4] = ["headway-v1", "headway-v1-parks-and-samples", "headway-v1-steal", "headway-v2"];
 
 const PACKINGS: [&str; 3] = ["jfr", "jfr.zst", "jfr.lz4"];
 

@@ -323,7 +323,7 @@ fn unpack(packed: &[u8], envelope: &Envelope) -> io::Result<Vec<u8>> {
     if packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
         zstd::stream::read::Decoder::with_buffer(packed)?.take(limit).read_to_end(&mut raw)?;
     } else {
-        lz4_flex::frame::FrameDecoder::new(packed).take(limit).read_to_end(&mut raw)?;
+        unpack_lz4(packed, limit, &mut raw)?;
     }
     if envelope.in_columns {
         raw = columns::from_columns(&raw, raw_len).ok_or(io::ErrorKind::InvalidData)?;
@@ -332,6 +332,19 @@ fn unpack(packed: &[u8], envelope: &Envelope) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(raw)
+}
+
+/// Unpacks LZ4 frames one after the other.
+fn unpack_lz4(packed: &[u8], limit: u64, raw: &mut Vec<u8>) -> io::Result<()> {
+    let mut rest = packed;
+    while !rest.is_empty() {
+        let left = limit.saturating_sub(raw.len() as u64);
+        lz4_flex::frame::FrameDecoder::new(&mut rest).take(left).read_to_end(raw)?;
+        if raw.len() as u64 >= limit {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// A plain recording that somebody packed as a whole.

@@ -250,6 +250,14 @@ mod tests {
     use super::*;
     use std::collections::{HashMap, HashSet};
 
+    #[test]
+    fn differences_of_either_sign_come_back() {
+        for value in [0u64, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, 12345] {
+            assert_eq!(unzigzag(zigzag(value)), value);
+        }
+        assert_eq!((zigzag(1), zigzag(u64::MAX), zigzag(2)), (2, 1, 4));
+    }
+
     /// Name and shape of each field of the types in a chunk, by the type's name.
     fn shapes(chunk: &[u8], schema: &crate::read::Schema) -> HashMap<String, Vec<String>> {
         assert!(!chunk.is_empty());

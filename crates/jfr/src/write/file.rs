@@ -102,8 +102,7 @@ impl RecordingFile {
         }
         let written = match self.packing {
             Packing::Plain => self.append_plain(header, begins_chunk, head, events),
-            packing => packing::pack(packing, begins_chunk, header, &[head, events].concat())
-                .and_then(|piece| self.write_at_end(&piece)),
+            packing => self.append_packed(packing, header, begins_chunk, &[head, events].concat()),
         };
         match written {
             Ok(len) => {
@@ -120,6 +119,24 @@ impl RecordingFile {
                 Err(error)
             }
         }
+    }
+
+    /// Appends a piece, then brings the header in the chunk's first piece up to
+    /// date. A process killed between these two leaves a piece that no header
+    /// covers, which only Headway reads.
+    fn append_packed(
+        &mut self,
+        packing: Packing,
+        header: ChunkHeader,
+        begins_chunk: bool,
+        raw: &[u8],
+    ) -> io::Result<u64> {
+        let len = self.write_at_end(&packing::pack(packing, begins_chunk, header, raw)?)?;
+        if let Some(chunk) = self.chunks.back().filter(|_| !begins_chunk) {
+            let frame = packing::header_frame(packing, &header);
+            self.file.write_all_at(&frame, chunk.offset + packing::ENVELOPE_SIZE as u64)?;
+        }
+        Ok(len)
     }
 
     /// Writes into the reserve.
