@@ -4,11 +4,12 @@
 mod support;
 
 use headway_jfr::{RecordingWriter, WriterConfig};
-use headway_model::Dictionary;
+use headway_model::event::{CpuLoad, Sample};
+use headway_model::{Dictionary, DurationNs, Event};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use support::jdk::{jdks, Jdk};
-use support::sample_events::{at, definitions, events};
+use support::sample_events::{at, definitions, events, CHAIN, MAIN};
 use support::{synthetic, Scratch};
 
 /// The checker's jar and a JDK to run it; if Maven has not built it, that is
@@ -85,6 +86,54 @@ fn jmc_reads_every_event_type() {
     }
     let cost = run(&checker, &path, Some("headway.SelfCost"));
     assert!(cost.contains("memory = 16777216 B") && cost.contains("ownCpu = 5000000 ns"), "{cost}");
+}
+
+/// The rules that say something of a recording, by name; the others are not
+/// applicable to it.
+fn rules(checker: &(Jdk, PathBuf), path: &Path) -> BTreeMap<String, String> {
+    let lines = run(checker, path, Some("--rules"));
+    let rule = |line: &str| {
+        let (name, rest) = line.split_once(' ')?;
+        (!rest.starts_with("NA ")).then(|| (name.to_owned(), rest.to_owned()))
+    };
+    lines.lines().filter_map(rule).collect()
+}
+
+/// JFR's recording of about the same events of a program; see `tests/java`.
+#[test]
+fn as_many_of_jmcs_rules_are_applicable_as_to_jfrs_own_recording() {
+    let Some(checker) = checker() else { return };
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let mut dictionary = Dictionary::default();
+    definitions().iter().for_each(|event| dictionary.feed(event));
+    let mut info = (*synthetic::info()).clone();
+    info.settings = [("events", "monitor,park,cpu"), ("interval", "10000000 ns")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec();
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, info.into())).unwrap();
+    events().iter().for_each(|event| writer.event(event, &dictionary));
+    for second in 1..20 {
+        let load = CpuLoad { time: at(1000 * second), jvm_user: 0.5, jvm_system: 0.1, machine_total: 0.7 };
+        writer.event(&Event::CpuLoad(load), &dictionary);
+        for sample in 0..100 {
+            let time = at(1000 * second + 10 * sample);
+            let sample =
+                Sample { time, thread: MAIN, chain: CHAIN, weight: DurationNs(10_000_000), ..Sample::default() };
+            writer.event(&Event::Sample(sample), &dictionary);
+        }
+    }
+    writer.finish(&dictionary, at(20_000)).unwrap();
+    let ours = rules(&checker, &path);
+
+    let packed = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/jfr-17.jfr.zst")).unwrap();
+    let theirs = scratch.file("jfr.jfr");
+    std::fs::write(&theirs, zstd::stream::decode_all(&packed[..]).unwrap()).unwrap();
+    let theirs = rules(&checker, &theirs);
+    assert!(ours.len() >= theirs.len(), "{:?} beside {:?}", ours.keys(), theirs.keys());
+    for rule in ["JavaBlocking", "FlightRecordingSupport", "MethodProfiling"] {
+        assert!(ours.contains_key(rule), "{rule} in {:?}", ours.keys());
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl InfoGatherer {
             let number = if let Value::Number(number) = value { number } else { 0 };
             match (&*ty.name, &*field.name) {
                 ("jdk.JVMInformation", "jvmName") => self.info.jvm_name = text(),
-                ("jdk.JVMInformation", "jvmVersion") => self.info.jvm_version = text(),
+                ("jdk.JVMInformation", "jvmVersion") => self.info.jvm_version = short_version(text()),
                 ("jdk.JVMInformation", "jvmArguments") => self.info.jvm_arguments = text(),
                 ("jdk.JVMInformation", "javaArguments") => self.info.java_arguments = text(),
                 ("jdk.JVMInformation", "pid") => self.info.pid = number as u32,
@@ -56,7 +56,9 @@ impl InfoGatherer {
                 _ => {}
             }
         }
-        if &*ty.name == "jdk.ActiveSetting" && self.settings.len() < MAX_SETTINGS {
+        // What Headway says of event types follows from what it says of the recording.
+        let derived = schema.id_of("headway.Recording").is_some_and(|recording| recording != setting.0);
+        if &*ty.name == "jdk.ActiveSetting" && !derived && self.settings.len() < MAX_SETTINGS {
             self.settings.push((setting_name(setting.0, setting.1, schema), setting.2));
         }
         Some(())
@@ -86,6 +88,12 @@ fn latest(said: Vec<(String, String)>) -> Vec<(String, String)> {
     settings
 }
 
+/// `17.0.15+6` of `OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (17.0.15+6), built on ...`.
+fn short_version(full: String) -> String {
+    let inside = full.split_once(" JRE (").and_then(|(_, rest)| rest.split_once(')'));
+    inside.map(|(version, _)| version.to_owned()).unwrap_or(full)
+}
+
 /// JFR's settings belong to an event type, `jdk.JavaMonitorEnter#threshold`;
 /// Headway's to the recording.
 fn setting_name(event: u64, name: String, schema: &Schema) -> String {
@@ -97,7 +105,14 @@ fn setting_name(event: u64, name: String, schema: &Schema) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::latest;
+    use super::{latest, short_version};
+
+    #[test]
+    fn versions_are_short() {
+        let full = "OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1) for linux-amd64 JRE (17.0.15+6-Debian-1deb12u1), built on May  1";
+        assert_eq!(short_version(full.to_owned()), "17.0.15+6-Debian-1deb12u1");
+        assert_eq!(short_version("25+37".to_owned()), "25+37");
+    }
 
     #[test]
     fn what_was_said_last_holds() {

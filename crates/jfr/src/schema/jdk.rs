@@ -112,6 +112,18 @@ pub(crate) static JDK_EVENTS: &[Type] = &[
         ],
     ),
     event(
+        id::GC_PAUSE,
+        "jdk.GCPhasePause",
+        fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "gcId" Inline INT [Bare(id::UNSIGNED), Label("GC Identifier")];
+            "name" Inline STRING [Label("Name")];
+        },
+        &[Category(&["Java Virtual Machine", "GC", "Phases"]), Label("GC Phase Pause")],
+    ),
+    event(
         id::JVM_INFORMATION,
         "jdk.JVMInformation",
         fields! {

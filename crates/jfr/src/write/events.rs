@@ -1,6 +1,7 @@
 //! Events as bytes. Field orders are those of [`crate::schema`].
 
 use super::constants::{back, Constants};
+use super::settings;
 use crate::encode::Encoder;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
@@ -396,7 +397,13 @@ impl Context<'_> {
     }
 
     fn stop_the_world(&mut self, e: &StopTheWorld, out: &mut Encoder) {
-        out.event(|o| self.span(id::STOP_THE_WORLD, e.start, e.start + e.duration, o));
+        // The VM tells an agent of no other pauses than those for collections.
+        out.event(|o| {
+            self.span(id::GC_PAUSE, e.start, e.start + e.duration, o);
+            o.varint(0); // thread
+            o.int(-1); // which collection: the VM's own number for "undefined"
+            o.string("GC Pause");
+        });
     }
 
     fn lost(&mut self, cause: Loss, count: u64, out: &mut Encoder) {
@@ -434,26 +441,42 @@ pub(crate) fn put_info(info: &RecordingInfo, clock: Clock, now: TimeNs, out: &mu
         o.byte(id::JVM_INFORMATION);
         o.varint(ticks);
         o.string(&info.jvm_name);
-        o.string(&info.jvm_version);
+        o.string(&full_version(info));
         o.string(&info.jvm_arguments);
         o.null_string(); // flags file
         o.string(&info.java_arguments);
         o.varint(clock.epoch_nanos(info.jvm_start) / 1_000_000);
         o.varint(u64::from(info.pid));
     });
-    for (name, value) in &info.settings {
+    let mut setting = |of: TypeId, name: &str, value: &str| {
         out.event(|o| {
             o.byte(id::ACTIVE_SETTING);
             o.varint(ticks);
-            o.varint(u64::from(id::RECORDING));
+            o.varint(u64::from(of));
             o.string(name);
             o.string(value);
         });
+    };
+    for (name, value) in &info.settings {
+        setting(id::RECORDING, name, value);
     }
+    settings::of_events(info, &mut setting);
     out.event(|o| {
         o.byte(id::RECORDING);
         o.varint(ticks);
         o.varint(u64::from(schema::FORMAT_VERSION));
         o.string(&info.producer);
     });
+}
+
+/// The version as the VM spells it out: tools look for the part behind `JRE`.
+fn full_version(info: &RecordingInfo) -> String {
+    if info.jvm_name.is_empty() || info.jvm_version.is_empty() || info.jvm_version.contains(" JRE (") {
+        return info.jvm_version.clone();
+    }
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        other => other,
+    };
+    format!("{0} ({1}) for linux-{architecture} JRE ({1})", info.jvm_name, info.jvm_version)
 }

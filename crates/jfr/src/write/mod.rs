@@ -5,6 +5,7 @@ mod constants;
 mod events;
 mod file;
 mod metadata;
+mod settings;
 mod steal;
 
 use crate::encode::Encoder;

@@ -3,6 +3,7 @@ package io.headway.jmccheck;
 import java.io.File;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.Future;
 import org.openjdk.jmc.common.IMCStackTrace;
 import org.openjdk.jmc.common.item.IAccessorKey;
 import org.openjdk.jmc.common.item.IItem;
@@ -12,15 +13,23 @@ import org.openjdk.jmc.common.item.IMemberAccessor;
 import org.openjdk.jmc.common.item.IType;
 import org.openjdk.jmc.common.unit.IQuantity;
 import org.openjdk.jmc.common.util.FormatToolkit;
+import org.openjdk.jmc.common.util.IPreferenceValueProvider;
 import org.openjdk.jmc.flightrecorder.JfrLoaderToolkit;
+import org.openjdk.jmc.flightrecorder.rules.IResult;
+import org.openjdk.jmc.flightrecorder.rules.IRule;
+import org.openjdk.jmc.flightrecorder.rules.ResultToolkit;
+import org.openjdk.jmc.flightrecorder.rules.RuleRegistry;
+import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
 
 /**
  * Opens a recording with the parser of JDK Mission Control and prints what it sees.
  *
  * <p>{@code JmcCheck FILE} prints a line {@code TYPE COUNT} for each event type that has events.
  * {@code JmcCheck FILE TYPE} prints for each event of that type a line per field, {@code NAME = VALUE}, in the
- * order of the names; quantities with their units, stack traces as methods joined by {@code <}, leaf first. Ends
- * with exit code 0, or with 1 and the reason if the parser refuses the file.
+ * order of the names; quantities with their units, stack traces as methods joined by {@code <}, leaf first.
+ * {@code JmcCheck FILE --rules} evaluates every rule and prints for each a line {@code RULE SEVERITY SUMMARY};
+ * the severity is {@code NA} where a rule is not applicable. Ends with exit code 0, or with 1 and the reason if the
+ * parser refuses the file.
  */
 public final class JmcCheck {
     private JmcCheck() {
@@ -34,7 +43,9 @@ public final class JmcCheck {
     public static void main(String[] arguments) {
         try {
             IItemCollection items = JfrLoaderToolkit.loadEvents(new File(arguments[0]));
-            if (arguments.length > 1) {
+            if (arguments.length > 1 && arguments[1].equals("--rules")) {
+                printRules(items);
+            } else if (arguments.length > 1) {
                 printFields(items, arguments[1]);
             } else {
                 printCounts(items);
@@ -51,6 +62,18 @@ public final class JmcCheck {
             counts.merge(events.getType().getIdentifier(), events.getItemCount(), Long::sum);
         }
         counts.forEach((type, count) -> System.out.println(type + " " + count));
+    }
+
+    private static void printRules(IItemCollection items) throws Exception {
+        Map<String, String> results = new TreeMap<>();
+        Map<IRule, Future<IResult>> futures =
+                RulesToolkit.evaluateParallel(RuleRegistry.getRules(), items, IPreferenceValueProvider.DEFAULT_VALUES, 1);
+        for (Map.Entry<IRule, Future<IResult>> entry : futures.entrySet()) {
+            IResult result = entry.getValue().get();
+            String summary = ResultToolkit.populateMessage(result, result.getSummary(), false);
+            results.put(entry.getKey().getId(), result.getSeverity() + " " + String.valueOf(summary).replace('\n', ' '));
+        }
+        results.forEach((rule, result) -> System.out.println(rule + " " + result));
     }
 
     private static void printFields(IItemCollection items, String type) {
