@@ -227,6 +227,7 @@ impl Agent {
     /// Appends a record to the thread's buffer; a refusal is counted there.
     #[inline]
     pub fn append(&self, slot: &Slot, record: &Record) {
+        slot.acts();
         // Refusals are counted in the buffer and collected from there.
         let _ = slot.buffer.append(&self.pool, record.words());
     }

@@ -10,7 +10,7 @@ use crate::sample::Started;
 use crate::steal;
 use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};
-use headway_model::{Loss, ThreadId};
+use headway_model::{Loss, ThreadId, TimeNs};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering;
 
@@ -61,7 +61,7 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
                 agent.pressure.found.note(slot.thread(), vm_thread, state, now);
             }
             let is_blocked = state & BLOCKED_ON_MONITOR_ENTER != 0 && !slot.is_carrier.load(Ordering::Relaxed);
-            slot.found_blocked.store(if is_blocked { now.0 } else { 0 }, Ordering::Relaxed);
+            slot.found_blocked_on(agent.hotspot.pending_monitor(vm_thread), if is_blocked { now } else { TimeNs(0) });
         }
         jni.forget(thread);
     }
@@ -70,12 +70,8 @@ pub fn define_all(agent: &'static Agent, jni: Jni) {
 /// Threads that are blocked on a monitor since before the recording, of which no
 /// event has told: their contended enters were not seen.
 pub fn blocked_throughout(agent: &Agent) -> u64 {
-    let is_still = |slot: &&Slot| {
-        slot.found_blocked.load(Ordering::Relaxed) != 0
-            && slot.enter.peek().is_none()
-            && !slot.is_filtered.load(Ordering::Relaxed)
-            && agent.vm_memory.pass(|| agent.hotspot.pending_monitor(slot.vm_thread())).unwrap_or(0) != 0
-    };
+    let pending = |slot: &Slot| agent.vm_memory.pass(|| agent.hotspot.pending_monitor(slot.vm_thread())).unwrap_or(0);
+    let is_still = |slot: &&Slot| slot.is_blocked_throughout(pending(slot));
     agent.threads.iter().filter(is_still).count() as u64
 }
 

@@ -59,8 +59,10 @@ pub struct Slot {
     /// The contended enter in progress.
     pub enter: Pending,
     /// When it was found blocked on a monitor as the recording began, 0 if it was
-    /// not: its contended enter was not seen.
+    /// not or has done something since: its contended enter was not seen.
     pub found_blocked: AtomicU64,
+    /// Address of the monitor that it was found blocked on, 0 if not known.
+    pub found_monitor: AtomicU64,
     /// The `Object.wait` in progress.
     pub wait: Pending,
     /// The re-acquisition after a wait, begun by whoever notified it.
@@ -198,6 +200,31 @@ impl Slot {
         for begun in [self.enter.end(), self.reenter.end()].into_iter().flatten() {
             unpin(begun.pin);
         }
+    }
+
+    /// It does something that a thread blocked on a monitor cannot do.
+    #[inline]
+    pub fn acts(&self) {
+        if self.found_blocked.load(Ordering::Relaxed) != 0 {
+            self.found_blocked.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that it is blocked on this monitor as the recording begins.
+    pub fn found_blocked_on(&self, monitor: u64, now: TimeNs) {
+        self.found_monitor.store(monitor, Ordering::Relaxed);
+        self.found_blocked.store(now.0, Ordering::Relaxed);
+    }
+
+    /// True if it was found blocked, has done nothing since, and is still about to
+    /// enter the same monitor (`pending`). A waiter that acquires its monitor again
+    /// has no pending monitor, and leaves no event either: of it nothing is known.
+    pub fn is_blocked_throughout(&self, pending: u64) -> bool {
+        self.found_blocked.load(Ordering::Relaxed) != 0
+            && self.enter.peek().is_none()
+            && !self.is_filtered.load(Ordering::Relaxed)
+            && pending != 0
+            && self.found_monitor.load(Ordering::Relaxed) == pending
     }
 
     fn reset(&self, vm_thread: u64, thread: ThreadId) {
@@ -503,6 +530,20 @@ mod tests {
             assert!(threads.find(key).is_none());
         }
         assert_eq!(threads.iter().count(), 0);
+    }
+
+    #[test]
+    fn only_a_thread_that_does_nothing_is_blocked_throughout() {
+        let slot = Slot::default();
+        assert!(!slot.is_blocked_throughout(0x40), "never found blocked");
+        slot.found_blocked_on(0x40, TimeNs(9));
+        assert!(slot.is_blocked_throughout(0x40));
+        assert!(!slot.is_blocked_throughout(0), "it runs");
+        assert!(!slot.is_blocked_throughout(0x80), "it blocks on another monitor by now");
+        slot.acts();
+        assert!(!slot.is_blocked_throughout(0x40), "it had that monitor meanwhile");
+        slot.found_blocked_on(0, TimeNs(9));
+        assert!(!slot.is_blocked_throughout(0x40), "it acquired a monitor again after a wait");
     }
 
     #[test]

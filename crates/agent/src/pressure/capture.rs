@@ -19,6 +19,7 @@ use headway_model::{ChainId, Event, LockId, TimeNs};
 /// A platform thread is about to block on a monitor.
 #[inline]
 pub fn on_contended_enter(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, now: TimeNs) {
+    slot.acts();
     let Some(lock) = lock_of(agent, jni, slot, object) else { return };
     let pin = if agent.pressure.spares_owners() { 0 } else { pin(agent, jni, slot, object) };
     let chain = match agent.pressure.wants_contender(lock) {
