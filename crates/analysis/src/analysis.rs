@@ -1,14 +1,16 @@
 //! All analyses of a recording, fed together.
 
-use crate::aggregate::{Aggregate, Range, Sum};
+use crate::aggregate::{Aggregate, LockTotals, Range, Sum};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
-use crate::findings;
+use crate::findings::{self, Grounds};
+use crate::ledger::{self, Accounts, LockSplit};
+use crate::lock_groups::LockGroups;
 use crate::method::{Grouping, Owners, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
-use crate::park::{ParkReplay, Stragglers};
+use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
@@ -16,6 +18,7 @@ use crate::sites::{is_lock, Parks};
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
+use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
 use headway_model::event::{Degraded, MonitorExit, Park, RecordingInfo, SelfCost, ShortParks, Spent, SpentOn, Unpark};
@@ -47,6 +50,7 @@ pub struct Analysis {
     pub(crate) waited: Option<Aggregate>,
     pub(crate) threads: Threads,
     pub(crate) waits: Waits,
+    pub(crate) accounts: Accounts,
     pub(crate) samples: Samples,
     pub(crate) owners: Owners,
     pub(crate) parks: Parks,
@@ -89,6 +93,7 @@ impl Analysis {
             waited: options.by.contains(&Aspect::Kind).then(|| Aggregate::new(&options)),
             threads: Threads::new(bounds.threads),
             waits: Waits::new(bounds.sites),
+            accounts: Accounts::new(bounds.threads),
             samples: Samples::new(bounds.leaves, Grouping::Together, false),
             owners: Owners::new(bounds.marks, bounds.leaves),
             parks: Parks::new(bounds.sites),
@@ -178,6 +183,15 @@ impl Analysis {
             }
             _ => {}
         }
+        self.account_for_waits();
+    }
+
+    /// A thread that waits neither executes nor lacks a CPU.
+    fn account_for_waits(&mut self) {
+        for (thread, start, end) in self.waits.take_ended() {
+            self.steal.waited(thread, start, end);
+            self.accounts.waited(thread, start, end);
+        }
     }
 
     fn feed_other(&mut self, event: &Event, also: &mut dyn StretchSink) {
@@ -230,6 +244,7 @@ impl Analysis {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
+            accounts: &mut self.accounts,
             waited: self.waited.as_mut(),
             wait_for: &mut self.wait_for,
             names: &mut self.names,
@@ -254,6 +269,7 @@ impl Analysis {
             }
             self.follow_holders();
             self.aggregate.settle();
+            self.accounts.known_to(*time, self.replay.pauses());
         }
     }
 
@@ -362,7 +378,10 @@ impl Analysis {
             false => Some(&mut self.aggregate),
         };
         if let Some(aggregate) = aggregate {
-            aggregate.add_sum(sum, self.replay.holders(), self.range, &mut self.names);
+            let ns = aggregate.add_sum(sum, self.replay.holders(), self.range, &mut self.names);
+            if !is_waiting {
+                self.accounts.blocked(sum.thread, ns, 0);
+            }
         }
     }
 
@@ -376,7 +395,11 @@ impl Analysis {
         for wait in waits.drain(..) {
             also.park_wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
-            if is_service || !wait.synchronizer.is_conditional() || !self.accepts(wait.thread) {
+            if is_service || !self.accepts(wait.thread) {
+                continue;
+            }
+            if !wait.synchronizer.is_conditional() {
+                self.account_for_rest(&wait);
                 continue;
             }
             let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
@@ -384,6 +407,15 @@ impl Analysis {
             self.stragglers.add(&wait, self.range, &mut self.names);
         }
         self.park.give_back(waits);
+        self.account_for_waits();
+    }
+
+    /// Sleep, and input and output, of virtual threads.
+    fn account_for_rest(&mut self, wait: &ParkWait) {
+        let is_io = wait.synchronizer == Synchronizer::Io;
+        if let Some((start, end)) = self.range.clip(wait.start, wait.end) {
+            self.accounts.parked(wait.thread, start, end, is_io);
+        }
     }
 
     fn set_range(&mut self, start: TimeNs) {
@@ -416,6 +448,7 @@ impl Analysis {
             options: &self.options,
             accepted: &mut self.accepted,
             aggregate: &mut self.aggregate,
+            accounts: &mut self.accounts,
             waited: self.waited.as_mut(),
             wait_for: &mut self.wait_for,
             names: &mut self.names,
@@ -439,9 +472,11 @@ impl Analysis {
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
+        self.account_for_waits();
         open.retain(|stretch| self.accepts(stretch.thread));
-        let pressure = self.pressure_report(end);
+        self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());
         self.steal.finish(also);
+        let pressure = self.pressure_report(end);
         self.report(&open, pressure)
     }
 
@@ -467,11 +502,25 @@ impl Analysis {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         self.aggregate.settle();
-        self.aggregate.set_off_cpu(self.steal.off_cpu());
-        let mut report = summary::summarise(self, range, running, open);
+        let through = self.wait_for.by_lock();
+        let totals = self.aggregate.totals();
+        let active = |lock: LockId| totals.get(&lock).map_or(1.0, |totals| totals.active(&through));
+        self.aggregate.set_off_cpu(&self.steal.holders().by_path(active));
+        let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
+        let steal = self.steal.report(self.start, &self.names, active, blocked);
+        let split = |(lock, totals): (&LockId, &LockTotals)| {
+            (*lock, LockSplit::of(totals, &through, &self.steal.holders().of_lock(*lock)))
+        };
+        let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
+        let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
+        let mut report = summary::summarise(self, range, running, open, &classes);
+        report.ledger = ledger::report(self, range, &classes, &splits, steal.as_ref());
+        debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure;
-        report.steal = self.steal.report(self.start, &self.names);
-        report.findings = findings::find(self, &mut report, range, running, open);
+        report.steal = steal;
+        let groups = LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names);
+        let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits };
+        report.findings = findings::find(self, &mut report, range, running, open, &grounds);
         report
     }
 
@@ -494,6 +543,7 @@ struct Collector<'a> {
     options: &'a Options,
     accepted: &'a mut FxHashMap<ThreadId, bool>,
     aggregate: &'a mut Aggregate,
+    accounts: &'a mut Accounts,
     /// Conditional waiting, if the breakdown tells kinds apart.
     waited: Option<&'a mut Aggregate>,
     wait_for: &'a mut WaitFor,
@@ -536,7 +586,8 @@ impl StretchSink for Collector<'_> {
         let accepted = accepts(self.options, self.accepted, self.names, stretch.thread);
         let counts = accepted && stretch.duration >= self.options.min_duration;
         if counts {
-            self.aggregate.add(stretch, self.range, self.names);
+            let (ns, paused) = self.aggregate.add(stretch, self.range, self.names);
+            self.accounts.blocked(stretch.thread, ns, paused);
         }
         let (aggregate, range) = (&*self.aggregate, self.range);
         self.steal.stretch(stretch, |slice| aggregate.path_of(stretch, slice, range).filter(|_| counts));

@@ -10,12 +10,14 @@
 //! * [`monitor`]: replays each lock's events into blocked stretches, split by
 //!   who held the lock. Usable on its own, with a [`monitor::StretchSink`].
 //! * [`method`]: where time goes, by calling context; usable on its own, too.
+//! * [`ledger`]: one account of thread time, on which findings rest.
 //! * [`names`]: methods, locks and thread groups as a reader knows them.
 //! * [`report`]: the result.
 //!
 //! What each figure means is told in `docs/metrics.md`.
 
 pub mod aspect;
+pub mod ledger;
 pub mod method;
 pub mod monitor;
 pub mod names;
@@ -29,10 +31,12 @@ mod aggregate;
 mod analysis;
 mod by_id;
 mod findings;
+mod lock_groups;
 mod pauses;
 mod sites;
 mod summary;
 mod threads;
+mod wait_class;
 mod wait_for;
 mod waits;
 

@@ -6,6 +6,7 @@
 //! that every report has.
 
 use crate::aspect::Aspect;
+use crate::ledger::{EntryKind, Ledger, Quality};
 pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
 use crate::monitor::Kind;
 use crate::park::Synchronizer;
@@ -16,6 +17,9 @@ use std::collections::BTreeMap;
 
 /// The value of rows whose owner, chain or method could not be proven.
 pub const UNKNOWN: &str = "unknown";
+
+/// The value of rows in which the whole VM was paused, whoever owned the lock.
+pub const PAUSED: &str = "(VM pause)";
 
 /// The value of rows that hold what a memory bound folded together.
 pub const FOLDED: &str = "(folded: memory bound)";
@@ -50,6 +54,8 @@ pub struct Report {
     /// Running time of the application's platform threads: their life in the
     /// range without conditional waiting.
     pub running_ns: u64,
+    /// Where the time of the application's threads went.
+    pub ledger: Ledger,
     /// How the blocked time was accounted for.
     pub blocked: BlockedTime,
     /// Locks with blocked time, dearest first; [`MOST_TOLD`] of them at most.
@@ -202,6 +208,8 @@ pub enum FindingKind {
     Waiting,
     /// Threads were ready and did not run.
     Environment,
+    /// The VM paused all threads.
+    Pauses,
     /// Where samples say time went.
     Samples,
     /// Where threads park.
@@ -220,11 +228,50 @@ pub struct Finding {
     /// More, one line each: call chains leaf first, counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// Thread time it costs; 0 where that cannot be said.
+    /// Thread time that could be won back at most; 0 where that cannot be said.
     pub cost_ns: u64,
     /// `cost_ns` as part of what the sentence says it is part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// The numbers that it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+}
+
+/// A number that a finding rests on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is: the name of a ledger's entry, or `blocked`, `waited`, `samples`.
+    pub what: String,
+    /// Thread time.
+    pub ns: u64,
+    /// The same as a part of the finding's whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// How well it is known.
+    pub quality: Quality,
+    /// No less than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<u64>,
+    /// No more than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_ns: Option<u64>,
+    /// For which part of the time anything is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+}
+
+impl Evidence {
+    /// What events say.
+    pub fn exact(what: &str, ns: u64, share: Option<f64>) -> Evidence {
+        let what = what.to_owned();
+        Evidence { what, ns, share, quality: Quality::Exact, least_ns: None, most_ns: None, coverage: None }
+    }
+
+    /// An entry of the ledger.
+    pub(crate) fn of(entry: EntryKind, ns: u64, quality: Quality, share: Option<f64>) -> Evidence {
+        Evidence { quality, ..Evidence::exact(entry.name(), ns, share) }
+    }
 }
 
 /// How the blocked time was accounted for. The parts add up to `Report::blocked_ns`.
@@ -238,7 +285,7 @@ pub struct BlockedTime {
     pub hand_over_ns: u64,
     /// Owner not provable from what was recorded.
     pub unknown_ns: u64,
-    /// Of all these, the time in which the whole VM stood still.
+    /// The whole VM was paused, whoever owned the lock.
     pub stop_the_world_ns: u64,
     /// Of all these, re-acquisitions after `Object.wait`.
     pub after_wait_ns: u64,
@@ -289,6 +336,9 @@ pub struct LockSummary {
     pub hand_over_ns: u64,
     /// Time whose owner is not proven (hand-over not included).
     pub unknown_ns: u64,
+    /// Time in which the whole VM was paused, in neither of these.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stop_the_world_ns: u64,
     /// Re-acquisitions after `Object.wait`.
     pub after_wait_ns: u64,
     /// Threads that were blocked.
@@ -334,7 +384,9 @@ pub struct WaitSite {
     /// Who unparked them, by thread group and method, most waited time first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wakers: Vec<WakerSummary>,
-    /// True for waiting that looks like waiting for work.
+    /// Which entry of the ledger it belongs to.
+    pub entry: EntryKind,
+    /// True for waiting for work.
     pub idle: bool,
 }
 

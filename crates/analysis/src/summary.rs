@@ -2,6 +2,7 @@
 
 use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
+use crate::ledger::{EntryKind, Ledger};
 use crate::monitor::OpenStretch;
 use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
@@ -10,13 +11,20 @@ use crate::report::{
     MOST_TOLD, UNKNOWN,
 };
 use crate::threads::Running;
-use crate::waits::{is_idle, Site};
+use crate::wait_class::WaitClasses;
+use crate::waits::Site;
 use headway_model::{LockId, Loss, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Everything but the findings.
-pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running, open: &[OpenStretch]) -> Report {
+pub(crate) fn summarise(
+    analysis: &mut Analysis,
+    range: Range,
+    running: Running,
+    open: &[OpenStretch],
+    classes: &WaitClasses,
+) -> Report {
     let samples = analysis.samples.report(&analysis.names);
     let in_flight = in_flight(analysis, range, open);
     let aggregate = &analysis.aggregate;
@@ -52,7 +60,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         blocked,
         locks,
         other_locks,
-        waits: waits(analysis),
+        waits: waits(analysis, classes),
         in_flight,
         deadlocks: Vec::new(),
         wait_for: Vec::new(),
@@ -60,6 +68,7 @@ pub(crate) fn summarise(analysis: &mut Analysis, range: Range, running: Running,
         samples,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
+        ledger: Ledger::default(),
         pressure: None,
         steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
@@ -120,6 +129,7 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
         share: share(lock.total, aggregate.blocked_ns),
         hand_over_ns: lock.hand_over,
         unknown_ns: lock.unknown,
+        stop_the_world_ns: lock.paused,
         after_wait_ns: lock.after_wait,
         contenders: distinct(&contenders, lock.lock),
         owners: distinct(&owners, lock.lock),
@@ -142,9 +152,10 @@ pub(crate) fn cut_off<T>(locks: &mut Vec<T>, cost: impl Fn(&T) -> (u64, LockId))
     Others { count: others.len() as u64, total_ns: others.iter().map(|lock| cost(lock).0).sum() }
 }
 
-fn waits(analysis: &Analysis) -> Vec<WaitSite> {
+fn waits(analysis: &Analysis, classes: &WaitClasses) -> Vec<WaitSite> {
     let names = &analysis.names;
-    let mut sites: Vec<WaitSite> = analysis.waits.sites().iter().map(|site| wait_site(site, names)).collect();
+    let site = |(place, site): (usize, &Site)| wait_site(site, classes.get(place), names);
+    let mut sites: Vec<WaitSite> = analysis.waits.sites().iter().enumerate().map(site).collect();
     sites.sort_by(|a, b| {
         let key = |site: &WaitSite| std::cmp::Reverse(site.total_ns);
         key(a).cmp(&key(b)).then_with(|| (&a.class, &a.chain).cmp(&(&b.class, &b.chain)))
@@ -152,7 +163,7 @@ fn waits(analysis: &Analysis) -> Vec<WaitSite> {
     sites
 }
 
-fn wait_site(site: &Site, names: &Names) -> WaitSite {
+fn wait_site(site: &Site, entry: EntryKind, names: &Names) -> WaitSite {
     let class = names.text(site.class).to_owned();
     WaitSite {
         synchronizer: site.synchronizer,
@@ -174,7 +185,8 @@ fn wait_site(site: &Site, names: &Names) -> WaitSite {
         groups: groups(site.threads.keys().map(|thread| (names.group_text(*thread), 1))),
         notifiers: notifiers(&site.notifiers, names),
         wakers: wakers(site, names),
-        idle: is_idle(site, names),
+        entry,
+        idle: entry == EntryKind::WaitWork,
     }
 }
 

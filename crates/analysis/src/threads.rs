@@ -116,10 +116,18 @@ impl Threads {
     /// How long the thread lived in the range. One not seen to start was there
     /// from the recording's start; one not seen to end lives on.
     pub fn life_ns(&self, thread: ThreadId, range: Range) -> u64 {
+        self.span(thread, range).map_or(0, |(start, end)| end.since(start).0)
+    }
+
+    /// Every thread that is known.
+    pub fn ids(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        self.lives.iter().map(|(thread, _)| *thread)
+    }
+
+    /// When the thread lived, as far as that lies in the range.
+    pub fn span(&self, thread: ThreadId, range: Range) -> Option<(TimeNs, TimeNs)> {
         let life = self.get(thread).copied().unwrap_or_default();
-        let start = life.started.unwrap_or(range.from);
-        let end = life.ended.unwrap_or(range.to);
-        range.clip(start, end).map_or(0, |(start, end)| end.since(start).0)
+        range.clip(life.started.unwrap_or(range.from), life.ended.unwrap_or(range.to))
     }
 
     /// Adds up the threads that `counts` lets through. The VM's and the JDK's

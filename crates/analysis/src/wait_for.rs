@@ -211,6 +211,18 @@ impl WaitFor {
         explained.count += 1;
     }
 
+    /// For how much of the time that threads were blocked on a lock its owner was
+    /// itself blocked or waiting.
+    pub fn by_lock(&self) -> FxHashMap<LockId, u64> {
+        let mut through: FxHashMap<LockId, u64> = FxHashMap::default();
+        for (path, explained) in &self.chains {
+            if let Some(first) = path.first() {
+                *through.entry(first.lock).or_default() += explained.total_ns;
+            }
+        }
+        through
+    }
+
     /// Every chain of two links or more, and what it explains.
     pub fn chains(&self) -> impl Iterator<Item = (&[Link], Explained)> {
         self.chains.iter().map(|(path, explained)| (path.as_slice(), *explained))

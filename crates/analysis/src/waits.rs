@@ -24,6 +24,9 @@ pub(crate) struct Site {
     /// A lock waited on, and whether there were others.
     pub lock: LockId,
     pub many_locks: bool,
+    /// The first thread that waited, and whether it waited on several locks.
+    pub first: ThreadId,
+    pub changes_lock: bool,
     pub total_ns: u64,
     pub count: u64,
     pub max_ns: u64,
@@ -55,6 +58,8 @@ pub(crate) struct Waits {
     site_ids: FxHashMap<(TextId, Option<PathId>), u32>,
     sites: Vec<Site>,
     by_lock: FxHashMap<(LockId, ChainId), u32>,
+    /// Waits that were added since they were taken out last.
+    ended: Vec<(ThreadId, TimeNs, TimeNs)>,
     bound: usize,
     pub folded: u64,
 }
@@ -73,6 +78,7 @@ impl Waits {
             site_ids: FxHashMap::default(),
             sites: Vec::new(),
             by_lock: FxHashMap::default(),
+            ended: Vec::new(),
             bound,
             folded: 0,
         }
@@ -80,6 +86,11 @@ impl Waits {
 
     pub fn sites(&self) -> &[Site] {
         &self.sites
+    }
+
+    /// Hands out when threads waited, each wait once, as far as it lies in the range.
+    pub fn take_ended(&mut self) -> impl Iterator<Item = (ThreadId, TimeNs, TimeNs)> + '_ {
+        self.ended.drain(..)
     }
 
     pub fn begin(&mut self, e: &MonitorWait, context: &mut Context<'_>) {
@@ -164,11 +175,12 @@ impl Waits {
         let Some((from, to)) = context.range.clip(wait.start, end) else { return };
         let ns = to.since(from).0;
         context.threads.waited(thread, ns);
+        self.ended.push((thread, from, to));
         let notifier = match outcome {
             Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
             _ => None,
         };
-        let site = self.site(wait.lock, wait.chain, Synchronizer::Monitor, context.names);
+        let site = self.site((wait.lock, thread), wait.chain, Synchronizer::Monitor, context.names);
         let site = &mut self.sites[site as usize];
         site.count_wait(thread, wait.lock, ns, self.bound);
         match outcome {
@@ -187,11 +199,12 @@ impl Waits {
         let Some((from, to)) = context.range.clip(wait.start, wait.end) else { return };
         let ns = to.since(from).0;
         context.threads.waited(wait.thread, ns);
+        self.ended.push((wait.thread, from, to));
         let waker = wait.waker.thread.is_some().then(|| {
             let path = context.names.path(wait.waker.chain, 0);
             (context.names.group(wait.waker.thread), path)
         });
-        let site = self.site(wait.blocker, wait.chain, wait.synchronizer, context.names);
+        let site = self.site((wait.blocker, wait.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_wait(wait.thread, wait.blocker, ns, self.bound);
         match wait.outcome {
@@ -211,7 +224,13 @@ impl Waits {
         }
     }
 
-    fn site(&mut self, lock: LockId, chain: ChainId, synchronizer: Synchronizer, names: &mut Names) -> u32 {
+    fn site(
+        &mut self,
+        (lock, thread): (LockId, ThreadId),
+        chain: ChainId,
+        synchronizer: Synchronizer,
+        names: &mut Names,
+    ) -> u32 {
         if let Some(site) = self.by_lock.get(&(lock, chain)) {
             return *site;
         }
@@ -228,7 +247,7 @@ impl Waits {
         let sites = &mut self.sites;
         let site = *self.site_ids.entry((class, path)).or_insert_with(|| {
             let method = path.and_then(|path| names.acting_method(path));
-            sites.push(new_site(class, path, synchronizer, method, lock));
+            sites.push(new_site(class, path, synchronizer, method, (lock, thread)));
             sites.len() as u32 - 1
         });
         self.by_lock.insert((lock, chain), site);
@@ -239,6 +258,7 @@ impl Waits {
 impl Site {
     fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
         self.many_locks |= self.lock != lock;
+        self.changes_lock |= self.lock != lock && self.first == thread;
         self.total_ns += ns;
         self.count += 1;
         self.max_ns = self.max_ns.max(ns);
@@ -253,7 +273,7 @@ fn new_site(
     path: Option<PathId>,
     synchronizer: Synchronizer,
     method: Option<NameId>,
-    lock: LockId,
+    (lock, first): (LockId, ThreadId),
 ) -> Site {
     Site {
         class,
@@ -262,6 +282,8 @@ fn new_site(
         method,
         lock,
         many_locks: false,
+        first,
+        changes_lock: false,
         total_ns: 0,
         count: 0,
         max_ns: 0,
@@ -272,54 +294,5 @@ fn new_site(
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
         wakers: FxHashMap::default(),
-    }
-}
-
-/// True for waiting that looks like waiting for work: a known idle loop of
-/// the JDK, or a wait hardly deeper than the thread's own `run`. Waiting for
-/// other threads to arrive or to finish is never idle.
-pub(crate) fn is_idle(site: &Site, names: &Names) -> bool {
-    const POOLS: [&str; 4] = [
-        "java.util.concurrent.ThreadPoolExecutor.getTask",
-        "java.util.concurrent.ForkJoinPool.awaitWork",
-        "java.util.concurrent.ForkJoinPool.runWorker",
-        "java.util.concurrent.Executors$DelegatedExecutorService",
-    ];
-    const MACHINERY: [&str; 5] = [
-        "java.lang.Object.",
-        "java.lang.Thread.run",
-        "java.lang.VirtualThread.",
-        "java.util.concurrent.",
-        "jdk.internal.",
-    ];
-    const IDLE: [&str; 7] = [
-        "java.util.TimerThread.",
-        "java.lang.Thread.join",
-        "java.lang.ref.",
-        "java.lang.ProcessImpl.",
-        "java.lang.UNIXProcess.",
-        "jdk.internal.",
-        "sun.",
-    ];
-    const SHALLOW: usize = 3;
-    let Some(path) = site.path else { return false };
-    let texts: Vec<String> = names
-        .frames(path)
-        .iter()
-        .filter_map(|frame| names.method_name(frame.name))
-        .map(|name| name.full.clone())
-        .collect();
-    let begins = |text: &String, list: &[&str]| list.iter().any(|prefix| text.starts_with(prefix));
-    let parks = site.synchronizer != Synchronizer::Monitor;
-    let machinery = if parks { &MACHINERY[..] } else { &MACHINERY[..2] };
-    let own: Vec<&String> = texts.iter().filter(|text| !begins(text, machinery)).collect();
-    if parks && texts.iter().take_while(|text| begins(text, machinery)).any(|text| begins(text, &POOLS)) {
-        return true;
-    }
-    let reaches_root = texts.last().is_some_and(|text| text.starts_with("java.lang.Thread.run"));
-    let shallow = reaches_root && own.len() <= SHALLOW;
-    match parks {
-        true => shallow && site.synchronizer.may_be_idle(),
-        false => shallow || own.first().is_some_and(|caller| begins(caller, &IDLE)),
     }
 }

@@ -42,8 +42,10 @@ struct SideCell {
     lock: u32,
     tuple: u32,
     total: u64,
-    /// Whether its thread is a virtual one, once that is known.
+    /// Whether its thread is a virtual one, and whether it is a service thread, once
+    /// that is known.
     is_virtual: Option<bool>,
+    is_service: Option<bool>,
 }
 
 /// Totals of a holder.
@@ -66,10 +68,26 @@ pub(crate) struct LockTotals {
     /// How often it was waited for while changing hands.
     pub hand_overs: u64,
     pub unknown: u64,
+    /// Time in which the VM was paused: nobody's fault, whoever owned the lock.
+    pub paused: u64,
     pub after_wait: u64,
     pub in_virtual: u64,
     /// True for a lock of `java.util.concurrent`.
     pub is_juc: bool,
+}
+
+impl LockTotals {
+    /// Blocked time whose owner is known, without pauses.
+    pub fn owned(&self) -> u64 {
+        self.total - self.hand_over - self.unknown - self.paused
+    }
+
+    /// For which part of that its owner was not itself blocked, if owners were
+    /// blocked so long (`through`).
+    pub fn active(&self, through: &FxHashMap<LockId, u64>) -> f64 {
+        let through = through.get(&self.lock).copied().unwrap_or(0).min(self.owned());
+        1.0 - share(through, self.owned())
+    }
 }
 
 /// The part of time that counts.
@@ -134,6 +152,8 @@ pub(crate) struct Aggregate {
     /// Scratch: what owners' tuples have of shared slices.
     parts: Vec<(u32, Part)>,
     bound: usize,
+    /// Of all locks, what service threads were blocked.
+    service: LockTotals,
     pub blocked_ns: u64,
     pub blocked: BlockedTime,
     pub folded: u64,
@@ -163,6 +183,7 @@ impl Aggregate {
             owners: Vec::new(),
             parts: Vec::new(),
             bound: options.bounds.leaves.min(u32::MAX as usize / 2),
+            service: LockTotals::default(),
             blocked_ns: 0,
             blocked: BlockedTime::default(),
             folded: 0,
@@ -174,10 +195,11 @@ impl Aggregate {
         self.stretches
     }
 
-    /// Adds a stretch, as far as it lies in the range.
-    pub fn add(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names) {
+    /// Adds a stretch, as far as it lies in the range. Gives the time that this is,
+    /// and how much of it was a pause.
+    pub fn add(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names) -> (u64, u64) {
         if range.clip(stretch.start, stretch.start + stretch.duration).is_none() {
-            return;
+            return (0, 0);
         }
         self.stretches += 1;
         let side = self.side(
@@ -191,13 +213,18 @@ impl Aggregate {
             names,
         );
         let lock = self.sides[side as usize].lock;
-        let (total, others) = self.add_shared(stretch, lock, range, names);
+        let is_service = self.is_service(stretch.thread, side, names);
+        let before = self.locks[lock as usize];
+        let (total, others) = match is_service {
+            // What they were blocked by is added up apart, so slices are walked.
+            true => (0, [stretch.slices, &[][..]]),
+            false => self.add_shared(stretch, lock, range, names),
+        };
         let mut total = total;
         for slice in others.into_iter().flatten() {
             let Some(part) = clip(slice, range) else { continue };
             total += part.duration;
-            self.blocked.stop_the_world_ns += part.paused;
-            self.account(slice, lock, part.duration, 1);
+            self.account(slice, lock, part, 1);
             if self.interval.is_some() {
                 self.add_by_interval(stretch, side, slice, range, names);
             } else {
@@ -206,6 +233,25 @@ impl Aggregate {
         }
         self.add_owners(stretch, side);
         self.add_to_lock(stretch, side, total, names);
+        let after = self.locks[lock as usize];
+        if is_service {
+            self.service.hand_over += after.hand_over - before.hand_over;
+            self.service.paused += after.paused - before.paused;
+        }
+        (total, after.paused - before.paused)
+    }
+
+    fn is_service(&mut self, thread: ThreadId, side: u32, names: &Names) -> bool {
+        let cell = &mut self.sides[side as usize];
+        if cell.is_service.is_none() || cell.side.folded {
+            cell.is_service = names.thread(thread).map(|def| def.is_service);
+        }
+        cell.is_service.unwrap_or(false)
+    }
+
+    /// Of all locks, what service threads were blocked: hand-offs and pauses.
+    pub fn service(&self) -> &LockTotals {
+        &self.service
     }
 
     /// Adds the slices that the stretch shares with others, if they need not be
@@ -255,7 +301,7 @@ impl Aggregate {
         match ledger.fit(shared) {
             Fit::Yes => Some(ledger),
             Fit::Anew => {
-                ledger.settle(|slice, times| self.account(slice, lock, slice.duration.0 * times, times));
+                ledger.settle(|slice, times| self.account(slice, lock, Part::running(slice.duration.0 * times), times));
                 ledger.begin(shared);
                 Some(ledger)
             }
@@ -277,7 +323,7 @@ impl Aggregate {
     pub fn settle(&mut self) {
         for lock in std::mem::take(&mut self.unsettled) {
             let Some(mut ledger) = self.ledgers.get_mut(lock as usize).and_then(Option::take) else { continue };
-            ledger.settle(|slice, times| self.account(slice, lock, slice.duration.0 * times, times));
+            ledger.settle(|slice, times| self.account(slice, lock, Part::running(slice.duration.0 * times), times));
             self.put_back(lock, ledger);
         }
     }
@@ -286,11 +332,18 @@ impl Aggregate {
     /// few owners that the breakdown tells apart.
     fn add_to_owner(&mut self, holders: &Holders, holder: HolderId, part: Part, names: &mut Names) {
         let cell = self.holder(holders, holder, names);
-        let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
-        self.add_to_tuple(cell.tuple, part);
+        let (running, paused) = part.split(cell.approximate);
+        self.add_to_tuple(cell.tuple, running);
+        if paused.duration > 0 {
+            let tuple = self.paused_tuple();
+            self.add_to_tuple(tuple, paused);
+        }
     }
 
     fn add_to_tuple(&mut self, tuple: u32, part: Part) {
+        if part.duration == 0 {
+            return;
+        }
         let at = tuple as usize;
         if self.by_owner.len() <= at {
             self.by_owner.resize(at + 1, Part::default());
@@ -369,9 +422,19 @@ impl Aggregate {
         names: &mut Names,
     ) {
         let cell = self.holder(stretch.holders, holder, names);
-        let part = Part { approximate: if cell.approximate { part.duration } else { 0 }, ..part };
-        let key = PathKey { contender: self.sides[side as usize].tuple, owner: cell.tuple, interval };
-        self.add_along(key, stretch.kind, part);
+        let (running, paused) = part.split(cell.approximate);
+        let contender = self.sides[side as usize].tuple;
+        for (owner, part) in [(cell.tuple, running), (self.paused_tuple(), paused)] {
+            if part.duration > 0 {
+                self.add_along(PathKey { contender, owner, interval }, stretch.kind, part);
+            }
+        }
+    }
+
+    /// Stands for the owner while the VM was paused.
+    fn paused_tuple(&mut self) -> u32 {
+        let tuple = self.aspects(is_owner_aspect).map(|_| NodeValue::Paused).collect();
+        self.tuple(tuple)
     }
 
     fn add_along(&mut self, key: PathKey, kind: Kind, part: Part) {
@@ -384,10 +447,13 @@ impl Aggregate {
     /// Notes by what right the slice has its owner, in so many stretches with so
     /// much time together.
     #[inline]
-    fn account(&mut self, slice: &Slice, lock: u32, ns: u64, times: u64) {
+    fn account(&mut self, slice: &Slice, lock: u32, part: Part, times: u64) {
+        let ns = part.duration - part.paused;
         let blocked = &mut self.blocked;
+        blocked.stop_the_world_ns += part.paused;
         blocked.last_reader_ns += if slice.basis == Basis::LastReader { ns } else { 0 };
         let lock = &mut self.locks[lock as usize];
+        lock.paused += part.paused;
         match slice.basis {
             // Told apart by the holder's chain, in `accounted`.
             Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner => {
@@ -456,7 +522,7 @@ impl Aggregate {
             .collect();
         let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
-        self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None });
+        self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None, is_service: None });
         self.side_ids.insert(side, id);
         id
     }
@@ -571,6 +637,11 @@ impl Aggregate {
     /// The aspects of that breakdown.
     pub fn by(&self) -> &[Aspect] {
         self.tree.by()
+    }
+
+    /// Every lock's totals, by lock.
+    pub fn totals(&self) -> FxHashMap<LockId, LockTotals> {
+        self.locks.iter().map(|totals| (totals.lock, *totals)).collect()
     }
 
     /// Every lock with blocked time, in no particular order.

@@ -24,10 +24,10 @@ pub(crate) struct Sum {
 
 impl Aggregate {
     /// Adds a sum whole where the last of its stretches ended in the range. Nobody
-    /// is blamed for them.
-    pub fn add_sum(&mut self, sum: &Sum, holders: &Holders, range: Range, names: &mut Names) {
+    /// is blamed for them. Gives the time that was added.
+    pub fn add_sum(&mut self, sum: &Sum, holders: &Holders, range: Range, names: &mut Names) -> u64 {
         if sum.count == 0 || sum.time < range.from || sum.time > range.to {
-            return;
+            return 0;
         }
         let Sum { kind, lock, thread, chain, .. } = *sum;
         let side = self.side(Side { kind, lock, thread, chain, folded: false }, names);
@@ -40,6 +40,7 @@ impl Aggregate {
             self.tree.add_sum(*node, sum.count, sum.total_ns);
         }
         self.add_sum_to_lock(sum, side, names);
+        sum.total_ns
     }
 
     fn add_sum_to_lock(&mut self, sum: &Sum, side: u32, names: &Names) {

@@ -3,7 +3,7 @@
 use crate::aspect::Aspect;
 use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
-use crate::report::{self, Row, FOLDED, MOST_TOLD, UNKNOWN};
+use crate::report::{self, Row, FOLDED, MOST_TOLD, PAUSED, UNKNOWN};
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -23,6 +23,8 @@ pub(crate) enum NodeValue {
     Time(u32),
     Unknown,
     Folded,
+    /// The VM was paused, whoever owned the lock.
+    Paused,
 }
 
 /// True if the aspect is about who held the lock.
@@ -185,6 +187,18 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// So much time without a pause.
+    pub fn running(duration: u64) -> Part {
+        Part { duration, ..Part::default() }
+    }
+
+    /// What is the owner's, and what was a pause.
+    pub fn split(self, approximate: bool) -> (Part, Part) {
+        let duration = self.duration - self.paused;
+        let running = Part { duration, paused: 0, approximate: if approximate { duration } else { 0 } };
+        (running, Part { duration: self.paused, paused: self.paused, approximate: 0 })
+    }
+
     pub fn add(&mut self, other: Part) {
         self.duration += other.duration;
         self.paused += other.paused;
@@ -291,6 +305,7 @@ impl Rendering<'_> {
             NodeValue::Method(id) => self.names.method_name(id).map_or_else(String::new, |name| name.full.clone()),
             NodeValue::Time(number) => interval_text(number, self.interval),
             NodeValue::Folded => FOLDED.to_owned(),
+            NodeValue::Paused => PAUSED.to_owned(),
             NodeValue::Unknown | NodeValue::Path(_) => UNKNOWN.to_owned(),
         };
         nodes

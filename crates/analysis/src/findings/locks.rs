@@ -1,17 +1,18 @@
 //! Findings about locks: who blocked whom.
 
 use super::words::{code, count, percent};
-use super::MOST;
+use super::{evidence, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Side};
 use crate::analysis::Analysis;
+use crate::ledger::LockSplit;
+use crate::lock_groups::LockGroup;
 use crate::monitor::Holder;
 use crate::names::{NameId, Names, PathId};
 use crate::report::{Finding, FindingKind};
 use crate::threads::Running;
-use headway_model::{DurationNs, LockId, ThreadId};
+use headway_model::{DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
-use std::sync::Arc;
 
 /// A lock counts if its blocked time is at least this part of all blocked time
 /// and of the threads' running time.
@@ -22,32 +23,30 @@ const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.
 const STANDS_FOR_ALL: f64 = 0.9;
 
-/// A woken thread that has a CPU runs well within this time.
-const LONG_HAND_OVER: DurationNs = DurationNs(1_000_000);
+/// Contentions of each lock from which on it is passed from thread to thread.
+const PASSED_ON: u64 = 10;
 
-/// Name and readable class of a lock.
-type Title = (String, String);
-
-/// Locks that a developer would call the same: one lock, or the locks of many
-/// like objects.
+/// Locks of one name.
 #[derive(Debug, Default)]
 struct Group {
-    title: Title,
-    locks: Vec<LockId>,
+    kind: LockGroup,
     total: u64,
     count: u64,
     max: u64,
-    hand_over: u64,
     hand_overs: u64,
-    unknown: u64,
     after_wait: u64,
     in_virtual: u64,
+    is_juc: bool,
+    split: LockSplit,
+    /// Counted at the root of a chain of waiting.
+    moved: u64,
     owner_methods: FxHashMap<NameId, Owner>,
     /// Owners whose chain is not known.
     owner_threads: FxHashMap<ThreadId, u64>,
     owners: FxHashMap<ThreadId, u64>,
     contenders: FxHashMap<ThreadId, u64>,
     contender_methods: FxHashMap<NameId, u64>,
+    contender_paths: FxHashMap<PathId, u64>,
 }
 
 /// What held the lock in one method.
@@ -58,20 +57,29 @@ struct Owner {
     threads: FxHashMap<ThreadId, u64>,
 }
 
-pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
+pub(super) fn find(
+    analysis: &mut Analysis,
+    running: Running,
+    grounds: &Grounds<'_>,
+    moved: &FxHashMap<usize, u64>,
+) -> (Vec<Finding>, Vec<usize>) {
     let blocked = analysis.aggregate.blocked_ns;
-    let names = &mut analysis.names;
-    let mut groups = Groups::default();
-    for lock in analysis.aggregate.locks() {
-        if lock.lock.is_some() && lock.total > 0 {
-            groups.add(lock, names);
+    let mut groups: Vec<Group> = (0..grounds.groups.len()).map(|_| Group::default()).collect();
+    for totals in analysis.aggregate.locks() {
+        let Some(place) = grounds.groups.place(totals.lock) else { continue };
+        if let (Some(group), Some(kind)) = (groups.get_mut(place), grounds.groups.get(place)) {
+            if group.count == 0 {
+                group.kind = kind.clone();
+                group.moved = moved.get(&place).copied().unwrap_or(0);
+            }
+            group.add(totals, grounds.splits.get(&totals.lock));
         }
     }
-    let matter: Vec<bool> = groups.groups.iter().map(|group| matters(group, blocked, running)).collect();
-    let place = |lock| groups.of_lock.get(&lock).copied().filter(|place| matter.get(*place) == Some(&true));
-    let mut groups_that_matter = groups.groups;
+    let matter: Vec<bool> = groups.iter().map(|group| group.matters(blocked, running)).collect();
+    let place = |lock| grounds.groups.place(lock).filter(|place| matter.get(*place) == Some(&true));
+    let names = &mut analysis.names;
     for (side, ns) in analysis.aggregate.sides() {
-        if let Some(group) = place(side.lock).and_then(|place| groups_that_matter.get_mut(place)) {
+        if let Some(group) = place(side.lock).and_then(|place| groups.get_mut(place)) {
             group.add_contender(side, ns, names);
         }
     }
@@ -80,75 +88,51 @@ pub(super) fn find(analysis: &mut Analysis, running: Running) -> Vec<Finding> {
         if ns == 0 || holder.thread.is_none() {
             continue;
         }
-        if let Some(group) = place(holder.lock).and_then(|place| groups_that_matter.get_mut(place)) {
+        if let Some(group) = place(holder.lock).and_then(|place| groups.get_mut(place)) {
             group.add_owner(holder, ns, names);
         }
     }
-    let mut groups: Vec<Group> =
-        groups_that_matter.into_iter().zip(matter).filter_map(|(group, matters)| matters.then_some(group)).collect();
-    groups.sort_by(|a, b| b.total.cmp(&a.total).then_with(|| a.title.cmp(&b.title)));
+    let matter = groups.into_iter().zip(matter).enumerate();
+    let mut groups: Vec<(usize, Group)> =
+        matter.filter_map(|(place, (group, matters))| matters.then_some((place, group))).collect();
+    groups.sort_by(|(_, a), (_, b)| b.cost().cmp(&a.cost()).then_with(|| a.kind.name.cmp(&b.kind.name)));
     groups.truncate(MOST);
-    groups.iter().map(|group| group.finding(running, names)).collect()
-}
-
-/// Locks by what a developer calls them.
-#[derive(Debug, Default)]
-struct Groups {
-    groups: Vec<Group>,
-    of_lock: FxHashMap<LockId, usize>,
-    by_title: FxHashMap<Title, usize>,
-    /// By name and class as they are defined: a million locks of one class need not
-    /// be given a readable name each.
-    by_definition: FxHashMap<(Arc<str>, Arc<str>), usize>,
-}
-
-impl Groups {
-    fn add(&mut self, lock: &LockTotals, names: &Names) {
-        let place = self.place(lock.lock, names);
-        self.of_lock.insert(lock.lock, place);
-        if let Some(group) = self.groups.get_mut(place) {
-            group.add(lock);
-        }
-    }
-
-    fn place(&mut self, lock: LockId, names: &Names) -> usize {
-        let def = names.lock(lock).map(|def| (def.name.clone(), def.class.clone())).unwrap_or_default();
-        if let Some(place) = self.by_definition.get(&def) {
-            return *place;
-        }
-        let title = (def.0.to_string(), names.lock_class_text(lock));
-        let place = *self.by_title.entry(title).or_insert_with_key(|title| {
-            self.groups.push(Group { title: title.clone(), ..Group::default() });
-            self.groups.len() - 1
-        });
-        self.by_definition.insert(def, place);
-        place
-    }
-}
-
-fn matters(group: &Group, blocked: u64, running: Running) -> bool {
-    let of_running =
-        running.running_ns == 0 || group.in_virtual > 0 || share(group.total, running.running_ns) >= OF_RUNNING;
-    of_running && share(group.total, blocked) >= OF_BLOCKED
+    groups.iter().map(|(place, group)| (group.finding(running, names), *place)).unzip()
 }
 
 impl Group {
-    fn add(&mut self, lock: &LockTotals) {
-        self.locks.push(lock.lock);
+    /// What could be won back at most: without pauses, and without what is counted
+    /// at the root of a chain.
+    fn cost(&self) -> u64 {
+        self.total.saturating_sub(self.split.paused).saturating_sub(self.moved)
+    }
+
+    fn matters(&self, blocked: u64, running: Running) -> bool {
+        let whole = running.running_ns;
+        let of_running = whole == 0 || self.in_virtual > 0 || share(self.total, whole) >= OF_RUNNING;
+        // A pause is told with the lock that it seems to be due to.
+        let cost = self.total.saturating_sub(self.moved);
+        of_running && share(self.total, blocked) >= OF_BLOCKED && share(cost, blocked) >= OF_BLOCKED
+    }
+
+    fn add(&mut self, lock: &LockTotals, split: Option<&LockSplit>) {
         self.total += lock.total;
         self.count += lock.count;
         self.max = self.max.max(lock.max);
-        self.hand_over += lock.hand_over;
         self.hand_overs += lock.hand_overs;
-        self.unknown += lock.unknown;
         self.after_wait += lock.after_wait;
         self.in_virtual += lock.in_virtual;
+        self.is_juc |= lock.is_juc;
+        if let Some(split) = split {
+            self.split.add(split);
+        }
     }
 
     fn add_contender(&mut self, side: &Side, ns: u64, names: &mut Names) {
         *self.contenders.entry(side.thread).or_default() += ns;
-        let method = names.path(side.chain, 0).and_then(|path| names.acting_method(path));
-        if let Some(method) = method {
+        let Some(path) = names.path(side.chain, 0) else { return };
+        *self.contender_paths.entry(path).or_default() += ns;
+        if let Some(method) = names.acting_method(path) {
             *self.contender_methods.entry(method).or_default() += ns;
         }
     }
@@ -168,82 +152,70 @@ impl Group {
     }
 
     fn finding(&self, running: Running, names: &Names) -> Finding {
-        let (kind, cause) = self.cause(names);
-        let (cost, share) = self.cost(running);
-        let mut text = format!("{cost} blocked on {}; {cause}", self.subject(names));
-        if share.is_none() {
-            text = format!("Threads were blocked for {cost} on {}; {cause}", self.subject(names));
+        let (kind, owner) = self.owner(names);
+        let (lost, share) = self.lost(running);
+        let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
+        if let Some(cause) = evidence::cause(&self.split) {
+            text = format!("{text} {cause}");
         }
-        Finding { kind, text, details: self.details(names), cost_ns: self.total, share }
+        let evidence = evidence::of_split(&self.split);
+        Finding { kind, text, details: self.details(names), cost_ns: self.cost(), share, evidence }
     }
 
-    fn cost(&self, running: Running) -> (String, Option<f64>) {
+    fn lost(&self, running: Running) -> (String, Option<f64>) {
         let mostly_virtual = self.in_virtual * 2 > self.total;
+        let lost = format!("Threads lost {}", evidence::time(self.total));
         if running.running_ns == 0 || mostly_virtual {
-            return (DurationNs(self.total).to_string(), None);
+            return (lost, None);
         }
         let share = share(self.total - self.in_virtual, running.running_ns);
-        (format!("Threads spent {} of their time", percent(share)), Some(share))
+        (format!("{lost} ({} of their time)", percent(share)), Some(share))
     }
 
-    /// `Inventory.lock`, or `Transaction` locks (153 of them).
+    /// `Inventory.lock`, or `Transaction` (153 locks).
     fn subject(&self, names: &Names) -> String {
-        let Some(first) = self.locks.first() else { return String::new() };
-        if let [lock] = self.locks[..] {
-            return code(&names.lock_short(lock));
+        match self.kind.count {
+            1 => code(&names.lock_short(self.kind.first)),
+            n => format!("{} ({})", code(&self.kind.name), count(n, "lock")),
         }
-        let named = names.lock(*first).filter(|def| !def.name.is_empty());
-        let name = match named {
-            Some(def) => def.name.to_string(),
-            None => {
-                let class = names.lock_class_text(*first);
-                crate::names::method::without_package(&class).to_owned()
-            }
-        };
-        format!("{} ({} of this name)", code(&name), count(self.locks.len() as u64, "lock"))
     }
 
-    fn cause(&self, names: &Names) -> (FindingKind, String) {
-        if share(self.hand_over, self.total) >= DOMINATES {
+    fn owner(&self, names: &Names) -> (FindingKind, String) {
+        if share(self.split.hand_off, self.total) >= DOMINATES {
             return (FindingKind::HandOver, self.hand_over_text());
         }
+        // Of a pause nobody is guilty.
+        let owned = self.total - self.split.paused.min(self.total);
         let methods = ranked(&self.owner_methods, |owner| owner.total);
         let threads = ranked(&self.owner_threads, |ns| *ns);
         match (methods.first(), threads.first()) {
-            (Some((method, owner)), _) if share(owner.total, self.total) >= DOMINATES => {
+            (Some((method, owner)), _) if share(owner.total, owned) >= DOMINATES => {
                 (FindingKind::HotLock, self.dominant_text(**method, owner, names))
             }
-            (_, Some((thread, ns))) if share(**ns, self.total) >= DOMINATES => {
+            (_, Some((thread, ns))) if share(**ns, owned) >= DOMINATES => {
                 let text = format!(
-                    "{} of that while thread {} held it (what it did there is not recorded).",
-                    percent(share(**ns, self.total)),
+                    "thread {} owned it for {} of that (what it did is not recorded).",
                     code(&names.thread_text(**thread)),
+                    percent(share(**ns, self.total)),
                 );
                 (FindingKind::HotLock, text)
             }
             (Some(_), _) => (FindingKind::SharedLock, self.shared_text(&methods, names)),
             (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text()),
-            (None, None) => {
-                let text = "who held it is not recorded.".to_owned();
-                (FindingKind::SharedLock, text)
-            }
+            (None, None) => (FindingKind::SharedLock, "who owned it is not recorded.".to_owned()),
         }
     }
 
     fn dominant_text(&self, method: NameId, owner: &Owner, names: &Names) -> String {
-        let mut held = format!(
-            "{} of that while {} held it",
-            percent(share(owner.total, self.total)),
-            code(&short(method, names)),
-        );
         let paths = ranked(&owner.paths, |ns| *ns);
         let caller = paths.first().and_then(|(path, _)| caller(**path, names));
         let by = by_threads(owner, names);
-        held += &match caller {
-            Some(caller) => format!(" (called from {} in {by}).", code(&caller)),
-            None => format!(" (in {by})."),
+        let called = match caller {
+            Some(caller) => format!("called from {} in {by}", code(&caller)),
+            None => format!("in {by}"),
         };
-        held
+        let part = percent(share(owner.total, self.total));
+        format!("{} owned it for {part} of that ({called}).", code(&short(method, names)))
     }
 
     fn shared_text(&self, methods: &[(&NameId, &Owner)], names: &Names) -> String {
@@ -255,37 +227,42 @@ impl Group {
                 format!("{} {share}", code(&short(**method, names)))
             })
             .collect();
-        format!(
-            "{} take turns holding it (most of that time in {}), {} each on average.",
-            count(self.owners.len() as u64, "thread"),
-            named.join(", "),
-            self.mean(),
-        )
+        let owners = count(self.owners.len() as u64, "thread");
+        format!("{owners} owned it in turn (for most of that time in {}).", named.join(", "))
     }
 
     fn shared_threads_text(&self) -> String {
-        format!(
-            "{} take turns holding it (what they did there is not recorded), {} each on average.",
-            count(self.owners.len() as u64, "thread"),
-            self.mean(),
-        )
+        let owners = count(self.owners.len() as u64, "thread");
+        format!("{owners} owned it in turn (what they did is not recorded).")
     }
 
+    /// The lock was free for most of the time. A convoy is one lock that is passed
+    /// on again and again, no lock that is contended a few times.
     fn hand_over_text(&self) -> String {
-        let part = percent(share(self.hand_over, self.total));
-        let mean = DurationNs(self.hand_over / self.hand_overs.max(1));
-        if mean >= LONG_HAND_OVER {
-            return format!(
-                "{part} of that nobody held it: it had been released, and whoever was woken for it did not run \
-                 yet, {mean} each time on average. That is long: the machine was short of CPU time, or the VM \
-                 stood still.",
-            );
+        let part = percent(share(self.split.hand_off, self.total));
+        let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
+        let late = format!("{part} of that is hand-off: the lock was free, but the next thread took {mean} to run.");
+        if share(self.after_wait, self.total) >= DOMINATES {
+            let wait = self.wait_words();
+            return format!("{late} They were woken from `{wait}` and acquired it again.");
         }
-        format!(
-            "{part} of that nobody held it: it was changing hands, {mean} each time on average. It is held for \
-             short times by many ({}), so that waking the next one costs more than what it protects (a lock convoy).",
-            count(self.owners.len() as u64, "thread"),
-        )
+        let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
+        match passed_on {
+            true => format!(
+                "{late} {} own it in turn for short times, so that waking the next one costs more than what it \
+                 protects (a lock convoy).",
+                count(self.owners.len() as u64, "thread"),
+            ),
+            false => late,
+        }
+    }
+
+    fn wait_words(&self) -> &'static str {
+        if self.is_juc {
+            "Condition.await"
+        } else {
+            "Object.wait"
+        }
     }
 
     fn mean(&self) -> DurationNs {
@@ -301,8 +278,15 @@ impl Group {
             self.mean(),
             DurationNs(self.max),
         )];
-        if let [lock] = self.locks[..] {
-            details.push(format!("lock: {}", names.lock_text(lock)));
+        let split = evidence::split_text(&self.split);
+        if !split.is_empty() {
+            details.push(format!("meanwhile the owner: {split}"));
+        }
+        if self.moved > 0 {
+            details.push(format!("{} of it counts at the root of its chain of waiting", DurationNs(self.moved)));
+        }
+        if self.kind.count == 1 {
+            details.push(format!("lock: {}", names.lock_text(self.kind.first)));
         }
         details.extend(self.holder_details(names));
         let contenders = ranked(&self.contender_methods, |ns| *ns);
@@ -310,15 +294,9 @@ impl Group {
             let share = percent(share(**ns, self.total));
             details.push(format!("blocked mostly in: {} ({share})", full(**method, names)));
         }
-        let parts = [
-            (self.hand_over, "while the lock changed hands"),
-            (self.unknown, "with an owner that could not be proven"),
-            (self.after_wait, "acquiring it again after Object.wait"),
-        ];
-        for (ns, what) in parts {
-            if share(ns, self.total) >= 0.1 {
-                details.push(format!("{} {what}", percent(share(ns, self.total))));
-            }
+        if evidence::is_worth_saying(self.after_wait, self.total) {
+            let part = percent(share(self.after_wait, self.total));
+            details.push(format!("{part} acquiring it again after {}", self.wait_words()));
         }
         details
     }
@@ -328,7 +306,7 @@ impl Group {
         let (_, owner) = methods.first()?;
         let paths = ranked(&owner.paths, |ns| *ns);
         let (path, _) = paths.first()?;
-        Some(format!("held by: {}", names.path_text(**path).join(" < ")))
+        Some(format!("owned by: {}", names.path_text(**path).join(" < ")))
     }
 }
 

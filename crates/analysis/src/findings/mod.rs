@@ -1,11 +1,15 @@
 //! Says in plain words what matters.
 //!
-//! "Threads spent N % of their time" is always blocked time over running time
-//! (life without conditional waiting) of the application's platform threads in
-//! the range; where running time is not known, or the blocked threads are
-//! virtual, the sentence gives seconds instead.
+//! Findings are ranked by the time that could be won back at most, whatever kind
+//! they are of. A chain of waiting counts at its root, once. No cause is stated that
+//! the ledger does not show.
+//!
+//! "N % of their time" is always blocked time over running time (life without
+//! waiting) of the application's platform threads in the range; where running time is
+//! not known, or the blocked threads are virtual, there is no percentage.
 
 mod deadlocks;
+mod evidence;
 mod locks;
 mod other;
 mod phases;
@@ -17,28 +21,43 @@ mod words;
 
 use crate::aggregate::Range;
 use crate::analysis::Analysis;
+use crate::ledger::LockSplit;
+use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
 use crate::report::{Finding, FindingKind, Report};
 use crate::threads::Running;
+use crate::wait_class::WaitClasses;
+use headway_model::LockId;
+use rustc_hash::FxHashMap;
 
 /// Findings of each kind shown at most.
 const MOST: usize = 5;
 
-/// What a finding counts in the order: one without a culprit half.
-fn weight(finding: &Finding) -> u64 {
-    match finding.kind {
-        FindingKind::HandOver => finding.cost_ns / 2,
-        _ => finding.cost_ns,
+/// What findings rest on.
+pub(crate) struct Grounds<'a> {
+    /// What waits are for.
+    pub classes: &'a WaitClasses,
+    /// Locks, by what they are called.
+    pub groups: &'a LockGroups,
+    /// How each lock's blocked time is split.
+    pub splits: &'a FxHashMap<LockId, LockSplit>,
+}
+
+impl Grounds<'_> {
+    /// The lock that stands for all of its group.
+    fn first(&self, lock: LockId) -> LockId {
+        self.groups.place(lock).and_then(|place| self.groups.get(place)).map_or(lock, |group| group.first)
     }
 }
 
-/// What matters, dearest first; never empty. Adds the deadlocks to `report`.
+/// What matters, most time first; never empty. Adds the deadlocks to `report`.
 pub(crate) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     range: Range,
     running: Running,
     open: &[OpenStretch],
+    grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
     let mut first = deadlocks::find(analysis, report, range, open);
     first.extend(other::blocked_throughout(report));
@@ -47,19 +66,19 @@ pub(crate) fn find(
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
-    let mut ranked = locks::find(analysis, running);
-    ranked.extend(wait_for::find(analysis, report, running));
-    let (stragglers, told) = stragglers::find(analysis, range);
+    let (roots, told) = wait_for::find(analysis, report, running, grounds);
+    let (mut ranked, mut told_locks) = locks::find(analysis, running, grounds, &told);
+    told_locks.extend(told.keys());
+    ranked.extend(roots);
+    let (stragglers, told) = stragglers::find(analysis, range, grounds);
     ranked.extend(stragglers);
-    let (waits, conditional) = waits::find(analysis, range, &told);
-    ranked.extend(waits);
-    ranked.extend(phases::find(report));
+    ranked.extend(waits::find(analysis, range, grounds, &told));
+    ranked.extend(phases::find(report, grounds, &told_locks));
     ranked.extend(steal::find(report));
-    ranked.sort_by(|a, b| weight(b).cmp(&weight(a)).then_with(|| a.text.cmp(&b.text)));
+    ranked.extend(other::pauses(report));
+    ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     first.extend(ranked);
     first.extend::<Vec<Finding>>(behind);
-    // Waiting for work and results says less than who blocks whom.
-    first.extend(conditional);
     first.extend(other::samples(report));
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);

@@ -4,10 +4,13 @@
 use super::locks::OF_RUNNING;
 use super::words::{code, count, grouped, percent};
 use crate::aggregate::share;
-use crate::report::{Finding, FindingKind, Report};
+use crate::ledger::EntryKind;
+use crate::report::{Evidence, Finding, FindingKind, Report};
 use crate::threads::Running;
 use headway_model::{DurationNs, Loss};
 
+/// Pauses matter from this part of the time on.
+const PAUSED: f64 = 0.02;
 /// Lost events matter from this part of all events on.
 const LOST: f64 = 0.001;
 /// Unknown owners matter from this part of the blocked time on.
@@ -86,7 +89,7 @@ pub(super) fn unknown_owners(report: &Report, running: Running) -> Option<Findin
 }
 
 fn plain(text: String) -> Finding {
-    Finding { kind: FindingKind::Unreliable, text, details: Vec::new(), cost_ns: 0, share: None }
+    Finding { kind: FindingKind::Unreliable, text, details: Vec::new(), cost_ns: 0, share: None, evidence: Vec::new() }
 }
 
 /// Where samples say time went, in recordings that say nothing about locks.
@@ -108,6 +111,7 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),
+        evidence: Vec::new(),
     })
 }
 
@@ -135,6 +139,7 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
         )],
         cost_ns: park.total_ns,
         share: Some(part),
+        evidence: vec![Evidence::exact("parked", park.total_ns, Some(part))],
     })
 }
 
@@ -153,6 +158,37 @@ pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
         details: Vec::new(),
         cost_ns: threads.saturating_mul(report.duration_ns),
         share: None,
+        evidence: Vec::new(),
+    })
+}
+
+/// Pauses of the VM, which stop every thread whatever it does.
+pub(super) fn pauses(report: &Report) -> Option<Finding> {
+    let pauses = &report.stop_the_world;
+    let ledger = &report.ledger;
+    let (outside, in_locks) = (ledger.ns(EntryKind::Pause), ledger.ns(EntryKind::LockPause));
+    let part = share(pauses.total_ns, report.duration_ns);
+    (part >= PAUSED).then(|| Finding {
+        kind: FindingKind::Pauses,
+        text: format!(
+            "The VM paused all threads for {} ({} of the time): {}, the longest {}. Most such pauses are garbage \
+             collections.",
+            DurationNs(pauses.total_ns),
+            percent(part),
+            count(pauses.count, "pause"),
+            DurationNs(pauses.max_ns),
+        ),
+        details: vec![format!(
+            "{} of thread time, {} of it while blocked on locks",
+            DurationNs(outside + in_locks),
+            DurationNs(in_locks)
+        )],
+        cost_ns: outside + in_locks,
+        share: Some(part),
+        evidence: vec![
+            Evidence::exact(EntryKind::Pause.name(), outside, None),
+            Evidence::exact(EntryKind::LockPause.name(), in_locks, None),
+        ],
     })
 }
 
@@ -176,5 +212,5 @@ pub(super) fn nothing(report: &Report, running: Running) -> Finding {
             DurationNs(report.blocked_ns),
         ),
     };
-    Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None }
+    Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None, evidence: Vec::new() }
 }

@@ -1,8 +1,9 @@
 //! Phases in which a lock stopped the program, and which an average hides.
 
 use super::words::{code, percent};
+use super::Grounds;
 use crate::pressure::report::{LockPressure, PhaseReport, PressureReport};
-use crate::report::{Finding, FindingKind, Report};
+use crate::report::{Evidence, Finding, FindingKind, Report};
 use headway_model::DurationNs;
 
 /// Intervals below which a recording has no phases, only a beginning.
@@ -15,7 +16,7 @@ const LEAST_SHARE: f64 = 0.001;
 const MOST: usize = 3;
 
 /// Phases that cost something and do not show in the totals.
-pub(super) fn find(report: &Report) -> Vec<Finding> {
+pub(super) fn find(report: &Report, grounds: &Grounds<'_>, told: &[usize]) -> Vec<Finding> {
     let Some(pressure) = &report.pressure else { return Vec::new() };
     if pressure.windows.len() < FEWEST_INTERVALS {
         return Vec::new();
@@ -25,6 +26,8 @@ pub(super) fn find(report: &Report) -> Vec<Finding> {
         .iter()
         .flat_map(|lock| lock.phases.iter().map(move |phase| (lock, phase)))
         .filter(|(lock, phase)| is_hidden(lock, phase, pressure))
+        // A lock that has a finding is hidden by nothing.
+        .filter(|(lock, _)| grounds.groups.place(lock.id).is_none_or(|place| !told.contains(&place)))
         .collect();
     hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((phase.acquiring_ns, phase.start_ns)));
     hidden.truncate(MOST);
@@ -64,5 +67,6 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         details: details.into_iter().flatten().collect(),
         cost_ns: phase.acquiring_ns,
         share: Some(phase.csp_mean),
+        evidence: vec![Evidence::exact("blocked", phase.acquiring_ns, Some(phase.csp_mean))],
     }
 }

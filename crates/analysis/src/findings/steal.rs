@@ -1,17 +1,17 @@
 //! Findings about what the environment took.
 
 use super::words::{code, percent};
-use crate::report::{Finding, FindingKind, Report};
-use crate::steal::report::{HeldOff, Named, QuotaReport, StealReport, Totals, Window};
+use crate::aggregate::share;
+use crate::ledger::{CpuUsers, EntryKind, Quality};
+use crate::report::{Evidence, Finding, FindingKind, Report};
+use crate::steal::report::{Named, QuotaReport, StealReport, Totals, Window};
 use headway_model::DurationNs;
+use std::fmt::Write;
 
 /// Part of the ready time of threads from which on its loss is a finding.
 const LOST: f64 = 0.05;
 /// Time lost below which nobody cares.
 const LEAST_NS: u64 = 100_000_000;
-/// Part of a lock's blocked time in which its holder did not run, from which on
-/// the lock only looked contended.
-const HOLDER_OFF: f64 = 0.3;
 
 /// What took the time.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,13 @@ enum Cause {
 pub(super) fn find(report: &Report) -> Vec<Finding> {
     let Some(steal) = &report.steal else { return Vec::new() };
     let group = steal.groups.iter().filter(|group| !group.is_service).max_by_key(|group| lost_ns(&group.totals));
-    let worst = group.filter(|group| group.totals.lost_share >= LOST && lost_ns(&group.totals) >= LEAST_NS);
-    worst.map(|group| finding(steal, group)).into_iter().collect()
+    // Of threads that have nothing to do it does not matter when they run.
+    let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
+    let matters = |totals: &Totals| lost_ns(totals) as f64 >= LOST * busy_ns as f64;
+    let worst = group.filter(|group| {
+        group.totals.lost_share >= LOST && lost_ns(&group.totals) >= LEAST_NS && matters(&group.totals)
+    });
+    worst.map(|group| finding(report, steal, group)).into_iter().collect()
 }
 
 fn lost_ns(totals: &Totals) -> u64 {
@@ -43,7 +48,7 @@ fn cause(totals: &Totals) -> Cause {
     }
 }
 
-fn finding(steal: &StealReport, group: &Named) -> Finding {
+fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = cause(totals);
     let mut text = format!(
@@ -53,8 +58,8 @@ fn finding(steal: &StealReport, group: &Named) -> Finding {
         code(&group.name),
         reason(cause, steal.quota.as_ref()),
     );
-    if let Some(lock) = steal.locks.iter().find(|lock| lock.share >= HOLDER_OFF && lock.holder_off_cpu_ns >= LEAST_NS) {
-        text.push_str(&looked_contended(lock));
+    if let Some(users) = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue) {
+        let _ = write!(text, " {}", who_had_it(users));
     }
     let parts = [("stolen", totals.stolen_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
     let parts: Vec<String> = parts.iter().map(|(what, ns)| format!("{what} {}", DurationNs(*ns))).collect();
@@ -64,6 +69,15 @@ fn finding(steal: &StealReport, group: &Named) -> Finding {
         details: vec![format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns))],
         cost_ns: lost_ns(totals),
         share: Some(totals.lost_share),
+        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.lost_share))],
+    }
+}
+
+fn entry(cause: Cause) -> EntryKind {
+    match cause {
+        Cause::Throttling => EntryKind::Throttled,
+        Cause::Hypervisor => EntryKind::Steal,
+        Cause::RunQueue => EntryKind::RunQueue,
     }
 }
 
@@ -89,11 +103,18 @@ fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
     }
 }
 
-fn looked_contended(lock: &HeldOff) -> String {
-    format!(
-        " The lock {} looked contended because its holder was not running: for about {} of the time that others \
-         waited for it.",
-        code(&lock.lock),
-        percent(lock.share),
-    )
+/// `The CPUs were used by other processes (62 %), this program's threads (30 %), ...`
+fn who_had_it(users: &CpuUsers) -> String {
+    let parts = [
+        (users.others_ns, "other processes"),
+        (users.application_ns, "the program's own threads"),
+        (users.gc_ns, "the garbage collector"),
+        (users.compiler_ns, "the JIT compilers"),
+        (users.vm_ns, "other threads of the VM"),
+    ];
+    let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
+    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= 0.05).collect();
+    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
+    format!("Who had the CPUs: {}.", parts.join(", "))
 }

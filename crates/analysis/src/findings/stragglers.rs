@@ -2,13 +2,14 @@
 
 use super::locks::{full, ranked, short};
 use super::words::{code, count, percent};
-use super::MOST;
+use super::{Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::names::{NameId, Names};
 use crate::park::{Rounds, Synchronizer};
-use crate::report::{Finding, FindingKind};
+use crate::report::{Evidence, Finding, FindingKind};
 use crate::summary::groups;
+use crate::waits::Site;
 use headway_model::DurationNs;
 
 /// A straggler matters from this part of the waiters' life on.
@@ -19,11 +20,18 @@ const OF_WAITING: f64 = 0.5;
 const ROUNDS: u64 = 3;
 
 /// The findings, and the methods that they are about.
-pub(super) fn find(analysis: &mut Analysis, range: Range) -> (Vec<Finding>, Vec<NameId>) {
+pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>) -> (Vec<Finding>, Vec<NameId>) {
     analysis.stragglers.close_all(&mut analysis.names);
+    // Who started threads and waits for their end has nothing else to do.
+    let sites = analysis.waits.sites().iter().enumerate();
+    let (idle, busy): (Vec<_>, Vec<_>) = sites.partition(|(place, _)| grounds.classes.is_idle(*place));
+    let at = |sites: &[(usize, &Site)], method: NameId, of: Synchronizer| {
+        sites.iter().any(|(_, site)| site.method == Some(method) && site.synchronizer == of)
+    };
     let mut found: Vec<(Finding, NameId)> = analysis
         .stragglers
         .places()
+        .filter(|((method, of), _)| at(&busy, *method, *of) || !at(&idle, *method, *of))
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
             Some((finding(*method, *synchronizer, rounds, life, &analysis.names)?, *method))
@@ -55,7 +63,12 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         details.push(format!("the last one came from: {} ({part})", full(**method, names)));
     }
     details.push(format!("waited for in: {}", full(method, names)));
-    Some(Finding { kind: FindingKind::Straggler, text, details, cost_ns, share: Some(share(rounds.waited_ns, life)) })
+    let evidence = vec![
+        Evidence::exact("waited", rounds.waited_ns, Some(share(rounds.waited_ns, life))),
+        Evidence::exact("waited-for-last", rounds.late_ns, Some(share(rounds.late_ns, rounds.waited_ns))),
+    ];
+    let share = Some(share(rounds.waited_ns, life));
+    Some(Finding { kind: FindingKind::Straggler, text, details, cost_ns, share, evidence })
 }
 
 /// Of many results one took longest by far.

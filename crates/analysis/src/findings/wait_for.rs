@@ -3,12 +3,13 @@
 
 use super::locks::{full, short, OF_BLOCKED, OF_RUNNING};
 use super::words::{code, count, percent};
-use super::MOST;
+use super::{evidence, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
+use crate::ledger::{EntryKind, LockSplit, Quality};
 use crate::monitor::Kind;
 use crate::names::{NameId, Names};
-use crate::report::{Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
+use crate::report::{Evidence, Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
 use crate::threads::Running;
 use crate::wait_for::Link;
 use headway_model::{DurationNs, LockId};
@@ -28,20 +29,35 @@ struct Explains {
     longest: Vec<Link>,
     longest_ns: u64,
     direct_ns: u64,
+    /// What it explains of each group of locks.
+    from: FxHashMap<usize, u64>,
 }
 
-/// Puts the chains into the report and says what their roots explain.
-pub(super) fn find(analysis: &mut Analysis, report: &mut Report, running: Running) -> Vec<Finding> {
-    let chains = sorted(analysis);
-    let direct = direct(analysis);
+/// Time that is counted at the root of a chain, by group of the lock that threads
+/// were blocked on.
+pub(super) type Moved = FxHashMap<usize, u64>;
+
+/// Puts the chains into the report and says what their roots explain, and which time
+/// is counted there.
+pub(super) fn find(
+    analysis: &mut Analysis,
+    report: &mut Report,
+    running: Running,
+    grounds: &Grounds<'_>,
+) -> (Vec<Finding>, Moved) {
+    let chains = sorted(analysis, grounds);
+    let direct = direct(analysis, grounds);
     let names = &analysis.names;
     let blocked = report.blocked_ns;
     let mut roots: FxHashMap<Root, Explains> = FxHashMap::default();
     for (path, ns, count) in &chains {
-        let Some(last) = path.last() else { continue };
+        let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
         let root = roots.entry((last.kind, last.lock, last.method)).or_default();
         root.through_ns += ns;
         root.direct_ns = direct.get(&(last.lock, last.method)).copied().unwrap_or(0);
+        if let Some(place) = grounds.groups.place(first.lock) {
+            *root.from.entry(place).or_default() += ns;
+        }
         if *ns > root.longest_ns {
             root.longest_ns = *ns;
             root.longest.clone_from(path);
@@ -50,23 +66,33 @@ pub(super) fn find(analysis: &mut Analysis, report: &mut Report, running: Runnin
             report.wait_for.push(chain(path, *ns, *count, share(*ns, blocked), names));
         }
     }
-    let mut findings: Vec<Finding> = roots
+    let mut matter: Vec<(Finding, &Explains)> = roots
         .values()
         .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
         .filter(|root| share(root.direct_ns + root.through_ns, running.running_ns.max(1)) >= OF_RUNNING)
-        .map(|root| finding(root, blocked, names))
+        .map(|root| (finding(root, blocked, names, grounds.splits), root))
         .collect();
-    findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
-    findings.truncate(MOST);
-    findings
+    matter.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
+    matter.truncate(MOST);
+    let mut moved = Moved::default();
+    for (_, root) in &matter {
+        for (place, ns) in &root.from {
+            *moved.entry(*place).or_default() += ns;
+        }
+        if let Some(place) = root.longest.last().and_then(|last| grounds.groups.place(last.lock)) {
+            *moved.entry(place).or_default() += root.direct_ns;
+        }
+    }
+    (matter.into_iter().map(|(finding, _)| finding).collect(), moved)
 }
 
 /// Chains whose links look the same to a reader are one, longest time first.
-fn sorted(analysis: &Analysis) -> Vec<(Vec<Link>, u64, u64)> {
+fn sorted(analysis: &Analysis, grounds: &Grounds<'_>) -> Vec<(Vec<Link>, u64, u64)> {
     let mut merged: FxHashMap<Vec<Root>, (Vec<Link>, u64, u64)> = FxHashMap::default();
     for (path, explained) in analysis.wait_for.chains() {
+        let path: Vec<Link> = path.iter().map(|link| Link { lock: grounds.first(link.lock), ..*link }).collect();
         let key = path.iter().map(|link| (link.kind, link.lock, link.method)).collect();
-        let entry = merged.entry(key).or_insert_with(|| (path.to_vec(), 0, 0));
+        let entry = merged.entry(key).or_insert_with(|| (path, 0, 0));
         entry.1 += explained.total_ns;
         entry.2 += explained.count;
     }
@@ -76,7 +102,7 @@ fn sorted(analysis: &Analysis) -> Vec<(Vec<Link>, u64, u64)> {
 }
 
 /// Time in which a method held a lock that others were blocked on.
-fn direct(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
+fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> FxHashMap<(LockId, Option<NameId>), u64> {
     let mut direct: FxHashMap<(LockId, Option<NameId>), u64> = FxHashMap::default();
     for (id, holder) in analysis.replay.holders().all() {
         let ns = analysis.aggregate.held_ns(id);
@@ -85,7 +111,7 @@ fn direct(analysis: &mut Analysis) -> FxHashMap<(LockId, Option<NameId>), u64> {
         }
         let path = analysis.names.holder_path(holder.chain, holder.frame);
         let method = path.and_then(|path| analysis.names.acting_method(path));
-        *direct.entry((holder.lock, method)).or_default() += ns;
+        *direct.entry((grounds.first(holder.lock), method)).or_default() += ns;
     }
     direct
 }
@@ -103,19 +129,21 @@ fn chain(path: &[Link], blocked_ns: u64, count: u64, share: f64, names: &Names) 
     WaitForChain { links: path.iter().map(link).collect(), blocked_ns, count, share }
 }
 
-fn finding(root: &Explains, blocked: u64, names: &Names) -> Finding {
+fn finding(root: &Explains, blocked: u64, names: &Names, splits: &FxHashMap<LockId, LockSplit>) -> Finding {
     let (first, last) = (root.longest.first(), root.longest.last());
     let cost_ns = root.through_ns + root.direct_ns;
     let part = share(cost_ns, blocked);
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
-            "{} of all blocked time is due to waiting for {}, which {} ended",
+            "Threads lost {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
+            DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
             holder(last, names),
         ),
         Some(last) => format!(
-            "{} of all blocked time goes back to {}, held by {}",
+            "Threads lost {} blocked ({} of all blocked time) because of {}, owned by {}",
+            DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
             holder(last, names),
@@ -124,11 +152,15 @@ fn finding(root: &Explains, blocked: u64, names: &Names) -> Finding {
     };
     if let Some(first) = first {
         text += &format!(
-            ": {} of it was spent blocked on {} while {}, which held it, was itself blocked.",
+            ": {} of it on {}, while its owner, {}, was itself blocked.",
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
             holder(first, names),
         );
+    }
+    let split = last.and_then(|last| splits.get(&last.lock)).filter(|split| split.waited == 0);
+    if let Some(cause) = split.and_then(evidence::cause) {
+        text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
     let mut details = vec![format!(
         "{} blocked by it directly, {} through others",
@@ -138,10 +170,19 @@ fn finding(root: &Explains, blocked: u64, names: &Names) -> Finding {
     details.push(format!("{}:", count(root.longest.len() as u64, "link")));
     for link in &root.longest {
         let method = link.method.map_or_else(|| UNKNOWN.to_owned(), |method| full(method, names));
-        let verb = if link.kind == Kind::Conditional { "ended by" } else { "held by" };
+        let verb = if link.kind == Kind::Conditional { "ended by" } else { "owned by" };
         details.push(format!("{} {verb} {method}", code(&names.lock_short(link.lock))));
     }
-    Finding { kind: FindingKind::WaitFor, text, details, cost_ns, share: Some(part) }
+    let evidence = vec![
+        Evidence::exact("blocked", root.direct_ns, Some(share(root.direct_ns, cost_ns))),
+        Evidence::of(
+            EntryKind::LockOwnerWaited,
+            root.through_ns,
+            Quality::Exact,
+            Some(share(root.through_ns, cost_ns)),
+        ),
+    ];
+    Finding { kind: FindingKind::WaitFor, text, details, cost_ns, share: Some(part), evidence }
 }
 
 fn holder(link: &Link, names: &Names) -> String {

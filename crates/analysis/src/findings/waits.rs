@@ -4,15 +4,17 @@
 
 use super::locks::{caller, full, ranked, short};
 use super::words::{code, count, grouped, percent};
-use super::MOST;
+use super::{evidence, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
-use crate::names::{NameId, Names, PathId, TextId};
+use crate::ledger::{EntryKind, Quality};
+use crate::names::{is_plumbing, NameId, Names, PathId, TextId};
 use crate::park::Synchronizer;
-use crate::report::{Finding, FindingKind};
+use crate::report::{Evidence, Finding, FindingKind};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
-use crate::waits::{is_idle, Site};
+use crate::wait_class::is_giving;
+use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -24,6 +26,7 @@ const OF_LIFE: f64 = 0.02;
 #[derive(Debug, Default)]
 struct Group {
     synchronizer: Synchronizer,
+    entry: EntryKind,
     total: u64,
     count: u64,
     max: u64,
@@ -32,44 +35,41 @@ struct Group {
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
     /// Waited time by who ended it.
-    wakers: FxHashMap<(TextId, Option<NameId>), u64>,
+    wakers: FxHashMap<(TextId, Option<PathId>), u64>,
     paths: FxHashMap<PathId, u64>,
 }
 
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
 /// those that `told` methods are the subject of already.
-pub(super) fn find(analysis: &Analysis, range: Range, told: &[NameId]) -> (Vec<Finding>, Vec<Finding>) {
+pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, told: &[NameId]) -> Vec<Finding> {
     let names = &analysis.names;
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
-    for site in analysis.waits.sites() {
+    for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
         let parks = site.synchronizer != Synchronizer::Monitor;
-        let said = is_idle(site, names) || (parks && told.contains(&method));
+        let said = grounds.classes.is_idle(place) || (parks && told.contains(&method));
         if !said {
-            grouped.entry((site.class, method, site.synchronizer)).or_default().add(site, names);
+            let group = grouped.entry((site.class, method, site.synchronizer)).or_default();
+            group.entry = grounds.classes.get(place);
+            group.add(site);
         }
     }
-    let of = |parks: bool| {
-        let mut findings: Vec<Finding> = grouped
-            .iter()
-            .filter(|((.., synchronizer), _)| (*synchronizer != Synchronizer::Monitor) == parks)
-            .filter_map(|((class, method, _), group)| {
-                group.finding(names.text(*class), *method, names, &analysis.threads, range)
-            })
-            .collect();
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
-        findings.truncate(MOST);
-        findings
-    };
-    (of(false), of(true))
+    let mut findings: Vec<Finding> = grouped
+        .iter()
+        .filter_map(|((class, method, _), group)| {
+            group.finding(names.text(*class), *method, names, &analysis.threads, range)
+        })
+        .collect();
+    findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
+    findings.truncate(MOST);
+    findings
 }
 
 impl Group {
-    fn add(&mut self, site: &Site, names: &Names) {
+    fn add(&mut self, site: &Site) {
         self.synchronizer = site.synchronizer;
         for ((group, path), (_, ns)) in &site.wakers {
-            let method = path.and_then(|path| names.acting_method(path));
-            *self.wakers.entry((*group, method)).or_default() += ns;
+            *self.wakers.entry((*group, *path)).or_default() += ns;
         }
         self.total += site.total_ns;
         self.count += site.count;
@@ -93,17 +93,17 @@ impl Group {
         if part < OF_LIFE {
             return None;
         }
-        let paths = ranked(&self.paths, |ns| *ns);
-        let from = paths.first().and_then(|(path, _)| caller_elsewhere(**path, names));
+        let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
         let text = format!(
-            "{} waited {} of {} time {} in {}{from}; {}.",
+            "{} waited {} ({} of {} time) for {} in {}{from}; {}.",
             self.waiters(names),
+            evidence::time(self.total),
             percent(part),
             if self.threads.len() == 1 { "its" } else { "their" },
-            self.what_for(),
+            self.what_for(names),
             code(&short(method, names)),
-            self.outcome(names),
+            self.outcome(method, names),
         );
         Some(Finding {
             kind: FindingKind::Waiting,
@@ -111,13 +111,42 @@ impl Group {
             details: self.details(class, method, names),
             cost_ns: self.total,
             share: Some(part),
+            evidence: self.evidence(),
         })
     }
 
-    fn what_for(&self) -> String {
-        match self.synchronizer {
-            Synchronizer::Monitor => "in `Object.wait`".to_owned(),
-            other => format!("for {}", other.words()),
+    fn path(&self) -> Option<PathId> {
+        ranked(&self.paths, |ns| *ns).first().map(|(path, _)| **path)
+    }
+
+    fn evidence(&self) -> Vec<Evidence> {
+        let ended: u64 = self.wakers.values().sum();
+        let mut evidence = vec![Evidence::of(self.entry, self.total, Quality::Exact, None)];
+        if ended > 0 {
+            let by_whom = share(ended, self.total);
+            evidence.push(Evidence {
+                coverage: Some(by_whom),
+                ..Evidence::exact("ended-by-known-thread", ended, Some(by_whom))
+            });
+        }
+        evidence
+    }
+
+    fn what_for(&self, names: &Names) -> String {
+        let words = self.synchronizer.words();
+        match (self.entry, self.synchronizer) {
+            (_, Synchronizer::Semaphore) => words.to_owned(),
+            (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
+                format!("room in {words}")
+            }
+            (EntryKind::WaitPermit, Synchronizer::Monitor) => {
+                "what its own threads give back (`Object.wait`)".to_owned()
+            }
+            (EntryKind::WaitPermit, _) => {
+                format!("a permit or pooled object that the same threads return ({words})")
+            }
+            (_, Synchronizer::Monitor) => "a notify (`Object.wait`)".to_owned(),
+            _ => words.to_owned(),
         }
     }
 
@@ -135,11 +164,11 @@ impl Group {
         }
     }
 
-    fn outcome(&self, names: &Names) -> String {
+    fn outcome(&self, method: NameId, names: &Names) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
         if self.synchronizer != Synchronizer::Monitor {
-            text += &self.ended_by(names);
+            text += &self.ended_by(method, names);
         } else if self.notified > 0 {
             text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
@@ -153,15 +182,23 @@ impl Group {
         text
     }
 
-    /// `, 80 % of that ended by `Job.finish` in `worker-*``.
-    fn ended_by(&self, names: &Names) -> String {
-        let wakers = ranked(&self.wakers, |ns| *ns);
-        let Some(((group, method), ns)) = wakers.first() else { return String::new() };
+    /// `, 80 % of that time ended by `Job.finish` in `worker-*``: the first method
+    /// outside of what only passes the wake-up on.
+    fn ended_by(&self, method: NameId, names: &Names) -> String {
+        let mut by: FxHashMap<(TextId, Option<NameId>), u64> = FxHashMap::default();
+        for ((group, path), ns) in &self.wakers {
+            let actor = path.and_then(|path| actor(path, method, names));
+            *by.entry((*group, actor)).or_default() += ns;
+        }
+        let wakers = ranked(&by, |ns| *ns);
+        let Some(((group, actor), ns)) = wakers.first() else { return String::new() };
         let part = percent(share(**ns, self.total));
         let thread = code(names.text(*group));
-        match method {
-            Some(method) => format!(", {part} of that time ended by {} in {thread}", code(&short(*method, names))),
-            None => format!(", {part} of that time ended by {thread}"),
+        match actor {
+            Some(actor) if !names.is_plumbing(*actor) => {
+                format!(", {part} of that time ended by {} in {thread}", code(&short(*actor, names)))
+            }
+            _ => format!(", {part} of that time ended by {thread}"),
         }
     }
 
@@ -183,6 +220,26 @@ impl Group {
         }
         details
     }
+}
+
+/// Who really ended a wait in `method`: the first frame that belongs neither to the
+/// JDK or a pool's library, nor to the class in which the wait is, which only passes
+/// on what it is told. What there is, where nothing else is on the stack.
+fn actor(path: PathId, method: NameId, names: &Names) -> Option<NameId> {
+    let class = |name: NameId| {
+        let full = names.method_name(name).map_or("", |name| name.full.as_str());
+        full.rsplit_once('.').map_or("", |(class, _)| class)
+    };
+    let waits_in = class(method);
+    let frames = names.frames(path);
+    let mut others = frames.iter().map(|frame| frame.name).filter(|name| {
+        let full = names.method_name(*name).map_or("", |name| name.full.as_str());
+        !is_plumbing(full)
+    });
+    let first = others.next();
+    let elsewhere =
+        first.filter(|name| class(*name) != waits_in).or_else(|| others.find(|name| class(*name) != waits_in));
+    elsewhere.or(first).or_else(|| names.acting_method(path))
 }
 
 /// The nearest caller in another class, which says more than the next method

@@ -17,7 +17,7 @@ use super::context::{ContextTree, Step, ROOT};
 use super::report::{OwnerActivity, OwnerPath, OwnerSpot};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
-use crate::aggregate::Range;
+use crate::aggregate::{share, Range};
 use crate::monitor::{Holder, Kind, OwnerSample, Slice, Stretch, StretchSink};
 use crate::names::{NameId, Names};
 use crate::report::UNKNOWN;
@@ -44,6 +44,8 @@ struct Site {
     lock: LockId,
     method: Option<NameId>,
     blocked_ns: u64,
+    /// Samples of the owner's thread whose stack lacks the frame that held the lock.
+    outside: u64,
 }
 
 /// Where a sample's stack belongs.
@@ -152,9 +154,19 @@ impl Owners {
         let during: Vec<Seen> = samples.range(first..).take_while(|seen| seen.time < to).copied().collect();
         for seen in during {
             let place = self.place(site, holder, seen.chain, names);
-            self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0));
+            match place.within {
+                Some(_) => self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0)),
+                None => self.count_outside(site),
+            }
             let Seen { time, weight, chain, state } = seen;
             tell(&OwnerSample { time, weight, chain, within: place.within, state });
+        }
+    }
+
+    /// The sample was taken elsewhere: it says nothing about the critical section.
+    fn count_outside(&mut self, site: u32) {
+        if let Some(site) = self.sites.get_mut(&site) {
+            site.outside += 1;
         }
     }
 
@@ -164,7 +176,7 @@ impl Owners {
         let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());
-        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, blocked_ns: 0 });
+        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, blocked_ns: 0, outside: 0 });
         site
     }
 
@@ -174,20 +186,16 @@ impl Owners {
         if let Some(place) = self.places.get(&(holder, chain)) {
             return *place;
         }
-        let unknown = |tree: &mut ContextTree<LANES>| tree.below(site, Step::Unknown, FrameKind::default());
-        let place = match names.chain(chain) {
-            Some(def) => match within(holder, &def.chain.frames, def.chain.truncated, names) {
+        let outside = Place { context: site, within: None };
+        let place = names.chain(chain).map_or(outside, |def| {
+            match within(holder, &def.chain.frames, def.chain.truncated, names) {
                 Some(frames) => {
                     let context = self.tree.of_frames(site, frames, names);
                     Place { context, within: u16::try_from(frames.len()).ok() }
                 }
-                None => {
-                    let unknown = unknown(&mut self.tree);
-                    Place { context: self.tree.of_frames(unknown, &def.chain.frames, names), within: None }
-                }
-            },
-            None => Place { context: unknown(&mut self.tree), within: None },
-        };
+                None => outside,
+            }
+        });
         if self.places.len() >= self.bound {
             // Only a shortcut; it fills again.
             self.places.clear();
@@ -216,6 +224,8 @@ impl Owners {
                     .and_then(|method| names.method_name(method))
                     .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone());
                 activity.blocked_ns = totals.blocked_ns;
+                activity.outside_samples = totals.outside;
+                activity.coverage = share(activity.sampled_ns, totals.blocked_ns).min(1.0);
                 activity.waiting_ns = waited.map_or(0, |context| context.total.ns);
                 Some(activity)
             })
@@ -259,7 +269,7 @@ fn within<'a>(holder: Holder, frames: &'a [Frame], truncated: bool, names: &mut 
 fn describe(tree: &super::CallTree, site: u32) -> OwnerActivity {
     let unit = tree.unit();
     let whole = tree.context(site).map_or(Weight::default(), |context| context.total);
-    let share = |weight: Weight| weight.in_unit(unit) as f64 / whole.in_unit(unit).max(1) as f64;
+    let part = |weight: Weight| weight.in_unit(unit) as f64 / whole.in_unit(unit).max(1) as f64;
     let mut spots: BTreeMap<String, Weight> = BTreeMap::new();
     let mut paths = Vec::new();
     let mut below: Vec<u32> = tree.children(site).to_vec();
@@ -268,10 +278,10 @@ fn describe(tree: &super::CallTree, site: u32) -> OwnerActivity {
         let Some(context) = tree.context(at).filter(|context| !context.own.is_zero()) else { continue };
         *spots.entry(tree.text(at)).or_default() += context.own;
         let chain = tree.path(at).into_iter().rev().take_while(|at| *at != site).map(|at| tree.text(at)).collect();
-        paths.push(OwnerPath { share: share(context.own), chain });
+        paths.push(OwnerPath { share: part(context.own), chain });
     }
     let mut spots: Vec<OwnerSpot> =
-        spots.into_iter().map(|(frame, own)| OwnerSpot { frame, share: share(own) }).collect();
+        spots.into_iter().map(|(frame, own)| OwnerSpot { frame, share: part(own) }).collect();
     spots.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.frame.cmp(&b.frame)));
     paths.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.chain.cmp(&b.chain)));
     spots.truncate(MOST);

@@ -95,8 +95,15 @@ pub struct OwnerActivity {
     pub sampled_ns: u64,
     /// Part of `sampled_ns` in which the owner itself waited.
     pub waiting_ns: u64,
+    /// `sampled_ns` as a part of `blocked_ns`, 1 at most: what the samples say is
+    /// known of so much of the blocked time, and of the rest nothing. 0 where samples
+    /// do not say for how much time they stand.
+    pub coverage: f64,
     /// Samples, each once per thread that was blocked.
     pub samples: u64,
+    /// Samples of the owner whose stack lacks the frame that held the lock: they
+    /// say nothing about the critical section, and count nowhere else.
+    pub outside_samples: u64,
     /// Lines of code that ran, most time first.
     pub spots: Vec<OwnerSpot>,
     /// Ways from the method that held the lock to what ran, most time first.

@@ -76,7 +76,13 @@ impl Names {
             }
             _ => {}
         }
-        self.dictionary.feed(event);
+        match event {
+            Event::Lock(def) => match readable_lock(def) {
+                Some(def) => self.dictionary.feed(&Event::Lock(def)),
+                None => self.dictionary.feed(event),
+            },
+            _ => self.dictionary.feed(event),
+        }
     }
 
     pub fn thread(&self, id: ThreadId) -> Option<&ThreadDef> {
@@ -169,6 +175,11 @@ impl Names {
 
     pub fn method_name(&self, id: NameId) -> Option<&MethodName> {
         self.methods.get(id.0)
+    }
+
+    /// True for a method of the JDK or a pool's library, or an adapter.
+    pub fn is_plumbing(&self, id: NameId) -> bool {
+        self.method_name(id).is_none_or(|name| is_plumbing(&name.full))
     }
 
     /// Where the method of this name comes from.
@@ -316,10 +327,86 @@ impl Names {
     }
 }
 
+/// What a lock on which a ConcurrentHashMap synchronizes is called.
+pub(crate) const BIN: &str = "bin of a ConcurrentHashMap";
+
+/// A lock by another name, where the recorded one is that of the code that happens to
+/// return it, and says nothing about what it is.
+fn readable_lock(def: &LockDef) -> Option<LockDef> {
+    const NODES: [&str; 4] = ["Node", "TreeBin", "ReservationNode", "ForwardingNode"];
+    let node = def.class.strip_prefix("java.util.concurrent.ConcurrentHashMap$");
+    if node.is_some_and(|node| NODES.contains(&node)) {
+        // Nodes of all kinds are bins: they are replaced by each other.
+        let class = "java.util.concurrent.ConcurrentHashMap$Node".into();
+        return Some(LockDef { name: BIN.into(), class, ..def.clone() });
+    }
+    let of_collection = def.name.strip_suffix("()").and_then(|call| call.split_once('.'));
+    let says_nothing = of_collection.is_some_and(|(class, _)| is_collection(class));
+    says_nothing.then(|| LockDef { name: "".into(), ..def.clone() })
+}
+
+/// True for the simple name of a class of the JDK that hands out whatever it was given.
+fn is_collection(class: &str) -> bool {
+    const ENDS: [&str; 8] = ["Map", "List", "Set", "Queue", "Deque", "Iterator", "Entry", "Reference"];
+    const NAMES: [&str; 8] =
+        ["Collections", "Objects", "Optional", "ThreadLocal", "Supplier", "Function", "Vector", "Hashtable"];
+    NAMES.contains(&class)
+        || (!class.contains('.')
+            && JDK_PREFIXES.iter().any(|prefix| class.strip_prefix(prefix).is_some_and(|rest| ENDS.contains(&rest))))
+}
+
+/// What collections of the JDK are called before `Map`, `List` and so on.
+const JDK_PREFIXES: [&str; 19] = [
+    "",
+    "Hash",
+    "LinkedHash",
+    "Tree",
+    "Concurrent",
+    "ConcurrentHash",
+    "ConcurrentSkipList",
+    "Weak",
+    "WeakHash",
+    "Identity",
+    "IdentityHash",
+    "Array",
+    "Linked",
+    "CopyOnWriteArray",
+    "Sorted",
+    "Navigable",
+    "Atomic",
+    "Soft",
+    "Enum",
+];
+
 const NO_GROUP: (ThreadId, TextId) = (ThreadId::NONE, TextId(0));
 
 fn place_of_group(id: ThreadId) -> usize {
     id.0 as usize % GROUPS
+}
+
+/// Methods of the JDK and of pools' libraries, and adapters that compilers make: what
+/// they do, they do for somebody.
+pub fn is_plumbing(full: &str) -> bool {
+    const PREFIXES: [&str; 17] = [
+        "java.",
+        "javax.",
+        "jdk.",
+        "sun.",
+        "com.sun.",
+        "com.zaxxer.hikari.",
+        "org.apache.commons.pool",
+        "org.apache.commons.dbcp",
+        "org.apache.tomcat.jdbc.",
+        "org.apache.tomcat.dbcp.",
+        "com.mchange.",
+        "com.alibaba.druid.",
+        "org.vibur.",
+        "io.agroal.",
+        "io.r2dbc.pool.",
+        "reactor.pool.",
+        "stormpot.",
+    ];
+    !full.contains('.') || full.contains("(lambda)") || PREFIXES.iter().any(|prefix| full.starts_with(prefix))
 }
 
 /// Methods through which every wait or lock goes, whoever calls it.

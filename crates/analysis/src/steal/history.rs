@@ -29,11 +29,52 @@ impl Spent {
     }
 }
 
+impl Estimate {
+    /// The same for a part of the time.
+    pub fn times(self, part: f64) -> Estimate {
+        Estimate {
+            cpu: self.cpu * part,
+            off_cpu: self.off_cpu * part,
+            off_cpu_least: self.off_cpu_least * part,
+            off_cpu_most: self.off_cpu_most * part,
+            measured: self.measured * part,
+        }
+    }
+
+    /// Adds another span's.
+    pub fn add(&mut self, other: &Estimate) {
+        self.cpu += other.cpu;
+        self.off_cpu += other.off_cpu;
+        self.off_cpu_least += other.off_cpu_least;
+        self.off_cpu_most += other.off_cpu_most;
+        self.measured += other.measured;
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Part {
     start: TimeNs,
     end: TimeNs,
     spent: Spent,
+    /// Time in which the thread was blocked or waited, as its events say.
+    away: u64,
+}
+
+/// What a thread probably did in a span, in ns. Estimates: times within an interval
+/// are not known, so that each is spread over that part of the interval in which
+/// the thread was neither blocked nor waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Estimate {
+    /// Executed.
+    pub cpu: f64,
+    /// Ready, but without a CPU.
+    pub off_cpu: f64,
+    /// No less than this of the span without a CPU, whatever it did when.
+    pub off_cpu_least: f64,
+    /// No more than this.
+    pub off_cpu_most: f64,
+    /// Length of the span that lies in measured intervals.
+    pub measured: f64,
 }
 
 /// See the module. Bounded: the oldest parts go first.
@@ -63,7 +104,7 @@ impl History {
             self.forget_oldest();
         }
         self.order.push_back(thread);
-        self.threads.entry(thread).or_default().push_back(Part { start, end, spent });
+        self.threads.entry(thread).or_default().push_back(Part { start, end, spent, away: 0 });
     }
 
     /// True if anything is known of the thread: nothing is of virtual ones.
@@ -116,23 +157,34 @@ impl History {
         inner
     }
 
-    /// How long the thread was probably ready but not running between two
-    /// moments in which it had work to do: in each interval the part of its
-    /// ready time that was lost, but no more than was lost in all.
-    pub fn off_cpu(&self, thread: ThreadId, from: TimeNs, to: TimeNs) -> f64 {
-        let parts = self.overlapping(thread, from, to);
-        parts
-            .map(|(part, overlap)| {
-                let lost = part.spent.lost();
-                let counted_twice = if self.included { part.spent.stolen } else { 0.0 };
-                let ready = part.spent.cpu + lost - counted_twice;
-                if ready > 0.0 {
-                    (overlap * lost / ready).min(lost)
-                } else {
-                    0.0
-                }
-            })
-            .sum()
+    /// The thread was blocked or waited in this span.
+    pub fn away(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs) {
+        let Some(parts) = self.threads.get_mut(&thread) else { return };
+        let first = parts.partition_point(|part| part.end <= from);
+        for part in parts.range_mut(first..).take_while(|part| part.start < to) {
+            part.away += part.end.min(to).since(part.start.max(from)).0;
+        }
+    }
+
+    /// What the thread probably did between two moments, in which it was neither
+    /// blocked nor waiting. A thread that slept for most of an interval was without
+    /// a CPU for no more of the span than for the rest of the interval.
+    pub fn estimate(&self, thread: ThreadId, from: TimeNs, to: TimeNs) -> Estimate {
+        let mut sum = Estimate::default();
+        for (part, overlap) in self.overlapping(thread, from, to) {
+            let counted_twice = if self.included { part.spent.stolen } else { 0.0 };
+            let lost = part.spent.lost();
+            let cpu = (part.spent.cpu - counted_twice).max(0.0);
+            let length = part.end.since(part.start).0 as f64;
+            // Clocks differ: what was measured has happened.
+            let present = (length - part.away as f64).max(cpu + lost).max(overlap).max(1.0);
+            sum.cpu += overlap * cpu / present;
+            sum.off_cpu += overlap * lost / present;
+            sum.off_cpu_least += (lost - (present - overlap)).clamp(0.0, overlap);
+            sum.off_cpu_most += lost.min(overlap);
+            sum.measured += overlap;
+        }
+        sum
     }
 }
 
@@ -172,12 +224,26 @@ mod tests {
     }
 
     #[test]
-    fn off_cpu_time_is_bounded_by_what_was_lost() {
-        // 30 of 80 ready units were lost.
-        assert!((history(9).off_cpu(T, TimeNs(0), TimeNs(40)) - 15.0).abs() < 1e-9);
-        assert!((history(9).off_cpu(T, TimeNs(0), TimeNs(100)) - 30.0).abs() < 1e-9);
-        // The larger of throttling and run queue: 40 of 50.
-        assert!((history(9).off_cpu(T, TimeNs(390), TimeNs(410)) - 8.0).abs() < 1e-9);
+    fn a_thread_lacks_a_cpu_for_the_same_part_of_every_moment_it_is_there() {
+        let history = history(9);
+        let off = |from, to| history.estimate(T, TimeNs(from), TimeNs(to));
+        // 30 of 100 units were lost, 50 computed; the other 20 it slept.
+        assert!((off(0, 40).off_cpu - 12.0).abs() < 1e-9 && (off(0, 40).cpu - 20.0).abs() < 1e-9);
+        assert_eq!((off(0, 40).off_cpu_least, off(0, 40).off_cpu_most), (0.0, 30.0));
+        assert_eq!((off(0, 90).off_cpu_least, off(0, 90).off_cpu_most), (20.0, 30.0));
+        assert!((off(0, 100).off_cpu - 30.0).abs() < 1e-9);
+        // The larger of throttling and run queue: 40 of 100.
+        assert!((off(390, 410).off_cpu - 4.0).abs() < 1e-9);
+        assert_eq!(off(200, 300), Estimate::default(), "not measured");
+    }
+
+    #[test]
+    fn a_blocked_thread_lacks_no_cpu() {
+        let mut history = history(9);
+        history.away(T, TimeNs(20), TimeNs(40));
+        history.away(ThreadId(9), TimeNs(20), TimeNs(40));
+        // 30 of the 80 units in which it was not blocked.
+        assert!((history.estimate(T, TimeNs(0), TimeNs(8)).off_cpu - 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Contentions whose holder was not running: the lock looks contended, but what
 //! it waits for is a CPU.
 
-use super::history::History;
+use super::history::{Estimate, History};
 use super::report::HeldOff;
 use crate::monitor::{Kind, Slice, Stretch};
 use crate::names::Names;
@@ -18,14 +18,19 @@ struct Held {
     holder: ThreadId,
     start: TimeNs,
     end: TimeNs,
+    /// Part of it in which the VM was not paused.
+    running: f64,
     /// Its rows of the breakdown.
     path: Option<u32>,
 }
 
+/// What the owners of one lock did while others were blocked on it.
 #[derive(Clone, Copy, Debug, Default)]
-struct OfLock {
-    blocked: f64,
-    off_cpu: f64,
+pub(crate) struct OfLock {
+    /// Blocked time whose owner is known.
+    pub blocked: f64,
+    /// What its owners did, as far as they were measured.
+    pub did: Estimate,
     slices: u64,
     slices_off_cpu: u64,
 }
@@ -35,9 +40,11 @@ struct OfLock {
 #[derive(Debug)]
 pub(crate) struct Holders {
     pending: VecDeque<Held>,
+    /// Spans in which threads were blocked or waited.
+    away: VecDeque<(ThreadId, TimeNs, TimeNs)>,
     locks: FxHashMap<LockId, OfLock>,
-    /// Time off the CPU by rows of the breakdown.
-    pub by_path: FxHashMap<u32, f64>,
+    /// Time without a CPU by rows of the breakdown, and by lock.
+    by_path: FxHashMap<(u32, LockId), f64>,
     bound: usize,
     pub folded: u64,
 }
@@ -46,6 +53,7 @@ impl Holders {
     pub fn new(bound: usize) -> Holders {
         Holders {
             pending: VecDeque::new(),
+            away: VecDeque::new(),
             locks: FxHashMap::default(),
             by_path: FxHashMap::default(),
             bound,
@@ -55,6 +63,7 @@ impl Holders {
 
     /// Takes in a blocked stretch with its slices, whose rows `path` tells.
     pub fn stretch(&mut self, stretch: &Stretch<'_>, from: TimeNs, to: TimeNs, path: impl Fn(&Slice) -> Option<u32>) {
+        self.away(stretch.thread, stretch.start, stretch.start + stretch.duration);
         if stretch.kind == Kind::Conditional {
             return;
         }
@@ -64,44 +73,86 @@ impl Holders {
             if holder.is_none() || end <= start {
                 continue;
             }
+            // Nobody has a CPU while the VM is paused, and that is told apart.
+            let paused = slice.stop_the_world.0 as f64 / slice.duration.0.max(1) as f64;
             match self.pending.len() < self.bound {
                 true => {
-                    self.pending.push_back(Held { lock: stretch.lock, holder, start, end, path: path(slice) });
+                    let lock = stretch.lock;
+                    self.pending.push_back(Held { lock, holder, start, end, running: 1.0 - paused, path: path(slice) });
                 }
                 false => self.folded += 1,
             }
         }
     }
 
+    /// The thread was blocked or waited.
+    pub fn away(&mut self, thread: ThreadId, start: TimeNs, end: TimeNs) {
+        match self.away.len() < self.bound {
+            true => self.away.push_back((thread, start, end)),
+            false => self.folded += 1,
+        }
+    }
+
     /// The intervals up to `time` are known.
-    pub fn known_to(&mut self, time: TimeNs, history: &History) {
+    pub fn known_to(&mut self, time: TimeNs, history: &mut History) {
+        self.away.retain(|(thread, start, end)| {
+            let is_known = *end <= time;
+            if is_known {
+                history.away(*thread, *start, *end);
+            }
+            !is_known
+        });
         let (locks, by_path) = (&mut self.locks, &mut self.by_path);
         self.pending.retain(|held| {
             if held.end > time {
                 return true;
             }
-            let blocked = held.end.since(held.start).0 as f64;
-            let off_cpu = history.off_cpu(held.holder, held.start, held.end);
-            if let Some(path) = held.path.filter(|_| off_cpu > 0.0) {
-                *by_path.entry(path).or_default() += off_cpu;
+            let blocked = held.end.since(held.start).0 as f64 * held.running;
+            let did = history.estimate(held.holder, held.start, held.end).times(held.running);
+            if let Some(path) = held.path.filter(|_| did.off_cpu > 0.0) {
+                *by_path.entry((path, held.lock)).or_default() += did.off_cpu;
             }
             let lock = locks.entry(held.lock).or_default();
             lock.blocked += blocked;
-            lock.off_cpu += off_cpu;
+            lock.did.add(&did);
             lock.slices += 1;
-            lock.slices_off_cpu += u64::from(off_cpu >= blocked * MOSTLY);
+            lock.slices_off_cpu += u64::from(did.off_cpu >= blocked * MOSTLY);
             false
         });
     }
 
-    pub fn report(&self, names: &Names) -> Vec<HeldOff> {
-        let row = |(id, lock): (&LockId, &OfLock)| HeldOff {
-            lock: names.lock_text(*id),
-            blocked_ns: lock.blocked.round() as u64,
-            holder_off_cpu_ns: lock.off_cpu.round() as u64,
-            share: if lock.blocked > 0.0 { lock.off_cpu / lock.blocked } else { 0.0 },
-            slices: lock.slices,
-            slices_off_cpu: lock.slices_off_cpu,
+    /// What the owners of a lock did.
+    pub fn of_lock(&self, lock: LockId) -> OfLock {
+        self.locks.get(&lock).copied().unwrap_or_default()
+    }
+
+    /// Time in which owners had no CPU, by rows of the breakdown. `active` says for
+    /// which part of its owners' time a lock had an owner that was not blocked
+    /// itself.
+    pub fn by_path(&self, active: impl Fn(LockId) -> f64) -> FxHashMap<u32, f64> {
+        let mut rows: FxHashMap<u32, f64> = FxHashMap::default();
+        for ((path, lock), ns) in &self.by_path {
+            *rows.entry(*path).or_default() += ns * active(*lock);
+        }
+        rows
+    }
+
+    /// `active` as for [`Self::by_path`]; `total` tells a lock's whole blocked time.
+    pub fn report(&self, names: &Names, active: impl Fn(LockId) -> f64, total: impl Fn(LockId) -> u64) -> Vec<HeldOff> {
+        let row = |(id, lock): (&LockId, &OfLock)| {
+            let (blocked_ns, off) = (total(*id), active(*id));
+            let ns = |time: f64| (time * off).round() as u64;
+            let holder_off_cpu_ns = ns(lock.did.off_cpu).min(blocked_ns);
+            HeldOff {
+                lock: names.lock_text(*id),
+                blocked_ns,
+                holder_off_cpu_ns,
+                least_ns: ns(lock.did.off_cpu_least).min(blocked_ns),
+                most_ns: ns(lock.did.off_cpu_most).min(blocked_ns),
+                share: holder_off_cpu_ns as f64 / blocked_ns.max(1) as f64,
+                slices: lock.slices,
+                slices_off_cpu: lock.slices_off_cpu,
+            }
         };
         let mut rows: Vec<HeldOff> = self.locks.iter().map(row).filter(|row| row.holder_off_cpu_ns > 0).collect();
         rows.sort_by(|a, b| b.holder_off_cpu_ns.cmp(&a.holder_off_cpu_ns).then_with(|| a.lock.cmp(&b.lock)));

@@ -25,9 +25,10 @@ use crate::names::Names;
 use crate::options::{Bounds, ThreadFilter};
 use attribution::{CpuShare, Interval};
 use headway_model::event::{MachineTime, RecordingInfo, Sample, StealAccounting, ThreadTime, Throttling};
-use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 use history::{History, Spent};
 use holders::Holders;
+pub(crate) use holders::OfLock;
 use report::{MachineTotals, Named, QuotaReport, StealReport, Totals, Window};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
@@ -161,10 +162,21 @@ impl Steal {
         }
     }
 
-    /// How long holders of locks probably did not run, as far as it is known, by
-    /// place in the breakdown.
-    pub fn off_cpu(&self) -> &FxHashMap<u32, f64> {
-        &self.holders.by_path
+    /// The thread waited: its time without a CPU lies elsewhere.
+    pub fn waited(&mut self, thread: ThreadId, start: TimeNs, end: TimeNs) {
+        if self.enabled {
+            self.holders.away(thread, start, end);
+        }
+    }
+
+    /// A thread's times; `None` if it was never measured.
+    pub fn totals_of(&self, thread: ThreadId) -> Option<Totals> {
+        self.threads.get(&thread).map(|spent| self.totals(spent))
+    }
+
+    /// What owners of locks did.
+    pub fn holders(&self) -> &Holders {
+        &self.holders
     }
 
     /// The interval that begins at `start`. Where the machine cannot be read no
@@ -217,7 +229,7 @@ impl Steal {
         self.divide(&measured, samples, self.from <= middle && middle < self.to, also);
         let end = measured.end();
         self.transactions.known_to(end, &self.history);
-        self.holders.known_to(end, &self.history);
+        self.holders.known_to(end, &mut self.history);
     }
 
     /// Weights of the interval's samples by thread and CPU. Samples of different
@@ -334,7 +346,7 @@ impl Steal {
         self.close(also);
         self.settle(TimeNs(u64::MAX), also);
         self.transactions.known_to(TimeNs(u64::MAX), &self.history);
-        self.holders.known_to(TimeNs(u64::MAX), &self.history);
+        self.holders.known_to(TimeNs(u64::MAX), &mut self.history);
     }
 
     /// Details that found no room.
@@ -344,7 +356,16 @@ impl Steal {
 
     /// What is known so far; `None` if the recording says nothing about it.
     /// Times count from `start`.
-    pub fn report(&self, start: TimeNs, names: &Names) -> Option<StealReport> {
+    ///
+    /// `active` and `blocked` say of a lock for which part of its owners' time they
+    /// were not blocked themselves, and its blocked time.
+    pub fn report(
+        &self,
+        start: TimeNs,
+        names: &Names,
+        active: impl Fn(LockId) -> f64,
+        blocked: impl Fn(LockId) -> u64,
+    ) -> Option<StealReport> {
         let transactions = self.transactions.report(self.corrects());
         if self.intervals == 0 && transactions.is_empty() {
             return None;
@@ -363,7 +384,7 @@ impl Steal {
             threads,
             groups,
             transactions,
-            locks: self.holders.report(names),
+            locks: self.holders.report(names, active, blocked),
             windows: self.windows.iter().map(from_start).collect(),
         })
     }

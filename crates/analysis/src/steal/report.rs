@@ -151,11 +151,17 @@ pub struct Spread {
 pub struct HeldOff {
     /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
     pub lock: String,
-    /// Blocked time whose holder is known and was measured.
+    /// Blocked time.
     pub blocked_ns: u64,
-    /// How much of it the holder was ready but not running, an estimate.
+    /// How much of it the owner was ready but had no CPU, an estimate: within an
+    /// interval the owner's run-queue time is spread over the time in which it was
+    /// neither blocked nor waiting.
     pub holder_off_cpu_ns: u64,
-    /// The same as a fraction.
+    /// No less than this, and no more than `most_ns`, whatever the owner did when.
+    pub least_ns: u64,
+    /// See `least_ns`.
+    pub most_ns: u64,
+    /// `holder_off_cpu_ns` as a part of `blocked_ns`.
     pub share: f64,
     /// Blocked slices.
     pub slices: u64,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arrival;
+mod ledger;
 mod many;
 mod method;
 mod monitor;
@@ -18,4 +19,5 @@ mod report;
 mod simulation;
 mod steal;
 mod story;
+mod waiting;
 mod writer;

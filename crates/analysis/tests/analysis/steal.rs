@@ -1,6 +1,7 @@
 //! What the environment took: intervals, transactions and lock holders, from
 //! events to the report.
 
+use headway_analysis::ledger::{EntryKind, Quality};
 use headway_analysis::steal::report::StealReport;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
@@ -276,9 +277,35 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     assert_eq!(
         finding.text,
         "For 1.00 s, 75 % of the time that `worker-*` threads were ready to run was lost to CPU throttling: the \
-         container may use 0.50 CPUs, and in 90 % of its periods it wanted more. The lock `Shop.lock (Shop#5)` looked \
-         contended because its holder was not running: for about 75 % of the time that others waited for it."
+         container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
     );
+    // The same number in table, report of the environment, ledger and finding.
+    assert_eq!(report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, 300);
+    let lock = report.findings.iter().find(|finding| finding.text.contains("blocked on `Shop.lock`")).unwrap();
+    assert!(lock.text.ends_with("For about 75 % of that (38 % to 100 %) its owner had no CPU."), "{}", lock.text);
+    let evidence = lock.evidence.iter().find(|evidence| evidence.what == "lock-owner-no-cpu").unwrap();
+    assert_eq!((evidence.ns / MS, evidence.quality), (300, Quality::Estimated));
+    assert_eq!((held.least_ns / MS, held.most_ns / MS), (150, 400));
+}
+
+/// Somebody who sleeps lacks no CPU, however long others queue for one.
+#[test]
+fn an_owner_that_sleeps_lacks_no_cpu() {
+    let lock = LockId(5);
+    let enter = MonitorEnter { time: at(100), thread: OTHER, lock, seq: Seq(1), owner: WORKER, ..Default::default() };
+    let exit = MonitorExit { time: at(900), thread: WORKER, lock, seq: Seq(2), ..Default::default() };
+    let (time, start, seq) = (at(900), at(100), Seq(3));
+    let entered = MonitorEntered { time, start, thread: OTHER, lock, seq, ..Default::default() };
+    let mut events = vec![Event::MonitorEnter(enter), Event::MonitorExit(exit), Event::MonitorEntered(entered)];
+    // Of a second it executed 10 ms, and 20 ms it was ready and had no CPU.
+    events.extend(second(0, &[(WORKER, 10, 20)]).events());
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    let ms = |kind| report.ledger.ns(kind) / MS;
+    assert_eq!((ms(EntryKind::LockOwnerNoCpu), ms(EntryKind::LockOwnerRan)), (16, 8));
+    assert_eq!(ms(EntryKind::LockOwnerOffCpu), 776);
+    let text = &report.findings[0].text;
+    assert!(text.ends_with("For about 97 % of that its owner was in sleep, I/O or native code."), "{text}");
 }
 
 #[test]
@@ -290,6 +317,7 @@ fn each_cause_has_its_words() {
     let stolen = text(Second { machine: (500, 500), ..second(0, &[(WORKER, 500, 0)]) }).unwrap();
     assert!(stolen.contains("50 % of the time") && stolen.contains("to the hypervisor"), "{stolen}");
     let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
-    assert!(queue.ends_with("waiting for a CPU: more threads were ready than there are CPUs."), "{queue}");
+    let said = "waiting for a CPU: more threads were ready than there are CPUs. Who had the CPUs: ";
+    assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
 }

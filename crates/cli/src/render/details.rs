@@ -38,6 +38,7 @@ fn accounted(report: &Report, screen: &Screen, out: &mut String) {
         (blocked.owner_chain_ns, "owner's call chain known"),
         (blocked.owner_thread_ns, "owner's thread known only"),
         (blocked.hand_over_ns, "nobody's (lock changing hands)"),
+        (blocked.stop_the_world_ns, "VM pauses"),
         (blocked.unknown_ns, "owner unknown"),
     ];
     let parts: Vec<String> =

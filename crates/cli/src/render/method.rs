@@ -155,25 +155,30 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
-/// What a lock's owner executed while others waited.
+/// What a lock's owner executed while others waited. Parts of the blocked time where
+/// samples say how much of it they cover; what they do not cover is unknown.
 fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
-    let covered = activity.sampled_ns as f64 / activity.blocked_ns.max(1) as f64;
+    let covered = if activity.sampled_ns > 0 { activity.coverage } else { 1.0 };
     let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
     if activity.sampled_ns > 0 {
-        let _ = write!(note, ", samples account for {}", numbers::percent(covered.min(1.0)));
+        let _ = write!(note, ", {} of it sampled", numbers::percent(covered));
     }
     if activity.waiting_ns > 0 {
-        let waited = activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
-        let _ = write!(note, ", the owner itself waited for {} of that", numbers::percent(waited));
+        let waited = covered * activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
+        let _ = write!(note, ", for {} the owner itself waited", numbers::percent(waited));
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
     let _ = writeln!(out, "  held by {}  {}", screen.strong(&activity.holder), screen.faint(&note));
     let room = screen.width.saturating_sub(11).max(20);
     for spot in activity.spots.iter().take(SPOTS) {
-        let _ = writeln!(out, "  {:>7}  {}", numbers::percent(spot.share), prose::fitted(&spot.frame, room, screen));
+        let share = numbers::percent(spot.share * covered);
+        let _ = writeln!(out, "  {share:>7}  {}", prose::fitted(&spot.frame, room, screen));
+    }
+    if covered < 0.995 {
+        let _ = writeln!(out, "  {:>7}  (not sampled)", numbers::percent(1.0 - covered));
     }
     if let Some(path) = activity.paths.first().filter(|path| path.chain.len() > 1) {
-        let line = format!("  most often ({}) by way of", numbers::percent(path.share));
+        let line = format!("  most often ({}) by way of", numbers::percent(path.share * covered));
         let _ = writeln!(out, "{}", screen.faint(&line));
         let _ = writeln!(out, "           {}", leaf(&path.chain, 11, screen));
         chain::behind_leaf(&path.chain, FRAMES, 11, Fold::Nothing, screen, out);

@@ -229,6 +229,8 @@ mod tests {
                 ..TransactionReport::default()
             }],
             locks: vec![HeldOff {
+                least_ns: 0,
+                most_ns: 0,
                 lock: "Shop.lock (Shop@1)".into(),
                 blocked_ns: 10 * MS,
                 holder_off_cpu_ns: 4 * MS,

@@ -1,0 +1,91 @@
+//! The numbers that findings rest on.
+
+use super::words::percent;
+use crate::aggregate::share;
+use crate::ledger::{EntryKind, LockSplit};
+use crate::report::Evidence;
+use headway_model::DurationNs;
+
+/// A part that is named in a sentence is at least this large.
+const WORTH_SAYING: f64 = 0.1;
+/// A part that explains the whole.
+const EXPLAINS: f64 = 0.5;
+
+/// How a lock's blocked time is split, as evidence.
+pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
+    let total = split.total();
+    let mut evidence = vec![Evidence::exact("blocked", total, None)];
+    for (kind, ns, quality) in split.entries().into_iter().filter(|(_, ns, _)| *ns > 0) {
+        let mut entry = Evidence::of(kind, ns, quality, Some(share(ns, total)));
+        if kind == EntryKind::LockOwnerNoCpu {
+            entry.least_ns = Some(split.no_cpu_least);
+            entry.most_ns = Some(split.no_cpu_most);
+        }
+        evidence.push(entry);
+    }
+    evidence
+}
+
+/// `96 % sleep, I/O or native code (estimated), 2.1 % no CPU (0 to 5.0 %), 0.9 % hand-off`.
+pub(super) fn split_text(split: &LockSplit) -> String {
+    let total = split.total();
+    let part = |ns: u64| percent(share(ns, total));
+    let mut parts: Vec<(u64, String)> = vec![
+        (split.off_cpu, format!("{} sleep, I/O or native code (estimated)", part(split.off_cpu))),
+        (split.ran, format!("{} executing (estimated)", part(split.ran))),
+        (
+            split.no_cpu,
+            format!(
+                "{} without a CPU (estimated, {} to {})",
+                part(split.no_cpu),
+                part(split.no_cpu_least),
+                part(split.no_cpu_most)
+            ),
+        ),
+        (split.waited, format!("{} blocked or waiting itself", part(split.waited))),
+        (split.paused, format!("{} VM pause", part(split.paused))),
+        (split.hand_off, format!("{} hand-off", part(split.hand_off))),
+        (split.unknown, format!("{} unknown", part(split.unknown))),
+    ];
+    parts.retain(|(ns, _)| share(*ns, total) >= 0.01);
+    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}
+
+/// What kept the lock from being free, where one thing did: a sentence.
+pub(super) fn cause(split: &LockSplit) -> Option<String> {
+    let total = split.total();
+    let part = |ns: u64| share(ns, total);
+    let about = |ns: u64| percent(part(ns));
+    if part(split.paused) >= EXPLAINS {
+        return Some(format!("For {} of that the VM was paused: the lock is not the cause.", about(split.paused)));
+    }
+    if part(split.waited) >= EXPLAINS {
+        return Some(format!("For {} of that its owner was itself blocked or waiting.", about(split.waited)));
+    }
+    if part(split.off_cpu) >= EXPLAINS {
+        return Some(format!("For about {} of that its owner was in sleep, I/O or native code.", about(split.off_cpu)));
+    }
+    if part(split.no_cpu) >= EXPLAINS {
+        return Some(format!(
+            "For about {} of that ({} to {}) its owner had no CPU.",
+            about(split.no_cpu),
+            about(split.no_cpu_least),
+            about(split.no_cpu_most)
+        ));
+    }
+    if part(split.ran) >= EXPLAINS {
+        return Some(format!("For about {} of that its owner executed code.", about(split.ran)));
+    }
+    None
+}
+
+/// True for a part that a sentence should not leave out.
+pub(super) fn is_worth_saying(ns: u64, total: u64) -> bool {
+    share(ns, total) >= WORTH_SAYING
+}
+
+/// Time as everybody writes it.
+pub(super) fn time(ns: u64) -> String {
+    DurationNs(ns).to_string()
+}

@@ -1,0 +1,125 @@
+//! How the time that threads were blocked on a lock is split.
+
+use super::{EntryKind, Quality};
+use crate::aggregate::LockTotals;
+use crate::steal::OfLock;
+use headway_model::LockId;
+use rustc_hash::FxHashMap;
+
+/// The parts of a lock's blocked time, in ns. They add up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LockSplit {
+    pub ran: u64,
+    pub waited: u64,
+    pub no_cpu: u64,
+    /// Bounds of `no_cpu`, whatever the owner did when within an interval.
+    pub no_cpu_least: u64,
+    pub no_cpu_most: u64,
+    pub off_cpu: u64,
+    pub paused: u64,
+    pub hand_off: u64,
+    pub unknown: u64,
+}
+
+impl LockSplit {
+    /// The parts of one lock's time. `through` tells for how long owners of a lock
+    /// were themselves blocked, `did` what measured owners did.
+    pub fn of(totals: &LockTotals, through: &FxHashMap<LockId, u64>, did: &OfLock) -> LockSplit {
+        let owned = totals.owned();
+        let waited = through.get(&totals.lock).copied().unwrap_or(0).min(owned);
+        let active = owned - waited;
+        // What is measured of the owners' time holds for the part of it in which
+        // they were not blocked themselves.
+        let scale = if did.blocked > 0.0 { active as f64 / did.blocked.max(active as f64) } else { 0.0 };
+        let ns = |time: f64| (time * scale).round() as u64;
+        let measured = ns(did.did.measured).min(active);
+        let no_cpu = ns(did.did.off_cpu).min(measured);
+        let ran = ns(did.did.cpu).min(measured - no_cpu);
+        LockSplit {
+            ran,
+            waited,
+            no_cpu,
+            no_cpu_least: ns(did.did.off_cpu_least).min(no_cpu),
+            no_cpu_most: ns(did.did.off_cpu_most).clamp(no_cpu, active.max(no_cpu)),
+            off_cpu: measured - no_cpu - ran,
+            paused: totals.paused,
+            hand_off: totals.hand_over,
+            unknown: totals.unknown + (active - measured),
+        }
+    }
+
+    /// Adds another lock's.
+    pub fn add(&mut self, other: &LockSplit) {
+        self.ran += other.ran;
+        self.waited += other.waited;
+        self.no_cpu += other.no_cpu;
+        self.no_cpu_least += other.no_cpu_least;
+        self.no_cpu_most += other.no_cpu_most;
+        self.off_cpu += other.off_cpu;
+        self.paused += other.paused;
+        self.hand_off += other.hand_off;
+        self.unknown += other.unknown;
+    }
+
+    /// The parts as entries of the ledger, with how well they are known.
+    pub fn entries(&self) -> [(EntryKind, u64, Quality); 7] {
+        use Quality::{Estimated, Exact};
+        [
+            (EntryKind::LockOwnerRan, self.ran, Estimated),
+            (EntryKind::LockOwnerWaited, self.waited, Exact),
+            (EntryKind::LockOwnerNoCpu, self.no_cpu, Estimated),
+            (EntryKind::LockOwnerOffCpu, self.off_cpu, Estimated),
+            (EntryKind::LockPause, self.paused, Exact),
+            (EntryKind::LockHandOff, self.hand_off, Exact),
+            (EntryKind::LockUnknown, self.unknown, Exact),
+        ]
+    }
+
+    /// All parts together.
+    pub fn total(&self) -> u64 {
+        self.entries().iter().map(|(_, ns, _)| ns).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals() -> LockTotals {
+        let lock = LockId(1);
+        LockTotals { lock, total: 1_000, hand_over: 100, unknown: 50, paused: 50, ..LockTotals::default() }
+    }
+
+    fn measured(blocked: f64, cpu: f64, off_cpu: f64) -> OfLock {
+        let mut of_lock = OfLock::default();
+        of_lock.blocked = blocked;
+        of_lock.did.measured = blocked;
+        of_lock.did.cpu = cpu;
+        of_lock.did.off_cpu = off_cpu;
+        of_lock.did.off_cpu_most = off_cpu * 2.0;
+        of_lock
+    }
+
+    #[test]
+    fn the_parts_add_up_to_the_blocked_time() {
+        for through in [0, 300, 5_000] {
+            for did in [OfLock::default(), measured(800.0, 200.0, 100.0), measured(400.0, 500.0, 300.0)] {
+                let split = LockSplit::of(&totals(), &FxHashMap::from_iter([(LockId(1), through)]), &did);
+                assert_eq!(split.total(), 1_000, "{through} {did:?} {split:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_unknown_and_what_left_no_trace_was_sleep_or_input() {
+        let none = FxHashMap::default();
+        let split = LockSplit::of(&totals(), &none, &OfLock::default());
+        assert_eq!((split.unknown, split.off_cpu), (850, 0));
+        let split = LockSplit::of(&totals(), &none, &measured(800.0, 200.0, 100.0));
+        assert_eq!((split.ran, split.no_cpu, split.off_cpu, split.unknown), (200, 100, 500, 50));
+        assert_eq!((split.no_cpu_least, split.no_cpu_most), (0, 200));
+        // The owner was itself blocked for half of the time that it had the lock.
+        let split = LockSplit::of(&totals(), &FxHashMap::from_iter([(LockId(1), 400)]), &measured(800.0, 200.0, 100.0));
+        assert_eq!((split.waited, split.ran, split.no_cpu, split.off_cpu), (400, 100, 50, 250));
+    }
+}

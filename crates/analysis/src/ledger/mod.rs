@@ -1,0 +1,240 @@
+//! `ledger`: one account of thread time. Every nanosecond of the application's
+//! threads is in exactly one entry, and the entries add up to their lifetime.
+//!
+//! Entries exclude each other by precedence. First the thread's own state: inside a
+//! contention or a wait, that; else paused by the VM; else on CPU, ready, or off the
+//! CPU for a reason that leaves no event. Inside a contention, at each instant: a VM
+//! pause outranks a hand-off, a hand-off the owner's being blocked or waiting itself,
+//! and that what the owner did with a CPU or without one.
+//!
+//! What events place is exact. What is measured per interval only (CPU time, run
+//! queue, throttling, steal) is an estimate: CPU time spent while blocked (spinning)
+//! and time in the run queue after a wake-up are in there, too, and are cut where
+//! more was measured than a thread had left.
+//!
+//! * `accounts`: what each thread's own events say, while they are fed.
+//! * `lock`: how the blocked time of a lock is split.
+//! * `report`: the whole, at the end.
+
+mod accounts;
+mod lock;
+mod report;
+
+pub(crate) use accounts::Accounts;
+pub(crate) use lock::LockSplit;
+pub(crate) use report::report;
+
+use serde::Serialize;
+
+/// What a thread's time is spent on. Names are stable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// Executing.
+    Cpu,
+    /// Ready to run, but without a CPU: other threads had it.
+    RunQueue,
+    /// Ready to run, but held back by the container's CPU quota.
+    Throttled,
+    /// Ready to run, but the hypervisor ran something else.
+    Steal,
+    /// Paused by the VM, neither blocked nor waiting.
+    Pause,
+    /// Blocked on a lock whose owner executed.
+    LockOwnerRan,
+    /// Blocked on a lock whose owner was itself blocked or waiting.
+    LockOwnerWaited,
+    /// Blocked on a lock whose owner was ready to run, but had no CPU.
+    LockOwnerNoCpu,
+    /// Blocked on a lock whose owner was off the CPU for another reason: sleep,
+    /// input or output, native code.
+    LockOwnerOffCpu,
+    /// Blocked on a lock while the VM was paused.
+    LockPause,
+    /// Blocked on a lock that was free: the next thread did not run yet.
+    LockHandOff,
+    /// Blocked on a lock; what happened meanwhile is not known.
+    LockUnknown,
+    /// Waiting for a permit, a pooled object or room in a buffer.
+    WaitPermit,
+    /// Waiting for what another thread does: a result, a signal, its end.
+    WaitResult,
+    /// Waiting for work.
+    WaitWork,
+    /// Waiting for time to pass: sleep, poll.
+    WaitTime,
+    /// Input or output, where events tell of it.
+    Io,
+    /// Off the CPU without an event that says why: sleep, input or output, native
+    /// code.
+    OffCpu,
+    /// Not recorded.
+    #[default]
+    Unknown,
+}
+
+impl EntryKind {
+    /// Every kind, in the order in which they are shown.
+    pub const ALL: [EntryKind; 19] = [
+        EntryKind::Cpu,
+        EntryKind::RunQueue,
+        EntryKind::Throttled,
+        EntryKind::Steal,
+        EntryKind::Pause,
+        EntryKind::LockOwnerRan,
+        EntryKind::LockOwnerWaited,
+        EntryKind::LockOwnerNoCpu,
+        EntryKind::LockOwnerOffCpu,
+        EntryKind::LockPause,
+        EntryKind::LockHandOff,
+        EntryKind::LockUnknown,
+        EntryKind::WaitPermit,
+        EntryKind::WaitResult,
+        EntryKind::WaitWork,
+        EntryKind::WaitTime,
+        EntryKind::Io,
+        EntryKind::OffCpu,
+        EntryKind::Unknown,
+    ];
+
+    /// True for being blocked on a lock.
+    pub const fn is_lock(self) -> bool {
+        matches!(
+            self,
+            EntryKind::LockOwnerRan
+                | EntryKind::LockOwnerWaited
+                | EntryKind::LockOwnerNoCpu
+                | EntryKind::LockOwnerOffCpu
+                | EntryKind::LockPause
+                | EntryKind::LockHandOff
+                | EntryKind::LockUnknown
+        )
+    }
+
+    /// The stable name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EntryKind::Cpu => "cpu",
+            EntryKind::RunQueue => "run-queue",
+            EntryKind::Throttled => "throttled",
+            EntryKind::Steal => "steal",
+            EntryKind::Pause => "pause",
+            EntryKind::LockOwnerRan => "lock-owner-ran",
+            EntryKind::LockOwnerWaited => "lock-owner-waited",
+            EntryKind::LockOwnerNoCpu => "lock-owner-no-cpu",
+            EntryKind::LockOwnerOffCpu => "lock-owner-off-cpu",
+            EntryKind::LockPause => "lock-pause",
+            EntryKind::LockHandOff => "lock-hand-off",
+            EntryKind::LockUnknown => "lock-unknown",
+            EntryKind::WaitPermit => "wait-permit",
+            EntryKind::WaitResult => "wait-result",
+            EntryKind::WaitWork => "wait-work",
+            EntryKind::WaitTime => "wait-time",
+            EntryKind::Io => "io",
+            EntryKind::OffCpu => "off-cpu",
+            EntryKind::Unknown => "unknown",
+        }
+    }
+
+    /// What a reader calls it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            EntryKind::Cpu => "on CPU",
+            EntryKind::RunQueue => "run queue",
+            EntryKind::Throttled => "throttled",
+            EntryKind::Steal => "steal",
+            EntryKind::Pause => "VM pause",
+            EntryKind::LockOwnerRan => "the owner executed",
+            EntryKind::LockOwnerWaited => "the owner was itself blocked or waiting",
+            EntryKind::LockOwnerNoCpu => "the owner had no CPU",
+            EntryKind::LockOwnerOffCpu => "the owner was in sleep, I/O or native code",
+            EntryKind::LockPause => "the VM was paused",
+            EntryKind::LockHandOff => "the lock was free and the next thread not yet running",
+            EntryKind::LockUnknown => "unknown",
+            EntryKind::WaitPermit => "waiting for a permit, a pooled object or room",
+            EntryKind::WaitResult => "waiting for another thread",
+            EntryKind::WaitWork => "idle",
+            EntryKind::WaitTime => "waiting for time to pass",
+            EntryKind::Io => "I/O",
+            EntryKind::OffCpu => "sleep, I/O or native code",
+            EntryKind::Unknown => "unknown",
+        }
+    }
+}
+
+/// How well a number is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quality {
+    /// Events place it.
+    #[default]
+    Exact,
+    /// From what is known per interval, or from samples.
+    Estimated,
+}
+
+/// An entry of the ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// What the time was spent on.
+    pub entry: EntryKind,
+    /// Thread time.
+    pub total_ns: u64,
+    /// Part of the ledger's `total_ns`.
+    pub share: f64,
+    /// How well it is known.
+    pub quality: Quality,
+}
+
+/// Who had the machine's CPUs, in CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CpuUsers {
+    /// The application's threads, carriers of virtual threads included.
+    pub application_ns: u64,
+    /// The garbage collector.
+    pub gc_ns: u64,
+    /// The just-in-time compilers.
+    pub compiler_ns: u64,
+    /// Other threads of the VM, the JDK and Headway.
+    pub vm_ns: u64,
+    /// Other processes.
+    pub others_ns: u64,
+    /// Nobody.
+    pub idle_ns: u64,
+}
+
+/// The account of all threads' time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Ledger {
+    /// Application threads with time in it.
+    pub threads: u64,
+    /// Sum of all entries: how long the application's platform threads lived, and of
+    /// virtual threads what is recorded of them and their carriers' CPU time.
+    pub total_ns: u64,
+    /// The entries that are not zero, in the order of [`EntryKind::ALL`].
+    pub entries: Vec<Entry>,
+    /// Part of `total_ns` that events claim beyond their threads' lifetime: events
+    /// are missing, or contradict each other.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub excess_ns: u64,
+    /// What is missing between the entries and the threads' lifetime: an error in
+    /// Headway. Always 0.
+    pub unbalanced_ns: u64,
+    /// Who had the CPUs, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_users: Option<CpuUsers>,
+}
+
+impl Ledger {
+    /// Time in an entry.
+    pub fn ns(&self, kind: EntryKind) -> u64 {
+        self.entries.iter().find(|entry| entry.entry == kind).map_or(0, |entry| entry.total_ns)
+    }
+}
+
+// serde's skip_serializing_if hands over a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

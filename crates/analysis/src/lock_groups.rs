@@ -1,0 +1,126 @@
+//! Locks that a developer would call the same: one lock, or the locks of many like
+//! objects.
+//!
+//! Locks with a name are grouped by name and class, others by class. A class that
+//! everybody locks on (`Object`, a `ReentrantLock`) says nothing: there, where it is
+//! acquired and by whom it is owned most tells locks apart, which holds for every
+//! instance wherever it was allocated.
+
+use crate::aggregate::Aggregate;
+use crate::monitor::Holders;
+use crate::names::{NameId, Names, PathFrame};
+use headway_model::LockId;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Locks of one name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LockGroup {
+    /// `Inventory.lock`, or the class without its package where there is no name.
+    pub name: String,
+    /// Their readable class.
+    pub class: String,
+    /// Some of them; all, if it is one.
+    pub first: LockId,
+    /// How many.
+    pub count: u64,
+}
+
+/// All locks with blocked time, in groups.
+#[derive(Debug, Default)]
+pub(crate) struct LockGroups {
+    groups: Vec<LockGroup>,
+    of_lock: FxHashMap<LockId, usize>,
+}
+
+type Site = (Option<PathFrame>, Option<NameId>);
+type Key = (Arc<str>, Arc<str>, Site);
+
+impl LockGroups {
+    pub fn new(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> LockGroups {
+        let sites = sites(aggregate, holders, names);
+        let mut groups = LockGroups::default();
+        let mut by_key: FxHashMap<Key, usize> = FxHashMap::default();
+        for totals in aggregate.locks().iter().filter(|totals| totals.lock.is_some() && totals.total > 0) {
+            let lock = totals.lock;
+            let (name, class) = names.lock(lock).map(|def| (def.name.clone(), def.class.clone())).unwrap_or_default();
+            let site = sites.get(&lock).copied().unwrap_or_default();
+            let place = *by_key.entry((name, class, site)).or_insert_with_key(|(name, ..)| {
+                let class = names.lock_class_text(lock);
+                let name = match name.is_empty() {
+                    true => crate::names::method::without_package(&class).to_owned(),
+                    false => name.to_string(),
+                };
+                groups.groups.push(LockGroup { name, class, first: lock, count: 0 });
+                groups.groups.len() - 1
+            });
+            groups.of_lock.insert(lock, place);
+            if let Some(group) = groups.groups.get_mut(place) {
+                group.count += 1;
+            }
+        }
+        groups
+    }
+
+    /// The place of the lock's group.
+    pub fn place(&self, lock: LockId) -> Option<usize> {
+        self.of_lock.get(&lock).copied()
+    }
+
+    /// The group at this place.
+    pub fn get(&self, place: usize) -> Option<&LockGroup> {
+        self.groups.get(place)
+    }
+
+    /// How many groups there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// What a table calls the lock's group: the lock itself where it is the only one.
+    pub fn text(&self, lock: LockId, names: &Names) -> String {
+        match self.place(lock).and_then(|place| self.get(place)) {
+            Some(group) if group.count > 1 => {
+                format!("{} ({} locks of {})", group.name, group.count, group.class)
+            }
+            _ => names.lock_text(lock),
+        }
+    }
+}
+
+/// Where locks whose class says nothing are acquired, and by whom owned, most.
+fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashMap<LockId, Site> {
+    let mut sites: FxHashMap<LockId, (Site, u64, u64)> = FxHashMap::default();
+    for totals in aggregate.locks() {
+        let says_nothing = names.lock(totals.lock).is_some_and(|def| {
+            (def.name.is_empty() && is_common(&def.class)) || def.name.starts_with(crate::names::BIN)
+        });
+        if says_nothing {
+            sites.insert(totals.lock, Default::default());
+        }
+    }
+    if sites.is_empty() {
+        return FxHashMap::default();
+    }
+    for (side, ns) in aggregate.sides() {
+        let Some((site, most, _)) = sites.get_mut(&side.lock).filter(|(_, most, _)| *most < ns) else { continue };
+        *most = ns;
+        site.0 = names.path(side.chain, 0).and_then(|path| {
+            let frames = names.frames(path);
+            frames.get(names.skip_machinery(&frames)).copied()
+        });
+    }
+    for (id, holder) in holders.all() {
+        let ns = aggregate.held_ns(id);
+        let Some((site, _, most)) = sites.get_mut(&holder.lock).filter(|(_, _, most)| *most < ns) else { continue };
+        *most = ns;
+        let path = names.holder_path(holder.chain, holder.frame);
+        site.1 = path.and_then(|path| names.acting_method(path));
+    }
+    sites.into_iter().map(|(lock, (site, ..))| (lock, site)).collect()
+}
+
+/// True for a class whose instances serve as locks of anything.
+fn is_common(class: &str) -> bool {
+    class.starts_with("java.") || class.starts_with("javax.") || class.starts_with('[') || class.ends_with("[]")
+}

@@ -1,0 +1,222 @@
+//! What waits are for, told by how threads behave.
+//!
+//! A worker that has nothing to do waits in its own loop, near the root of its
+//! stack, and somebody else gives it work; nobody waits for it meanwhile. Threads
+//! that return permits to each other, or that asked for what they wait for, look
+//! alike at first glance and are not idle.
+
+use crate::aggregate::{share, Range};
+use crate::ledger::EntryKind;
+use crate::names::{Names, PathId, TextId};
+use crate::park::Synchronizer;
+use crate::threads::Threads;
+use crate::waits::Site;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Frames of a worker's own between its root and the wait, at most.
+const SHALLOW: usize = 3;
+/// The same for a thread that waits there for most of its life.
+const SHALLOW_FOR_MOST: usize = 4;
+/// Part of its life from which on a thread lives to wait there.
+const MOST_OF_LIFE: f64 = 0.5;
+/// Part of the waited time ended by the waiters' own group, from which on they give
+/// each other what they wait for.
+const BY_PEERS: f64 = 0.3;
+/// Part of the other group's waits that this one ends, from which on each waits for
+/// what the other does.
+const MUTUAL: f64 = 0.1;
+/// Part of waits that time out, from which on time is what is waited for.
+const BY_TIME: f64 = 0.8;
+
+/// What the waits of each site are for, by place of the site.
+#[derive(Debug, Default)]
+pub(crate) struct WaitClasses(Vec<EntryKind>);
+
+impl WaitClasses {
+    /// Looks at all sites together.
+    pub fn new(sites: &[Site], names: &Names, threads: &Threads, range: Range) -> WaitClasses {
+        let by_group = Ended::new(sites, names);
+        WaitClasses(sites.iter().map(|site| class(site, &by_group, names, threads, range)).collect())
+    }
+
+    /// What the waits of the site at this place are for.
+    pub fn get(&self, place: usize) -> EntryKind {
+        self.0.get(place).copied().unwrap_or(EntryKind::WaitResult)
+    }
+
+    /// True if threads that wait there have nothing to do.
+    pub fn is_idle(&self, place: usize) -> bool {
+        self.get(place) == EntryKind::WaitWork
+    }
+}
+
+/// How often threads of one group ended waits of another.
+struct Ended {
+    by: FxHashMap<(String, String), u64>,
+    of: FxHashMap<String, u64>,
+    /// Threads of a group that waited.
+    threads: FxHashMap<String, usize>,
+}
+
+impl Ended {
+    fn new(sites: &[Site], names: &Names) -> Ended {
+        let mut ended = Ended { by: FxHashMap::default(), of: FxHashMap::default(), threads: FxHashMap::default() };
+        let mut members: FxHashMap<String, FxHashSet<u64>> = FxHashMap::default();
+        for site in sites {
+            let waiters = site_groups(site, names);
+            for thread in site.threads.keys() {
+                members.entry(names.group_text(*thread)).or_default().insert(thread.0);
+            }
+            // Where several groups wait, which of them was woken is not kept.
+            let [waiter] = &waiters[..] else { continue };
+            for (by, times) in &site.notifiers {
+                let by = names.text(*by).to_owned();
+                *ended.of.entry(waiter.clone()).or_default() += times;
+                *ended.by.entry((waiter.clone(), by)).or_default() += times;
+            }
+        }
+        ended.threads = members.into_iter().map(|(group, threads)| (group, threads.len())).collect();
+        ended
+    }
+
+    /// True if the group is fewer threads' client: it waits for them, and they wait
+    /// for what it asks of them.
+    fn is_client(&self, waiter: &str, notifiers: &FxHashMap<TextId, u64>, names: &Names) -> bool {
+        let size = |group: &str| self.threads.get(group).copied().unwrap_or(0);
+        notifiers.keys().any(|by| {
+            let by = names.text(*by);
+            let theirs = self.of.get(by).copied().unwrap_or(0);
+            let ours = self.by.get(&(by.to_owned(), waiter.to_owned())).copied().unwrap_or(0);
+            by != waiter && theirs > 0 && share(ours, theirs) >= MUTUAL && size(waiter) >= size(by)
+        })
+    }
+}
+
+fn site_groups(site: &Site, names: &Names) -> Vec<String> {
+    let groups: FxHashSet<String> = site.threads.keys().map(|thread| names.group_text(*thread)).collect();
+    let mut groups: Vec<String> = groups.into_iter().collect();
+    groups.sort_unstable();
+    groups
+}
+
+fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Range) -> EntryKind {
+    let stack = Stack::new(site, names);
+    match site.synchronizer {
+        Synchronizer::Semaphore => return EntryKind::WaitPermit,
+        _ if stack.is_idle_pool => return EntryKind::WaitWork,
+        _ if stack.gives => return EntryKind::WaitPermit,
+        _ => {}
+    }
+    let groups = site_groups(site, names);
+    let of_peers = || -> u64 {
+        site.notifiers.iter().filter(|(by, _)| groups.iter().any(|g| g == names.text(**by))).map(|(_, n)| n).sum()
+    };
+    let rendezvous = site.synchronizer.is_rendezvous();
+    if !rendezvous && site.threads.len() > 1 && share(of_peers(), site.count) >= BY_PEERS {
+        return EntryKind::WaitPermit;
+    }
+    let client = matches!(&groups[..], [group] if ended.is_client(group, &site.notifiers, names));
+    // A worker waits for work at the same place always; who waits on an object for
+    // each occasion waits for that one thing.
+    let for_one_thing = client || site.changes_lock;
+    let life: u64 = site.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
+    let lives_here = share(site.total_ns, life) >= MOST_OF_LIFE;
+    let idle = match rendezvous {
+        // A thread that started others and waits for them to finish.
+        true => site.threads.len() == 1 && lives_here && stack.is_shallow(SHALLOW),
+        false => stack.is_shallow(SHALLOW) || (lives_here && stack.is_shallow(SHALLOW_FOR_MOST)),
+    };
+    let may_be = rendezvous || site.synchronizer == Synchronizer::Monitor || site.synchronizer.may_be_idle();
+    if stack.is_service || (idle && may_be && (rendezvous || !for_one_thing)) {
+        return EntryKind::WaitWork;
+    }
+    match share(site.timed_out, site.count) >= BY_TIME {
+        true => EntryKind::WaitTime,
+        false => EntryKind::WaitResult,
+    }
+}
+
+/// What a site's stack says.
+struct Stack {
+    /// Frames that are neither machinery nor adapters, if the root is there.
+    own: Option<usize>,
+    /// In a pool's own wait for work.
+    is_idle_pool: bool,
+    /// Puts something where there is no room, or hands it to somebody.
+    gives: bool,
+    /// Waits that housekeeping threads of the JDK are known for.
+    is_service: bool,
+}
+
+impl Stack {
+    fn new(site: &Site, names: &Names) -> Stack {
+        let texts: Vec<String> = site
+            .path
+            .map(|path| names.frames(path))
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|frame| names.method_name(frame.name))
+            .map(|name| name.full.clone())
+            .collect();
+        let begins = |text: &str, list: &[&str]| list.iter().any(|prefix| text.starts_with(prefix));
+        let machinery = || texts.iter().take_while(|text| begins(text, &MACHINERY));
+        let own = || texts.iter().filter(|text| !begins(text, &MACHINERY) && !text.contains("(lambda)"));
+        let last = texts.last().map_or("", String::as_str);
+        let rooted = last.starts_with("java.lang.Thread.run")
+            || last.starts_with("java.lang.VirtualThread.run")
+            || last.starts_with("jdk.internal.vm.Continuation.enter")
+            || last.ends_with(".run")
+            || last.ends_with(".main");
+        let parks = site.synchronizer != Synchronizer::Monitor;
+        Stack {
+            own: rooted.then(|| own().count()),
+            is_idle_pool: parks && machinery().any(|text| begins(text, &POOLS)),
+            gives: site.path.is_some_and(|path| is_giving(path, names)),
+            is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),
+        }
+    }
+
+    fn is_shallow(&self, most: usize) -> bool {
+        self.own.is_some_and(|own| own <= most)
+    }
+}
+
+const POOLS: [&str; 5] = [
+    "java.util.concurrent.DelayScheduler.",
+    "java.util.concurrent.ThreadPoolExecutor.getTask",
+    "java.util.concurrent.ForkJoinPool.awaitWork",
+    "java.util.concurrent.ForkJoinPool.runWorker",
+    "java.util.concurrent.Executors$DelegatedExecutorService",
+];
+const MACHINERY: [&str; 6] = [
+    "java.lang.Object.",
+    "java.lang.Thread.run",
+    "java.lang.VirtualThread.run",
+    "java.lang.VirtualThread.park",
+    "java.util.concurrent.",
+    "jdk.internal.",
+];
+const IDLE: [&str; 7] = [
+    "java.util.TimerThread.",
+    "java.lang.Thread.join",
+    "java.lang.ref.",
+    "java.lang.ProcessImpl.",
+    "java.lang.UNIXProcess.",
+    "jdk.internal.",
+    "sun.",
+];
+
+/// True for the stack of a thread that puts something where there is no room.
+pub(crate) fn is_giving(path: PathId, names: &Names) -> bool {
+    let frames = names.frames(path);
+    let mut texts = frames.iter().map(|frame| names.method_name(frame.name).map_or("", |name| name.full.as_str()));
+    texts.by_ref().take_while(|text| MACHINERY.iter().any(|prefix| text.starts_with(prefix))).any(is_put)
+}
+
+/// True for a method of a queue that adds to it.
+fn is_put(full: &str) -> bool {
+    let Some(rest) = full.strip_prefix("java.util.concurrent.") else { return false };
+    let Some((class, method)) = rest.split_once('.') else { return false };
+    let queue = class.ends_with("Queue") || class.ends_with("Deque");
+    queue && ["put", "offer", "add", "transfer"].iter().any(|verb| method.starts_with(verb))
+}

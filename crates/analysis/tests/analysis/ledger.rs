@@ -1,0 +1,141 @@
+//! The ledger: whatever is recorded, its entries add up to the threads' lifetime.
+
+use crate::arrival::Dice;
+use crate::simulation::{play, Play, Played};
+use crate::story;
+use headway_analysis::ledger::{EntryKind, Ledger};
+use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
+use headway_model::event::*;
+use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+
+const MS: u64 = 1_000_000;
+
+fn plays() -> impl Iterator<Item = Played> {
+    (0..30).map(|seed| {
+        let mut dice = Dice::new(seed);
+        play(Play {
+            threads: 2 + dice.below(12) as usize,
+            locks: 1 + dice.below(3) as usize,
+            acquisitions: 200,
+            hold_ns: 20_000 + dice.below(2_000_000),
+            think_ns: 10_000 + dice.below(1_000_000),
+            wake_ns: 5_000 + dice.below(60_000),
+            missed_percent: [0, 5][dice.below(2) as usize],
+            wait_percent: [0, 10, 30][dice.below(3) as usize],
+            seed,
+        })
+    })
+}
+
+/// Seconds of measured thread times, pauses, service threads and virtual ones over a play.
+fn measured(played: &Played, dice: &mut Dice) -> Vec<Event> {
+    let settings = vec![("events".to_owned(), "monitor,steal".to_owned())];
+    let start = TimeNs(1_000_000);
+    let info = RecordingInfo { start, settings, producer: "headway test".to_owned(), ..RecordingInfo::default() };
+    let mut events = story::definitions();
+    events.push(Event::Recording(std::sync::Arc::new(info)));
+    let role = |id: u64, is_service: bool, is_virtual: bool| {
+        let name = format!("thread-{id}").into();
+        Event::Thread(ThreadDef { id: ThreadId(id), name, is_service, is_virtual, ..ThreadDef::default() })
+    };
+    if dice.below(2) == 0 {
+        events.extend([role(1, true, false), role(2, false, true)]);
+    }
+    events.extend(played.events.iter().cloned());
+    let interval = DurationNs(20 * MS);
+    let mut at = start;
+    while at < played.end {
+        if dice.below(3) == 0 {
+            let duration = DurationNs(dice.below(4 * MS));
+            events.push(Event::StopTheWorld(StopTheWorld { start: at + DurationNs(dice.below(9 * MS)), duration }));
+        }
+        for thread in 1..=6 {
+            let (thread, cpu) = (ThreadId(thread), DurationNs(dice.below(15 * MS)));
+            let run_queue = Some(DurationNs(dice.below(9 * MS)));
+            events.push(Event::ThreadTime(ThreadTime { start: at, duration: interval, thread, cpu, run_queue }));
+        }
+        let (busy, stolen) = (DurationNs(30 * MS), DurationNs(dice.below(MS)));
+        events.push(Event::MachineTime(MachineTime {
+            start: at,
+            duration: interval,
+            busy,
+            stolen,
+            ..Default::default()
+        }));
+        at = at + interval;
+    }
+    events
+}
+
+fn analyse(events: &[Event], end: TimeNs, options: Options) -> Report {
+    let mut analysis = Analysis::new(options);
+    events.iter().for_each(|event| analysis.feed(event));
+    analysis.feed(&Event::Watermark(end));
+    analysis.finish()
+}
+
+fn check(ledger: &Ledger, what: &str) {
+    assert_eq!(ledger.unbalanced_ns, 0, "{what}: {ledger:?}");
+    let sum: u64 = ledger.entries.iter().map(|entry| entry.total_ns).sum();
+    assert_eq!(sum, ledger.total_ns, "{what}");
+    let shares: f64 = ledger.entries.iter().map(|entry| entry.share).sum();
+    assert!(ledger.total_ns == 0 || (shares - 1.0).abs() < 1e-6, "{what}: {shares}");
+}
+
+#[test]
+fn entries_add_up_to_the_threads_lifetime_on_every_recording() {
+    for (number, played) in plays().enumerate() {
+        let mut dice = Dice::new(number as u64);
+        let end = played.end;
+        let events = measured(&played, &mut dice);
+        let plain: Vec<Event> = story::definitions().into_iter().chain(played.events.iter().cloned()).collect();
+        let length = DurationNs(end.0 - 1_000_000);
+        let part = |n: u64| Some(Bound::SinceStart(DurationNs(length.0 * n / 4)));
+        let ranges = [(None, None), (part(1), part(3)), (None, part(2))];
+        for (from, to) in ranges {
+            for threads in [None, Some(ThreadFilter::new(|name| name.ends_with('3') || name.ends_with('1')))] {
+                let options = || Options { from, to, threads: threads.clone(), ..Options::default() };
+                let what = format!("play {number}, {from:?} to {to:?}, filtered: {}", threads.is_some());
+                check(&analyse(&plain, end, options()).ledger, &what);
+                check(&analyse(&events, end, options()).ledger, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_platform_threads_the_whole_life_is_in_it_and_what_was_not_measured_is_unknown() {
+    for played in plays() {
+        let events: Vec<Event> = story::definitions().into_iter().chain(played.events.iter().cloned()).collect();
+        let report = analyse(&events, played.end, Options::default());
+        let ledger = &report.ledger;
+        assert_eq!(ledger.excess_ns, 0);
+        assert_eq!(ledger.total_ns, report.threads * report.duration_ns);
+        let locks: u64 = EntryKind::ALL.into_iter().filter(|kind| kind.is_lock()).map(|kind| ledger.ns(kind)).sum();
+        assert_eq!(locks, report.blocked_ns);
+        assert_eq!(ledger.ns(EntryKind::LockHandOff), report.blocked.hand_over_ns);
+        for kind in [EntryKind::Cpu, EntryKind::OffCpu, EntryKind::LockOwnerRan, EntryKind::LockOwnerOffCpu] {
+            assert_eq!(ledger.ns(kind), 0, "{kind:?} was not measured");
+        }
+        let waited: u64 = report.waits.iter().map(|site| site.total_ns).sum();
+        assert_eq!(ledger.ns(EntryKind::Unknown), ledger.total_ns - locks - waited);
+    }
+}
+
+#[test]
+fn a_thread_is_paused_only_where_it_is_neither_blocked_nor_waiting() {
+    let picture = crate::picture::draw(
+        "
+        T1: [a..................]
+        T2:   a~~~~~~~~~~~~~~~~~~[a]
+        VM:     #############
+        ",
+    );
+    let mut events = vec![story::recording(crate::picture::at(0))];
+    events.extend(["one", "two"].iter().zip(1..).map(|(name, id)| story::thread(id, name)));
+    events.extend(picture.events.iter().cloned());
+    let ledger = analyse(&events, picture.end, Options::default()).ledger;
+    check(&ledger, "a pause");
+    assert_eq!((ledger.ns(EntryKind::Pause), ledger.ns(EntryKind::LockPause)), (13 * MS, 13 * MS));
+    assert_eq!(ledger.ns(EntryKind::LockHandOff), MS);
+}

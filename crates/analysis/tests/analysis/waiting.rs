@@ -1,0 +1,255 @@
+//! Waiting: what ranks with locks, and what is idle.
+
+use crate::queued::Naming;
+use crate::story::{lock, recording, thread};
+use headway_analysis::ledger::EntryKind;
+use headway_analysis::report::{FindingKind, Report, WaitSite};
+use headway_analysis::{Analysis, Options};
+use headway_model::event::*;
+use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+
+const MS: u64 = 1_000_000;
+const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
+const PARK: &str = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park AQS$ConditionNode.block \
+                    AQS$ConditionObject.await";
+const UNPARK: &str = "jdk.internal.misc.Unsafe.unpark j.locks.LockSupport.unpark AQS.release \
+                      j.locks.ReentrantLock.unlock";
+
+fn at(ms: u64) -> TimeNs {
+    TimeNs((1_000 + ms) * MS)
+}
+
+/// Threads that park and wake each other.
+struct Waiting {
+    events: Vec<Event>,
+    seq: u64,
+}
+
+impl Waiting {
+    /// `waits` and `wakes` are the frames above the queue's, leaf first.
+    fn new(waits: &str, wakes: &str) -> Waiting {
+        let mut naming = Naming::new();
+        naming.chain(1, &format!("{PARK} {waits}"), 1);
+        naming.chain(2, &format!("{UNPARK} {wakes}"), 1);
+        naming.chain(3, "com.acme.Small.update com.acme.Server.handle java.lang.Thread.run", 1);
+        let mut events = vec![recording(at(0)), lock(1, CONDITION, 1, ""), lock(2, "com.acme.Small", 2, "Small.lock")];
+        events.extend((1..=8).map(|id| thread(id, &format!("exec-{id}"))));
+        events.push(thread(9, "other"));
+        events.extend(naming.events);
+        Waiting { events, seq: 0 }
+    }
+
+    fn next(&mut self) -> Seq {
+        self.seq += 1;
+        Seq(self.seq)
+    }
+
+    /// `waiter` waits from `from` to `to`, when `waker` ends that; by itself if there is none.
+    fn wait(&mut self, waiter: u64, from: u64, to: u64, waker: Option<u64>) {
+        let (thread, chain, blocker) = (ThreadId(waiter), ChainId(1), LockId(1));
+        let start_seq = self.next();
+        let begin = ParkBegin { time: at(from), thread, seq: start_seq, chain, blocker, ..ParkBegin::default() };
+        self.events.push(Event::ParkBegin(begin));
+        let unpark = waker.map(|waker| {
+            let seq = self.next();
+            let unpark = Unpark { time: at(to), thread: ThreadId(waker), seq, chain: ChainId(2), target: thread };
+            self.events.push(Event::Unpark(unpark));
+            seq
+        });
+        let outcome = if waker.is_some() { ParkOutcome::Unparked } else { ParkOutcome::TimedOut };
+        let (start, time, seq) = (at(from), at(to), self.next());
+        let waker = ThreadId(waker.unwrap_or(0));
+        let unpark = unpark.unwrap_or_default();
+        let park =
+            Park { time, start, thread, start_seq, seq, chain, blocker, outcome, unpark, waker, ..Park::default() };
+        self.events.push(Event::Park(park));
+    }
+
+    /// Two threads are blocked on a lock for `ms` each.
+    fn lock(&mut self, ms: u64) {
+        let lock = LockId(2);
+        for (seq, thread) in [(1, 7), (2, 8)] {
+            let (seq, thread, owner) = (Seq(seq), ThreadId(thread), ThreadId(9));
+            let enter = MonitorEnter { time: at(0), thread, lock, seq, owner, chain: ChainId(3) };
+            self.events.push(Event::MonitorEnter(enter));
+        }
+        let exit = MonitorExit {
+            time: at(ms),
+            thread: ThreadId(9),
+            lock,
+            seq: Seq(3),
+            chain: ChainId(3),
+            ..Default::default()
+        };
+        self.events.push(Event::MonitorExit(exit));
+        for (seq, thread) in [(4, 7), (5, 8)] {
+            let (time, start, seq, thread) = (at(ms), at(0), Seq(seq), ThreadId(thread));
+            let entered = MonitorEntered { time, start, thread, lock, seq, chain: ChainId(3), ..Default::default() };
+            self.events.push(Event::MonitorEntered(entered));
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut analysis = Analysis::new(Options::default());
+        self.events.iter().for_each(|event| analysis.feed(event));
+        analysis.feed(&Event::Watermark(at(1_000)));
+        analysis.finish()
+    }
+}
+
+fn only(report: &Report) -> &WaitSite {
+    let [site] = &report.waits[..] else { panic!("{:?}", report.waits) };
+    site
+}
+
+const POOL: &str = "j.LinkedBlockingQueue.take com.acme.Pool.getConnection com.acme.Db.handleRequest \
+                    com.acme.Server.run java.lang.Thread.run";
+const RETURN: &str = "j.LinkedBlockingQueue.offer java.util.AbstractQueue.add com.acme.Pool.giveBack \
+                      com.acme.Db.handleRequest com.acme.Server.run";
+
+/// Six threads share a pool: 3.6 s of waiting against 0.2 s of a lock.
+fn exhausted() -> Waiting {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    waiting.lock(100);
+    for waiter in 1..=6 {
+        for round in 0..3 {
+            let from = 100 + 300 * round;
+            waiting.wait(waiter, from, from + 200, Some(waiter % 6 + 1));
+        }
+    }
+    waiting
+}
+
+#[test]
+fn waiting_for_a_pool_ranks_with_locks_by_its_time() {
+    let report = exhausted().report();
+    let site = only(&report);
+    assert_eq!((site.entry, site.idle), (EntryKind::WaitPermit, false));
+    let kinds: Vec<FindingKind> = report.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [FindingKind::Waiting, FindingKind::HotLock], "{:?}", report.findings);
+    assert_eq!((report.findings[0].cost_ns / MS, report.findings[1].cost_ns / MS), (3_600, 200));
+    assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 3_600 * MS);
+}
+
+#[test]
+fn who_gave_it_back_is_named_and_not_the_plumbing() {
+    let report = exhausted().report();
+    let text = &report.findings[0].text;
+    assert_eq!(
+        text,
+        "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their time) for a permit or pooled object that \
+         the same threads return (a blocking queue) in `Pool.getConnection`, called from `Db.handleRequest`; 18 waits, mean 200 ms, 100 % of \
+         that time ended by `Db.handleRequest` in `exec-*`."
+    );
+    let evidence = &report.findings[0].evidence[0];
+    assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
+}
+
+#[test]
+fn a_loop_that_is_given_work_is_idle_however_many_frames_it_has() {
+    let frames = "j.LinkedBlockingQueue.poll com.acme.Loop.pollQueue com.acme.Loop.next com.acme.Loop.dispatch \
+                  com.acme.Loop.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Ticker.tick");
+    for round in 0..10 {
+        waiting.wait(1, 100 * round, 100 * round + 90, (round > 0).then_some(9));
+    }
+    let report = waiting.report();
+    assert!(only(&report).idle);
+    assert_eq!(report.findings.iter().filter(|finding| finding.kind == FindingKind::Waiting).count(), 0);
+    assert_eq!(report.ledger.ns(EntryKind::WaitWork), 900 * MS);
+}
+
+#[test]
+fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
+    let frames = "j.LinkedBlockingQueue.take com.acme.Channel.receive java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Channel.send");
+    // Three clients ask one server, and wait for its answers near their roots.
+    for round in 0..9 {
+        let (client, begin) = (1 + round % 3, 100 * round);
+        waiting.wait(9, begin, begin + 10, Some(client));
+        waiting.wait(client, begin + 10, begin + 95, Some(9));
+    }
+    // Told apart by who wakes whom, the stack is the same: two sites need two stacks.
+    let mut naming = Naming::new();
+    naming.chain(4, &format!("{PARK} j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run"), 1);
+    let at_definitions = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
+            Event::Park(e) if e.thread == ThreadId(9) => e.chain = ChainId(4),
+            _ => {}
+        }
+    }
+    let renamed = naming.events.into_iter().map(|event| match event {
+        Event::Method(id, method) => Event::Method(headway_model::MethodId(id.0 + 1_000), method),
+        Event::Chain(def) => {
+            let mut def = (*def).clone();
+            def.chain.frames.iter_mut().for_each(|frame| frame.method.0 += 1_000);
+            Event::Chain(std::sync::Arc::new(def))
+        }
+        other => other,
+    });
+    waiting.events.splice(at_definitions..at_definitions, renamed);
+    let report = waiting.report();
+    let idle: Vec<(&str, bool)> = report.waits.iter().map(|site| (site.method.as_str(), site.idle)).collect();
+    assert_eq!(idle, [("com.acme.Channel.receive", false), ("com.acme.Channel.serve", true)]);
+}
+
+/// A thread that waits on a new object each time waits for that one thing.
+#[test]
+fn an_object_for_each_request_is_not_where_work_comes_from() {
+    let frames = "j.LinkedBlockingQueue.take com.acme.Request.await java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Server.complete");
+    for round in 0..10 {
+        waiting.wait(1, 100 * round, 100 * round + 90, Some(9));
+    }
+    let idle = waiting.report();
+    assert!(only(&idle).idle, "one object always");
+    let mut blocker = 10;
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(e) => e.blocker = LockId(blocker),
+            Event::Park(e) => {
+                e.blocker = LockId(blocker);
+                blocker += 1;
+            }
+            _ => {}
+        }
+    }
+    waiting.events.splice(1..1, (10..20).map(|id| lock(id, CONDITION, 0, "")));
+    let report = waiting.report();
+    assert!(!only(&report).idle, "{:?}", report.waits);
+    assert_eq!(report.findings[0].cost_ns, 900 * MS);
+}
+
+#[test]
+fn bins_of_a_map_and_what_a_collection_returns_have_no_misleading_name() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    waiting.lock(100);
+    let name = |class: &str, name: &str, waiting: &Waiting| {
+        let mut analysis = Analysis::new(Options::default());
+        waiting.events.iter().for_each(|event| analysis.feed(event));
+        analysis.feed(&lock(2, class, 0xa, name));
+        analysis.feed(&Event::Watermark(at(1_000)));
+        analysis.finish().locks[0].lock.clone()
+    };
+    let bin = name("java.util.concurrent.ConcurrentHashMap$ReservationNode", "ConcurrentHashMap.tabAt()", &waiting);
+    assert!(bin.starts_with("bin of a ConcurrentHashMap"), "{bin}");
+    let deque = name("java.util.ArrayDeque", "ConcurrentMap.computeIfAbsent()", &waiting);
+    assert_eq!(deque, "java.util.ArrayDeque@a");
+    assert_eq!(name("com.acme.Lock", "Registry.lock()", &waiting), "Registry.lock() (com.acme.Lock@a)");
+}
+
+#[test]
+fn who_finds_a_buffer_full_waits_for_room() {
+    let frames = "j.ArrayBlockingQueue.put com.acme.Log.append com.acme.Server.handle java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.ArrayBlockingQueue.take com.acme.Log.write");
+    for producer in 1..=4 {
+        waiting.wait(producer, 100, 700, Some(9));
+    }
+    let report = waiting.report();
+    assert_eq!(only(&report).entry, EntryKind::WaitPermit);
+    let text = &report.findings[0].text;
+    assert!(text.contains("for room in a blocking queue in `Log.append`"), "{text}");
+    assert!(text.contains("ended by `Log.write` in `other`"), "{text}");
+}
