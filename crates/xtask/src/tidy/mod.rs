@@ -8,6 +8,7 @@ mod documents;
 mod graph;
 mod layout;
 mod sources;
+mod words;
 
 use crate::process::{output_of, program, root};
 use crate::{takes_nothing, Problem};
@@ -57,11 +58,17 @@ impl File {
 
 /// See the file's head.
 pub fn tidy(rest: &[String]) -> Result<(), Problem> {
-    takes_nothing(rest)?;
+    let renew = rest == ["--renew"];
+    if !renew {
+        takes_nothing(rest)?;
+    }
     let paths = files()?;
     let readable = |path: &String| std::fs::read_to_string(root().join(path)).ok();
     let files: Vec<File> =
         paths.iter().filter_map(|path| Some(File { path: path.clone(), text: readable(path)? })).collect();
+    if renew {
+        return words::renew(&files);
+    }
     let mut complaints = Vec::new();
     for file in &files {
         complaints.extend(layout::complaints(file));
@@ -70,6 +77,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
     }
     complaints.extend(documents::about_the_whole(&files));
     complaints.extend(graph::complaints(&files)?);
+    complaints.extend(words::complaints(&files)?);
     if complaints.is_empty() {
         println!("{} files are tidy", files.len());
         return Ok(());
