@@ -6,6 +6,7 @@ use crate::chart::chart;
 use crate::experiment::{Experiment, Target};
 use crate::report::{Report, TargetReport};
 use crate::statistics::{pairs_of, Pair};
+use headway_model::quantity::{change, percent};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -77,15 +78,10 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// `+21.3 %`
-fn signed(fraction: f64) -> String {
-    format!("{:+.1} %", fraction * 100.0)
-}
-
 fn interval(report: &Report, ci95: Option<[f64; 2]>) -> String {
     match ci95 {
         Some([low, high]) => {
-            format!("{} to {}", signed(report.measure.effect(low)), signed(report.measure.effect(high)))
+            format!("{} to {}", change(report.measure.effect(low)), change(report.measure.effect(high)))
         }
         None => "too few experiments".to_owned(),
     }
@@ -95,7 +91,7 @@ fn ranking(report: &Report) -> String {
     let mut rows = String::new();
     for (number, target) in report.targets.iter().enumerate() {
         let share = match target.share.is_finite() {
-            true => format!("{:.0} %", target.share * 100.0),
+            true => percent(target.share),
             false => String::new(),
         };
         let _ = write!(
@@ -105,7 +101,7 @@ fn ranking(report: &Report) -> String {
             if target.significant { "" } else { " class=\"faint\"" },
             escape(&target.target),
             target.kind,
-            signed(report.measure.effect(target.gain_at_50)),
+            change(report.measure.effect(target.gain_at_50)),
             interval(report, target.ci95)
         );
     }
@@ -138,7 +134,7 @@ fn section(
             out,
             "<details><summary><b>{:.0} % faster</b> {} <span class=\"dim\">({}; {} experiments)</span></summary>",
             point.speedup * 100.0,
-            signed(report.measure.effect(point.gain)),
+            change(report.measure.effect(point.gain)),
             interval(report, point.ci95),
             point.experiments
         );
@@ -166,7 +162,7 @@ fn experiments_behind(report: &Report, behind: &[(&Experiment, Pair)], speedup: 
             experiment.delay_ns as f64 / 1e6,
             experiment.selected_samples,
             experiment.visits.get(&report.progress).copied().unwrap_or(0),
-            signed(report.measure.effect(gain))
+            change(report.measure.effect(gain))
         );
     }
     format!(

@@ -3,6 +3,7 @@
 use crate::experiment::{Experiment, END_OF_PROGRAM};
 use crate::statistics::{curves, throughput_raise, Curve, Estimate, FEWEST_PAIRS};
 use crate::warnings::warnings;
+use headway_model::quantity::percent;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -151,10 +152,6 @@ pub fn report(experiments: &[Experiment], progress: Option<&str>) -> Report {
     let measure = Measure::of(experiments, &progress);
     let warnings = warnings(experiments, &progress, measure, &targets);
     Report { progress, measure, progress_points, targets, warnings, windows: experiments.len() }
-}
-
-fn percent(fraction: f64) -> String {
-    format!("{:.0} %", fraction * 100.0)
 }
 
 impl Report {

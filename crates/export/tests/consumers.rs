@@ -78,7 +78,7 @@ fn a_browser_draws_the_page() {
     let page = output(&mut browser);
     // The script ran to its end: the last thing that it does is to tell of the
     // whole.
-    assert!(page.contains("everything \u{2014} 60.0 ms, 100.00 % of all"), "{page}");
+    assert!(page.contains("everything \u{2014} 60.0 ms, 100 % of all"), "{page}");
     assert!(page.contains("CPU time, 60.0 ms, 4 samples"), "{page}");
     assert!(!page.contains("<img"), "a name became an element");
 }

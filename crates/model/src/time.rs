@@ -82,35 +82,9 @@ impl fmt::Debug for DurationNs {
     }
 }
 
-/// Prints as a person would say it, three significant digits: `812 ns`,
-/// `4.21 us`, `38.0 ms`, `12.4 s`.
-impl fmt::Display for DurationNs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            0..=999 => return write!(f, "{} ns", self.0),
-            1_000..=999_999 => (self.0 as f64 / 1e3, "us"),
-            1_000_000..=999_999_999 => (self.0 as f64 / 1e6, "ms"),
-            _ => (self.0 as f64 / 1e9, "s"),
-        };
-        let decimals = match value {
-            v if v < 9.995 => 2,
-            v if v < 99.95 => 1,
-            _ => 0,
-        };
-        write!(f, "{value:.decimals$} {unit}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_print_with_three_significant_digits() {
-        let shown: Vec<String> =
-            [0, 812, 4_210, 38_000_000, 999_600, 12_440_000_000].iter().map(|ns| DurationNs(*ns).to_string()).collect();
-        assert_eq!(shown, ["0 ns", "812 ns", "4.21 us", "38.0 ms", "1000 us", "12.4 s"]);
-    }
 
     #[test]
     fn a_clock_that_ran_backwards_gives_zero() {

@@ -1,19 +1,24 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { csv } from "./download";
 import { parts, split, withoutPackage } from "./frames";
 import { pieces } from "./sentence";
-import { axisEnd, duration, moment, parseMoment, percent } from "./units";
+import { axisEnd, count, duration, moment, parseMoment, percent } from "./units";
 
-describe("numbers have units and three digits", () => {
-  it("durations", () => {
-    expect([0, 812, 4_210, 38_000_000, 999_600, 12_440_000_000].map(duration)).toEqual(["0 ns", "812 ns", "4.21 µs", "38.0 ms", "1.00 ms", "12.4 s"]);
+describe("numbers", () => {
+  it("look as in the table that the command line shares", () => {
+    const table = readFileSync(new URL("../../../crates/model/src/quantity_cases.txt", import.meta.url), "utf8");
+    const cases = table.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    const shown = { duration, percent, count };
+    for (const line of cases) {
+      const [kind, value] = line.split(" ", 2) as [keyof typeof shown, string];
+      expect(`${kind} ${value} = ${shown[kind](Number(value))}`).toBe(line);
+    }
+    expect(cases.length).toBeGreaterThan(40);
   });
   it("moments are as exact as their axis", () => {
     expect(moment(1_234_567_890, 5e9)).toBe("1.235 s");
     expect(moment(1_234_567_890, 200e9)).toBe("1.2 s");
-  });
-  it("shares", () => {
-    expect([0, 0.0004, 0.0123, 0.5, Number.NaN].map(percent)).toEqual(["0.0 %", "<0.1 %", "1.2 %", "50 %", "–"]);
   });
   it("what is typed is understood or refused", () => {
     expect(["12.5", "12.5s", "300ms", " 40 us ", "7ns", "", "-1", "soon"].map(parseMoment)).toEqual([12.5e9, 12.5e9, 3e8, 4e4, 7, null, null, null]);

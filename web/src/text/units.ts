@@ -1,21 +1,22 @@
-// Numbers with their units, as a person would say them.
+// Numbers for people. The same rules as crates/model/src/quantity.rs, whose table of cases tests both.
 
 const UNITS: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],
-  [1e3, "µs"],
+  [1e3, "us"],
 ];
 
-/** Three significant digits: `812 ns`, `4.21 µs`, `38.0 ms`, `12.4 s`. */
+/** Three significant digits: `812 ns`, `4.21 us`, `38.0 ms`, `12.4 s`. */
 export function duration(ns: number): string {
   for (const [size, unit] of UNITS) {
+    // What would round to 1000 of a unit is 1 of the next.
     if (ns >= size * 0.9995) return `${digits(ns / size)} ${unit}`;
   }
   return `${Math.round(ns)} ns`;
 }
 
 function digits(value: number): string {
-  if (value >= 9999.5) return count(Math.round(value));
+  if (value >= 999.5) return count(Math.round(value));
   if (value >= 99.95) return value.toFixed(0);
   return value.toFixed(value >= 9.995 ? 1 : 2);
 }
@@ -35,11 +36,17 @@ export function times(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
-export function percent(part: number): string {
-  if (!Number.isFinite(part)) return "–";
-  const value = part * 100;
-  if (value !== 0 && Math.abs(value) < 0.1) return "<0.1 %";
-  return `${Math.abs(value) >= 9.95 ? value.toFixed(0) : value.toFixed(1)} %`;
+/** A fraction as a percentage: `45 %`, `3.8 %`, `< 0.1 %`; never `0 %` or `100 %` unless it is. */
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  const value = Math.abs(share) * 100;
+  const [sign, below, above] = share < 0 ? ["-", ">", "<"] : ["", "<", ">"];
+  if (value === 0) return "0 %";
+  if (value < 0.1) return `${below} ${sign}0.1 %`;
+  if (value < 9.95) return `${sign}${value.toFixed(1)} %`;
+  if (value < 99.5) return `${sign}${value.toFixed(0)} %`;
+  if (value < 99.9999) return `${above} ${sign}99 %`;
+  return `${sign}${count(Math.round(value))} %`;
 }
 
 /** Reads `12.5`, `12.5s`, `300ms`, `40us`, `7ns` (seconds if no unit); null if it is none of these. */

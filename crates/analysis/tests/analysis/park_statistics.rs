@@ -329,7 +329,7 @@ fn every_column_of_a_small_example() {
     }
     let table = report.table(None);
     assert!(table.contains("Gate.sync (com.acme.Gate$Sync@be)"), "{table}");
-    assert!(table.contains("100.0 %"), "{table}");
+    assert!(table.contains("100 %"), "{table}");
 }
 
 #[test]

@@ -170,13 +170,13 @@ mod tests {
         let expected = "
 PRESSURE  time acquiring a lock / running time of all threads, in intervals of 1.00 s
      mean      peak  lock
-    9.7 %    50.0 %  (all locks)
+    9.7 %      50 %  (all locks)
                     0 ns ▁▁▁▁▁█▁▁▁▁ 10.0 s
 
-    9.7 %    50.0 %  Shop.lock (com.acme.Shop@1a2b)
+    9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s it took 48.0 % of all threads' time
-                    (peak 50.0 %), 1.92 s in all
+                    from 4.00 s to 6.00 s it took 48 % of all threads' time
+                    (peak 50 %), 1.92 s in all
                       waiting: com.acme.Shop.sell:12 < com.acme.Server.run:7
                       holding: com.acme.Shop.restock:88
                     for comparison: acquiring / elapsed time 0 %

@@ -242,17 +242,17 @@ mod tests {
         };
         let text = shown(&steal);
         for part in [
-            "Machine: 100 ms stolen in 2.00 s (10.0 % of what its CPUs wanted to run).",
+            "Machine: 100 ms stolen in 2.00 s (10 % of what its CPUs wanted to run).",
             "This kernel counts stolen time as CPU time: it is subtracted.",
             "CPU quota: 0.50 CPUs; used up in 5 of 20 periods, 50.0 ms held back.",
             "How long threads waited for a CPU is not known",
-            "     800 ms     100 ms    50.0 ms    60.0 ms   16.7 %  (the process)",
+            "     800 ms     100 ms    50.0 ms    60.0 ms     17 %  (the process)",
             "C2 CompilerThread*  (service)",
             "worker-1\n  (1 more)",
             "  checkout  5 transactions, 1 not ended",
             "took 9.00 ms: median 1.00 ms, 90 % 2.00 ms, 99 % 3.00 ms, longest 4.00 ms",
             "CPU 7.00 ms, blocked 1.00 ms, CPU time of 2 not known",
-            "    10.0 ms    4.00 ms   40.0 %  Shop.lock (Shop@1)",
+            "    10.0 ms    4.00 ms     40 %  Shop.lock (Shop@1)",
         ] {
             assert!(text.contains(part), "no {part:?} in\n{text}");
         }

@@ -41,14 +41,25 @@
 
   // --- words ------------------------------------------------------------
 
+  // As crates/model/src/quantity.rs has it.
+  const digits = (value) => {
+    if (value >= 999.5) return Math.round(value).toLocaleString("en");
+    return value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
+  };
   const time = (ns) => {
     for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]]) {
-      if (ns >= size) return `${(ns / size).toPrecision(3)} ${unit}`;
+      if (ns >= size * 0.9995) return `${digits(ns / size)} ${unit}`;
     }
     return `${ns} ns`;
   };
   const amount = (weight) => (data.unit === "ns" ? time(weight) : `${weight.toLocaleString("en")} samples`);
-  const percent = (part, of) => `${((100 * part) / Math.max(of, 1)).toFixed(2)} %`;
+  const percent = (part, of) => {
+    const value = (100 * part) / Math.max(of, 1);
+    if (value === 0 || value >= 99.9999) return `${value.toFixed(0)} %`;
+    if (value < 0.1) return "< 0.1 %";
+    if (value >= 99.5) return "> 99 %";
+    return `${value.toFixed(value < 9.95 ? 1 : 0)} %`;
+  };
 
   // --- what is shown ----------------------------------------------------
 

@@ -1,6 +1,7 @@
 //! Park statistics as an aligned table.
 
 use super::report::{BlockerStatistics, ParkStatisticsReport};
+use headway_model::quantity::percent;
 use headway_model::DurationNs;
 use std::fmt::Write;
 
@@ -110,8 +111,4 @@ fn cells(blocker: &BlockerStatistics) -> [String; 11] {
         percent(blocker.real_life_util),
         percent(blocker.thread_life_util),
     ]
-}
-
-fn percent(ratio: f64) -> String {
-    format!("{:.1} %", ratio * 100.0)
 }

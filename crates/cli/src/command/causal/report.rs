@@ -12,6 +12,7 @@ use headway_causal::experiment::Experiment;
 use headway_causal::page::page;
 use headway_causal::report::{progress_points, report, Measure, Report, TargetReport};
 use headway_model::printable;
+use headway_model::quantity::{change, percent};
 use std::path::{Path, PathBuf};
 
 /// Options of `causal report`.
@@ -154,7 +155,7 @@ fn in_words(report: &Report, notes: &[String]) -> String {
     };
     for target in &report.targets {
         let share = match target.share.is_finite() {
-            true => format!(", {:.0} % of samples", target.share * 100.0),
+            true => format!(", {} of samples", percent(target.share)),
             false => String::new(),
         };
         text += &format!("\n  {} ({}{share})\n", printable(&target.target), target.kind);
@@ -164,7 +165,7 @@ fn in_words(report: &Report, notes: &[String]) -> String {
 }
 
 fn curve(measure: Measure, target: &TargetReport) -> String {
-    let raise = |gain: f64| format!("{:+.1} %", measure.effect(gain) * 100.0);
+    let raise = |gain: f64| change(measure.effect(gain));
     let line = |point: &headway_causal::report::PointReport| {
         let interval = point
             .ci95

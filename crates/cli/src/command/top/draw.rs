@@ -259,9 +259,9 @@ mod tests {
         let expected = "\
 headway top  4711 com.acme.Main  every 1.00 s
 threads: 3 running, 2 blocked, 1 parked, 4 waiting, 5 sleeping
-all locks:  48.0 % of all threads' time  ▁▅█▇
+all locks:    48 % of all threads' time  ▁▅█▇
     now      max  history      lock               held by        waiting
- 48.0 %   52.0 %  ▁▅█▇         Inventory.lock     Inven…ildIndex Server.handle
+   48 %     52 %  ▁▅█▇         Inventory.lock     Inven…ildIndex Server.handle
 
 q quit  p pause  s sort: now  / filter  enter chains  k parks
 ";
