@@ -197,7 +197,15 @@ mod tests {
             slices_checked: 1,
             slices_wrong: 0,
         };
-        Report { blocked_ns: total, contentions: 1, rows, losses: BTreeMap::new(), degraded: Vec::new(), blocked }
+        Report {
+            blocked_ns: total,
+            contentions: 1,
+            rows,
+            losses: BTreeMap::new(),
+            degraded: Vec::new(),
+            in_flight: Vec::new(),
+            blocked,
+        }
     }
 
     fn truth(methods: &[(&str, u64)], gap: u64) -> Truth {
