@@ -10,6 +10,8 @@ pub enum Loss {
     BufferFull,
     /// The bound on tracked threads was reached.
     ThreadTableFull,
+    /// The kernel refused what samples a thread (a timer, a perf event).
+    ThreadUnsampled,
     /// The bound on tracked locks was reached.
     LockTableFull,
     /// The call chain table was full; the event was kept without its chain.
@@ -53,6 +55,8 @@ pub enum Loss {
     SampleUnattributed,
     /// A waiting thread ran while its stack was copied; the sample was discarded.
     SampleMoved,
+    /// The kernel refused to copy a waiting thread's stack; the sample was dropped.
+    SampleUnreadable,
     /// A transaction that began was never seen to end.
     TransactionForgotten,
     /// A transaction was not followed: too many open at once, or nested too deeply.
@@ -61,9 +65,10 @@ pub enum Loss {
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 25] = [
+    pub const ALL: [Loss; 27] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
+        Loss::ThreadUnsampled,
         Loss::LockTableFull,
         Loss::ChainTableFull,
         Loss::ChainTruncated,
@@ -85,6 +90,7 @@ impl Loss {
         Loss::SampleInHeap,
         Loss::SampleUnattributed,
         Loss::SampleMoved,
+        Loss::SampleUnreadable,
         Loss::TransactionForgotten,
         Loss::TransactionLost,
     ];
@@ -94,6 +100,7 @@ impl Loss {
         match self {
             Loss::BufferFull => "buffer_full",
             Loss::ThreadTableFull => "thread_table_full",
+            Loss::ThreadUnsampled => "thread_unsampled",
             Loss::LockTableFull => "lock_table_full",
             Loss::ChainTableFull => "chain_table_full",
             Loss::ChainTruncated => "chain_truncated",
@@ -115,6 +122,7 @@ impl Loss {
             Loss::SampleInHeap => "sample_in_heap",
             Loss::SampleUnattributed => "sample_unattributed",
             Loss::SampleMoved => "sample_moved",
+            Loss::SampleUnreadable => "sample_unreadable",
             Loss::TransactionForgotten => "transaction_forgotten",
             Loss::TransactionLost => "transaction_lost",
         }
@@ -130,6 +138,7 @@ impl Loss {
         match self {
             Loss::BufferFull => "events dropped because the event buffers reached their memory bound",
             Loss::ThreadTableFull => "events of threads beyond the bound on tracked threads",
+            Loss::ThreadUnsampled => "threads without samples because the kernel refused their timer or perf event",
             Loss::LockTableFull => "events of locks beyond the bound on tracked locks",
             Loss::ChainTableFull => "events kept without call chain because the chain table was full",
             Loss::ChainTruncated => "call chains that end before the thread's first method",
@@ -153,6 +162,7 @@ impl Loss {
             Loss::SampleInHeap => "sampled stacks of virtual threads without their root, which lay in the heap",
             Loss::SampleUnattributed => "samples of virtual threads that count for their carrier",
             Loss::SampleMoved => "wall-clock samples discarded because the thread began to run meanwhile",
+            Loss::SampleUnreadable => "wall-clock samples dropped because the kernel refused to copy the stack",
             Loss::TransactionForgotten => "transactions that began and were never ended",
             Loss::TransactionLost => "transactions not followed because too many were open at once",
         }

@@ -99,12 +99,20 @@ pub fn read_own_memory(address: u64, into: &mut [u8]) -> bool {
 
 /// Copies memory of this process as far as it can be read.
 pub fn read_what_there_is(address: u64, into: &mut [u8]) -> usize {
+    copy_own_memory(address, into).unwrap_or(0)
+}
+
+/// The same.
+///
+/// # Errors
+/// What the kernel says: nothing is mapped there, or it refuses to copy at all.
+pub fn copy_own_memory(address: u64, into: &mut [u8]) -> io::Result<usize> {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as *mut _, iov_len: into.len() };
     // SAFETY: the kernel writes at most `into.len()` bytes to `into` and refuses
     // a remote address that cannot be read.
     let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    usize::try_from(read).unwrap_or(0)
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
 /// The kernel's limits on what may be watched.
@@ -146,5 +154,7 @@ mod tests {
         assert!(read_own_memory(here.as_ptr() as u64, &mut copy));
         assert_eq!(copy, here);
         assert!(!read_own_memory(8, &mut copy));
+        let refused = copy_own_memory(8, &mut copy).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EFAULT));
     }
 }

@@ -306,9 +306,13 @@ impl Sampler {
             Err(error) if error.kind() == io::ErrorKind::Unsupported && !self.plan.source.is_perf() => {
                 self.refused.insert(subject.os_id);
             }
-            Err(_) => {
+            Err(error) => {
+                // One line for all of them; each is counted.
+                if self.agent.losses.get(Loss::ThreadUnsampled) == 0 {
+                    self.agent.definitions.degraded("cpu", &format!("some threads are not sampled: {error}"));
+                }
                 self.refused.insert(subject.os_id);
-                self.agent.losses.add(Loss::ThreadTableFull, 1);
+                self.agent.losses.add(Loss::ThreadUnsampled, 1);
             }
         }
     }

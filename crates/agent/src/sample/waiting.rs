@@ -114,10 +114,22 @@ impl Waiting {
         let from = start.sp.checked_sub(BELOW)?;
         let length = usize::try_from(subject.stack_end.checked_sub(from)?).ok()?.min(STACK_BYTES);
         let mut copy = std::mem::take(&mut self.copy);
-        let copied = copy.get_mut(..length).map_or(0, |copy| task::read_what_there_is(from, copy));
+        let copied = copy.get_mut(..length).map_or(Ok(0), |copy| task::copy_own_memory(from, copy));
         let still = self.stand(subject) == Some(stand);
-        let found = match (still, copy.get(..copied)) {
-            (true, Some(stack)) if copied > 0 => Some(decoding.waiting(subject, start, from, stack)),
+        let found = match (still, &copied) {
+            (true, Ok(1..)) => {
+                let stack = copied.ok().and_then(|copied| copy.get(..copied)).unwrap_or_default();
+                Some(decoding.waiting(subject, start, from, stack))
+            }
+            // Nothing mapped there is a thread that ended.
+            (true, Err(error)) if error.raw_os_error() != Some(libc::EFAULT) => {
+                if self.agent.losses.get(Loss::SampleUnreadable) == 0 {
+                    let lost = "waiting threads are not sampled: the kernel refuses process_vm_readv";
+                    self.agent.definitions.degraded("wall", &format!("{lost}: {error}"));
+                }
+                self.agent.losses.add(Loss::SampleUnreadable, 1);
+                None
+            }
             // On a CPU all the while: it does not wait, and nothing is lost.
             _ if stand.state == WAITING_STATES[0] => None,
             _ => {

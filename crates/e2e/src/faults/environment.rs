@@ -16,6 +16,8 @@ const REFUSED: [(&str, &str); 5] =
 /// See the module.
 pub fn faults() -> Vec<Fault> {
     let mut faults: Vec<Fault> = REFUSED.into_iter().map(|(call, words)| denied(call, words)).collect();
+    faults.push(counted("timer_create,perf_event_open", "cpu", "thread_unsampled", "thread_table_full"));
+    faults.push(counted("process_vm_readv", "wall", "sample_unreadable", "sample_moved"));
     faults.push(limit("open files", "--nofile=64:64"));
     faults.push(limit("locked memory", "--memlock=65536:65536"));
     faults.push(limit("CPU timers and signals", "--sigpending=8:8"));
@@ -33,6 +35,26 @@ fn denied(call: &'static str, words: &'static str) -> Fault {
         deny.current_dir(stage.path(""));
         let mut program = stage.ready(&mut deny)?;
         recorded(stage, &mut program, words)
+    })
+}
+
+/// A refusal that costs samples is counted by its cause, and not by another one.
+fn counted(calls: &'static str, events: &'static str, cause: &'static str, not: &'static str) -> Fault {
+    let what = format!("`{calls}` (seccomp), `-e lock,{events}`");
+    let expected = format!("contentions; the loss `{cause}` and one line for it; the program runs on");
+    Fault::new(GROUP, what, expected, move |stage| {
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut deny = Command::new(stage.own_program("headway-deny"));
+        deny.arg(calls).arg("--").arg(java.get_program()).args(java.get_args()).current_dir(stage.path(""));
+        let mut program = stage.ready(&mut deny)?;
+        let report = stage.record(&mut program, &["-e", &format!("lock,{events}")])?;
+        let seen = shows_less(&report, "not sampled")?;
+        let of = |loss: &str| report.losses.get(loss).copied().unwrap_or(0);
+        // A waiting thread may run now and then, rarely.
+        match of(cause) > 0 && of(not) * 4 < of(cause) {
+            true => Ok(format!("loss `{cause}`; {seen}")),
+            false => Err(format!("losses: {:?}", report.losses).into()),
+        }
     })
 }
 
