@@ -28,6 +28,9 @@ use regex::Regex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+/// Default bound on event buffers.
+pub const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
+
 /// See the module.
 pub struct Agent {
     /// The agent's JVMTI environment.
@@ -216,7 +219,26 @@ impl Agent {
 
     /// Memory of one chunk of the buffers, in bytes.
     pub fn chunk_bytes(&self) -> u64 {
-        self.pool_bytes / u64::from(self.pool.chunks()).max(1)
+        self.pool_bytes / u64::from(self.pool.all_chunks()).max(1)
+    }
+
+    /// Bounds the memory of event buffers for the next recording.
+    ///
+    /// # Errors
+    /// The buffers were made smaller when the agent was loaded, and cannot grow.
+    pub fn bound_memory(&self, wanted: Option<u64>) -> Result<(), String> {
+        let bytes = wanted.unwrap_or(DEFAULT_MEMORY_BYTES.min(self.pool_bytes));
+        if bytes > self.pool_bytes {
+            return Err(format!(
+                "--memory {bytes} is more than the {} bytes of event buffers that this JVM got when Headway was \
+                 loaded, which cannot grow: ask for less, leave --memory out, or restart the JVM",
+                self.pool_bytes
+            ));
+        }
+        let all = u64::from(self.pool.all_chunks());
+        let chunks = (all * bytes / self.pool_bytes.max(1)).clamp(1, all.max(1));
+        self.pool.allow(chunks as u32);
+        Ok(())
     }
 
     /// Memory of buffers that no thread has and nothing waits in, in bytes.

@@ -4,7 +4,7 @@
 //! be ready; loading into a running VM does everything at once. Loading again
 //! hands over another command.
 
-use crate::agent::{self, Agent, Parts};
+use crate::agent::{self, Agent, Parts, DEFAULT_MEMORY_BYTES};
 use crate::chain::{Chains, FullDebugInfo};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
@@ -22,9 +22,6 @@ use jni_sys::{jint, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
-
-/// Bound on event buffers unless told otherwise.
-const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
 
 /// What is known before the VM is ready.
 struct Loaded {

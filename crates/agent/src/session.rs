@@ -59,6 +59,8 @@ pub enum StartError {
     Unsuitable(String),
     /// The thread filter is no regular expression.
     BadFilter(String),
+    /// The buffers cannot be as large as that.
+    Memory(String),
     /// There can be no experiments, or not with this progress point.
     Causal(String),
     /// `strict` was asked for, and something is degraded.
@@ -79,7 +81,7 @@ impl fmt::Display for StartError {
                 write!(f, "the end of the last recording is still being written to {}; try again later", path.display())
             }
             StartError::Output(reason) => write!(f, "cannot create the recording: {reason}"),
-            StartError::Unsuitable(reason) => f.write_str(reason),
+            StartError::Unsuitable(reason) | StartError::Memory(reason) => f.write_str(reason),
             StartError::BadFilter(reason) => {
                 write!(f, "the thread filter is no regular expression: {reason}")
             }
@@ -176,6 +178,7 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     }
     let filter = options.threads.as_deref().map(Regex::new).transpose();
     let filter = filter.map_err(|e| StartError::BadFilter(e.to_string()))?;
+    agent.bound_memory(options.memory).map_err(StartError::Memory)?;
     agent.set_filters(options.redact, filter);
     let (plan, mechanisms) = prepare(agent, jni, options)?;
     let info = Arc::new(recording_info(agent, options, plan));

@@ -20,6 +20,9 @@
 //!   alone writes `READ` and `GENERATION`. `WRITTEN` is stored with release
 //!   after the words it covers and loaded with acquire before they are read, so
 //!   the collector sees whole records even while the owner goes on appending.
+//! * A chunk is popped only after `free_count` was lowered and found above what is
+//!   kept back, so no more are in use than [`Pool::allow`] says, however many
+//!   threads ask at once. What is kept back changes between recordings only.
 //! * Nobody waits. A push tries again only if another push succeeded meanwhile.
 //!
 //! Chunks differ in size (8 to 24 KB unless told otherwise), so that threads
@@ -60,8 +63,10 @@ pub struct Pool {
     free: Apart<FreeList>,
     /// Index + 1 of the chunk pushed last, 0 if none.
     full: Apart<AtomicU64>,
-    /// How many chunks are on `free`; may lag by those in between.
+    /// How many chunks are on `free`; lower by those in between.
     free_count: Apart<AtomicU64>,
+    /// How many free chunks are kept back.
+    kept_back: core::sync::atomic::AtomicU64,
     /// 1 while a [`Collector`] exists.
     pub(crate) collecting: AtomicU64,
     chunk_count: u32,
@@ -116,6 +121,7 @@ impl Pool {
             free: Apart(FreeList::default()),
             full: Apart(AtomicU64::new(0)),
             free_count: Apart(AtomicU64::new(0)),
+            kept_back: core::sync::atomic::AtomicU64::new(0),
             collecting: AtomicU64::new(0),
             chunk_count: 0,
             max_record: min.min(MAX_RECORD_WORDS),
@@ -156,16 +162,27 @@ impl Pool {
         (self.collecting.swap(1, Ordering::Acquire) == 0).then(|| Collector::new(self))
     }
 
-    /// How many chunks there are.
-    pub fn chunks(&self) -> u32 {
+    /// How many chunks there are, those that are kept back too.
+    pub fn all_chunks(&self) -> u32 {
         self.chunk_count
     }
 
-    /// How many chunks are free; exact only while nobody takes or frees one.
+    /// Lets at most so many chunks be in use at once; all of them at first.
+    pub fn allow(&self, chunks: u32) {
+        self.kept_back.store(u64::from(self.chunk_count.saturating_sub(chunks)), Ordering::Relaxed);
+    }
+
+    /// How many chunks may be in use at once.
+    pub fn chunks(&self) -> u32 {
+        self.chunk_count.saturating_sub(self.kept_back.load(Ordering::Relaxed) as u32)
+    }
+
+    /// How many chunks can be taken; exact only while nobody takes or frees one.
     pub fn free_chunks(&self) -> u32 {
         let count = self.free_count.0.load(Ordering::Relaxed);
-        // Counted after the fact on both sides, so it can dip below zero.
-        (count as i64).max(0) as u32
+        let kept_back = self.kept_back.load(Ordering::Relaxed);
+        // Who finds too few has lowered the count for a moment.
+        (count as i64).saturating_sub(kept_back as i64).max(0) as u32
     }
 
     /// True if a full chunk waits for the collector.
@@ -208,9 +225,13 @@ impl Pool {
 
     /// Takes a free chunk into the calling thread's hand.
     pub(crate) fn take_free(&self) -> Option<u32> {
-        let chunk = self.free.0.pop(|i| self.field(i, Field::Next))?;
-        self.free_count.0.fetch_sub(1, Ordering::Relaxed);
-        Some(chunk)
+        let count = self.free_count.0.fetch_sub(1, Ordering::Relaxed) as i64;
+        let is_allowed = count > self.kept_back.load(Ordering::Relaxed) as i64;
+        let chunk = is_allowed.then(|| self.free.0.pop(|i| self.field(i, Field::Next))).flatten();
+        if chunk.is_none() {
+            self.free_count.0.fetch_add(1, Ordering::Relaxed);
+        }
+        chunk
     }
 
     /// Makes a drained chunk free; collector only.

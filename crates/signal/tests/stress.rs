@@ -112,6 +112,22 @@ fn a_pool_without_memory_refuses_everything() {
 }
 
 #[test]
+fn no_more_chunks_are_in_use_than_allowed() {
+    let sizes = ChunkSizes { min_words: 512, max_words: 512, step_words: 1 };
+    let pool = Pool::with_sizes(region(5200), 0, sizes);
+    assert_eq!((pool.all_chunks(), pool.chunks()), (10, 10));
+    pool.allow(3);
+    assert_eq!((pool.all_chunks(), pool.chunks(), pool.free_chunks()), (10, 3, 3));
+    let buffers: Vec<ThreadBuffer> = (0..5).map(|_| ThreadBuffer::new()).collect();
+    let taken = |pool: &Pool| buffers.iter().map(|buffer| buffer.append(pool, &[1, 2]).is_ok()).collect::<Vec<_>>();
+    assert_eq!(taken(&pool), [true, true, true, false, false]);
+    assert_eq!(pool.free_chunks(), 0);
+    pool.allow(10);
+    assert_eq!(taken(&pool), [true; 5]);
+    assert_eq!((pool.chunks(), pool.free_chunks()), (10, 5));
+}
+
+#[test]
 fn chunk_sizes_differ_and_use_the_region_up() {
     let words = 16 << 20 >> 3;
     let pool = Pool::new(region(words), 99);

@@ -39,6 +39,7 @@ pub fn faults() -> Vec<Fault> {
     faults.push(interrupted("TERM"));
     faults.push(twice());
     faults.push(nothing_to_stop());
+    faults.push(memory_that_cannot_grow());
     faults
 }
 
@@ -170,6 +171,27 @@ fn twice() -> Fault {
             }
         },
     )
+}
+
+fn memory_that_cannot_grow() -> Fault {
+    let words = "cannot grow";
+    let what = "`start --memory 64m` after a recording with `--memory 4m`; then 2m";
+    Fault::new(ENDED, what, format!("exit code 1, one sentence with \"{words}\"; the smaller is taken"), move |stage| {
+        let mut program = stage.contended(17, &[])?;
+        let pid = program.pid();
+        let start =
+            |file: &str, memory: &str| stage.headway(["start", "--memory", memory, "-o", &stage.name(file), &pid]);
+        let first = start("first.jfr", "4m")?;
+        let stopped = stage.headway(["stop", &pid])?;
+        let seen = refused(stage, &start("second.jfr", "64m")?, 1, words, &[&pid])?;
+        let third = start("third.jfr", "2m")?;
+        let last = stage.headway(["stop", "--detach", &pid])?;
+        stage.survives(&mut program)?;
+        match [&first, &stopped, &third, &last].iter().find(|said| said.code != Some(0)) {
+            Some(said) => Err(said.all().into()),
+            None => Ok(seen),
+        }
+    })
 }
 
 fn nothing_to_stop() -> Fault {
