@@ -2,7 +2,8 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `guard`, `tidy`, `licences`.
+//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `guard`,
+//! `tidy`, `licences`.
 
 mod bench;
 mod demo;
@@ -12,6 +13,7 @@ mod guard;
 mod java;
 mod jdks;
 mod licences;
+mod nightly;
 mod packages;
 mod page;
 mod process;
@@ -44,9 +46,11 @@ fn main() -> ExitCode {
         "bench" => bench::bench(rest),
         "eval" => eval::eval(rest),
         "diagnose" => diagnose::diagnose(rest),
+        "fuzz" => nightly::fuzz(rest),
         "guard" => guard::guard(rest),
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),
+        "miri" => nightly::miri(rest),
         _ => {
             eprintln!("hw: there is no command \"{command}\"; ./hw help lists them");
             return ExitCode::from(USAGE);

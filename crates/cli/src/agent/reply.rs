@@ -161,12 +161,12 @@ impl Reply {
 
     /// All events together.
     pub fn event_count(&self) -> u64 {
-        self.events.values().sum()
+        self.events.values().fold(0, |all, count| all.saturating_add(*count))
     }
 
     /// All losses together.
     pub fn loss_count(&self) -> u64 {
-        self.losses.values().sum()
+        self.losses.values().fold(0, |all, count| all.saturating_add(*count))
     }
 }
 
@@ -221,6 +221,18 @@ mod tests {
         assert_eq!(shown.mechanisms[0].detail, "d\u{fffd}");
         assert_eq!(shown.jvm.map(|jvm| jvm.version).as_deref(), Some("17\u{fffd}"));
         assert_eq!(reply.findings, ["x\ny"]);
+    }
+
+    #[test]
+    fn no_reply_is_a_reason_to_panic() {
+        let sound = r#"{"ok":true,"pid":7,"command":"status","error":null,"exit_code":0,"events":{"monitor_enter":3},
+            "losses":{"x":18446744073709551615},"findings":["a"],"recording_bytes":5,"jvm":{"name":"n","java":17}}"#;
+        let deep = "[".repeat(100_000);
+        headway_hostile::change::feed(&[sound.as_bytes().to_vec(), deep.into_bytes()], 20_000, |bytes| {
+            if let Ok(reply) = Reply::parse(7, &String::from_utf8_lossy(bytes)) {
+                let _ = (reply.printable(), reply.event_count(), reply.loss_count());
+            }
+        });
     }
 
     #[test]

@@ -198,6 +198,13 @@ mod tests {
     }
 
     #[test]
+    fn no_answer_is_a_reason_to_panic() {
+        let seeds =
+            [&b"0\nreturn code: 0\n"[..], b"101\nx.so: cannot open", b"-1\nDynamic agent loading is not enabled"];
+        headway_hostile::change::feed(&seeds.map(<[u8]>::to_vec), 50_000, |bytes| drop(decode(bytes)));
+    }
+
+    #[test]
     fn an_answer_that_never_ends_is_given_up() {
         let mut silent = io::repeat(b'0');
         let read = read_answer(&mut silent, Duration::from_secs(5), |_, _| Ok(()));

@@ -83,6 +83,16 @@ mod tests {
     }
 
     #[test]
+    fn no_command_is_a_reason_to_panic() {
+        let seeds = ["com.acme.Main --port 1", "/opt/my app/gr\u{f6}\u{df}e.jar --port 1", "java -cp a -jar b.jar"];
+        headway_hostile::change::feed(&seeds.map(|seed| seed.as_bytes().to_vec()), 50_000, |bytes| {
+            let command = String::from_utf8_lossy(bytes);
+            let main = of_java_command(&command);
+            let _ = (short(&main), of_arguments(&command.split(' ').map(str::to_owned).collect::<Vec<_>>()));
+        });
+    }
+
+    #[test]
     fn short_names() {
         assert_eq!(short("com.acme.Main"), "Main");
         assert_eq!(short("/opt/app.jar"), "app.jar");

@@ -129,6 +129,14 @@ mod tests {
     }
 
     #[test]
+    fn nothing_in_the_file_is_a_reason_to_panic() {
+        let mut big_endian = file_with("java.property.java.version", "17.0.15");
+        big_endian[4] = 0;
+        let seeds = [file_with("sun.rt.javaCommand", "com.acme.Main 1"), big_endian];
+        headway_hostile::change::feed(&seeds, 100_000, |bytes| drop(PerfData::parse(bytes)));
+    }
+
+    #[test]
     fn overlapping_entries_take_no_memory_that_the_file_does_not_account_for() {
         // Every byte begins an entry whose text is the rest of the file.
         let mut bytes = file_with("a.b", "text");

@@ -254,6 +254,17 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_the_kernel_says_is_a_reason_to_panic() {
+        let maps = b"7f00-7f01 r--p 00000000 fd:00 12  /opt/my jdk/lib/server/libjvm.so (deleted)\n\
+            7f04-7f05 r-xp 00000000 fd:00 13  /memfd:libheadway.so-4711-9 (deleted)\n";
+        headway_hostile::change::feed(&[STATUS.as_bytes().to_vec(), maps.to_vec()], 50_000, |bytes| {
+            let text = String::from_utf8_lossy(bytes);
+            let _ = (Process::parse(4711, &text), is_thread_group_leader(&text, 4711));
+            let _ = parse_maps(bytes);
+        });
+    }
+
+    #[test]
     fn a_process_with_very_many_libraries_takes_little_memory() {
         let line = |n: u64| format!("7f00-7f01 r--p 00000000 fd:00 12  /{n}/libjvm.so\n");
         let maps: String = (0..4 * MOST_MAPPINGS as u64).map(line).collect();
