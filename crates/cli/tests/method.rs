@@ -184,6 +184,11 @@ fn what_cannot_be_shown_is_told_in_one_sentence() {
         1,
         "has no samples of CPU time in the range and the threads asked for",
     );
+    refuses(
+        &mut flame(&["--of", "wall"], &golden("jfr-25.jfr.zst")),
+        1,
+        "has no samples by the wall clock: its samples are of CPU time: use --of cpu, or record with -e wall",
+    );
     refuses(headway(["flame", "-o", "x.png"]).arg(&shop), 2, "a flame graph is written as .html");
     refuses(headway(["flame", "-o"]).arg(path("no/x.html")).arg(asprof()), 1, "its directory does not exist");
     refuses(headway(["export", "-o", "x.svg"]).arg(&shop), 2, "profiles to .collapsed, .pb.gz, .json");

@@ -6,13 +6,13 @@ mod support;
 
 use headway_jfr::Summary;
 use headway_model::event::{ParkLimit, SampleState};
-use headway_model::{Dictionary, Event, TimeNs};
+use headway_model::{Dictionary, Event, Loss, TimeNs};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::jdk::{jdks, Jdk};
-use support::{read_sound, Scratch};
+use support::{read, read_sound, Scratch};
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
@@ -33,9 +33,9 @@ fn counts(events: &[Event]) -> String {
 #[test]
 fn saved_recordings_read_as_ever() {
     for (name, expected) in [
-        ("jfr-17.jfr.zst", "Chain 12, CpuLoad 4, Lock 5, Method 41, MonitorEntered 42, MonitorWaited 24, Park 188, Recording 1, Sample 4, StopTheWorld 1, Thread 21, ThreadEnd 5, ThreadStart 8"),
+        ("jfr-17.jfr.zst", "Chain 11, CpuLoad 4, Lock 5, Method 40, MonitorEntered 42, MonitorWaited 24, Other 1, Park 188, Recording 1, Sample 3, StopTheWorld 1, Thread 21, ThreadEnd 5, ThreadStart 8"),
         ("jfr-21.jfr.zst", "Chain 11, CpuLoad 3, Lock 5, Method 23, MonitorEntered 80, MonitorWaited 36, Park 361, Recording 1, Sample 3, StopTheWorld 1, Thread 21, ThreadEnd 5, ThreadStart 8"),
-        ("jfr-25.jfr.zst", "Chain 13, CpuLoad 4, Lock 6, Method 63, MonitorEntered 101, MonitorWaited 39, Park 409, Recording 1, Sample 31, StopTheWorld 1, Thread 22, ThreadEnd 5, ThreadStart 8"),
+        ("jfr-25.jfr.zst", "Chain 12, CpuLoad 4, Lock 6, Method 63, MonitorEntered 101, MonitorWaited 39, Other 16, Park 409, Recording 1, Sample 15, StopTheWorld 1, Thread 22, ThreadEnd 5, ThreadStart 8"),
         ("async-profiler-4.1-jdk17.jfr.zst", "Chain 77, Lock 2, Method 362, MonitorEntered 56, Other 40, Park 118, Recording 1, Sample 343, Thread 25"),
         ("async-profiler-4.1-jdk25.jfr.zst", "Chain 59, Lock 2, Method 278, MonitorEntered 47, Other 34, Park 89, Recording 1, Sample 330, Thread 24"),
     ] {
@@ -138,6 +138,59 @@ fn samples_of_async_profiler_stand_for_its_interval() {
             assert!(sample.weight.0 > 0 && sample.weight.0 % 5_000_000 == 0, "{sample:?}");
         }
     }
+}
+
+#[test]
+fn a_file_of_two_jvms_is_read_as_that_of_the_first_and_says_so() {
+    let scratch = Scratch::new();
+    let path = scratch.file("both.jfr");
+    let bytes = |name| zstd::stream::decode_all(&std::fs::read(golden(name)).unwrap()[..]).unwrap();
+    std::fs::write(&path, [bytes("jfr-17.jfr.zst"), bytes("jfr-25.jfr.zst")].concat()).unwrap();
+    let (events, problems) = read(&path);
+    assert_eq!(counts(&events), counts(&read_sound(&golden("jfr-17.jfr.zst"))));
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("was recorded in another JVM (pid"), "{problems:?}");
+}
+
+#[test]
+fn samples_of_one_sampler_count_and_the_others_are_named() {
+    let events = read_sound(&golden("jfr-25.jfr.zst"));
+    let Event::Recording(info) = &events[0] else { panic!("{:?}", events[0]) };
+    assert!(info.settings.contains(&("engine".to_owned(), "jdk.CPUTimeSample".to_owned())), "{:?}", info.settings);
+    let summary = Summary::of(golden("jfr-25.jfr.zst")).unwrap();
+    let count = |name: &str| summary.types.get(name).map_or(0, |total| total.count);
+    let samples = events.iter().filter(|event| matches!(event, Event::Sample(_))).count() as u64;
+    assert_eq!(samples, count("jdk.CPUTimeSample"));
+    let unused = count("jdk.ExecutionSample") + count("jdk.NativeMethodSample");
+    let named = events.iter().filter(|event| matches!(event, Event::Other(name) if name.ends_with("Sample"))).count();
+    assert!(unused > 0 && named as u64 == unused, "{named} of {unused}");
+}
+
+/// What JFR lost, and mutexes of native code; see `tests/java/RarelySeen.java`.
+#[test]
+fn losses_of_jfr_and_native_locks_are_read() {
+    let scratch = Scratch::new();
+    let path = scratch.file("rare.jfr");
+    let Some(jdk) = jdks().into_iter().find(|jdk| jdk.version == 17) else {
+        return eprintln!("SKIPPED: no JDK 17: this test did not run");
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/RarelySeen.java");
+    let option = format!("-XX:StartFlightRecording:filename={}", path.display());
+    let output = jdk.tool("java").arg(option).arg(source).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (mut samples, mut bytes, mut mutexes, mut blocked) = (0, 0, HashSet::new(), 0);
+    for event in read_sound(&path) {
+        match event {
+            Event::Lost(Loss::SampleLost, count) => samples += count,
+            Event::Lost(Loss::RecorderBytes, count) => bytes += count,
+            Event::Lock(lock) if &*lock.class == "pthread_mutex_t" => drop(mutexes.insert(lock.id)),
+            Event::MonitorEntered(e) if mutexes.contains(&e.lock) => blocked += e.time.since(e.start).0,
+            _ => {}
+        }
+    }
+    assert_eq!((samples, bytes, mutexes.len()), (6, 600, 2));
+    assert!(blocked > 6_000_000, "{blocked} ns");
 }
 
 /// Compiles the program once; 17 is what the oldest JDK reads.

@@ -61,11 +61,13 @@ pub enum Loss {
     TransactionForgotten,
     /// A transaction was not followed: too many open at once, or nested too deeply.
     TransactionLost,
+    /// Bytes of events that JFR could not keep, in a recording of its own.
+    RecorderBytes,
 }
 
 impl Loss {
     /// Every cause, in the order in which reports show them.
-    pub const ALL: [Loss; 27] = [
+    pub const ALL: [Loss; 28] = [
         Loss::BufferFull,
         Loss::ThreadTableFull,
         Loss::ThreadUnsampled,
@@ -93,6 +95,7 @@ impl Loss {
         Loss::SampleUnreadable,
         Loss::TransactionForgotten,
         Loss::TransactionLost,
+        Loss::RecorderBytes,
     ];
 
     /// The stable name, `buffer_full`.
@@ -125,6 +128,7 @@ impl Loss {
             Loss::SampleUnreadable => "sample_unreadable",
             Loss::TransactionForgotten => "transaction_forgotten",
             Loss::TransactionLost => "transaction_lost",
+            Loss::RecorderBytes => "recorder_bytes",
         }
     }
 
@@ -165,6 +169,7 @@ impl Loss {
             Loss::SampleUnreadable => "wall-clock samples dropped because the kernel refused to copy the stack",
             Loss::TransactionForgotten => "transactions that began and were never ended",
             Loss::TransactionLost => "transactions not followed because too many were open at once",
+            Loss::RecorderBytes => "bytes of events that JFR dropped because its buffers were full",
         }
     }
 }

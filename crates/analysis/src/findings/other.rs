@@ -105,9 +105,14 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
     if top.is_empty() {
         return None;
     }
+    // Samples by the wall clock are of running and waiting threads alike.
+    let of = match samples.running {
+        0 => format!("{} by the wall clock", count(samples.count, "sample")),
+        running => format!("{} of running threads", count(running, "sample")),
+    };
     Some(Finding {
         kind: FindingKind::Samples,
-        text: format!("Of {} of running threads, most were in {}.", count(samples.running, "sample"), top.join(", "),),
+        text: format!("Of {of}, most were in {}.", top.join(", ")),
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),

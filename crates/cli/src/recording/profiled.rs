@@ -79,10 +79,19 @@ impl Profiled {
             analysis.finish_to(&mut profiler);
         }
         let profiled = Profiled { path: path.to_owned(), profile: profiler.finish(), problems };
+        if measure == Measure::Wall && profiled.has_cpu_samples_only() {
+            return Err(profiled.nothing(question));
+        }
         match profiled.profile.tree.is_empty() {
             true => Err(profiled.nothing(question)),
             false => Ok(profiled),
         }
+    }
+
+    /// Samples of CPU time say nothing of how long a thread waited.
+    fn has_cpu_samples_only(&self) -> bool {
+        let counts = self.profile.counts;
+        counts.running > 0 && counts.waiting + counts.runnable == 0
     }
 
     /// The failure that tells of a damaged file whose readable part was used.
@@ -98,7 +107,7 @@ impl Profiled {
         let wall = counts.waiting + counts.runnable;
         let what = match self.profile.measure {
             Measure::Cpu => "has no samples of CPU time",
-            Measure::Wall => "has no samples",
+            Measure::Wall => "has no samples by the wall clock",
             _ => "has no time blocked on locks",
         };
         let advice = match self.profile.measure {
@@ -107,6 +116,9 @@ impl Profiled {
                 format!("but {} by the wall clock: say --of wall", numbers::counted(wall, "sample", "samples"))
             }
             Measure::Cpu => "record with -e cpu".to_owned(),
+            Measure::Wall if counts.running > 0 => {
+                "its samples are of CPU time: use --of cpu, or record with -e wall".to_owned()
+            }
             Measure::Wall => "record with -e wall".to_owned(),
             _ => "nothing was blocked, or it was recorded without -e lock".to_owned(),
         };

@@ -55,6 +55,10 @@ impl Intervals {
     }
 }
 
+/// JFR's samplers, the best one first: by CPU time; threads that run Java; threads
+/// that are in native code, most of which wait there.
+const SAMPLERS: [&str; 3] = ["jdk.CPUTimeSample", "jdk.ExecutionSample", "jdk.NativeMethodSample"];
+
 /// What a step through a chunk's events came to.
 pub(crate) enum Step {
     /// Definitions (perhaps none) and then at most one event went to `out`.
@@ -130,6 +134,9 @@ impl Chunk {
         let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition, EventKind::ServiceThread]);
         self.resolver.pools.names_service_threads = !self.types_of(&[EventKind::ServiceThread]).is_empty();
         self.has_safepoints = self.types_of(&[EventKind::SafepointEnd]).iter().any(|ty| self.survey.saw(*ty));
+        if let Some(sampler) = self.choose_sampler() {
+            gatherer.sampler(sampler);
+        }
         let places = std::mem::take(&mut self.survey).places_of(&wanted, &mut self.window);
         for at in places {
             self.window.seek(at);
@@ -150,6 +157,22 @@ impl Chunk {
         let info = gatherer.finish();
         self.intervals = Intervals::of(&info);
         info
+    }
+
+    /// Samplers of JFR look at the same threads in different ways, so that their
+    /// samples must not be added up: one counts, the others are counted by name
+    /// only. `None` for recordings of other makers.
+    fn choose_sampler(&mut self) -> Option<&'static str> {
+        if self.declares("headway.") || self.declares("profiler.") {
+            return None;
+        }
+        let schema = &self.schema;
+        let survey = &self.survey;
+        let seen = |name: &&&str| schema.id_of(name).is_some_and(|ty| survey.saw(ty));
+        let chosen = SAMPLERS.iter().find(seen).copied()?;
+        let unused = |name: &str| SAMPLERS.contains(&name) && name != chosen;
+        self.plans.iter_mut().filter(|plan| unused(&plan.name)).for_each(|plan| plan.kind = EventKind::Other);
+        Some(chosen)
     }
 
     /// Numbers of the types of some kinds of events.

@@ -5,12 +5,14 @@ use super::detail::before;
 use super::intern::Interner;
 use super::plan::{EventKind, Slot};
 use headway_model::event::{
-    CpuLoad, Degraded, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
-    MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample, SampleState,
-    SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+    CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
+    MonitorWait, MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample,
+    SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
 };
-use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
+/// What stands for the class of a native mutex.
+const NATIVE_MUTEX: &str = "pthread_mutex_t";
 /// Safepoints whose end is awaited; there is only ever one at a time.
 const MAX_OPEN_SAFEPOINTS: usize = 16;
 
@@ -84,6 +86,9 @@ impl Chunk {
     /// The event that was just read, if [`Chunk::contended`] did not make it; `None`
     /// if it is none of its own.
     pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
+        if kind == EventKind::NativeLock {
+            return Some(self.native_lock(interner, out));
+        }
         let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
         let (start, end, thread) = (self.start(), self.end(), self.thread(Slot::Thread));
         let lock = self.lock(interner, out);
@@ -91,7 +96,9 @@ impl Chunk {
         let other = self.thread(Slot::Other);
         let timeout = DurationNs(number(Slot::Timeout));
         Some(match kind {
-            EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit => return None,
+            EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit | EventKind::NativeLock => {
+                return None
+            }
             EventKind::MonitorWait => {
                 let seq = self.lock_place(None);
                 Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
@@ -210,6 +217,8 @@ impl Chunk {
             }
             EventKind::SafepointEnd => return self.safepoint(end),
             EventKind::Loss => Event::Lost(self.resolver.loss(number(Slot::Cause))?, number(Slot::Count)),
+            EventKind::SamplesLost => Event::Lost(Loss::SampleLost, number(Slot::Count)),
+            EventKind::DataLoss => Event::Lost(Loss::RecorderBytes, number(Slot::Count)),
             EventKind::Degraded => Event::Degraded(Degraded {
                 mechanism: self.values.text(Slot::Mechanism),
                 reason: self.values.text(Slot::Reason),
@@ -233,6 +242,24 @@ impl Chunk {
             | EventKind::Detail
             | EventKind::Reserve
             | EventKind::Other => return None,
+        })
+    }
+
+    /// A mutex of native code, which async-profiler records as one event per
+    /// contention, as JFR does for a monitor.
+    fn native_lock(&mut self, interner: &mut Interner, out: &mut Vec<Event>) -> Event {
+        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
+        let lock = match self.values.get(Slot::Address) {
+            0 => LockId::NONE,
+            address => interner.lock(address, LockDef { class: NATIVE_MUTEX.into(), ..LockDef::default() }, out),
+        };
+        Event::MonitorEntered(MonitorEntered {
+            time: self.end(),
+            start: self.start(),
+            thread: self.thread(Slot::Thread),
+            lock,
+            chain,
+            ..MonitorEntered::default()
         })
     }
 

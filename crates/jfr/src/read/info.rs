@@ -64,6 +64,11 @@ impl InfoGatherer {
         Some(())
     }
 
+    /// Notes which of a recording's samplers counts.
+    pub(crate) fn sampler(&mut self, name: &str) {
+        self.settings.push(("engine".to_owned(), name.to_owned()));
+    }
+
     /// What is known now.
     pub(crate) fn finish(mut self) -> RecordingInfo {
         if !self.settings.is_empty() {

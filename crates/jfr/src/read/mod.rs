@@ -100,24 +100,32 @@ impl Reader {
             self.lost(1);
             return true;
         };
-        self.tell_info(&mut chunk, first_moment);
+        if let Some(problem) = self.tell_info(&mut chunk, first_moment, number) {
+            self.queue.push_back(Err(problem));
+            return true;
+        }
         chunk.define_threads(&mut self.interner, &mut self.events);
         self.queue.extend(self.events.drain(..).map(Ok));
         self.chunk = Some(chunk);
         true
     }
 
-    fn tell_info(&mut self, chunk: &mut Chunk, first_moment: TimeNs) {
+    /// Tells what is new about the recording; a problem if the chunk is of another one.
+    fn tell_info(&mut self, chunk: &mut Chunk, first_moment: TimeNs, number: usize) -> Option<Problem> {
         let known = self.info.clone().unwrap_or_else(|| RecordingInfo {
             start: first_moment,
             producer: guess_producer(chunk).to_string(),
             ..RecordingInfo::default()
         });
         let info = chunk.info(known);
+        if let Some(first) = self.info.as_ref().filter(|first| is_other_jvm(first, &info)) {
+            return Some(Problem::OtherJvm(number, info.pid, first.pid));
+        }
         if self.info.as_ref() != Some(&info) {
             self.queue.push_back(Ok(Event::Recording(Arc::new(info.clone()))));
             self.info = Some(info);
         }
+        None
     }
 
     fn lost(&mut self, count: u64) {
@@ -132,6 +140,15 @@ impl Reader {
             self.lost(undecodable + broken);
         }
     }
+}
+
+/// How far apart two chunks of one JVM may put its start.
+const SAME_START_NS: u64 = 5_000_000_000;
+
+/// True if two chunks say that they were recorded in different processes: in
+/// containers all may have the same number, but they started at different times.
+fn is_other_jvm(first: &RecordingInfo, other: &RecordingInfo) -> bool {
+    first.pid != 0 && (first.pid != other.pid || first.jvm_start.0.abs_diff(other.jvm_start.0) > SAME_START_NS)
 }
 
 /// Who made a recording that does not say so itself.

@@ -41,6 +41,9 @@ pub enum Problem {
     BrokenEvents(usize, u64),
     /// So many events of this chunk could not be understood and were skipped.
     Undecodable(usize, u64),
+    /// This chunk is of another JVM (its process id) than the first (its own); it
+    /// is skipped.
+    OtherJvm(usize, u32, u32),
     /// A chunk is larger than what can be unpacked.
     TooLarge(u64),
 }
@@ -73,6 +76,10 @@ impl fmt::Display for Problem {
             Problem::Undecodable(chunk, count) => {
                 write!(f, "{count} events of chunk {chunk} could not be understood")
             }
+            Problem::OtherJvm(chunk, other, first) => write!(
+                f,
+                "chunk {chunk} was recorded in another JVM (pid {other}, the first is pid {first}) and was left out; `jfr disassemble` makes one file of each chunk"
+            ),
             Problem::TooLarge(offset) => write!(f, "the chunk at byte {offset} is too large to be unpacked"),
         }
     }
