@@ -12,9 +12,10 @@ use headway_model::{LockId, Loss, Seq, ThreadId, TimeNs};
 use headway_signal::lock_table::{LockSlot, LockTable};
 use headway_signal::monitor_table::{MonitorTable, Pin};
 use headway_signal::{ParkCount, ParkCounts};
+use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Most locks tracked at once; a dead lock's place is used again.
@@ -23,6 +24,9 @@ const MAX_LOCKS: usize = 1 << 18;
 const MAX_MONITORS: usize = 1 << 16;
 /// Free entries of the monitor table that the draining thread sees to.
 const ENOUGH_FREE_MONITORS: u64 = 1 << 13;
+
+/// Class names kept for further locks of the same class.
+const MAX_CLASS_NAMES: usize = 1 << 10;
 
 /// How long a thread waits for its turn to tag an object: 20 ms in all.
 const TURN_TRIES: u32 = 1000;
@@ -36,7 +40,7 @@ pub struct Locks {
     /// Serialises "has this object a tag? then give it one". Held while JVMTI
     /// is called, so taken only in JVMTI callbacks, whose threads a safepoint
     /// does not wait for.
-    tagging: Mutex<()>,
+    tagging: Mutex<ClassNames>,
     dead: Mutex<Vec<u64>>,
 }
 
@@ -124,7 +128,7 @@ impl Locks {
             table: LockTable::new(table),
             parks: ParkCounts::new(parks, changed_parks),
             monitors: MonitorTable::new(monitors),
-            tagging: Mutex::new(()),
+            tagging: Mutex::default(),
             dead: Mutex::new(Vec::new()),
         })
     }
@@ -188,7 +192,7 @@ impl Locks {
         if let Some(lock) = self.tagged(agent, object) {
             return Some(lock);
         }
-        let Some(_tagging) = self.take_turn() else {
+        let Some(mut names) = self.take_turn() else {
             agent.losses.add(Loss::LockTableFull, 1);
             return None;
         };
@@ -202,7 +206,7 @@ impl Locks {
         let lock = self.lock_at(slot)?;
         self.parks.reset(slot);
         // Defined before anybody else can find its tag.
-        agent.definitions.lock_object(definition(agent, jni, lock.id, object));
+        agent.definitions.lock_object(definition(agent, jni, lock.id, object, &mut names));
         if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
             self.table.retire(lock.id.0);
             return None;
@@ -241,7 +245,7 @@ impl Locks {
 
     /// Waits for others to finish tagging, but not for ever: one of them may be
     /// suspended by a debugger, which may be this thread.
-    fn take_turn(&self) -> Option<MutexGuard<'_, ()>> {
+    fn take_turn(&self) -> Option<MutexGuard<'_, ClassNames>> {
         for _ in 0..TURN_TRIES {
             match self.tagging.try_lock() {
                 Ok(turn) => return Some(turn),
@@ -285,23 +289,61 @@ impl Locks {
     }
 }
 
+/// Names of classes by their signatures: a million locks are of few classes, and
+/// share one name each, here and in everything that is fed with definitions.
+#[derive(Default)]
+struct ClassNames(HashMap<String, Arc<str>>);
+
+impl ClassNames {
+    fn of(&mut self, signature: &str) -> Arc<str> {
+        if let Some(name) = self.0.get(signature) {
+            return name.clone();
+        }
+        if self.0.len() >= MAX_CLASS_NAMES {
+            self.0.clear();
+        }
+        let (name, _) = class_name(signature);
+        self.0.insert(signature.to_owned(), name.clone());
+        name
+    }
+}
+
 /// What a lock is called: class and identity hash; `Foo.class` for a class
 /// object. The name of the field it was loaded from comes later.
-fn definition(agent: &Agent, jni: Jni, id: LockId, object: Ref) -> LockDef {
+fn definition(agent: &Agent, jni: Jni, id: LockId, object: Ref, names: &mut ClassNames) -> LockDef {
     let class = jni.class_of(object);
     let signature = agent.jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);
-    let (class, _) = class_name(&signature);
-    let name = match &*class {
+    let class = names.of(&signature);
+    let name: Arc<str> = match &*class {
         // A class object is a jclass: its own signature names it.
         "java.lang.Class" => {
             let signature = agent.jvmti.class_signature(object).unwrap_or_default();
             let (name, _) = class_name(&signature);
             let simple = name.rsplit('.').next().unwrap_or_default().replace('$', ".");
-            format!("{simple}.class")
+            format!("{simple}.class").into()
         }
-        _ => String::new(),
+        _ => Arc::default(),
     };
     let identity_hash = agent.jvmti.object_hash(object).unwrap_or(0) as u32;
-    LockDef { id, class, identity_hash, name: name.into() }
+    LockDef { id, class, identity_hash, name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_of_a_class_share_its_name_and_few_names_are_kept() {
+        let mut names = ClassNames::default();
+        let first = names.of("Lcom/acme/Row;");
+        assert_eq!(&*first, "com.acme.Row");
+        assert!(Arc::ptr_eq(&first, &names.of("Lcom/acme/Row;")));
+        assert_eq!(&*names.of("[Lcom/acme/Row;"), "com.acme.Row[]");
+        for number in 0..2 * MAX_CLASS_NAMES {
+            names.of(&format!("LRow{number};"));
+            assert!(names.0.len() <= MAX_CLASS_NAMES);
+        }
+        assert_eq!(names.of("Lcom/acme/Row;"), first);
+    }
 }

@@ -16,6 +16,7 @@ use headway_model::{
     CallChain, ChainId, Dictionary, DurationNs, Event, FrameKind, LockId, Method, MethodId, Seq, ThreadId, TimeNs,
 };
 use headway_page::Recording;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::path::Path;
@@ -284,11 +285,22 @@ impl Stream {
 }
 
 fn thread(id: u64, name: &str, is_virtual: bool) -> Event {
-    Event::Thread(ThreadDef { id: ThreadId(id), name: name.into(), is_virtual, ..ThreadDef::default() })
+    // Most virtual threads have no name.
+    let name = if is_virtual { Arc::default() } else { name.into() };
+    Event::Thread(ThreadDef { id: ThreadId(id), name, is_virtual, ..ThreadDef::default() })
 }
 
+/// A lock's class is shared by all locks of it, as in the agent and the reader.
 fn lock(id: u64, class: &str, name: &str) -> Event {
-    Event::Lock(LockDef { id: LockId(id), class: class.into(), identity_hash: id as u32, name: name.into() })
+    thread_local!(static LATEST: RefCell<Arc<str>> = RefCell::default());
+    let class = LATEST.with_borrow_mut(|latest| {
+        if **latest != *class {
+            *latest = class.into();
+        }
+        latest.clone()
+    });
+    let name = if name.is_empty() { Arc::default() } else { name.into() };
+    Event::Lock(LockDef { id: LockId(id), class, identity_hash: id as u32, name })
 }
 
 fn chain(id: u64, methods: &[u64]) -> Event {

@@ -22,6 +22,7 @@ use crate::report::{BlockedTime, Row};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use ledger::Ledger;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree};
 
 /// The contender's side of a stretch.
@@ -113,8 +114,9 @@ struct PathKey {
     interval: u32,
 }
 
-/// The values of some aspects, in the order of the breakdown.
-type Tuple = Vec<NodeValue>;
+/// The values of some aspects, in the order of the breakdown: few mostly, which
+/// need no memory besides the table's.
+type Tuple = SmallVec<[NodeValue; 2]>;
 
 /// So many shared slices are walked as quickly as they are looked up.
 const FEW: usize = 8;
@@ -516,20 +518,14 @@ impl Aggregate {
             return self.side(folded_side(side.kind), names);
         }
         let lock = self.lock(side.lock);
-        let tuple = self
-            .aspects(|aspect| !is_owner_aspect(aspect) && aspect != Aspect::Time)
-            .map(|aspect| contender_value(aspect, &side, names))
-            .collect();
+        let of_contender = |aspect: &Aspect| !is_owner_aspect(*aspect) && *aspect != Aspect::Time;
+        let aspects = self.tree.by().iter().copied().filter(of_contender);
+        let tuple = aspects.map(|aspect| contender_value(aspect, &side, names)).collect();
         let tuple = self.tuple(tuple);
         let id = self.sides.len() as u32;
         self.sides.push(SideCell { side, lock, tuple, total: 0, is_virtual: None, is_service: None });
         self.side_ids.insert(side, id);
         id
-    }
-
-    fn aspects(&self, wanted: impl Fn(Aspect) -> bool) -> impl Iterator<Item = Aspect> {
-        let by: Vec<Aspect> = self.tree.by().iter().copied().filter(|a| wanted(*a)).collect();
-        by.into_iter()
     }
 
     fn tuple(&mut self, tuple: Tuple) -> u32 {
@@ -549,7 +545,8 @@ impl Aggregate {
         }
         if self.holders[at].tuple == NO_TUPLE {
             let holder = holders.get(id);
-            let tuple = self.aspects(is_owner_aspect).map(|aspect| owner_value(aspect, id, &holder, names)).collect();
+            let aspects = self.tree.by().iter().copied().filter(|aspect| is_owner_aspect(*aspect));
+            let tuple = aspects.map(|aspect| owner_value(aspect, id, &holder, names)).collect();
             let tuple = self.tuple(tuple);
             self.holders[at] = HolderCell {
                 tuple,

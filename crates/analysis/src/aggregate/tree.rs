@@ -73,6 +73,10 @@ pub(crate) fn owner_value(aspect: Aspect, id: HolderId, holder: &Holder, names: 
 #[derive(Clone, Debug)]
 struct Node {
     level: u32,
+    /// The child that came last, and the sibling that came before this node: a
+    /// list of children for each node would be an allocation for each.
+    last_child: u32,
+    previous: u32,
     value: NodeValue,
     total: u64,
     paused: u64,
@@ -91,17 +95,16 @@ struct Node {
 pub(crate) struct Tree {
     by: Vec<Aspect>,
     nodes: Vec<Node>,
-    /// The children of each node.
-    children: Vec<Vec<u32>>,
-    roots: Vec<u32>,
+    last_root: u32,
     ids: FxHashMap<(u32, NodeValue), u32>,
 }
 
-const NO_PARENT: u32 = u32::MAX;
+/// Stands for no node.
+const NO_NODE: u32 = u32::MAX;
 
 impl Tree {
     pub fn new(by: &[Aspect]) -> Tree {
-        Tree { by: by.to_vec(), nodes: Vec::new(), children: Vec::new(), roots: Vec::new(), ids: FxHashMap::default() }
+        Tree { by: by.to_vec(), nodes: Vec::new(), last_root: NO_NODE, ids: FxHashMap::default() }
     }
 
     pub fn by(&self) -> &[Aspect] {
@@ -110,13 +113,20 @@ impl Tree {
 
     /// The node under `parent` (the node of the level above) with this value.
     pub fn node(&mut self, parent: Option<u32>, level: usize, value: NodeValue) -> u32 {
-        let key = (parent.unwrap_or(NO_PARENT), value);
+        let key = (parent.unwrap_or(NO_NODE), value);
         if let Some(id) = self.ids.get(&key) {
             return *id;
         }
         let id = self.nodes.len() as u32;
+        let last = match parent {
+            Some(parent) => &mut self.nodes[parent as usize].last_child,
+            None => &mut self.last_root,
+        };
+        let previous = std::mem::replace(last, id);
         self.nodes.push(Node {
             level: level as u32,
+            last_child: NO_NODE,
+            previous,
             value,
             total: 0,
             paused: 0,
@@ -127,11 +137,6 @@ impl Tree {
             stretch: 0,
             in_stretch: 0,
         });
-        self.children.push(Vec::new());
-        match parent {
-            Some(parent) => self.children[parent as usize].push(id),
-            None => self.roots.push(id),
-        }
         self.ids.insert(key, id);
         id
     }
@@ -171,10 +176,19 @@ impl Tree {
         self.nodes[node as usize].off_cpu += ns;
     }
 
+    /// The nodes up to this sibling, in the order in which they came.
+    fn siblings(&self, last: u32) -> Vec<u32> {
+        let known = |id: u32| (id != NO_NODE).then_some(id);
+        let before = |id: &u32| known(self.nodes[*id as usize].previous);
+        let mut ids: Vec<u32> = std::iter::successors(known(last), before).collect();
+        ids.reverse();
+        ids
+    }
+
     /// The rows, sorted by total (intervals of time by time).
     pub fn rows(&self, names: &Names, root_ns: u64, interval: DurationNs) -> Vec<Row> {
         let rendering = Rendering { tree: self, names, root_ns, interval, most: MOST_TOLD };
-        rendering.rows(&self.roots)
+        rendering.rows(&self.siblings(self.last_root))
     }
 }
 
@@ -253,19 +267,18 @@ impl Rendering<'_> {
     fn told(&self, ids: &[u32]) -> Vec<Row> {
         let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
-        let mut keyed: Vec<(&Node, u32, report::Value)> =
-            nodes.into_iter().zip(ids).zip(texts).map(|((node, id), text)| (node, *id, text)).collect();
-        keyed.sort_by(|(a, _, a_text), (b, _, b_text)| {
+        let mut keyed: Vec<(&Node, report::Value)> = nodes.into_iter().zip(texts).collect();
+        keyed.sort_by(|(a, a_text), (b, b_text)| {
             let key = |node: &Node| match node.value {
                 NodeValue::Time(interval) => (interval, Reverse(0)),
                 _ => (u32::MAX, Reverse(node.total)),
             };
             key(a).cmp(&key(b)).then_with(|| a_text.cmp(b_text))
         });
-        keyed.into_iter().map(|(node, id, value)| self.row(node, id, value)).collect()
+        keyed.into_iter().map(|(node, value)| self.row(node, value)).collect()
     }
 
-    fn row(&self, node: &Node, id: u32, value: report::Value) -> Row {
+    fn row(&self, node: &Node, value: report::Value) -> Row {
         Row {
             aspect: self.tree.by[node.level as usize],
             value,
@@ -278,7 +291,7 @@ impl Rendering<'_> {
             // A slice counts whole in the interval in which it began.
             holder_off_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
             others: 0,
-            children: self.rows(&self.tree.children[id as usize]),
+            children: self.rows(&self.tree.siblings(node.last_child)),
         }
     }
 
@@ -355,7 +368,7 @@ mod tests {
         let names = Names::default();
         let all = Rendering { tree: &tree, names: &names, root_ns: 150, interval: DurationNs(1), most: 9 };
         let few = Rendering { most: 2, ..all };
-        let (all, few) = (all.rows(&tree.roots), few.rows(&tree.roots));
+        let (all, few) = (all.rows(&tree.siblings(tree.last_root)), few.rows(&tree.siblings(tree.last_root)));
         assert_eq!((all.len(), few.len()), (5, 3));
         assert_eq!(few[0].total_ns, 50);
         let rest = &few[2];

@@ -3,6 +3,7 @@
 use super::lock::Blocked;
 use headway_model::ThreadId;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// From so many threads on they have an index.
 const MANY: usize = 24;
@@ -10,9 +11,12 @@ const MANY: usize = 24;
 /// Blocked stretches that are going on, by thread, in no particular order.
 #[derive(Debug, Default)]
 pub(crate) struct Crowd {
-    threads: Vec<ThreadId>,
+    ///
+    /// Of a million short-lived locks most have one waiter at a time: it needs no
+    /// memory besides the lock's own.
+    threads: SmallVec<[ThreadId; 1]>,
     /// In the same order.
-    stretches: Vec<Blocked>,
+    stretches: SmallVec<[Blocked; 1]>,
     /// Their places, while there are many.
     places: Option<Box<FxHashMap<ThreadId, u32>>>,
 }
@@ -90,7 +94,7 @@ impl Crowd {
     }
 
     /// Takes all out.
-    pub fn take(&mut self) -> Vec<Blocked> {
+    pub fn take(&mut self) -> SmallVec<[Blocked; 1]> {
         std::mem::take(self).stretches
     }
 }

@@ -9,6 +9,7 @@ use super::slicing::{Former, Mark, MarkKind, Slicer};
 use super::stretch::{Kind, Shared, Slice};
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Marks always kept, for stretches whose begin is told only at their end.
@@ -89,10 +90,11 @@ pub(crate) struct LockReplay {
     marks: VecDeque<Mark>,
     /// Marks that are not kept any more. May wrap, as what it is compared with.
     dropped: u32,
-    segments: Segments,
+    /// `None` until they are worth working out: few locks have so many marks.
+    segments: Option<Box<Segments>>,
     blocked: Crowd,
     /// Stretches that ended and wait until all pauses before their end are known.
-    done: Vec<Blocked>,
+    done: SmallVec<[Blocked; 1]>,
     /// Thread seen holding the lock last and not seen to release it.
     current: ThreadId,
     former: Former,
@@ -108,7 +110,16 @@ pub(crate) struct LockReplay {
 impl LockReplay {
     /// A lock of which nothing is known.
     pub fn new(id: LockId, kind: Kind) -> LockReplay {
-        LockReplay { id, kind, segments: Segments::new(kind), ..LockReplay::default() }
+        LockReplay { id, kind, ..LockReplay::default() }
+    }
+
+    /// Makes this the replay of another lock, with the memory that this one had
+    /// for marks: a new lock has as few of them as an old one.
+    pub fn begin_anew(&mut self, id: LockId) {
+        let mut marks = std::mem::take(&mut self.marks);
+        marks.clear();
+        marks.shrink_to(FEW_MARKS);
+        *self = LockReplay { marks, listed: self.listed, ..LockReplay::new(id, self.kind) };
     }
 
     /// True if nothing would be lost by forgetting this lock.
@@ -126,8 +137,21 @@ impl LockReplay {
     pub fn rest(&mut self) {
         if self.is_idle() {
             self.blocked = Crowd::default();
-            self.segments.begin_anew();
+            self.done.shrink_to_fit();
+            self.forget_segments();
             self.order.rest();
+        }
+    }
+
+    fn forget_segments(&mut self) {
+        if let Some(segments) = &mut self.segments {
+            segments.begin_anew();
+        }
+    }
+
+    fn mark_changed(&mut self, at: usize) {
+        if let Some(segments) = &mut self.segments {
+            segments.changed(at);
         }
     }
 
@@ -139,6 +163,12 @@ impl LockReplay {
     /// How many marks are kept.
     pub fn marks(&self) -> usize {
         self.marks.len()
+    }
+
+    /// Where the marks are kept.
+    #[cfg(test)]
+    pub fn marks_address(&self) -> *const Mark {
+        self.marks.as_slices().0.as_ptr()
     }
 
     /// Takes in the next event of the lock's order.
@@ -185,7 +215,7 @@ impl LockReplay {
         let at = self.marks.partition_point(|mark| mark.seq < seq);
         if let Some(mark) = self.marks.get_mut(at).filter(|mark| mark.seq == seq) {
             mark.kind = MarkKind::Woken;
-            self.segments.changed(at);
+            self.mark_changed(at);
         }
         if self.current == thread {
             self.current = ThreadId::NONE;
@@ -199,7 +229,7 @@ impl LockReplay {
         let nested = event.nested;
         let mark = Mark { seq: event.seq, time: event.time, thread: event.thread, holder, kind, nested };
         self.marks.insert(at, mark);
-        self.segments.changed(at);
+        self.mark_changed(at);
         self.note_own(event.thread);
         if at + 1 == self.marks.len() {
             self.now_left(event);
@@ -450,7 +480,7 @@ impl LockReplay {
     }
 
     /// Takes out the stretches that ended before `watermark`.
-    pub fn take_done(&mut self, watermark: TimeNs) -> Vec<Blocked> {
+    pub fn take_done(&mut self, watermark: TimeNs) -> SmallVec<[Blocked; 1]> {
         if self.done.iter().all(|blocked| blocked.end <= watermark) {
             return std::mem::take(&mut self.done);
         }
@@ -465,7 +495,7 @@ impl LockReplay {
     }
 
     /// Takes out what is still blocked, as if it had ended at `end`.
-    pub fn take_blocked(&mut self, end: TimeNs) -> Vec<Blocked> {
+    pub fn take_blocked(&mut self, end: TimeNs) -> SmallVec<[Blocked; 1]> {
         let mut all = self.blocked.take();
         all.sort_by_key(|blocked| (blocked.start, blocked.thread));
         for blocked in &mut all {
@@ -499,16 +529,21 @@ impl LockReplay {
         };
         let last = self.first_mark(blocked.end_mark, |mark| mark.seq < blocked.end_seq).max(first);
         let shares = shares && last - first > FEW_MARKS;
-        if shares {
-            self.segments.advance(&self.marks, last);
-        }
+        let segments = match shares {
+            true => {
+                let segments = self.segments.get_or_insert_with(|| Box::new(Segments::new(self.kind)));
+                segments.advance(&self.marks, last);
+                Some(&**segments)
+            }
+            false => None,
+        };
         let (mut at, mut same) = (first, None);
         while at < last {
             let Some(mark) = self.marks.get(at) else { break };
             slicer.mark(mark, end, out);
             at += 1;
-            if shares && mark.is_exit() {
-                let found = self.segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out);
+            if let Some(segments) = segments.filter(|_| mark.is_exit()) {
+                let found = segments.shared(&self.marks, (at - 1, last), slicer.cursor(), end, out);
                 if let Some((to, time, shared)) = found {
                     slicer = Slicer::after_exit(thread, &self.marks[to], time);
                     at = to + 1;
@@ -545,7 +580,9 @@ impl LockReplay {
             .unwrap_or(u64::MAX);
         let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
         let count = unneeded.min(self.marks.len() - KEPT_MARKS);
-        self.segments.forget(count);
+        if let Some(segments) = &mut self.segments {
+            segments.forget(count);
+        }
         self.dropped = self.dropped.wrapping_add(count as u32);
         for mark in self.marks.drain(..count) {
             self.dropped_until = self.dropped_until.max(mark.time);

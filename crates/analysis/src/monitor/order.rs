@@ -153,6 +153,10 @@ impl<E: Numbered> Order<E> {
     /// True if the event is the next one: it is taken in, and need not be kept.
     #[inline]
     pub fn pass(&mut self, event: &E) -> bool {
+        if self.not_begun() && event.seq() == 1 && self.early.is_empty() {
+            // The first event of an order needs no place in the window.
+            self.next = 1;
+        }
         if self.not_begun() || event.seq() != self.next || matches!(self.window.front(), Some(Some(_))) {
             return false;
         }
@@ -344,6 +348,17 @@ mod tests {
         fn time(&self) -> TimeNs {
             TimeNs(self.0)
         }
+    }
+
+    #[test]
+    fn events_that_come_in_order_are_never_kept() {
+        let mut order = Order::default();
+        assert!((1..=100).all(|seq| order.pass(&At(seq))));
+        assert_eq!((order.window.capacity(), order.waiting()), (0, 0));
+        assert!(!order.pass(&At(1)) && !order.pass(&At(102)) && order.pass(&At(101)));
+        let mut begun_before = Order::default();
+        assert_eq!(begun_before.insert(At(7), 8), Arrival::Placed);
+        assert!(!begun_before.pass(&At(1)), "what came early waits for it");
     }
 
     #[test]

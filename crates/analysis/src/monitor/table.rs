@@ -99,10 +99,8 @@ impl LockTable {
     pub fn replace(&mut self, index: u32, id: LockId) {
         let Some((old, replay)) = self.locks.get_mut(index as usize) else { return };
         self.ids.remove(*old);
-        let listed = replay.listed;
         *old = id;
-        *replay = LockReplay::new(id, self.kind);
-        replay.listed = listed;
+        replay.begin_anew(id);
         self.known(id, index);
     }
 
@@ -128,7 +126,11 @@ impl DerefMut for LockTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lock::Counts;
+    use super::super::order::{LockEvent, LockEventKind};
+    use super::super::Holders;
     use super::*;
+    use headway_model::{ChainId, ThreadId, TimeNs};
 
     #[test]
     fn a_full_table_gives_the_places_of_idle_locks_to_new_ones() {
@@ -141,5 +143,40 @@ mod tests {
         assert_eq!(table.find_or_add(LockId(10)), Some(1));
         assert!(table[1].1.listed, "its place is still in the list");
         assert_eq!((table.find(LockId(9)), table.len()), (Some(0), 4));
+    }
+
+    #[test]
+    fn a_place_that_is_used_again_asks_for_no_memory() {
+        let event = |kind, seq, thread| LockEvent {
+            seq,
+            time: TimeNs(seq),
+            start: TimeNs(0),
+            thread: ThreadId(thread),
+            other: ThreadId::NONE,
+            chain: ChainId(1),
+            holder_frame: 0,
+            flag: false,
+            nested: false,
+            kind,
+        };
+        let (mut holders, mut counts) = (Holders::new(64), Counts::default());
+        let mut table = LockTable::new(Kind::Monitor, 1);
+        let mut marks = Vec::new();
+        for id in 1..=8 {
+            let place = table.find_or_add(LockId(id)).map(|place| place as usize);
+            let replay = &mut table[place.unwrap_or(usize::MAX)].1;
+            let kinds = [(LockEventKind::Enter, 1), (LockEventKind::Exit, 2), (LockEventKind::Entered, 1)];
+            for (seq, (kind, thread)) in (1..).zip(kinds) {
+                let event = event(kind, seq, thread);
+                assert!(replay.order.pass(&event));
+                replay.replay(&event, &mut holders, &mut counts);
+            }
+            let done = replay.take_done(TimeNs(9));
+            assert_eq!((done.len(), done.spilled()), (1, false));
+            assert_eq!(replay.marks(), 2, "those of the lock before are gone");
+            marks.push(replay.marks_address());
+            replay.rest();
+        }
+        assert!(marks.windows(2).all(|pair| pair[0] == pair[1]), "{marks:?}");
     }
 }
