@@ -9,6 +9,7 @@
 use super::{Complaint, File};
 use crate::process::root;
 use crate::Problem;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const LIST: &str = include_str!("words.txt");
@@ -141,12 +142,28 @@ fn words_of(text: &str) -> Vec<Word> {
 /// How many of the words each file has that has any.
 fn counts(words: &Words, files: &[File]) -> BTreeMap<String, usize> {
     let checked = files.iter().filter(|file| is_checked(file));
-    let counted = checked.map(|file| (file.path.clone(), words.uses(&file.text).len()));
+    let counted = checked.map(|file| (file.path.clone(), words.uses(&prose_of(file)).len()));
     counted.filter(|(_, count)| *count > 0).collect()
 }
 
 fn is_checked(file: &File) -> bool {
     CHECKED.contains(&file.extension()) && !EXEMPT.contains(&file.path.as_str())
+}
+
+/// The text without `names` in backticks of a document: a name is checked where it is defined.
+fn prose_of(file: &File) -> Cow<'_, str> {
+    if file.extension() != "md" {
+        return Cow::Borrowed(&file.text);
+    }
+    let mut prose = String::with_capacity(file.text.len());
+    for line in file.text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        for (number, part) in line.split('`').enumerate() {
+            prose.push_str(if number % 2 == 0 || is_fence { part } else { "`" });
+        }
+        prose.push('\n');
+    }
+    Cow::Owned(prose)
 }
 
 /// Files with more of the words than the baseline has, every use named.
@@ -161,7 +178,7 @@ pub fn complaints(files: &[File]) -> Result<Vec<Complaint>, Problem> {
 fn beyond(words: &Words, files: &[File], baseline: &BTreeMap<String, usize>) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| is_checked(file)) {
-        let uses = words.uses(&file.text);
+        let uses = words.uses(&prose_of(file));
         let allowed = baseline.get(&file.path).copied().unwrap_or(0);
         if uses.len() <= allowed {
             continue;
@@ -267,6 +284,15 @@ mod tests {
             "b.rs:1: \"foo\": write bar; it is short\n"
         );
         assert_eq!(said(beyond(&words, &[file("b.css", "foo"), file("docs/glossary.md", "foo")], &baseline)), "");
+    }
+
+    #[test]
+    fn names_in_a_document_are_not_its_words() {
+        let words = Words::parse(SMALL).expect("a list");
+        let check = |path: &str, text: &str| said(beyond(&words, &[file(path, text)], &BTreeMap::new()));
+        assert_eq!(check("a.md", "the key `foo`, and `a` in `foo`\n```\nx\n```"), "");
+        assert!(check("a.md", "`x`\n`y` foo").starts_with("a.md:2: \"foo\""));
+        assert!(check("a.rs", "/// `foo`").starts_with("a.rs:1: \"foo\""));
     }
 
     #[test]
