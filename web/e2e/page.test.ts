@@ -39,7 +39,7 @@ function row(page: Page, text: string) {
 const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"];
 
 describe.each([["in one file", () => file], ["served", () => served.address]])("the page %s", (_, address) => {
-  it("answers on its first picture which lock, who suffers, who causes it, and when", async () => {
+  it("answers on its first picture which lock, which waiters, which owner, and when", async () => {
     const { page, context, complaints } = await visit(address());
     const worst = page.locator(".answers tbody tr").first();
     await worst.waitFor();
@@ -71,7 +71,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await again.context.close();
   });
 
-  it("tells where inside the owner the time went", async () => {
+  it("shows where inside the owner the time went", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks?lock=Stock`);
     const inside = page.getByLabel("Inside the owner", { exact: true });
     await inside.getByText("Index.sort:12").waitFor();
@@ -82,21 +82,21 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
-  it("shows what the environment took, of whom and when, and which holders did not run", async () => {
+  it("shows what the environment took, of whom and when, and which owners were off-CPU", async () => {
     const { page, context, complaints } = await visit(`${address()}#/steal`);
-    const lost = page.getByLabel("Time lost by thread", { exact: true });
+    const lost = page.getByLabel("Off-CPU time by thread", { exact: true });
     await lost.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
     const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
     expect(await row(page, "POST /stock").innerText()).toContain("60");
-    expect(await page.getByLabel("Locks whose holder was descheduled").innerText()).toContain("Stock.lock");
+    expect(await page.getByLabel("Locks whose owner was off-CPU").innerText()).toContain("Stock.lock");
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
     await lost.locator(".tablerow", { hasText: "request-6" }).waitFor();
     expect(await lost.innerText()).not.toBe(whole);
-    // The same is said where the stretch is looked at.
+    // The same is said where the contention is looked at.
     await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
     await page.locator("table a").first().click();
-    await page.getByLabel("Selected stretch").getByText("the holder was probably descheduled").first().waitFor();
+    await page.getByLabel("Selected contention").getByText("the owner was probably off-CPU").first().waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -142,11 +142,11 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
-  it("follows the arrow from a blocked thread to its holder, and on to the root", async () => {
+  it("follows the arrow from a blocked thread to its owner, and on to the root", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks?by=lock&mode=longest.-total&lock=Orders`);
     await page.locator("table a").first().click();
     await page.locator(".arrows line").first().waitFor({ state: "attached" });
-    const detail = page.getByLabel("Selected stretch");
+    const detail = page.getByLabel("Selected contention");
     expect(await detail.innerText()).toMatch(/request-[56] was blocked on a monitor/);
     await detail.getByRole("button", { name: /Follow: request-1/ }).click();
     await detail.getByText("indexer-1 held it longest").waitFor();
@@ -228,7 +228,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
-  it("tells parks and what two recordings differ in", async () => {
+  it("shows parks and in what two recordings differ in", async () => {
     const { page, context, complaints } = await visit(`${address()}#/parks`);
     await row(page, "72").waitFor();
     await page.getByRole("link", { name: "Compare" }).click();

@@ -23,9 +23,9 @@ const COLUMNS: Column<TreeRow>[] = [
     cell: (row) => <span class="number">{duration(row.total)}</span> },
   { id: "share", title: "share", why: "Part of all blocked time in the range and filter", width: "96px", value: (row) => row.share,
     cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
-  { id: "count", title: "count", why: "Blocked stretches with time in this row", width: "70px", value: (row) => row.count,
+  { id: "count", title: "count", why: "Contentions with time in this row", width: "70px", value: (row) => row.count,
     cell: (row) => <span class="number">{count(row.count)}</span> },
-  { id: "max", title: "max", why: "The longest time that one stretch spent in this row", width: "76px", value: (row) => row.max,
+  { id: "max", title: "max", why: "The longest time of one contention in this row", width: "76px", value: (row) => row.max,
     cell: (row) => <span class="number">{duration(row.max)}</span> },
 ];
 
@@ -34,7 +34,7 @@ const MODES = [
   ["waiting", "Waiting stacks"],
   ["holding", "Holding stacks"],
   ["inside", "Inside the owner"],
-  ["longest", "Longest stretches"],
+  ["longest", "Longest contentions"],
 ] as const;
 
 export function Locks() {
@@ -172,14 +172,14 @@ function Chains() {
   return (
     <>
       <p class="foot" title="Pairs of call chains, most blocked time first">
-        <button type="button" class="small" disabled={at === 0} aria-label="dearer pair" onClick={() => go(at - 1)}>◂</button>
+        <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
         pair {at + 1} of {pairs.length}: {duration(pair.total)} ({percent(pair.total / answers[1].totalNs)} of the selection), {count(pair.count)} stretches
         <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
       </p>
       <div class="pair">
         <Chain chain={pair.contender} title="Who waited" why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
         <Chain chain={pair.owner} title="Who held the lock" why="Call chain of the owner when it released the lock, from the frame that held it on"
-          unknown="Not known: the lock was changing hands, or the owner's exit was not recorded." />
+          unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
       </div>
       {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", value: pair.owner }]} />}
     </>

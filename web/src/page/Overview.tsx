@@ -40,7 +40,7 @@ function usePressure(): Told | null {
   return answers && answers[0].whole.pressure;
 }
 
-/** Which lock, who suffers, who causes it, when: for the range and filter. */
+/** Which lock, which waiters, which owner, when: for the range and filter. */
 function Answers() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
@@ -60,15 +60,15 @@ function Answers() {
         Worst locks {view.value.range ? "in the chosen range" : ""}
       </h2>
       <p class="lead">
-        Threads were blocked <b>{duration(owners.totalNs)}</b> altogether, in {count(owners.count)} stretches.
+        <b>{duration(owners.totalNs)}</b> blocked in {times(owners.count, "contention")}.
       </p>
       <table class="plain answers">
         <thead>
           <tr>
-            <th>which lock</th>
+            <th>lock</th>
             <th class="number" title="Blocked time of all threads, and its part of all blocked time in the range">blocked</th>
-            <th>who suffers</th>
-            <th>who causes it</th>
+            <th>waiter</th>
+            <th>owner</th>
             <th>when</th>
           </tr>
         </thead>
@@ -115,8 +115,8 @@ function NothingBlocked() {
       <h2>No thread was blocked {any ? "here" : "on a lock"}</h2>
       <p class="empty">
         {any
-          ? "The range and filter leave no blocked time. “Show all” takes them away."
-          : "The recording has no blocked stretch. Record with -e lock while the program is slow to see who blocks whom."}
+          ? "No blocked time in this range and filter. “Show all” removes them."
+          : "The recording has no contention. Record with -e lock while the program is slow to see who blocks whom."}
       </p>
     </section>
   );
@@ -134,27 +134,27 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   const nobody = free > total / 2;
   return (
     <>
-      {nobody && <>nobody held it</>}
-      {nobody && <small>{percent(free / total)} of that: released, and the next thread did not run yet</small>}
+      {nobody && <>hand-off</>}
+      {nobody && <small>{percent(free / total)} of it: the lock was free, and the next thread had not run yet</small>}
       {known && nobody && <small>{split(names.text(known.value))[1]} held it for {percent(known.total / total)}</small>}
       {known && !nobody && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
       {known && !nobody && <small>held it for {percent(known.total / total)} of that</small>}
       {free > 0 && !nobody && (
-        <small title="Released, and whoever was woken for it did not run yet: a shortage of processors, or a convoy">
-          {percent(free / total)} nobody held it: changing hands
+        <small title="The lock was free, and the next thread had not run yet: too few CPUs, or a lock convoy">
+          {percent(free / total)} hand-off
         </small>
       )}
-      {!known && free === 0 && <>not provable</>}
+      {!known && free === 0 && <>unknown</>}
       {descheduled > total / 100 && (
-        <small title="Its holder was ready, but did not run for most of the time: the environment is the cause, not the lock">
-          {percent(descheduled / total)} while the holder had no CPU
+        <small title="The owner was runnable but off-CPU: the environment is the cause, not the lock">
+          {percent(descheduled / total)} with the owner off-CPU
         </small>
       )}
     </>
   );
 }
 
-/** Time in which the lock was changing hands. */
+/** Time of hand-offs. */
 function handedOver(owners: Groups, lock: number): number {
   const top = placeOf(owners, lock);
   const unknown = owners.value.findIndex((one, at) => one === 0 && owners.parent[at] === top);
@@ -179,7 +179,7 @@ function below(groups: Groups, value: number): { value: number; total: number }[
 }
 
 function When({ phases, whole }: { phases: Phase[]; whole: number }) {
-  if (phases.length === 0) return <small title="No interval in which the lock's pressure reached the threshold">spread thin</small>;
+  if (phases.length === 0) return <small title="No interval in which the lock's pressure reached the threshold">no peak</small>;
   return (
     <>
       {phases.slice(0, 2).map((phase) => {
@@ -251,7 +251,7 @@ function Findings({ facts }: { facts: Facts }) {
   const most = Math.max(1, ...facts.findings.map((finding) => finding.cost));
   return (
     <section class="card">
-      <h2 title="What the analysis of the whole recording found, dearest first">Findings</h2>
+      <h2 title="Findings of the whole recording, the most costly first">Findings</h2>
       <ol class="findings">
         {facts.findings.map((finding, place) => (
           <FindingItem key={place} finding={finding} most={most} />
@@ -297,7 +297,7 @@ function About({ facts }: { facts: Facts }) {
     ["length", duration(facts.durationNs)],
     ["threads", times(facts.threads, "application thread")],
     ["events", count(facts.events)],
-    ["pauses", facts.pauses[0] > 0 ? `the whole VM stopped ${times(facts.pauses[0], "time")}, ${duration(facts.pauses[1])} together` : ""],
+    ["pauses", facts.pauses[0] > 0 ? `${times(facts.pauses[0], "pause")} of the VM, ${duration(facts.pauses[1])} in total` : ""],
     ["cost", facts.ownCpuNs > 0 ? `${duration(facts.ownCpuNs)} of CPU for Headway itself` : ""],
     ["settings", settings],
   ];
@@ -324,9 +324,9 @@ function Missing({ facts }: { facts: Facts }) {
     ...facts.losses.map((loss): [string, string] => [`${count(loss.count)} ${loss.name}`, loss.explanation]),
     ...facts.degraded,
   ];
-  if (facts.summed > 0) lines.push(["added up", `${count(facts.summed)} short stretches are shown as sums per interval, because there are too many to show each; where that is not enough, their threads are told by group`]);
+  if (facts.summed > 0) lines.push(["added up", `${count(facts.summed)} short contentions are shown as sums per interval, because there are too many to show each; where that is not enough, by thread group`]);
   if (facts.foreign) lines.push(["owners", `${facts.producer} does not record which call chain held a lock; record with headway to see it`]);
-  if (lines.length === 0) return <p class="empty">Nothing: no event was lost, no mechanism was off.</p>;
+  if (lines.length === 0) return <p class="empty">No events dropped. All features active.</p>;
   return (
     <dl class="missing">
       {lines.map(([name, text], place) => (

@@ -53,22 +53,22 @@ function Facts({ steal }: { steal: Told }) {
   const { machine, process, quota } = steal;
   const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
   const accounting: Record<string, string> = {
-    "left out": "This kernel leaves stolen time out of threads' CPU times; nothing is subtracted.",
-    included: "This kernel counts stolen time as CPU time of threads; it was subtracted.",
+    "left out": "This kernel leaves steal out of threads' CPU times; nothing is subtracted.",
+    included: "This kernel counts steal as CPU time of threads; it was subtracted.",
   };
   return (
     <section class="card">
       <h2 title="Time in which threads were ready and did not run: taken by the hypervisor, by the container's quota, or by other threads">What the environment took</h2>
       <p class="lead">
-        The process was ready for {duration(process.corrected + lostOf(process))} and lost <b>{percent(process.lostShare)}</b> of it.
+        The process was ready for {duration(process.corrected + lostOf(process))} and off-CPU for <b>{percent(process.lostShare)}</b> of it.
       </p>
       <dl>
         <Fact name="stolen" value={`${duration(process.stolen)} of the process; of the machine ${duration(machine.stolen)} (${percent(share)} of the time in which it had work)`} />
         <Fact name="throttled" value={quota ? `${duration(quota.throttled)}, in ${count(quota.throttledPeriods)} of ${times(quota.periods, "period")}${quota.quota > 0 ? `; the quota is ${duration(quota.quota)} in ${duration(quota.period)}` : ""}` : "no quota"} />
-        <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not told by this kernel"} />
-        <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} stolen time was divided CPU by CPU` : ""}`} />
+        <Fact name="waiting for a CPU" value={steal.runQueueKnown ? duration(process.queued) : "not reported by this kernel"} />
+        <Fact name="measured" value={`${times(steal.intervals, "interval")} over ${duration(steal.coveredNs)}${steal.refinedIntervals > 0 ? `; in ${count(steal.refinedIntervals)} steal was divided CPU by CPU` : ""}`} />
       </dl>
-      <p class="hint">{accounting[steal.accounting] ?? "Whether this kernel counts stolen time as CPU time of threads is not known; nothing is subtracted."}</p>
+      <p class="hint">{accounting[steal.accounting] ?? "It is unknown whether this kernel counts steal as CPU time of threads; nothing is subtracted."}</p>
     </section>
   );
 }
@@ -142,12 +142,12 @@ function Threads() {
   const columns: Column<Row>[] = [
     { id: "name", title: single ? "thread" : "thread group", why: single ? "The thread" : "Threads whose names differ in numbers only", width: "minmax(200px, 1fr)", value: (row) => row.name,
       cell: (row) => <a class="cut" title={`${row.name}: show among the threads`} href={address({ page: "threads", thread: single ? `=${row.name}` : row.name.replace(/\*.*$/, ""), mode: "", sort: "" })}>{row.name}</a> },
-    { id: "line", title: "lost over time", why: "Time lost to the environment, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Time that ${row.name} lost, over time`} /> },
-    time("ran", "on CPU", "CPU time, without stolen time: what was really computed"),
+    { id: "line", title: "off-CPU over time", why: "Runnable but off-CPU, over the range", width: "130px", value: () => 0, cell: (row) => <Sparkline values={row.line} colour={COLOURS.stolen} label={`Runnable but off-CPU time of ${row.name}, over time`} /> },
+    time("ran", "on CPU", "CPU time without steal"),
     time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "share", title: "lost", why: "Stolen time and the larger of the other two, as part of the time in which the thread could have run", width: "120px", value: (row) => row.share,
+    { id: "share", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
   ];
   const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-share";
@@ -163,7 +163,7 @@ function Threads() {
         <p class="empty">Nothing was measured of these threads in this range. The box “JVM” adds the JVM's own.</p>
       ) : (
         <>
-          <TreeTable label="Time lost by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={230} />
+          <TreeTable label="Off-CPU time by thread" rows={rows} columns={columns} idOf={(row) => String(row.value)} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={230} />
           <p class="foot">
             {times(rows.length, single ? "thread" : "group")}
             {(answers?.[0].leftOut ?? 0) > 0 && `; ${count(answers![0].leftOut)} with less time not shown`}
@@ -184,15 +184,15 @@ function Holders({ steal }: { steal: Told }) {
   if (steal.locks.length === 0) return null;
   return (
     <section class="card">
-      <h2 title="Blocked time during which the thread that held the lock was ready, but not running: an estimate for the whole recording">Locks whose holder was descheduled</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose holder was descheduled">
+      <h2 title="Blocked time during which the owner was runnable, but not running: an estimate for the whole recording">Locks whose owner was off-CPU</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose owner was off-CPU">
         <table class="plain">
           <thead>
             <tr>
               <th>lock</th>
-              <th class="number" title="Blocked time whose holder is known and was measured">blocked</th>
-              <th class="number" title="How much of it the holder was ready, but not running">holder descheduled</th>
-              <th class="number" title="Slices of blocked time for more than half of which the holder did not run">slices</th>
+              <th class="number" title="Blocked time whose owner is known and was measured">blocked</th>
+              <th class="number" title="Time in which the owner was runnable, but not running">owner off-CPU</th>
+              <th class="number" title="Slices of blocked time for more than half of which the owner did not run">slices</th>
             </tr>
           </thead>
           <tbody>

@@ -61,7 +61,7 @@ export function Threads() {
             </span>
           ))}
           <span class="hint push">
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a stretch; ←/→ step through them.
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them.
           </span>
         </div>
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
@@ -92,7 +92,7 @@ export function mainHolder(stretch: Stretch): Slice | undefined {
 }
 
 function Hint() {
-  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the holder.</p>;
+  return <p class="hint">A wide bar is a thread that had to wait for a lock. Click one to see which thread held it, what both were doing, and an arrow to the owner.</p>;
 }
 
 interface LanesProps {
@@ -203,14 +203,14 @@ function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
     setTitle(segment === null ? "" : describe(lane, segment));
   };
   return (
-    <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its stretches`}`} title={title}
+    <canvas ref={canvas} tabIndex={0} role="img" aria-label={`${name}: ${title || `blocked ${duration(lane.blockedNs)}; arrow keys step through its contentions`}`} title={title}
       style={{ width: `${width}px`, height: `${ROW}px` }} onMouseMove={tell} onClick={(event) => pick(at(event))} onKeyDown={step} />
   );
 }
 
 function describe(lane: Lane, at: number): string {
   const kind = KIND_WORDS[kindOf(lane.kind[at]!)];
-  const joined = lane.joined[at]! > 1 ? ` (${times(lane.joined[at]!, "stretch", "stretches")} close together)` : "";
+  const joined = lane.joined[at]! > 1 ? ` (${times(lane.joined[at]!, "segment")} close together)` : "";
   return `${kind} for ${duration(lane.span[at]!)}${joined}`;
 }
 
@@ -268,7 +268,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
   const holder = mainHolder(stretch);
   const next = holder && blockedAt(lanes, holder);
   return (
-    <section class="card" aria-label="Selected stretch">
+    <section class="card" aria-label="Selected contention">
       <h2>
         <code>{names.thread(stretch.thread).name}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
         {stretch.lock > 0 && <> on <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
@@ -277,7 +277,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         from {moment(stretch.start, whole)} to {moment(stretch.start + stretch.span, whole)}
         {stretch.afterWait && "; acquiring the monitor again after Object.wait"}
         {stretch.unfinished && "; it had not ended when the recording did"}
-        {stretch.summed && "; several short stretches added up"}
+        {stretch.summed && "; several short contentions added up"}
         <button type="button" class="small" title="Make this the time range of every page" onClick={() => show({ range: around(stretch, whole) })}>zoom to it</button>
         <button type="button" class="small" onClick={() => show({ stretch: null })}>close</button>
       </p>
@@ -285,7 +285,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
       {holder && blocked && (
         <p>
           {next ? (
-            <button type="button" onClick={() => show({ stretch: next })} title="The holder was itself blocked at that time">
+            <button type="button" onClick={() => show({ stretch: next })} title="The owner was itself blocked at that time">
               Follow: <code>{names.thread(holder.owner).name}</code> was itself blocked meanwhile →
             </button>
           ) : (
@@ -299,7 +299,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call chain"} why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
         {blocked && (
           <Chain chain={holder?.chain ?? 0} title={holder ? `Who held the lock: ${names.thread(holder.owner).name}` : "Who held the lock"}
-            why="Call chain of the owner when it released the lock" unknown="Not known: the lock was changing hands, or the owner's exit was not recorded." />
+            why="Call chain of the owner when it released the lock" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
         )}
       </div>
     </section>
@@ -346,7 +346,7 @@ function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
                 {HOW_WORDS[slice.how]}
                 {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}
                 {slice.approximate && "; its innermost method is approximate"}
-                {slice.descheduled && "; the holder was probably descheduled: ready, but not running"}
+                {slice.descheduled && "; the owner was probably off-CPU: runnable, but not running"}
               </td>
             </tr>
           ))}

@@ -27,7 +27,7 @@ export function Transactions({ rows }: { rows: Told[] }) {
   const sort = columns.some((column) => column.id === order.replace(/^-/, "")) ? order : "-wall";
   return (
     <section class="card">
-      <h2 title="What the program told about itself with Headway.transaction: the whole recording">Transactions</h2>
+      <h2 title="Reported by the program with Headway.transaction: the whole recording">Transactions</h2>
       {rows.length === 0 ? (
         <p class="empty">
           No transaction was recorded. With <code>Headway.transaction("name")</code> of the Java API the program says where a request begins and ends.
@@ -60,15 +60,15 @@ function columnsOf(lines: Map<string, number[]>): Column<Told>[] {
     number("p99", "99 %", "99 of 100 took no longer than this", (row) => row.wall.p99),
     number("max", "longest", "The longest", (row) => row.wall.max),
     number("wall", "all", "How long all took together", (row) => row.wall.total),
-    number("cpu", "on CPU", "CPU time of all, without stolen time", (row) => row.corrected),
+    number("cpu", "on CPU", "CPU time of all, without steal", (row) => row.corrected),
     number("blocked", "blocked", "Time blocked acquiring monitors and j.u.c. locks, of all", (row) => row.blocked),
     number("parked", "parked", "Time parked for anything else, of all", (row) => row.parked),
     number("waited", "waited", "Time in Object.wait, of all", (row) => row.waited),
     number("stolen", "stolen", "Time the hypervisor took, of all", (row) => row.stolen),
     number("throttled", "quota", "Time the quota held them back, of all", (row) => row.throttled),
     number("queued", "run queue", "Time ready and waiting for a CPU, of all", (row) => row.queued),
-    number("lost", "lost", "What the environment took, as part of the time they took", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
-    number("lost99", "lost 99%", "Of 99 of 100 the environment took no more than this", (row) => row.lost.p99),
+    number("lost", "off-CPU", "Runnable but off-CPU time, as part of their duration", (row) => lost(row) / Math.max(1, row.wall.total), percent, "58px"),
+    number("lost99", "off-CPU 99%", "99 of 100 were runnable but off-CPU for no more than this", (row) => row.lost.p99),
   ];
 }
 

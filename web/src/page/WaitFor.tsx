@@ -47,16 +47,16 @@ export function WaitFor() {
         {told.edges.length > 0 ? (
           <Graph edges={told.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(contender, owner, edge)} />
         ) : (
-          <p class="empty">No owner is known: the locks were changing hands, or the recording does not name owners.</p>
+          <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
         )}
         <p class="foot">
           An arrow leads from who waited to who held the lock; its width is the blocked time.
-          {told.edges.length > MOST_EDGES && ` The ${MOST_EDGES} dearest of ${told.edges.length} are drawn.`}
-          {told.unblamed > 0 && ` ${duration(told.unblamed)} (${percent(told.unblamed / answers[0].totalNs)}) is nobody's: locks changing hands, or owners not recorded.`}
+          {told.edges.length > MOST_EDGES && ` The ${MOST_EDGES} with the most blocked time of ${told.edges.length} are drawn.`}
+          {told.unblamed > 0 && ` ${duration(told.unblamed)} (${percent(told.unblamed / answers[0].totalNs)}) has no owner: hand-offs, or owners not recorded.`}
         </p>
       </section>
       <section class="card">
-        <h2 title="They block others and are not blocked themselves: the place to begin">Root holders</h2>
+        <h2 title="They block others and are not blocked themselves: the place to begin">Roots</h2>
         <ol class="findings">
           {rootsOf(told.edges).slice(0, 12).map((root) => (
             <li key={root.node}>

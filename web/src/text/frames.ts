@@ -35,7 +35,7 @@ export function split(method: string): [string, string] {
   return dot < 0 ? ["", method] : [method.slice(0, dot + 1), method.slice(dot + 1)];
 }
 
-/** `Stock.lock (java.lang.Object@1a2b)` is `Stock.lock (Object@1a2b)`: what tells locks apart stands at the end, where a narrow column cuts. */
+/** `Stock.lock (java.lang.Object@1a2b)` is `Stock.lock (Object@1a2b)`: what distinguishes locks is at the end, where a narrow column cuts. */
 export function withoutPackage(lock: string): string {
   const object = lock.lastIndexOf(" (") < 0 ? 0 : lock.lastIndexOf(" (") + 2;
   return lock.slice(0, object) + lock.slice(object).replace(/^(?:[^\s.()]+\.)+(?=[^\s.()]+[@#])/, "");

@@ -22,7 +22,7 @@ const TITLES: Record<PageName, string> = {
   profile: "CPU / wall",
   threads: "Threads",
   parks: "Parks",
-  steal: "Stolen time",
+  steal: "Steal",
   compare: "Compare",
 };
 

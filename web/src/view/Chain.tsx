@@ -77,7 +77,7 @@ export function Copy({ text, label = "copy" }: { text: () => string; label?: str
   );
 }
 
-/** A page from a file has no clipboard of its own in some browsers; then the old way works. */
+/** A page from a file has no clipboard in some browsers; then the old way works. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

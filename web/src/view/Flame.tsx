@@ -91,7 +91,7 @@ export function Flame({ root, why, label, format, zoom, onZoom, search, differen
 
 function layout(top: FlameNode, width: number): Box[] {
   const tree = hierarchy<FlameNode>(top, (node) => node.children);
-  // Widths are given, not added up from the leaves: time in a method itself is part of it.
+  // Widths come with the data, not added up from the leaves: time in a method itself is part of it.
   tree.each((node) => ((node as { value?: number }).value = node.data.total || 0));
   const boxes = partition<FlameNode>().size([width, 1])(tree).descendants();
   return boxes.filter((box) => box.x1 - box.x0 >= 0.6 && box.depth < MOST_ROWS);
@@ -154,7 +154,7 @@ function Frame({ frame, isReached = true, onReach, node, x, y, width, colour, fo
 
 function describe(node: FlameNode, root: FlameNode, format: (value: number) => string, difference: boolean): string {
   const now = `${node.name}: ${format(node.total)} (${percent(node.total / root.total)})`;
-  if (!difference) return `${now}, in itself ${format(node.self)}`;
+  if (!difference) return `${now}, self ${format(node.self)}`;
   return `${now}, before ${percent(root.before > 0 ? node.before / root.before : 0)}`;
 }
 

@@ -14,9 +14,9 @@ export function Longest({ within }: { within: Step[] }) {
   const answers = useAnswers({ ask: "longest" as const, scope, limit: MOST });
   if (!answers) return <p aria-busy="true">…</p>;
   const { stretches } = answers[0];
-  if (stretches.length === 0) return <p class="empty">No stretch here.</p>;
+  if (stretches.length === 0) return <p class="empty">No contention here.</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Longest stretches">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Longest contentions">
       <table class="plain">
         <thead>
           <tr>
