@@ -42,7 +42,7 @@ pub fn compare() -> Result<Tally, Problem> {
         println!("{text}");
     }
     let failed = verdicts.iter().filter(|verdict| !verdict.passed).count() as u64;
-    let mut tally = Tally { passed: verdicts.len() as u64 - failed, failed };
+    let mut tally = Tally { passed: verdicts.len() as u64 - failed, failed, skipped: 0 };
     if failed > 0 {
         println!("A cost that was meant to grow: ./hw guard --renew, and say in the commit what for.");
     }

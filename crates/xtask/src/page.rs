@@ -42,9 +42,9 @@ pub fn tests(browser_tests: bool) -> Result<Tally, Problem> {
         vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?);
     }
     let (_, content) = run_and_read(&mut vitest)?;
-    let told = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Told>(&text).ok());
-    let told = told.unwrap_or_default();
-    Ok(Tally::of_page(told.passed, told.failed, content))
+    let counted = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Counted>(&text).ok());
+    let counted = counted.unwrap_or_default();
+    Ok(Tally::of_page(counted.passed, counted.failed, counted.pending, content))
 }
 
 /// True if the tests can find a browser, installing one where that is possible.
@@ -61,11 +61,13 @@ pub fn tell_browser(tests: &mut Command) {
 
 /// What vitest's JSON says.
 #[derive(Debug, Default, Deserialize)]
-struct Told {
+struct Counted {
     #[serde(rename = "numPassedTests")]
     passed: u64,
     #[serde(rename = "numFailedTests")]
     failed: u64,
+    #[serde(rename = "numPendingTests", default)]
+    pending: u64,
 }
 
 fn browser() -> Option<PathBuf> {

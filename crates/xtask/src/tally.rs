@@ -3,19 +3,24 @@
 use std::iter::Sum;
 use std::ops::Add;
 
-/// Tests that passed and failed.
+/// How a test says that it could not test something: a line that begins with this.
+const SKIPPED: &str = "SKIPPED: ";
+
+/// Tests that passed and failed, and what was skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Passed.
     pub passed: u64,
     /// Failed, did not compile, or ended without saying how.
     pub failed: u64,
+    /// Tests, and parts of tests that passed, that could not run here.
+    pub skipped: u64,
 }
 
 impl Tally {
     /// One check that passed or failed.
     pub fn one(passed: bool) -> Tally {
-        Tally { passed: passed.into(), failed: (!passed).into() }
+        Tally { passed: passed.into(), failed: (!passed).into(), skipped: 0 }
     }
 
     /// A tool that was not content has at least one failure, whatever it said.
@@ -26,33 +31,42 @@ impl Tally {
         }
     }
 
-    /// Reads the output of `cargo test`. A test program that ended without a
-    /// result line (a crash, or its own way of testing) counts as one test.
+    /// A skip is a failure where nothing may be left out.
+    pub fn complete(self) -> Tally {
+        Tally { failed: self.failed + self.skipped, ..self }
+    }
+
+    /// Reads the output of `cargo test -- --show-output`. A test program that
+    /// ended without a result line (a crash, or its own way of testing) counts
+    /// as one test.
     pub fn of_cargo(output: &str, content: bool) -> Tally {
         let mut tally = Tally::default();
         let mut silent = 0;
         let mut running = false;
-        for line in output.lines().map(str::trim) {
-            if line.starts_with("Running ") || line.starts_with("Doc-tests ") {
+        for line in output.lines() {
+            // As cargo indents them: what tests print is not taken for it.
+            if line.starts_with("     Running ") || line.starts_with("   Doc-tests ") {
                 silent += u64::from(running);
                 running = true;
             }
             if let Some(result) = line.strip_prefix("test result: ") {
                 running = false;
-                tally = tally + Tally { passed: before(result, " passed"), failed: before(result, " failed") };
+                let skipped = before(result, " ignored");
+                tally = tally + Tally { passed: before(result, " passed"), failed: before(result, " failed"), skipped };
             }
+            tally.skipped += u64::from(line.trim_start().starts_with(SKIPPED));
         }
         silent += u64::from(running);
         let silent = match content {
-            true => Tally { passed: silent, failed: 0 },
-            false => Tally { passed: 0, failed: silent },
+            true => Tally { passed: silent, ..Tally::default() },
+            false => Tally { failed: silent, ..Tally::default() },
         };
         (tally + silent).judged(content)
     }
 
     /// What the page's test runner counted.
-    pub fn of_page(passed: u64, failed: u64, content: bool) -> Tally {
-        Tally { passed, failed }.judged(content && passed > 0)
+    pub fn of_page(passed: u64, failed: u64, skipped: u64, content: bool) -> Tally {
+        Tally { passed, failed, skipped }.judged(content && passed > 0)
     }
 
     /// Reads Surefire's report of one test class.
@@ -63,7 +77,8 @@ impl Tally {
             value.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
         };
         let failed = count("failures") + count("errors");
-        Tally { passed: count("tests").saturating_sub(failed + count("skipped")), failed }
+        let skipped = count("skipped");
+        Tally { passed: count("tests").saturating_sub(failed + skipped), failed, skipped }
     }
 
     /// All classes' reports, and whether Maven was content.
@@ -77,14 +92,15 @@ impl Tally {
             output.lines().filter_map(|line| line.strip_prefix("Ran ")?.split(' ').next()?.parse::<u64>().ok()).sum();
         let numbers = |name: &str| -> u64 { output.split(name).skip(1).map(leading_number).sum() };
         let failed = numbers("failures=") + numbers("errors=");
-        Tally { passed: ran.saturating_sub(failed), failed }.judged(content)
+        let skipped = numbers("skipped=");
+        Tally { passed: ran.saturating_sub(failed + skipped), failed, skipped }.judged(content)
     }
 
     /// Reads the summary of the stress driver: rounds and failures.
     pub fn of_stress(output: &str, content: bool) -> Tally {
         let summary = output.lines().rev().find(|line| line.starts_with("stress: ")).unwrap_or_default();
         let failed = before(summary, " failures");
-        Tally { passed: before(summary, " rounds").saturating_sub(failed), failed }.judged(content)
+        Tally { passed: before(summary, " rounds").saturating_sub(failed), failed, skipped: 0 }.judged(content)
     }
 }
 
@@ -102,7 +118,11 @@ fn leading_number(text: &str) -> u64 {
 impl Add for Tally {
     type Output = Tally;
     fn add(self, other: Tally) -> Tally {
-        Tally { passed: self.passed + other.passed, failed: self.failed + other.failed }
+        Tally {
+            passed: self.passed + other.passed,
+            failed: self.failed + other.failed,
+            skipped: self.skipped + other.skipped,
+        }
     }
 }
 
@@ -117,7 +137,11 @@ mod tests {
     use super::*;
 
     fn tally(passed: u64, failed: u64) -> Tally {
-        Tally { passed, failed }
+        Tally { passed, failed, skipped: 0 }
+    }
+
+    fn skipping(passed: u64, skipped: u64) -> Tally {
+        Tally { passed, failed: 0, skipped }
     }
 
     const TWO_PROGRAMS: &str = "   Compiling a v0.1.0
@@ -132,6 +156,17 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     #[test]
     fn cargo_results_add_up() {
         assert_eq!(Tally::of_cargo(TWO_PROGRAMS, false), tally(16, 2));
+    }
+
+    #[test]
+    fn what_tests_skip_is_counted_and_a_failure_where_nothing_may_be_left_out() {
+        let output = "     Running tests/b.rs (target/debug/deps/b-2)\n\nsuccesses:\n\n---- steal stdout ----\n\
+                      SKIPPED: no control group with a quota\nRunning is printed by a test, too\n\
+                      test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured\n";
+        assert_eq!(Tally::of_cargo(output, true), skipping(3, 2));
+        assert_eq!(Tally::of_cargo(output, true).complete(), Tally { passed: 3, failed: 2, skipped: 2 });
+        assert_eq!(Tally::of_unittest("Ran 7 tests in 0.1s\n\nOK (skipped=2)\n", true), skipping(5, 2));
+        assert_eq!(Tally::of_page(4, 0, 1, true), skipping(4, 1));
     }
 
     #[test]
@@ -161,7 +196,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
             )
         };
         let reports = [report(5, 1, 1, 1), report(3, 0, 0, 0)];
-        assert_eq!(Tally::of_maven(reports.into_iter(), false), tally(5, 2));
+        assert_eq!(Tally::of_maven(reports.into_iter(), false), Tally { passed: 5, failed: 2, skipped: 1 });
         assert_eq!(Tally::of_maven(std::iter::empty(), false), tally(0, 1));
         assert_eq!(Tally::of_maven([report(3, 0, 0, 0)].into_iter(), true), tally(3, 0));
     }

@@ -1,7 +1,7 @@
 //! `./hw test`: everything that can be checked, and one closing line.
 //!
-//! A suite that does not compile or crashes is a failure, and so is a missing
-//! JDK where `CI` is `true`. What is built is built once: checks and tests share
+//! A suite that does not compile or crashes is a failure, and so is whatever was
+//! skipped where `CI` is `true`. What is built is built once: checks and tests share
 //! one target directory, the loom models (other flags) have their own.
 
 use crate::jdks::Jdks;
@@ -87,7 +87,7 @@ impl Session {
         let mut is_here = true;
         self.suite("evaluation compiles", |jdks| {
             is_here = eval::compiles(jdks)?;
-            Ok(Tally { passed: is_here.into(), failed: 0 })
+            Ok(Tally { passed: is_here.into(), skipped: (!is_here).into(), ..Tally::default() })
         });
         self.without_evaluation = !is_here;
     }
@@ -115,13 +115,15 @@ impl Session {
     }
 
     fn add(&mut self, name: &'static str, tally: Tally, seconds: f64) {
+        let tally = if must_be_complete() { tally.complete() } else { tally };
         self.suites.push(Suite { name, tally, seconds });
     }
 
     fn close(self) -> Result<(), Problem> {
         println!();
         for Suite { name, tally, seconds } in &self.suites {
-            println!("{name:<20} {:>6} passed {:>4} failed {seconds:>8.1} s", tally.passed, tally.failed);
+            let Tally { passed, failed, skipped } = tally;
+            println!("{name:<20} {passed:>6} passed {failed:>4} failed {skipped:>4} skipped {seconds:>8.1} s");
         }
         for release in self.jdks.missing() {
             println!("not tested: JDK {release}, which is not here");
@@ -132,8 +134,8 @@ impl Session {
         if self.without_evaluation {
             println!("not compiled: the evaluation's programs, whose packages were never fetched here (./hw eval)");
         }
-        let Tally { passed, failed } = self.suites.iter().map(|suite| suite.tally).sum();
-        println!("{passed} passed, {failed} failed");
+        let Tally { passed, failed, skipped } = self.suites.iter().map(|suite| suite.tally).sum();
+        println!("{passed} passed, {failed} failed, {skipped} skipped");
         match failed {
             0 => Ok(()),
             _ => Err(failing(&self.suites).into()),
@@ -175,7 +177,8 @@ fn maven_tests(jdks: &Jdks) -> Result<Tally, Problem> {
 
 fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
     let mut tests = cargo();
-    tests.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    // Passed tests say on their output what they skipped.
+    tests.args(["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]);
     tests.env("HEADWAY_BIN", products::headway());
     jdks.tell(&mut tests);
     page::tell_browser(&mut tests);
