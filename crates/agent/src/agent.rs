@@ -24,7 +24,7 @@ use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Loss, ThreadId, TimeNs};
 use headway_signal::Pool;
-use regex::Regex;
+use regex_lite::Regex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 

@@ -72,6 +72,8 @@ pub struct Reply {
     pub ok: bool,
     /// Process id as the JVM sees it.
     pub pid: u32,
+    /// Which agent answers: the command line may be of another version.
+    pub agent_version: AgentVersion,
     /// The command answered.
     pub command: String,
     /// One sentence if it failed.
@@ -127,6 +129,16 @@ pub struct Reply {
     pub parks_began: bool,
     /// The JVM.
     pub jvm: Jvm,
+}
+
+/// This agent's version.
+#[derive(Debug, Serialize)]
+pub struct AgentVersion(&'static str);
+
+impl Default for AgentVersion {
+    fn default() -> AgentVersion {
+        AgentVersion(env!("CARGO_PKG_VERSION"))
+    }
 }
 
 impl Reply {

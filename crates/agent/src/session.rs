@@ -17,7 +17,7 @@ use crate::steal;
 use crate::{clock, lifecycle, process, recompile, removal, thread_events, vm};
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
-use regex::Regex;
+use regex_lite::Regex;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;

@@ -31,10 +31,16 @@ Exit codes:
   4 damaged recording (its readable part is shown);
   `run` ends with the code of the command it ran";
 
+/// `./hw dist` gives the text of a release, which names the commit.
+const VERSION: &str = match option_env!("HEADWAY_VERSION") {
+    Some(of_release) => of_release,
+    None => concat!(env!("CARGO_PKG_VERSION"), " (development build)"),
+};
+
 /// Shows what keeps a JVM's threads from making headway: which locks block
 /// whom, for how long, and what the owner was doing.
 #[derive(Debug, Parser)]
-#[command(name = "headway", version, styles = STYLES, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "headway", version = VERSION, styles = STYLES, after_help = EXAMPLES, max_term_width = 100)]
 #[command(propagate_version = true, arg_required_else_help = true, infer_long_args = true)]
 pub struct Arguments {
     /// What to do.

@@ -88,7 +88,10 @@ fn every_command_has_help_with_examples() {
 #[test]
 fn version_completion_and_man_page() {
     let version = said(&mut headway(["--version"]));
-    assert_eq!((version.code, version.stdout.trim()), (Some(0), concat!("headway ", env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        (version.code, version.stdout.trim()),
+        (Some(0), concat!("headway ", env!("CARGO_PKG_VERSION"), " (development build)"))
+    );
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&mut headway(["completion", shell]));
         assert_eq!(script.code, Some(0));

@@ -145,13 +145,11 @@ fn shared() -> &'static Shared {
     })
 }
 
-/// A thread's timer.
+/// A thread's timer. The kernel is asked directly: a C library keeps these
+/// functions in a library of their own (librt), which nothing else here needs.
 pub struct Timer {
-    id: libc::timer_t,
+    id: libc::c_int,
 }
-
-// SAFETY: a timer's id may be used from every thread.
-unsafe impl Send for Timer {}
 
 impl Timer {
     /// Sends the thread a signal per `interval_ns` of its CPU time; the kernel's
@@ -166,9 +164,9 @@ impl Timer {
         event.sigev_signo = SIGNAL;
         event.sigev_notify_thread_id = libc::pid_t::try_from(tid).unwrap_or(0);
         event.sigev_value.sival_ptr = (MARK | argument) as *mut _;
-        let mut id: libc::timer_t = std::ptr::null_mut();
-        // SAFETY: both are places of this frame.
-        if unsafe { libc::timer_create(task::cpu_clock(tid), &mut event, &mut id) } != 0 {
+        let mut id: libc::c_int = 0;
+        // SAFETY: both are places of this frame; the kernel's event is laid out as the library's.
+        if unsafe { libc::syscall(libc::SYS_timer_create, task::cpu_clock(tid), &raw mut event, &raw mut id) } != 0 {
             return Err(io::Error::last_os_error());
         }
         let timer = Timer { id };
@@ -178,7 +176,7 @@ impl Timer {
         };
         let times = libc::itimerspec { it_interval: span, it_value: span };
         // SAFETY: the timer was just created; no old value is asked for.
-        match unsafe { libc::timer_settime(timer.id, 0, &times, std::ptr::null_mut()) } {
+        match unsafe { libc::syscall(libc::SYS_timer_settime, timer.id, 0, &raw const times, 0) } {
             0 => Ok(timer),
             _ => Err(io::Error::last_os_error()),
         }
@@ -188,7 +186,7 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         // SAFETY: created in `start`, deleted once.
-        unsafe { libc::timer_delete(self.id) };
+        unsafe { libc::syscall(libc::SYS_timer_delete, self.id) };
     }
 }
 

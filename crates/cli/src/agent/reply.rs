@@ -8,6 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The answer to a command. What does not apply is absent.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
@@ -16,6 +18,9 @@ pub struct Reply {
     pub ok: bool,
     /// The target's pid as it sees itself.
     pub pid: u32,
+    /// The agent's version; a JVM keeps its first agent until it ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// The command answered.
     pub command: String,
     /// Why it was not carried out.
@@ -132,7 +137,13 @@ impl Reply {
         if reply.ok {
             return Ok(reply);
         }
-        let message = reply.error.unwrap_or_else(|| "the agent failed without saying why".into());
+        let other_version = reply.other_version();
+        let mut message = reply.error.unwrap_or_else(|| "the agent failed without saying why".into());
+        if let Some(version) = other_version {
+            message.push_str(&format!(
+                " (the JVM has agent {version} loaded, this command line is {OWN_VERSION}: use headway {version}, or restart the JVM)"
+            ));
+        }
         Err(Failure::Agent { message, exit_code: reply.exit_code })
     }
 
@@ -157,6 +168,11 @@ impl Reply {
         let shown = serde_json::to_value(self).map(printable_value).and_then(serde_json::from_value);
         // A reply is made of what it is read from.
         shown.unwrap_or_default()
+    }
+
+    /// The agent's version, if it is not this command line's.
+    pub fn other_version(&self) -> Option<String> {
+        self.agent_version.clone().filter(|version| version != OWN_VERSION)
     }
 
     /// All events together.
@@ -242,6 +258,16 @@ mod tests {
             Err(Failure::Agent { message, exit_code: 1 }) => assert_eq!(message, "no recording is running"),
             other => panic!("{other:?}"),
         }
+        let of_other = r#"{"ok":false,"error":"unknown agent option 'x'","exit_code":2,"agent_version":"0.0.9"}"#;
+        match Reply::parse(7, of_other) {
+            Err(Failure::Agent { message, exit_code: 2 }) => assert!(
+                message.starts_with("unknown agent option 'x' (the JVM has agent 0.0.9 loaded, this command line is "),
+                "{message}"
+            ),
+            other => panic!("{other:?}"),
+        }
+        let of_same = format!(r#"{{"ok":false,"error":"no","agent_version":"{OWN_VERSION}"}}"#);
+        assert!(matches!(Reply::parse(7, &of_same), Err(Failure::Agent { message, .. }) if message == "no"));
         assert!(matches!(Reply::parse(7, "half a re"), Err(Failure::NoReply { pid: 7, .. })));
     }
 }

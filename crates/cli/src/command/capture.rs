@@ -39,7 +39,7 @@ pub struct Capture {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     pub output: PathBuf,
 
-    /// Record only threads whose name matches
+    /// Record only threads whose name matches (\w, \d and \s: ASCII)
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 

@@ -79,6 +79,9 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     for note in &reply.notes {
         let _ = writeln!(out, "{note}");
     }
+    if let Some(version) = reply.other_version() {
+        let _ = writeln!(out, "The loaded agent is version {version}; it stays until the JVM ends.");
+    }
     if let Some(bytes) = reply.memory_bytes {
         let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
     }
