@@ -560,7 +560,7 @@ def recorded(machine: Machine, program: Program, what: str, file: Path, meanwhil
     """Records until something has been done."""
     reply = file.with_suffix(".json")
     before = program.mark()
-    program.command(agent_load(machine.agent, f"start,strict,{what},file={file}{ONE_CHUNK}"))
+    program.command(agent_load(machine.agent, f"start,strict,force,{what},file={file}{ONE_CHUNK}"))
     meanwhile()
     program.command(agent_load(machine.agent, f"stop,reply={reply}"))
     operations = program.mark().operations - before.operations

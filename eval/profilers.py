@@ -130,7 +130,7 @@ class Headway(AgentProfiler):
     """Headway with some of its events. A mechanism that is missing is a failure: with less, it costs less."""
 
     def __init__(self, name: str, about: str, options: str = "", suffix: str = ".jfr") -> None:
-        super().__init__(name, about, "start,strict,file={file}" + options, "stop")
+        super().__init__(name, about, "start,strict,force,file={file}" + options, "stop")
         self.recording_suffix = suffix
 
     def once(self) -> Sequence[Command]:

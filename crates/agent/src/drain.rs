@@ -2,6 +2,8 @@
 //! writes the recording. It belongs to no Java thread, calls nothing of the VM
 //! and blocks all signals but those that tell of its own faults.
 
+mod output;
+
 use crate::agent::Agent;
 use crate::clock;
 use crate::counted::Counted;
@@ -19,9 +21,10 @@ use crate::recompile::Recompilation;
 use crate::steal;
 use crate::thread_events::{blocked_throughout, current_os_id};
 use headway_analysis::park::statistics::ParkStatisticsReport;
-use headway_jfr::{RecordingWriter, WriteError, WriterConfig};
+use headway_jfr::{IfTaken, RecordingWriter};
 use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, MethodId, ThreadId, TimeNs};
+use output::writer_config;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -57,6 +60,12 @@ pub struct Recorded {
     pub memory_bytes: u64,
     /// Why the recording could not be written completely.
     pub error: Option<String>,
+    /// Events that could not be written.
+    pub unwritten: u64,
+    /// Where the file is, if it has another name by now.
+    pub moved_to: Option<PathBuf>,
+    /// Sentences about the file.
+    pub notes: Vec<String>,
     /// True once the file is complete.
     pub is_finished: bool,
 }
@@ -76,7 +85,7 @@ struct CodeIds {
 }
 
 enum Request {
-    Dump(PathBuf, Sender<Result<(), String>>),
+    Dump(PathBuf, IfTaken, Sender<Result<PathBuf, String>>),
     Findings(Sender<Vec<String>>),
     Live(PathBuf),
     Parks(Wish, Sender<Result<ParkStatisticsReport, String>>),
@@ -103,11 +112,11 @@ impl DrainHandle {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Copies the last minutes to a file.
-    pub fn dump(&self, path: PathBuf) -> Result<(), String> {
+    /// Copies the last minutes to a file, and gives the name it got.
+    pub fn dump(&self, path: PathBuf, if_taken: IfTaken) -> Result<PathBuf, String> {
         let gone = || "the draining thread is gone".to_owned();
         let (answer, answered) = mpsc::channel();
-        self.requests.send(Request::Dump(path, answer)).map_err(|_| gone())?;
+        self.requests.send(Request::Dump(path, if_taken, answer)).map_err(|_| gone())?;
         answered.recv().map_err(|_| gone())?
     }
 
@@ -165,6 +174,8 @@ pub struct Drain {
     agent: &'static Agent,
     /// `None` where parks are only counted.
     writer: Option<RecordingWriter>,
+    /// The file, once the writer is gone.
+    path: Option<PathBuf>,
     dictionary: Kept,
     online: Online,
     pressure: LivePressure,
@@ -183,6 +194,10 @@ pub struct Drain {
     code_before: CodeIds,
     cpu_times: Option<CpuTimes>,
     flushes: u64,
+    /// Since when the file cannot be written, and why.
+    unwritable: Option<(TimeNs, String)>,
+    /// Why it could not be written the last time.
+    problem: Option<String>,
     /// All that happened before was taken.
     drained_to: TimeNs,
     /// True if monitors are recorded.
@@ -197,18 +212,19 @@ impl Drain {
     /// Creates the recording's file; without a path, nothing is written.
     pub fn create(
         agent: &'static Agent,
-        path: Option<PathBuf>,
+        place: Option<(PathBuf, IfTaken)>,
         options: &Options,
         info: RecordingInfo,
         first: Vec<Event>,
     ) -> Result<Drain, String> {
         let start = info.start;
         let info = Arc::new(info);
-        let writer = path.map(|path| RecordingWriter::create(writer_config(path, options, info.clone())));
+        let writer = place.map(|place| RecordingWriter::create(writer_config(place, options, info.clone())));
         let writer = writer.transpose().map_err(|e| e.to_string())?;
         let mut drain = Drain {
             agent,
             writer,
+            path: None,
             dictionary: Kept::of(agent),
             online: Online::new(agent),
             pressure: LivePressure::new(agent, options, start),
@@ -226,11 +242,13 @@ impl Drain {
             code_before: CodeIds::default(),
             cpu_times: CpuTimes::now(),
             flushes: 0,
+            unwritable: None,
+            problem: None,
             drained_to: start,
             monitors: options.wants("monitor"),
             steal: steal::Drained::new(agent, options),
             recompilation: None,
-            max_size: options.max_size,
+            max_size: options.size_limit(),
             max_age: options.max_age_ns.map(DurationNs),
         };
         if options.recompile && !options.safe {
@@ -247,16 +265,21 @@ impl Drain {
         Ok(drain)
     }
 
+    /// The recording's file.
+    pub fn path(&self) -> Option<&Path> {
+        self.writer.as_ref().map(RecordingWriter::path)
+    }
+
     fn run(mut self, requests: &Receiver<Request>, shared: &Mutex<Recorded>) {
         self.introduce_myself();
         let mut next_flush = Instant::now() + FLUSH_EVERY;
         loop {
             let patience = self.pace.patience(Instant::now(), self.agent.free_bytes());
             match requests.recv_timeout(self.steal.patience(patience)) {
-                Ok(Request::Dump(path, answer)) => {
+                Ok(Request::Dump(path, if_taken, answer)) => {
                     self.flush();
                     // Nobody waits for the answer any more: nothing to do.
-                    let _ = answer.send(self.dump(&path));
+                    let _ = answer.send(self.dump(&path, if_taken));
                 }
                 Ok(Request::Findings(answer)) => {
                     self.flush();
@@ -288,9 +311,10 @@ impl Drain {
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
-    fn dump(&mut self, path: &Path) -> Result<(), String> {
+    fn dump(&mut self, path: &Path, if_taken: IfTaken) -> Result<PathBuf, String> {
         let writer = self.writer.as_mut().ok_or("nothing is recorded")?;
-        writer.dump(path, self.max_size, self.max_age).map(drop).map_err(|e| e.to_string())
+        let limits = (self.max_size, self.max_age);
+        writer.dump(path, if_taken, limits).map(|dumped| dumped.path).map_err(|e| e.to_string())
     }
 
     /// The draining thread is a thread of the process like any other.
@@ -342,9 +366,8 @@ impl Drain {
         self.record_pressure(closed);
         self.parks.collect();
         self.parks.settle(&self.dictionary);
-        if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.flush(&self.dictionary, watermark)) {
-            self.recorded.error = Some(error.to_string());
-        }
+        self.write_out(watermark);
+        self.tell_cut();
         self.flushes += 1;
         self.bury_the_dead();
         self.agent.locks.maintain();
@@ -621,7 +644,7 @@ impl Drain {
         self.parks.collect_all(watermark);
         self.parks.settle(&self.dictionary);
         match self.finish_file(watermark) {
-            Ok(bytes) => self.recorded.bytes = bytes,
+            Ok(finished) => self.tell_finished(finished),
             Err(error) => self.recorded.error = Some(error.to_string()),
         }
         self.parks.print();
@@ -633,31 +656,6 @@ impl Drain {
         }
         self.recorded
     }
-
-    /// Adds the park statistics and finishes the file; gives its size.
-    fn finish_file(&mut self, watermark: TimeNs) -> Result<u64, WriteError> {
-        let Some(mut writer) = self.writer.take() else { return Ok(0) };
-        let statistics = self.parks.finish(watermark);
-        if statistics.is_empty() {
-            return Ok(writer.finish(&self.dictionary, watermark)?.bytes);
-        }
-        // What they name may be forgotten already.
-        let mut names = Dictionary::clone(&self.dictionary);
-        self.parks.names().definitions().for_each(|definition| names.feed(&definition));
-        for event in &statistics {
-            writer.event(event, &names);
-        }
-        Ok(writer.finish(&names, watermark)?.bytes)
-    }
-}
-
-fn writer_config(path: PathBuf, options: &Options, info: Arc<RecordingInfo>) -> WriterConfig {
-    let mut config = WriterConfig::new(path, info);
-    config.max_size = options.max_size;
-    config.max_age = options.max_age_ns.map(DurationNs);
-    config.chunk_size = options.chunk_size.unwrap_or(config.chunk_size);
-    config.chunk_age = options.chunk_age_ns.map_or(config.chunk_age, DurationNs);
-    config
 }
 
 fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {

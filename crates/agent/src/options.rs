@@ -7,6 +7,7 @@ use crate::park_statistics::PrintTo;
 use crate::pressure::Announce;
 use crate::steal::sampler::INTERVALS_NS;
 use headway_analysis::pressure::PressureOptions;
+use headway_jfr::IfTaken;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -131,6 +132,8 @@ pub struct Options {
     pub reply: Option<PathBuf>,
     /// Recording, with `%p` and `%t` still in it.
     pub file: Option<String>,
+    /// What becomes of a file that is there already.
+    pub if_taken: IfTaken,
     /// Features, by their word; empty means the default set.
     pub events: Vec<String>,
     /// CPU time between samples in ns.
@@ -144,7 +147,7 @@ pub struct Options {
     pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
     pub engine: Engine,
-    /// Bound on the recording's size in bytes.
+    /// Bound on the recording's size in bytes; see [`Options::size_limit`].
     pub max_size: Option<u64>,
     /// Bound on the recording's age in ns.
     pub max_age_ns: Option<u64>,
@@ -270,6 +273,9 @@ impl Options {
         match key {
             "reply" => self.reply = Some(PathBuf::from(value)),
             "file" => self.file = Some(value),
+            "force" if flag("force", value.clone())? => self.if_taken = IfTaken::Replace,
+            "numbered" if flag("numbered", value.clone())? => self.if_taken = IfTaken::Number,
+            "force" | "numbered" => {}
             "events" => self.events = features(&value)?,
             "engine" => self.engine = engine(value)?,
             "interval" => self.interval_ns = Some(interval(value)?),
@@ -312,6 +318,11 @@ impl Options {
         Ok(())
     }
 
+    /// How large the recording may become.
+    pub fn size_limit(&self) -> Option<u64> {
+        Some(self.max_size.unwrap_or(DEFAULT_MAX_SIZE)).filter(|limit| *limit > 0)
+    }
+
     /// True if the feature was asked for, or nothing was and it is cheap enough
     /// to be left on.
     pub fn wants(&self, feature: &str) -> bool {
@@ -348,6 +359,9 @@ impl Options {
         !self.safe && !self.disable.contains(&mechanism)
     }
 }
+
+/// How large a recording becomes unless asked for otherwise: 1 GB.
+const DEFAULT_MAX_SIZE: u64 = 1 << 30;
 
 /// The feature that makes experiments.
 const CAUSAL: &str = "causal";

@@ -11,6 +11,11 @@ pub fn expand_file_name(pattern: &str) -> String {
     expand(pattern, std::process::id(), &local_time())
 }
 
+/// True if the pattern asks for process id or time, so that nobody chose the name.
+pub fn is_generated(pattern: &str) -> bool {
+    expand(pattern, 0, "") != expand(pattern, 1, "t")
+}
+
 fn expand(pattern: &str, pid: u32, time: &str) -> String {
     let mut name = String::with_capacity(pattern.len());
     let mut rest = pattern.chars();
@@ -134,6 +139,12 @@ mod tests {
     fn file_names_are_expanded() {
         assert_eq!(expand("headway-%p-%t.jfr", 12, "20260101-000000"), "headway-12-20260101-000000.jfr");
         assert_eq!(expand("100%%-%x%", 12, ""), "100%-%x%");
+    }
+
+    #[test]
+    fn a_name_with_process_id_or_time_is_generated() {
+        assert!(is_generated("headway-%p.jfr") && is_generated("%t.jfr"));
+        assert!(!is_generated("100%%p.jfr") && !is_generated("a.jfr"));
     }
 
     #[test]

@@ -132,7 +132,7 @@ pub struct Reply {
 }
 
 /// This agent's version.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AgentVersion(&'static str);
 
 impl Default for AgentVersion {

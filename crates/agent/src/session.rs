@@ -15,11 +15,12 @@ use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
 use crate::{clock, lifecycle, process, recompile, removal, thread_events, vm};
+use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use regex_lite::Regex;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -156,8 +157,8 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     if only_counts(agent) {
         stop(agent);
     }
-    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
-    begin(agent, jni, options, Some(PathBuf::from(process::expand_file_name(pattern))))?;
+    let (path, if_taken) = place(options);
+    begin(agent, jni, options, Some((path, if_taken)))?;
     // Somebody may be told of the bean and ask it for the recording: the session
     // is not locked any more.
     if let Some(Err(reason)) = options.jmx.then(|| agent.pressure.beans.register(jni)) {
@@ -166,8 +167,24 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     Ok(())
 }
 
-/// Without a path nothing is written.
-fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBuf>) -> Result<(), StartError> {
+/// Where a recording or a copy goes, and what becomes of a file that is there: where
+/// the name is generated it is not replaced, and the new one gets a number.
+fn place(options: &Options) -> (PathBuf, IfTaken) {
+    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
+    let if_taken = match options.if_taken {
+        IfTaken::Refuse if process::is_generated(pattern) => IfTaken::Number,
+        asked => asked,
+    };
+    (PathBuf::from(process::expand_file_name(pattern)), if_taken)
+}
+
+/// Without a place nothing is written.
+fn begin(
+    agent: &'static Agent,
+    jni: Jni,
+    options: &Options,
+    place: Option<(PathBuf, IfTaken)>,
+) -> Result<(), StartError> {
     let _changing = lock(&agent.changing);
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
@@ -183,9 +200,10 @@ fn begin(agent: &'static Agent, jni: Jni, options: &Options, path: Option<PathBu
     let (plan, mechanisms) = prepare(agent, jni, options)?;
     let info = Arc::new(recording_info(agent, options, plan));
     let started = info.start;
-    let drain = Drain::create(agent, path.clone(), options, (*info).clone(), degraded_events(&mechanisms))
-        .map_err(StartError::Output);
+    let drain =
+        Drain::create(agent, place, options, (*info).clone(), degraded_events(&mechanisms)).map_err(StartError::Output);
     let drain = drain.inspect_err(|_| unprepare(agent))?;
+    let path = drain.path().map(Path::to_path_buf);
     vm::rest();
 
     reset(agent);
@@ -523,14 +541,13 @@ fn unfinished_sentence(session: &Session) -> String {
 }
 
 fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
-    let pattern = options.file.as_deref().unwrap_or("headway-%p-%t.jfr");
-    let path = PathBuf::from(process::expand_file_name(pattern));
+    let (path, if_taken) = place(options);
     let session = current(agent);
     let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
-    let dumped = session.drain.dump(path.clone());
+    let dumped = session.drain.dump(path, if_taken);
     fill(agent, reply, session, &session.drain.recorded());
     match dumped {
-        Ok(()) => reply.recording = Some(path.display().to_string()),
+        Ok(path) => reply.recording = Some(path.display().to_string()),
         Err(error) => {
             reply.error = Some(error);
             reply.exit_code = 1;
@@ -605,11 +622,15 @@ fn will_change(agent: &Agent) -> Vec<String> {
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {
-    reply.recording = session.path.as_ref().map(|path| path.display().to_string());
+    let path = recorded.moved_to.as_ref().or(session.path.as_ref());
+    reply.recording = path.map(|path| path.display().to_string());
+    reply.notes.clone_from(&recorded.notes);
     reply.recording_bytes = Some(recorded.bytes);
     reply.duration_ns = Some(clock::now().since(session.started).0);
     reply.events = recorded.events.clone();
-    reply.losses = drain::losses(agent).map(|(loss, n)| (loss.name().to_owned(), n)).collect();
+    let unwritten = Some((Loss::WriteFailed, recorded.unwritten)).filter(|(_, count)| *count > 0);
+    let losses = drain::losses(agent).chain(unwritten);
+    reply.losses = losses.map(|(loss, count)| (loss.name().to_owned(), count)).collect();
     let mut mechanisms = session.mechanisms.clone();
     agent.chains.correct(&mut mechanisms);
     let answers = session.sampler.as_ref().and_then(SamplerHandle::answers);

@@ -27,4 +27,4 @@ pub use packing::Packing;
 pub use read::{Problem, Reader, Summary, TypeTotal};
 pub use repair::{repair, RepairError, Repaired};
 pub use schema::FORMAT_VERSION;
-pub use write::{Finished, RecordingWriter, WriteError, WriterConfig};
+pub use write::{create_file, Dumped, Finished, IfTaken, RecordingWriter, WriteError, WriterConfig};

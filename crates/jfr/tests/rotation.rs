@@ -3,7 +3,7 @@
 
 mod support;
 
-use headway_jfr::{RecordingWriter, Summary, WriterConfig};
+use headway_jfr::{IfTaken, RecordingWriter, Summary, WriterConfig};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
 use std::path::Path;
 use support::{is_definition, read_sound, synthetic, Scratch};
@@ -31,16 +31,20 @@ fn max_size_bounds_the_file_and_keeps_the_newest() {
         config.max_size = Some(2 << 20);
         let mut writer = RecordingWriter::create(config).unwrap();
         let mut stream = synthetic::Stream::new(8_000);
-        let mut largest = 0;
+        let (mut largest, mut cut) = (0, false);
         for _ in 0..40 {
             stream.second().iter().for_each(|event| writer.event(event, &dictionary));
             writer.flush(&dictionary, stream.now()).unwrap();
             let len = std::fs::metadata(&path).unwrap().len();
             assert!(len >= writer.bytes() && len <= writer.bytes() + (64 << 10), "{len} bytes");
             largest = largest.max(len);
+            cut |= writer.take_was_cut();
         }
+        assert!(cut, "it says that it was cut");
         assert!(largest <= 2 << 20, "{name} had {largest} bytes");
-        assert!(largest > 1 << 20, "{name} had only {largest} bytes");
+        // Packed files are copied, and both copies count.
+        let share = if name == "a.jfr" { 2 } else { 3 };
+        assert!(largest > (2 << 20) / share, "{name} had only {largest} bytes");
         let (first, last) = covers(&path);
         assert_eq!(last, epoch(stream.now()), "the newest is there");
         assert!(first > epoch(TimeNs(synthetic::START.0 + 5 * SECOND)), "the oldest is gone");
@@ -87,21 +91,34 @@ fn a_dump_holds_the_last_minutes_while_recording_goes_on() {
         }
         for to in ["dump.jfr", "dump.jfr.zst", "dump.jfr.lz4"] {
             let to = scratch.file(to);
-            let everything = writer.dump(&to, None, None).unwrap();
+            let everything = writer.dump(&to, IfTaken::Replace, (None, None)).unwrap().bytes;
             assert_eq!(everything, std::fs::metadata(&to).unwrap().len());
             assert_eq!(read_sound(&to), read_sound(&path), "{} from {name}", to.display());
-            let last = writer.dump(&to, None, Some(DurationNs(8 * SECOND))).unwrap();
+            let last = writer.dump(&to, IfTaken::Replace, (None, Some(DurationNs(8 * SECOND)))).unwrap().bytes;
             assert!(last < everything / 2);
             let (first, end) = covers(&to);
             assert_eq!(end, epoch(stream.now()));
             assert!((8..=14).contains(&(end.since(first).0 / SECOND + 1)));
-            let by_size = writer.dump(&to, Some(100_000), None).unwrap();
+            let by_size = writer.dump(&to, IfTaken::Replace, (Some(100_000), None)).unwrap().bytes;
             assert!(by_size < everything);
+            assert!(writer.dump(&to, IfTaken::Refuse, (None, None)).is_err(), "it is there");
         }
         let taken = scratch.file("taken.jfr");
         std::fs::write(&taken, "something else").unwrap();
-        let error = writer.dump(&taken, None, None).unwrap_err();
-        assert!(error.to_string().contains("not a recording of Headway"), "{error}");
+        for (at, if_taken, reason) in [
+            (&taken, IfTaken::Replace, "not a recording of Headway"),
+            (&taken, IfTaken::Refuse, "there already"),
+            (&path, IfTaken::Replace, "the recording itself"),
+        ] {
+            let error = writer.dump(at, if_taken, (None, None)).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+        let other = writer.dump(&taken, IfTaken::Number, (None, None)).unwrap().path;
+        assert_eq!(
+            (other.clone(), std::fs::read(&taken).unwrap()),
+            (scratch.file("taken-2.jfr"), b"something else".to_vec())
+        );
+        std::fs::remove_file(other).unwrap();
         stream.second().iter().for_each(|event| writer.event(event, &dictionary));
         writer.finish(&dictionary, stream.now()).unwrap();
         assert_eq!(covers(&path).1, epoch(stream.now()), "recording went on");
@@ -130,7 +147,9 @@ fn child_whose_disk_is_full() {
             }
         }
     }
-    println!("errors {errors} lost {}", writer.lost());
+    let finished = writer.finish(&dictionary, stream.now()).unwrap();
+    assert!(finished.problem.unwrap().contains("File too large"));
+    println!("errors {errors} lost {}", finished.lost);
 }
 
 #[test]
@@ -155,6 +174,8 @@ fn a_full_disk_costs_counted_events_and_leaves_a_readable_file() {
         assert!(errors > 3 && lost > 100_000, "{told}");
         let events = read_sound(&path);
         assert!(events.iter().filter(|e| !is_definition(e)).count() > 50_000);
+        let told = events.iter().find_map(|e| if let Event::Lost(Loss::WriteFailed, n) = e { Some(*n) } else { None });
+        assert_eq!(told, Some(lost), "{name} says what is missing");
         assert!(Summary::of(&path).unwrap().problems.is_empty());
     }
 }
@@ -171,7 +192,7 @@ fn losses_of_writing_reach_the_recording_once_there_is_room_again() {
     stream.second().iter().for_each(|event| writer.event(event, &dictionary));
     writer.flush(&dictionary, stream.now()).unwrap();
     // Dumping into a directory that is not there fails and changes nothing.
-    assert!(writer.dump(&scratch.file("no/such/dump.jfr"), None, None).is_err());
+    assert!(writer.dump(&scratch.file("no/such/dump.jfr"), IfTaken::Refuse, (None, None)).is_err());
     stream.second().iter().for_each(|event| writer.event(event, &dictionary));
     writer.event(&Event::Lost(Loss::WriteFailed, 5), &dictionary);
     writer.finish(&dictionary, stream.now()).unwrap();

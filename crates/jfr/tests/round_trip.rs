@@ -3,7 +3,7 @@
 
 mod support;
 
-use headway_jfr::{RecordingWriter, Summary, WriterConfig};
+use headway_jfr::{IfTaken, RecordingWriter, Summary, WriterConfig};
 use headway_model::event::{LockDef, Park, ParkBegin, PressurePhase, RecordingInfo, ThreadDef, Unpark};
 use headway_model::{Dictionary, Event, ThreadId, TimeNs};
 use std::collections::HashSet;
@@ -212,10 +212,16 @@ fn what_nobody_defined_is_told_as_unknown() {
 fn recordings_are_for_their_owner_only_and_never_overwrite_other_files() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
-    for _ in 0..2 {
+    let create = |path: &Path, if_taken| {
+        RecordingWriter::create(WriterConfig { if_taken, ..WriterConfig::new(path, synthetic::info()) })
+    };
+    for if_taken in [IfTaken::Refuse, IfTaken::Replace] {
         // The second time over an earlier recording.
-        writer(&path).finish(&Dictionary::default(), at(1)).unwrap();
+        create(&path, if_taken).unwrap().finish(&Dictionary::default(), at(1)).unwrap();
     }
+    let error = create(&path, IfTaken::Refuse).unwrap_err();
+    assert!(error.to_string().contains("there already"), "{error}");
+    assert_eq!(create(&path, IfTaken::Number).unwrap().path(), scratch.file("a-2.jfr"));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 
     let precious = scratch.file("thesis.jfr");
@@ -223,7 +229,7 @@ fn recordings_are_for_their_owner_only_and_never_overwrite_other_files() {
     let link = scratch.file("link.jfr");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     for taken in [&precious, &link] {
-        let error = RecordingWriter::create(WriterConfig::new(taken, synthetic::info())).unwrap_err();
+        let error = create(taken, IfTaken::Replace).unwrap_err();
         assert!(error.to_string().contains("not a recording of Headway"), "{error}");
     }
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");

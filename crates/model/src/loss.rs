@@ -81,7 +81,6 @@ impl Loss {
         Loss::SeqGap,
         Loss::AnalysisFull,
         Loss::WriteFailed,
-        Loss::Unfinished,
         Loss::Undecodable,
         Loss::Panic,
         Loss::SampleLost,
@@ -96,6 +95,7 @@ impl Loss {
         Loss::TransactionForgotten,
         Loss::TransactionLost,
         Loss::RecorderBytes,
+        Loss::Unfinished,
     ];
 
     /// The stable name, `buffer_full`.

@@ -435,7 +435,8 @@ impl Aggregate {
 
     /// Stands for the owner while the VM was paused.
     fn paused_tuple(&mut self) -> u32 {
-        let tuple = self.aspects(is_owner_aspect).map(|_| NodeValue::Paused).collect();
+        let aspects = self.tree.by().iter().filter(|aspect| is_owner_aspect(**aspect));
+        let tuple = aspects.map(|_| NodeValue::Paused).collect();
         self.tuple(tuple)
     }
 

@@ -2,6 +2,7 @@
 //! `docs/agent-protocol.md` describes it: `COMMAND[,key=value]...`.
 
 use crate::error::Failure;
+use headway_jfr::IfTaken;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -37,6 +38,11 @@ impl AgentOptions {
             let _ = write!(self.text, ",{key}");
         }
         self
+    }
+
+    /// Adds what becomes of a file that is there already.
+    pub fn if_taken(self, if_taken: IfTaken) -> AgentOptions {
+        self.with_flag("force", if_taken == IfTaken::Replace).with_flag("numbered", if_taken == IfTaken::Number)
     }
 
     /// Adds a path.

@@ -7,9 +7,7 @@ use crate::attach::view::{Directory, View};
 use crate::error::Failure;
 use crate::jvm::process::Process;
 use crate::jvm::target_file;
-use rustix::fs::{
-    flock, AtFlags, Dir, FlockOperation, MemfdFlags, Mode, OFlags, ResolveFlags, StatVfsMountFlags,
-};
+use rustix::fs::{flock, AtFlags, Dir, FlockOperation, MemfdFlags, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Write};

@@ -5,8 +5,10 @@ use crate::command::causal::Experiments;
 use crate::command::park_statistics::ParkStatistics;
 use crate::command::pressure;
 use crate::quantity::{self, Span};
+use crate::render::numbers;
 use crate::suggest;
 use clap::Args;
+use headway_jfr::IfTaken;
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
@@ -39,12 +41,17 @@ pub struct Capture {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     pub output: PathBuf,
 
+    /// Replace a recording of Headway's that is there already
+    #[arg(long)]
+    pub force: bool,
+
     /// Record only threads whose name matches (\w, \d and \s: ASCII)
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
-    /// Keep the recording below this size by removing its oldest part (k, m, g)
-    #[arg(long, value_name = "SIZE", value_parser = quantity::bytes)]
+    /// Keep the recording below this size by removing its oldest part (k, m, g; `none`
+    /// for no limit); default: 1g
+    #[arg(long, value_name = "SIZE", value_parser = size_limit)]
     pub max_size: Option<u64>,
 
     /// Keep only the last part of this length (s, m, h)
@@ -123,8 +130,19 @@ pub struct Capture {
     pub experiments: Option<Experiments>,
 }
 
+/// The agent's default.
+const DEFAULT_MAX_SIZE: u64 = 1 << 30;
+
 /// What `--engine` takes.
 const ENGINES: [&str; 6] = ["auto", "perf", "signal", "jvmti", "agct", "handshake"];
+
+/// A size, 0 for none.
+fn size_limit(text: &str) -> Result<u64, String> {
+    match text {
+        "none" | "0" => Ok(0),
+        size => quantity::bytes(size),
+    }
+}
 
 /// How threads are sampled.
 ///
@@ -238,18 +256,32 @@ impl Capture {
         Pattern::parse(&self.output)
     }
 
+    /// What is said about the recording's size before it begins.
+    pub fn size_note(&self) -> String {
+        match self.max_size.unwrap_or(DEFAULT_MAX_SIZE) {
+            0 => "without a limit on its size (--max-size)".to_owned(),
+            limit => format!("the newest {} of it are kept (--max-size)", numbers::bytes(limit)),
+        }
+    }
+
+    /// What becomes of a file that is there already.
+    pub fn if_taken(&self, pattern: &Pattern) -> IfTaken {
+        pattern.if_taken(self.force)
+    }
+
     /// The agent's options for beginning a recording in `file`, in which it
     /// expands `%p` and `%t`.
     ///
     /// # Errors
     /// A path that cannot be passed on.
-    pub fn start_options(&self, file: &Path) -> Result<AgentOptions, Failure> {
+    pub fn start_options(&self, file: &Path, if_taken: IfTaken) -> Result<AgentOptions, Failure> {
         let mut words: Vec<&str> = self.events.iter().flat_map(|feature| feature.words()).copied().collect();
         words.extend(self.experiments.as_ref().map(|_| "causal"));
         words.sort_unstable();
         words.dedup();
         let options = AgentOptions::new("start")
             .with_path("file", file)?
+            .if_taken(if_taken)
             .with_some("events", (!words.is_empty()).then(|| words.join("+")))
             .with_some("interval", self.interval.map(|span| span.ns))
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
@@ -288,6 +320,12 @@ mod tests {
         assert_eq!(event("lock").map(Feature::words), Ok(&["monitor", "park"][..]));
         let sentence = event("montor").expect_err("a typo");
         assert!(sentence.starts_with("unknown event \"montor\"; did you mean \"monitor\"?"), "{sentence}");
+    }
+
+    #[test]
+    fn a_recording_may_be_without_a_limit() {
+        assert_eq!((size_limit("none"), size_limit("0"), size_limit("2k")), (Ok(0), Ok(0), Ok(2048)));
+        assert!(size_limit("much").is_err());
     }
 
     #[test]

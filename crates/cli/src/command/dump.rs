@@ -26,6 +26,10 @@ pub struct Dump {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     output: PathBuf,
 
+    /// Replace a recording of Headway's that is there already
+    #[arg(long)]
+    force: bool,
+
     /// Process id, or main class, or jar
     #[arg(value_name = "PID|NAME")]
     target: String,
@@ -40,12 +44,13 @@ impl Dump {
         let pattern = Pattern::parse(&self.output)?;
         let jvm = find::jvm(&self.target)?;
         let destination = pattern.expand(jvm.process.pid);
-        output::check_recording(&destination)?;
+        let if_taken = pattern.if_taken(self.force);
+        output::check_new_recording(&destination, if_taken)?;
         let mut session = stop::open_loaded(&jvm, "dump")?;
-        let delivery = Delivery::to(&destination, &session);
+        let delivery = Delivery::to(&destination, if_taken, &session);
         let options = AgentOptions::new("dump").with_path("file", &delivery.path_for_agent(&session))?;
-        session.command(options)?;
-        let path = delivery.collect(&session)?;
+        let reply = session.command(options.if_taken(if_taken))?;
+        let path = delivery.collect(&session, reply.recording.as_deref())?;
         let size = std::fs::metadata(&path).map(|m| m.len()).unwrap_or(0);
         terminal::note(&format!("Wrote {} ({}); recording goes on.", path.display(), numbers::bytes(size)));
         Ok(DONE)

@@ -79,16 +79,17 @@ impl Record {
         let pattern = self.capture.pattern()?;
         let jvm = find::jvm(&self.target)?;
         let destination = pattern.expand(jvm.process.pid);
-        output::check_recording(&destination)?;
+        let if_taken = self.capture.if_taken(&pattern);
+        output::check_new_recording(&destination, if_taken)?;
 
         // From here on the target listens to us; nothing is loaded into it yet.
         let mut session = Session::open(&jvm)?;
         self.announce(&jvm, &destination);
         announce_changes(&mut session, self.capture.safe)?;
-        let delivery = Delivery::to(&destination, &session);
+        let delivery = Delivery::to(&destination, if_taken, &session);
         let options = self
             .capture
-            .start_options(&delivery.path_for_agent(&session))?
+            .start_options(&delivery.path_for_agent(&session), if_taken)?
             .with_path("lease", &session.hold_lease()?)?
             .with("duration", &self.duration.ns.saturating_add(LATE_NS).to_string());
         let started = session.command(options)?;
@@ -96,7 +97,8 @@ impl Record {
 
         let ended = self.wait(&mut session, &stop_early);
         let stopped = self.finish(&mut session, jvm.agent_path.is_some());
-        let path = match delivery.collect(&session) {
+        let recording = stopped.as_ref().ok().unwrap_or(&started).recording.as_deref();
+        let path = match delivery.collect(&session, recording) {
             Ok(path) => path,
             // What the agent says about a failed stop is more to the point.
             Err(failure) => return Err(stopped.err().unwrap_or(failure)),

@@ -16,6 +16,7 @@ use crate::recording::output;
 use crate::render;
 use crate::terminal::{self, Screen};
 use clap::Args;
+use headway_jfr::IfTaken;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -76,17 +77,23 @@ impl Run {
         let asked = self.capture.pattern()?;
         let pattern = if asked.tells_processes_apart() { asked.clone() } else { asked.with_pid() };
         output::check_directory(pattern.directory())?;
+        if !asked.tells_processes_apart() {
+            output::check_new_recording(&asked.expand(0), self.capture.if_taken(&asked))?;
+        }
         self.capture.park_statistics.check()?;
-        let options = self.capture.start_options(&pattern.for_agent())?;
+        let options = self.capture.start_options(&pattern.for_agent(), pattern.if_taken(self.capture.force))?;
         let tool_options = environment::tool_options(&library::find()?, &options)?;
 
+        if !self.quiet {
+            terminal::note(&format!("Recording into {}; {}.", pattern.shown(), self.capture.size_note()));
+        }
         let before = recordings_in(&pattern);
         let forwarding = Forwarding::begin().map_err(Failure::doing("cannot handle signals"))?;
         let mut child = self.spawn(&tool_options)?;
         let status = forwarding.wait(&mut child).map_err(Failure::doing("cannot wait for the command"))?;
 
         let recordings = new_recordings(&pattern, &before);
-        let recordings = give_asked_name(recordings, &asked);
+        let recordings = give_asked_name(recordings, &asked, self.capture.if_taken(&asked));
         if !self.quiet {
             self.tell(&recordings);
         }
@@ -181,17 +188,25 @@ fn new_recordings(pattern: &Pattern, before: &BTreeSet<(PathBuf, std::time::Syst
 
 /// With `-o app.jfr` a single recording gets just this name; several keep the
 /// names with the pid.
-fn give_asked_name(recordings: Vec<PathBuf>, asked: &Pattern) -> Vec<PathBuf> {
+fn give_asked_name(recordings: Vec<PathBuf>, asked: &Pattern, if_taken: IfTaken) -> Vec<PathBuf> {
     match recordings.as_slice() {
-        [only] if !asked.tells_processes_apart() => vec![renamed(only, &asked.expand(0))],
+        [only] if !asked.tells_processes_apart() => vec![renamed(only, &asked.expand(0), if_taken)],
         _ => recordings,
     }
 }
 
-fn renamed(from: &Path, to: &Path) -> PathBuf {
-    match std::fs::rename(from, to) {
-        Ok(()) => to.to_owned(),
-        Err(_) => from.to_owned(),
+/// Another command may have made a file there meanwhile: it stays.
+fn renamed(from: &Path, to: &Path, if_taken: IfTaken) -> PathBuf {
+    let is_free = match if_taken {
+        IfTaken::Replace => output::check_new_recording(to, if_taken).is_ok(),
+        _ => headway_jfr::create_file(to, IfTaken::Refuse).is_ok(),
+    };
+    match is_free && std::fs::rename(from, to).is_ok() {
+        true => to.to_owned(),
+        false => {
+            terminal::note(&format!("{} is taken; the recording is in {}.", to.display(), from.display()));
+            from.to_owned()
+        }
     }
 }
 

@@ -5,10 +5,12 @@ use crate::command::capture::Capture;
 use crate::command::record::{own_cost, warn_of_degraded};
 use crate::error::{Failure, DONE};
 use crate::jvm::find;
+use crate::jvm::process::Process;
 use crate::recording::file_name::literal_for_agent;
 use crate::recording::output;
 use crate::terminal;
 use clap::Args;
+use headway_jfr::IfTaken;
 use std::path::Path;
 
 const EXAMPLES: &str = "\
@@ -40,14 +42,16 @@ impl Start {
         let pid = jvm.process.pid;
         jvm.check_attachable()?;
         let path = pattern.expand(pid);
-        check_target_can_write(&jvm.process, &path)?;
+        let if_taken = self.capture.if_taken(&pattern);
+        check_target_can_write(&jvm.process, &path, if_taken)?;
 
         let mut session = Session::open(&jvm)?;
-        let reply = session.command(self.capture.start_options(&literal_for_agent(&path))?)?;
+        let reply = session.command(self.capture.start_options(&literal_for_agent(&path), if_taken)?)?;
         warn_of_degraded(&reply);
         let recording = reply.recording.as_deref().map_or_else(|| path.display().to_string(), str::to_owned);
         let note = format!(
-            "Recording process {pid} into {recording}; `headway stop {pid}` ends it.{}",
+            "Recording process {pid} into {recording}; {}. `headway stop {pid}` ends it.{}",
+            self.capture.size_note(),
             own_cost(reply.attach_pause_ns, None)
         );
         terminal::note(&note);
@@ -57,9 +61,9 @@ impl Start {
 
 /// The target writes this recording itself, for as long as it goes on; so it
 /// must see the path and be allowed to write there.
-fn check_target_can_write(process: &crate::jvm::process::Process, path: &Path) -> Result<(), Failure> {
+fn check_target_can_write(process: &Process, path: &Path, if_taken: IfTaken) -> Result<(), Failure> {
     let inside = if process.shares_our_files() { path.to_owned() } else { process.path_inside(path) };
-    identity::acting_as(process, || output::check_recording(&inside)).map_err(|failure| match failure {
+    identity::acting_as(process, || output::check_new_recording(&inside, if_taken)).map_err(|failure| match failure {
         Failure::Unwritable { problem, .. } => Failure::Unwritable {
             path: path.to_owned(),
             problem: format!("process {} must write there itself: {problem}", process.pid),

@@ -3,6 +3,7 @@
 
 use crate::error::Failure;
 use crate::suggest;
+use headway_jfr::IfTaken;
 use regex::Regex;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,11 @@ impl Pattern {
         &self.directory
     }
 
+    /// The pattern as it was typed, with its directory.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.directory.display(), self.file_name)
+    }
+
     /// The pattern in the form that the agent expands: `%p` and `%t` still in
     /// the file name, percent signs of the directory doubled.
     pub fn for_agent(&self) -> PathBuf {
@@ -54,6 +60,16 @@ impl Pattern {
     pub fn expand(&self, pid: u32) -> PathBuf {
         let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         self.directory.join(expand(&self.file_name, &pid.to_string(), &now))
+    }
+
+    /// What becomes of a file that is there already: a name that nobody chose is
+    /// given a number.
+    pub fn if_taken(&self, force: bool) -> IfTaken {
+        match force {
+            true => IfTaken::Replace,
+            false if escapes(&self.file_name).any(|letter| matches!(letter, Some('p' | 't'))) => IfTaken::Number,
+            false => IfTaken::Refuse,
+        }
     }
 
     /// True if processes get names of their own.
@@ -70,9 +86,11 @@ impl Pattern {
     /// Recognises the file names that this pattern can expand to; the pid is
     /// the first capture, where there is one.
     pub fn recogniser(&self) -> Option<Regex> {
-        let marked = expand(&self.file_name, "\0p", "\0t");
+        // The agent puts a number there if the name is taken.
+        let (stem, extension) = split_extension(&self.file_name);
+        let marked = expand(&format!("{stem}\0n{extension}"), "\0p", "\0t");
         let mut seen_pid = false;
-        let escaped = regex::escape(&marked).replace("\0t", r"\d{8}-\d{6}");
+        let escaped = regex::escape(&marked).replace("\0t", r"\d{8}-\d{6}").replace("\0n", r"(?:-\d+)?");
         let mut expression = String::new();
         for (index, part) in escaped.split("\0p").enumerate() {
             if index > 0 {
@@ -170,6 +188,7 @@ mod tests {
         let recogniser = parse("/out/a.b-%p-%t.jfr").expect("a good pattern").recogniser().expect("a regex");
         let pid = |name: &str| recogniser.captures(name).map(|c| c[1].to_owned());
         assert_eq!(pid("a.b-42-20260101-120000.jfr").as_deref(), Some("42"));
+        assert_eq!(pid("a.b-42-20260101-120000-2.jfr").as_deref(), Some("42"));
         assert_eq!(pid("axb-42-20260101-120000.jfr"), None);
         assert_eq!(pid("a.b-42-20260101-120000.jfr.zst"), None);
     }

@@ -2,12 +2,12 @@
 //! minute of recording does not end in "permission denied".
 
 use crate::error::Failure;
-use headway_jfr::Reader;
+use headway_jfr::{IfTaken, Reader};
 use headway_model::Event;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Makes sure that a recording can be written to `path`, leaving no trace of
 /// the attempt. An earlier recording of Headway's may be replaced, nothing
@@ -23,6 +23,50 @@ pub fn check_recording(path: &Path) -> Result<(), Failure> {
         return Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
     }
     Ok(())
+}
+
+/// Makes sure that a new recording can be written to `path`, or beside it under a
+/// name with a number, leaving no trace of the attempt. Nothing is replaced unless
+/// that is asked for, and then only a recording of Headway's.
+///
+/// # Errors
+/// [`Failure::Unwritable`] with the reason.
+pub fn check_new_recording(path: &Path, if_taken: IfTaken) -> Result<(), Failure> {
+    let Ok(there) = path.symlink_metadata() else { return check_writable(path) };
+    let refused = |problem: &str| Err(Failure::Unwritable { path: path.to_owned(), problem: problem.into() });
+    let is_ours = there.is_file() && (there.len() == 0 || is_recording_of_ours(path));
+    match if_taken {
+        _ if there.is_dir() => Err(unwritable(path, &io::Error::from(ErrorKind::IsADirectory))),
+        IfTaken::Number => check_directory(path.parent().unwrap_or(Path::new("/"))),
+        _ if !is_ours => refused(
+            "something that is not a recording of Headway's is there already; remove it or choose another place with -o",
+        ),
+        IfTaken::Refuse => {
+            refused("a recording is there already; --force replaces it, or choose another place with -o")
+        }
+        IfTaken::Replace => check_directory(path.parent().unwrap_or(Path::new("/"))),
+    }
+}
+
+/// Copies a recording to `path`, or beside it under a name with a number, for its
+/// owner only, and gives the place.
+///
+/// # Errors
+/// As [`check_new_recording`] and [`copy_into`].
+pub fn copy_new(source: &mut File, path: &Path, if_taken: IfTaken) -> Result<PathBuf, Failure> {
+    if if_taken == IfTaken::Replace {
+        check_new_recording(path, if_taken)?;
+        return copy_into(source, path).map(|_| path.to_owned());
+    }
+    // The name is ours from here on; what was copied takes the place of the empty file.
+    let created = headway_jfr::create_file(path, if_taken);
+    let (place, _) = created.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => check_new_recording(path, if_taken).err().unwrap_or(unwritable(path, &error)),
+        _ => unwritable(path, &error),
+    })?;
+    let copied = copy_into(source, &place);
+    copied.inspect_err(|_| drop(fs::remove_file(&place)))?;
+    Ok(place)
 }
 
 /// Makes sure that new files can be made in `directory`.
@@ -237,6 +281,29 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 1);
         write_new(&path, &mut |out| out.write_all(b"new")).expect("written");
         assert_eq!(fs::read(&path).expect("read"), b"new");
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        let sentence = |name: &str, if_taken| check_new_recording(&path(name), if_taken).map_err(|e| e.to_string());
+        fs::write(path("thesis.jfr"), "ten years of work").expect("written");
+        fs::write(path("empty.jfr"), "").expect("written");
+        std::os::unix::fs::symlink(path("nowhere.jfr"), path("link.jfr")).expect("linked");
+        for name in ["thesis.jfr", "link.jfr"] {
+            for if_taken in [IfTaken::Refuse, IfTaken::Replace] {
+                assert!(sentence(name, if_taken).expect_err("kept").contains("not a recording of Headway's"));
+            }
+        }
+        assert!(sentence("empty.jfr", IfTaken::Refuse).expect_err("kept").contains("--force replaces it"));
+        assert_eq!(sentence("empty.jfr", IfTaken::Replace), Ok(()));
+        assert_eq!(sentence("thesis.jfr", IfTaken::Number), Ok(()));
+        let mut source = File::open(path("thesis.jfr")).expect("opened");
+        let place = copy_new(&mut source, &path("empty.jfr"), IfTaken::Number).expect("copied");
+        assert_eq!(place, path("empty-2.jfr"));
+        assert!(!path("nowhere.jfr").exists() && fs::read(place).expect("read").len() == 17);
+        assert_eq!(fs::read_dir(directory.path()).expect("listed").count(), 4);
     }
 
     #[test]

@@ -14,7 +14,8 @@
 //! * [`table`]: the document.
 
 pub mod clients;
-pub mod endings;
+pub mod disks;
+mod endings;
 mod environment;
 pub mod files;
 pub mod hooks;
@@ -73,5 +74,6 @@ pub fn all() -> Vec<Fault> {
     faults.extend(hooks::faults());
     faults.extend(endings::faults());
     faults.extend(hostile::faults());
+    faults.extend(disks::faults());
     faults
 }

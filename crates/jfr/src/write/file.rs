@@ -17,11 +17,14 @@
 use crate::header::{ChunkHeader, HEADER_SIZE, MAGIC};
 use crate::packing::{self, Packing, ENVELOPE_MAGIC};
 use crate::schema::id;
+use crate::write::place::{self, create_private, put_in_place, IfTaken};
 use headway_model::TimeNs;
+use rustix::fs::{fallocate, FallocateFlags};
+use rustix::io::Errno;
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Where a chunk lies in the file and which time it covers.
@@ -47,6 +50,8 @@ pub(crate) struct RecordingFile {
     last: Option<ChunkHeader>,
     /// Bytes of the reserve behind `len`.
     reserved: u64,
+    /// True if the file system can cut blocks out of a file's front.
+    can_collapse: bool,
 }
 
 /// Length of the head of a reserve: size in four bytes, type, time.
@@ -54,20 +59,28 @@ const RESERVE_HEAD: usize = 6;
 /// A write of this many bytes is not torn by a signal.
 const ATOMIC: usize = 8;
 
+/// What files are cut at.
+const BLOCK: u64 = 4096;
+
+/// An empty file has no block to cut out, which is another error than not being able to.
+fn can_collapse(empty: &File) -> bool {
+    fallocate(empty, FallocateFlags::COLLAPSE_RANGE, 0, BLOCK) == Err(Errno::INVAL)
+}
+
 fn reserve_head(size: u64) -> [u8; RESERVE_HEAD] {
     let seven = |shift: u32| (size >> shift) as u8 & 0x7f;
     [seven(0) | 0x80, seven(7) | 0x80, seven(14) | 0x80, seven(21), id::RESERVE, 0]
 }
 
 impl RecordingFile {
-    /// Creates the file, readable by its owner only. An existing file is
-    /// replaced only if it is an earlier recording of Headway's or empty.
-    pub(crate) fn create(path: &Path, reserve: u64) -> io::Result<RecordingFile> {
-        make_way(path)?;
-        let file = create_private(path)?;
-        let packing = Packing::of_name(path);
+    /// Creates the file, readable by its owner only, under this name or another one
+    /// if it is taken.
+    pub(crate) fn create(path: &Path, if_taken: IfTaken, reserve: u64) -> io::Result<RecordingFile> {
+        let (path, file) = place::create_file(path, if_taken)?;
+        let packing = Packing::of_name(&path);
+        let can_collapse = packing == Packing::Plain && can_collapse(&file);
         Ok(RecordingFile {
-            path: path.to_path_buf(),
+            path,
             file,
             packing,
             len: 0,
@@ -75,6 +88,7 @@ impl RecordingFile {
             reserve,
             last: None,
             reserved: 0,
+            can_collapse,
         })
     }
 
@@ -84,6 +98,25 @@ impl RecordingFile {
 
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// True if this is the file that its path leads to.
+    pub(crate) fn is_in_place(&self) -> bool {
+        place::is_same(&self.file, &self.path)
+    }
+
+    /// True if a path leads to this file.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        place::is_same(&self.file, path)
+    }
+
+    /// Makes sure that the sealed file has a name, and gives it.
+    pub(crate) fn settle(&mut self) -> io::Result<&Path> {
+        if !self.is_in_place() {
+            let content = |new: &File| copy_range(&self.file, 0, self.len, new);
+            self.path = place::found_or_saved(&self.file, &self.path, content)?;
+        }
+        Ok(&self.path)
     }
 
     /// Appends two parts to the current chunk, or begins a new one. The first
@@ -144,7 +177,10 @@ impl RecordingFile {
         let need = (head.len() + events.len()) as u64;
         let before = self.chunks.back().copied().zip(self.last);
         if self.reserved < need + RESERVE_HEAD as u64 {
-            self.grow_reserve(before, need + self.reserve.max(RESERVE_HEAD as u64))?;
+            let least = need + RESERVE_HEAD as u64;
+            // Near a limit on the file's size there is room for less.
+            self.grow_reserve(before, need + self.reserve.max(RESERVE_HEAD as u64))
+                .or_else(|_| self.grow_reserve(before, least))?;
         }
         // The reserve's rest is the new chunk's, if there is one.
         let left = self.reserved - need;
@@ -227,20 +263,61 @@ impl RecordingFile {
         self.chunks.iter().find(|chunk| !too_old(chunk)).map_or(newest, |chunk| chunk.offset)
     }
 
-    /// Drops the oldest chunks where the limits ask for it. Called between two
-    /// chunks, `room` being what the next one may need.
+    /// Drops the oldest chunks where the limits ask for it; true if it did. Called
+    /// between two chunks, `room` being what the next one may need.
     ///
-    /// Dropping means to copy what stays into a new file that takes this one's
-    /// place. So that each byte is copied once or so, half the file goes at a
-    /// time.
-    pub(crate) fn trim(&mut self, max_size: Option<u64>, room: u64, since: TimeNs) -> io::Result<()> {
-        let full = max_size.is_some_and(|max| self.len.saturating_add(room) > max);
-        let keep_from = self.keep_from(max_size.filter(|_| full).map(|max| max / 2), since);
+    /// Where the file system can do that, they are cut out of the file, which is as if
+    /// it had never been longer. Elsewhere what stays is copied into a new file that
+    /// takes this one's place; both together stay below the limit, so a third of it is
+    /// kept.
+    pub(crate) fn trim(&mut self, max_size: Option<u64>, room: u64, since: TimeNs) -> io::Result<bool> {
+        if max_size.is_none() && since == TimeNs(0) {
+            return Ok(false);
+        }
+        if self.can_collapse {
+            self.end_at_block()?;
+        }
+        let (full_at, kept) = match self.can_collapse {
+            true => (max_size, max_size.map(|max| max.saturating_sub(room))),
+            false => (max_size.map(|max| max / 3 * 2), max_size.map(|max| max / 3)),
+        };
+        let full = full_at.is_some_and(|max| self.len.saturating_add(room) > max);
+        let keep_from = self.keep_from(kept.filter(|_| full), since);
         if keep_from == 0 || (!full && keep_from < self.len / 2) {
-            return Ok(());
+            return Ok(false);
+        }
+        self.cut(keep_from).map(|()| true)
+    }
+
+    fn cut(&mut self, keep_from: u64) -> io::Result<()> {
+        if self.can_collapse {
+            self.can_collapse = fallocate(&self.file, FallocateFlags::COLLAPSE_RANGE, 0, keep_from).is_ok();
+            if self.can_collapse {
+                self.dropped(keep_from);
+                return Ok(());
+            }
         }
         self.seal()?;
-        self.drop_before(keep_from).or_else(|_| self.drop_in_place(keep_from))
+        // What has taken this file's name since is not ours to replace.
+        let dropped =
+            if self.is_in_place() { self.drop_before(keep_from) } else { Err(io::ErrorKind::NotFound.into()) };
+        dropped.or_else(|_| self.drop_in_place(keep_from))
+    }
+
+    /// Lengthens the last chunk by an event without meaning, so that the next one
+    /// begins where the file can be cut.
+    fn end_at_block(&mut self) -> io::Result<()> {
+        let (Some(header), Some(chunk)) = (self.last, self.chunks.back().copied()) else { return Ok(()) };
+        let over = self.len % BLOCK;
+        if over == 0 {
+            return Ok(());
+        }
+        let short = BLOCK - over;
+        let size = if short < RESERVE_HEAD as u64 { short + BLOCK } else { short };
+        let mut event = vec![0; size as usize];
+        event[..RESERVE_HEAD].copy_from_slice(&reserve_head(size));
+        let header = ChunkHeader { size: header.size + size, ..header };
+        self.append(header, false, [&mut event, &mut []], chunk.end)
     }
 
     fn drop_before(&mut self, offset: u64) -> io::Result<()> {
@@ -320,17 +397,6 @@ impl Drop for RecordingFile {
     }
 }
 
-/// Gives a finished file its name, replacing only what may be replaced.
-pub(crate) fn put_in_place(beside: &Path, to: &Path) -> io::Result<()> {
-    make_way(to)?;
-    fs::rename(beside, to)
-}
-
-/// A new file for the owner's eyes. Never follows a link: it must not exist.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
-}
-
 /// A hidden name beside `path`, different for each process.
 pub(crate) fn sibling(path: &Path, purpose: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -347,25 +413,9 @@ fn copy_range(from: &File, start: u64, end: u64, mut to: &File) -> io::Result<()
     Ok(())
 }
 
-/// Removes an earlier recording at `path`; anything else there is an error.
-fn make_way(path: &Path) -> io::Result<()> {
-    let there = match fs::symlink_metadata(path) {
-        Ok(there) => there,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if !there.is_file() || !(there.len() == 0 || is_recording_of_ours(path)?) {
-        return Err(io::Error::new(
-            io::ErrorKind::AlreadyExists,
-            "something that is not a recording of Headway's is there already",
-        ));
-    }
-    fs::remove_file(path)
-}
-
 /// Looks at a file's first bytes: our type names stand near the front of
 /// each chunk.
-fn is_recording_of_ours(path: &Path) -> io::Result<bool> {
+pub(super) fn is_recording_of_ours(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(64 << 10).read_to_end(&mut start)?;
     let mentions = |name: &[u8]| start.windows(name.len()).any(|window| window == name);
@@ -404,7 +454,7 @@ mod tests {
     #[test]
     fn the_file_is_complete_after_every_append_also_a_failed_one() {
         let path = std::env::temp_dir().join(format!("headway-file-{}.jfr", std::process::id()));
-        let mut recording = RecordingFile::create(&path, 1000).unwrap();
+        let mut recording = RecordingFile::create(&path, IfTaken::Refuse, 1000).unwrap();
         let mut so_far = 0;
         append(&mut recording, &mut so_far).unwrap();
         assert_eq!(covered(&path), (1100, true), "the header covers the reserve");

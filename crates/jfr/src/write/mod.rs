@@ -5,6 +5,7 @@ mod constants;
 mod events;
 mod file;
 mod metadata;
+mod place;
 mod settings;
 mod steal;
 
@@ -13,12 +14,14 @@ use crate::header::{ChunkHeader, COMPRESSED_INTS, HEADER_SIZE};
 use crate::packing::Packing;
 use constants::Constants;
 use events::{put_info, Clock, Context};
+pub(crate) use file::sibling;
 use file::RecordingFile;
-pub(crate) use file::{create_private, put_in_place, sibling};
 use headway_model::event::RecordingInfo;
 use headway_model::{Dictionary, DurationNs, Event, Loss, TimeNs};
 #[cfg(test)]
 pub(crate) use metadata::event as metadata_event;
+pub use place::{create_file, IfTaken};
+pub(crate) use place::{create_private, put_in_place};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +32,8 @@ use std::sync::Arc;
 pub struct WriterConfig {
     /// The file; its extension decides the packing, see [`Packing::of_name`].
     pub path: PathBuf,
+    /// What becomes of a file that is there already.
+    pub if_taken: IfTaken,
     /// Facts about the recording. `start` is the recording's first moment and
     /// `epoch_offset_ns` ties its clock to the calendar.
     pub info: Arc<RecordingInfo>,
@@ -47,6 +52,7 @@ impl WriterConfig {
     pub fn new(path: impl Into<PathBuf>, info: Arc<RecordingInfo>) -> WriterConfig {
         WriterConfig {
             path: path.into(),
+            if_taken: IfTaken::Refuse,
             info,
             chunk_size: 12 << 20,
             chunk_age: DurationNs(60_000_000_000),
@@ -85,6 +91,8 @@ pub enum WriteError {
     Append(PathBuf, io::Error),
     /// Old chunks could not be dropped.
     Rotate(PathBuf, io::Error),
+    /// The file was removed or replaced, and could not be saved under another name.
+    Gone(PathBuf, io::Error),
     /// A dump could not be written.
     Dump(PathBuf, io::Error),
     /// A dump could not be unpacked or packed.
@@ -97,6 +105,9 @@ impl fmt::Display for WriteError {
             WriteError::Create(path, e) => write!(f, "cannot create recording {}: {e}", path.display()),
             WriteError::Append(path, e) => write!(f, "cannot write to recording {}: {e}", path.display()),
             WriteError::Rotate(path, e) => write!(f, "cannot drop old parts of recording {}: {e}", path.display()),
+            WriteError::Gone(path, e) => {
+                write!(f, "recording {} was removed or replaced and cannot be saved elsewhere: {e}", path.display())
+            }
             WriteError::Dump(path, e) => write!(f, "cannot dump the recording into {}: {e}", path.display()),
             WriteError::Repack(path, e) => write!(f, "cannot dump the recording into {}: {e}", path.display()),
         }
@@ -106,9 +117,8 @@ impl fmt::Display for WriteError {
 impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            WriteError::Create(_, e) | WriteError::Append(_, e) | WriteError::Rotate(_, e) | WriteError::Dump(_, e) => {
-                Some(e)
-            }
+            WriteError::Create(_, e) | WriteError::Append(_, e) | WriteError::Rotate(_, e) => Some(e),
+            WriteError::Gone(_, e) | WriteError::Dump(_, e) => Some(e),
             WriteError::Repack(_, e) => Some(e),
         }
     }
@@ -117,13 +127,25 @@ impl std::error::Error for WriteError {
 /// What a finished recording came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// The file.
+    /// The file, which has another name than it was given if it was moved, or removed
+    /// and therefore saved elsewhere.
     pub path: PathBuf,
     /// Its length in bytes.
     pub bytes: u64,
     /// Events that were given to the writer and are not in the file because it
     /// could not be written.
     pub lost: u64,
+    /// Why events were lost in the end.
+    pub problem: Option<String>,
+}
+
+/// A copy of a recording that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dumped {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
 }
 
 /// The chunk that is being written.
@@ -163,6 +185,10 @@ pub struct RecordingWriter {
     /// Lost since the last `headway.Loss` in the file.
     untold_losses: u64,
     lost_total: u64,
+    /// The header that was written last.
+    last_header: Option<ChunkHeader>,
+    /// True once old chunks were dropped.
+    was_cut: bool,
 }
 
 impl fmt::Debug for RecordingWriter {
@@ -176,11 +202,11 @@ impl RecordingWriter {
     /// recording from the first [`Self::flush`] on.
     ///
     /// # Errors
-    /// [`WriteError::Create`], also if something that is not a recording of
-    /// Headway's stands at that path.
-    pub fn create(config: WriterConfig) -> Result<RecordingWriter, WriteError> {
-        let file = RecordingFile::create(&config.path, config.reserve())
+    /// [`WriteError::Create`], also if a file is there that must not be replaced.
+    pub fn create(mut config: WriterConfig) -> Result<RecordingWriter, WriteError> {
+        let file = RecordingFile::create(&config.path, config.if_taken, config.reserve())
             .map_err(|e| WriteError::Create(config.path.clone(), e))?;
+        config.path = file.path().to_path_buf();
         let info = config.info.clone();
         let clock = Clock { start: info.start, epoch_offset_ns: info.epoch_offset_ns };
         Ok(RecordingWriter {
@@ -197,6 +223,8 @@ impl RecordingWriter {
             failing: false,
             untold_losses: 0,
             lost_total: 0,
+            last_header: None,
+            was_cut: false,
             info,
             config,
         })
@@ -343,6 +371,7 @@ impl RecordingWriter {
     }
 
     fn written(&mut self, header: ChunkHeader) {
+        self.last_header = Some(header);
         self.chunk = Some(OpenChunk { size: header.size, checkpoint: header.checkpoint });
         self.constants.written();
         self.events.bytes.clear();
@@ -356,10 +385,7 @@ impl RecordingWriter {
     fn write_failed(&mut self) {
         self.failing = true;
         if self.events.bytes.len() + self.constants.waiting_bytes() >= BUFFER_LIMIT {
-            self.untold_losses += self.buffered;
-            self.lost_total += self.buffered;
-            self.events.bytes.clear();
-            self.buffered = 0;
+            self.drop_buffered();
             self.end_chunk();
         }
     }
@@ -382,7 +408,9 @@ impl RecordingWriter {
         // A chunk may exceed its size by what is written at once.
         let room = self.config.effective_chunk_size() + self.write_at as u64 + self.config.reserve();
         let since = self.config.max_age.map_or(TimeNs(0), |age| self.now - age);
-        self.file.trim(self.config.max_size, room, since).map_err(|e| WriteError::Rotate(self.config.path.clone(), e))
+        let trimmed = self.file.trim(self.config.max_size, room, since);
+        self.was_cut |= trimmed.map_err(|e| WriteError::Rotate(self.config.path.clone(), e))?;
+        Ok(())
     }
 
     /// Copies the newest chunks, up to the last flush, into a new file, while
@@ -390,34 +418,93 @@ impl RecordingWriter {
     /// bound what is copied, chunk by chunk; the newest chunk always comes.
     ///
     /// # Errors
-    /// [`WriteError::Dump`], also if something that is not a recording of
-    /// Headway's stands at `to`; [`WriteError::Repack`] if `to` asks for
+    /// [`WriteError::Dump`], also if a file is at `to` that must not be replaced, such
+    /// as the recording itself; [`WriteError::Repack`] if `to` asks for
     /// another packing and the recording cannot be read back.
-    pub fn dump(&mut self, to: &Path, max_size: Option<u64>, max_age: Option<DurationNs>) -> Result<u64, WriteError> {
+    pub fn dump(
+        &mut self,
+        to: &Path,
+        if_taken: IfTaken,
+        limits: (Option<u64>, Option<DurationNs>),
+    ) -> Result<Dumped, WriteError> {
+        let (max_size, max_age) = limits;
         let since = max_age.map_or(TimeNs(0), |age| self.now - age);
+        let failed = |e| WriteError::Dump(to.to_path_buf(), e);
+        if self.file.is_at(to) && if_taken != IfTaken::Number {
+            return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "it is the recording itself")));
+        }
+        // An earlier recording goes once the new one is there.
+        let path = match if_taken {
+            IfTaken::Replace => to.to_path_buf(),
+            _ => create_file(to, if_taken).map_err(failed)?.0,
+        };
+        let dumped = self.dump_over(&path, max_size, since);
+        if dumped.is_err() && if_taken != IfTaken::Replace {
+            let _ = std::fs::remove_file(&path);
+        }
+        dumped.map(|bytes| Dumped { path, bytes })
+    }
+
+    fn dump_over(&self, to: &Path, max_size: Option<u64>, since: TimeNs) -> Result<u64, WriteError> {
         let failed = |e| WriteError::Dump(to.to_path_buf(), e);
         if Packing::of_name(to) == self.file.packing() {
             return self.file.copy_to(to, max_size, since).map_err(failed);
         }
         let beside = sibling(to, "packed");
-        let result = self
-            .file
-            .copy_to(&beside, max_size, since)
-            .map_err(failed)
+        let copied = self.file.copy_to(&beside, max_size, since).map_err(failed);
+        let result = copied
             .and_then(|_| crate::repair::convert(&beside, to).map_err(|e| WriteError::Repack(to.to_path_buf(), e)));
         let _ = std::fs::remove_file(&beside);
         result
     }
 
     /// Flushes and ends the recording. The writer may be dropped without this:
-    /// the file is complete up to the last flush anyway.
+    /// the file is complete up to the last flush anyway. What cannot be written is
+    /// counted, in the file too if there is room for that.
     ///
     /// # Errors
-    /// As [`Self::flush`]; the file then holds what was written before.
+    /// [`WriteError::Gone`]: the file has no name any more; [`WriteError::Append`].
     pub fn finish(mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<Finished, WriteError> {
-        self.flush(dictionary, watermark)?;
+        let problem = self.flush(dictionary, watermark).err();
+        if matches!(problem, Some(WriteError::Append(..))) {
+            self.give_up(dictionary);
+        }
         self.file.seal().map_err(|e| WriteError::Append(self.config.path.clone(), e))?;
-        Ok(Finished { path: self.config.path.clone(), bytes: self.file.len(), lost: self.lost_total })
+        let path = self.file.settle().map_err(|e| WriteError::Gone(self.config.path.clone(), e))?.to_path_buf();
+        let problem = problem.map(|problem| problem.to_string());
+        Ok(Finished { path, bytes: self.file.len(), lost: self.lost_total, problem })
+    }
+
+    /// Drops what could not be written and writes how much that was, into the room
+    /// that the failed attempt gave back.
+    fn give_up(&mut self, dictionary: &Dictionary) {
+        self.drop_buffered();
+        // After a failure the next chunk is yet to begin; this goes into the last one.
+        let Some(last) = self.last_header else { return };
+        let mut raw = Encoder::default();
+        self.put_own_loss(dictionary, &mut raw);
+        let header = ChunkHeader { size: last.size + raw.bytes.len() as u64, ..last };
+        // Without even that much room, only the caller knows.
+        if self.file.append(header, false, [&mut raw.bytes, &mut []], self.now).is_ok() {
+            self.untold_losses = 0;
+        }
+    }
+
+    fn drop_buffered(&mut self) {
+        self.untold_losses += self.buffered;
+        self.lost_total += self.buffered;
+        self.events.bytes.clear();
+        self.buffered = 0;
+    }
+
+    /// True if old chunks were dropped since this was last asked.
+    pub fn take_was_cut(&mut self) -> bool {
+        std::mem::take(&mut self.was_cut)
+    }
+
+    /// False once the file was removed, replaced or moved.
+    pub fn is_in_place(&self) -> bool {
+        self.file.is_in_place()
     }
 
     /// Length of the file in bytes.
