@@ -27,7 +27,7 @@ from profilers import AsyncProfiler, Causal, Floor, Headway, Jfr, Null, Profiler
 from windows import Comparison, Phase, Window, compare
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKLOADS = ("demo", "hotlock", "queue", "chain40", "idle", "vthreads")
+WORKLOADS = ("demo", "hotlock", "queue", "chain40", "idle", "vthreads", "monitors", "reentrantlocks", "vparks")
 STEAL_INTERVALS = {"steal-1s": "1s", "steal-100ms": "100ms", "steal-10ms": "10ms"}
 ASYNC_PROFILER = ".m2/repository/tools/profiler/async-profiler/4.1/async-profiler-4.1.jar"
 

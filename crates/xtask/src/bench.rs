@@ -44,15 +44,24 @@ const BENCHMARKS: [Benchmark; 5] = [
 /// What the profiler costs the programs it watches; takes minutes, and options.
 const OVERHEAD: &str = "overhead";
 
+/// What many short-lived locks cost a program; takes minutes, and options.
+const LOCKS: &str = "locks";
+
 /// Runs one benchmark, or, without a name, all that take seconds.
 pub fn bench(rest: &[String]) -> Result<(), Problem> {
     let Some((name, options)) = rest.split_first() else {
         BENCHMARKS.iter().try_for_each(Benchmark::run)?;
         println!("\n./hw bench {OVERHEAD} measures what recording costs a program (minutes; --help for its options)");
+        println!(
+            "./hw bench {LOCKS} does so with 10^2 to 10^6 short-lived locks and virtual threads (minutes; --help)"
+        );
         return Ok(());
     };
     if name == OVERHEAD {
-        return overhead(options);
+        return in_a_jvm("eval/toggle/toggle.py", options);
+    }
+    if name == LOCKS {
+        return in_a_jvm("eval/toggle/short_lived.py", options);
     }
     match BENCHMARKS.iter().find(|benchmark| benchmark.name == name) {
         Some(benchmark) => benchmark.run(),
@@ -69,22 +78,26 @@ impl Benchmark {
 
 fn list() -> String {
     let lines = BENCHMARKS.iter().map(|benchmark| format!("  {:<10} {}\n", benchmark.name, benchmark.tells));
-    lines.chain([format!("  {OVERHEAD:<10} the cost to a program, switched on and off inside one JVM")]).collect()
+    let long = [
+        format!("  {OVERHEAD:<10} the cost to a program, switched on and off inside one JVM\n"),
+        format!("  {LOCKS:<10} the cost of 10^2 to 10^6 short-lived locks and virtual threads, in a JVM"),
+    ];
+    lines.chain(long).collect()
 }
 
-fn overhead(options: &[String]) -> Result<(), Problem> {
+fn in_a_jvm(script: &str, options: &[String]) -> Result<(), Problem> {
     products::rust(&["headway-cli", "headway-agent"])?;
     products::workloads(None)?;
-    run(toggle(&Jdks::for_tests()).args(options))
+    run(python(script, &Jdks::for_tests()).args(options))
 }
 
-fn toggle(jdks: &Jdks) -> Command {
-    let mut toggle = program("python3");
-    toggle.arg("eval/toggle/toggle.py").env("HEADWAY_BIN", products::headway());
+fn python(script: &str, jdks: &Jdks) -> Command {
+    let mut python = program("python3");
+    python.arg(script).env("HEADWAY_BIN", products::headway());
     if std::env::var_os("JAVA_HOME").is_none() {
         if let Some(home) = jdks.with_compiler() {
-            toggle.env("JAVA_HOME", home);
+            python.env("JAVA_HOME", home);
         }
     }
-    toggle
+    python
 }

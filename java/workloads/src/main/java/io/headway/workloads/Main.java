@@ -11,6 +11,7 @@ import io.headway.workloads.pressure.Pressure;
 import io.headway.workloads.samples.Samples;
 import io.headway.workloads.steal.Steal;
 import io.headway.workloads.stress.Stress;
+import io.headway.workloads.toggle.Many;
 import io.headway.workloads.toggle.Toggle;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,6 +22,7 @@ public final class Main {
             Map.entry("causal", new Known()),
             Map.entry("demo", new Demo()),
             Map.entry("faults", new Target()),
+            Map.entry("many", new Many()),
             Map.entry("parks", new Parks()),
             Map.entry("predict", new Predict()),
             Map.entry("pressure", new Pressure()),

@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * {@code toggle demo|hotlock|queue|chain40|idle|vthreads [--seconds N] [--threads N] [--window-ms N]}:
+ * {@code toggle demo|hotlock|queue|chain40|idle|vthreads|monitors|reentrantlocks|vparks [--seconds N] [--threads N] [--window-ms N]}:
  * continuous work that reports on short windows, for someone outside who switches a profiler on and
  * off meanwhile and compares neighbouring windows.
  *
@@ -60,7 +60,9 @@ public final class Toggle implements Workload {
             case "chain40" -> new WorkThreads("deep", threadCount, new DeepEnter());
             case "idle" -> new WorkThreads("free", threadCount, new NoContention());
             case "vthreads" -> new VirtualCreation();
-            default -> throw new UsageException("toggle takes one of demo, hotlock, queue, chain40, idle, vthreads");
+            case "monitors", "reentrantlocks", "vparks" -> new ShortLived(name, threadCount, Long.MAX_VALUE, 1);
+            default -> throw new UsageException("toggle takes one of demo, hotlock, queue, chain40, idle, vthreads, "
+                    + "monitors, reentrantlocks, vparks");
         };
     }
 
