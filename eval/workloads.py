@@ -96,6 +96,8 @@ WORKLOADS: dict[str, Workload] = {
                  warms_up_s=LONG_S),
         Workload("h2", 8, "order mix on an H2 database in memory; Inventory.lock is held long by a re-indexing thread",
                  "published", warms_up_s=LONG_S),
+        Workload("derby", 8, "TPC-B on Apache Derby in memory, one branch: its row is wanted by all; tens of thousands of "
+                 "short-lived lock objects in a second; time goes into transactions", "published", warms_up_s=LONG_S),
         Workload("lucene", 4, "Lucene, a quarter changes and three quarters searches on one index in memory", "published",
                  warms_up_s=LONG_S),
         Workload("jetty", 4, "Jetty with clients in the same JVM; a page cache behind one monitor", "published", warms_up_s=LONG_S),

@@ -5,6 +5,7 @@ import io.headway.eval.compute.Exceptions;
 import io.headway.eval.compute.Kernels;
 import io.headway.eval.compute.Megamorphic;
 import io.headway.eval.compute.NativeCalls;
+import io.headway.eval.published.DerbyBank;
 import io.headway.eval.published.FopPages;
 import io.headway.eval.published.Javac;
 import io.headway.eval.published.JettyServer;
@@ -37,6 +38,7 @@ final class Catalog {
         WORKS.put("class-storm", ClassStorm::new);
         WORKS.put("deep-calls", DeepCalls::new);
         WORKS.put("deep-enter", DeepEnter::new);
+        WORKS.put("derby", DerbyBank::new);
         WORKS.put("exceptions", Exceptions::new);
         WORKS.put("fop", FopPages::new);
         WORKS.put("h2", OrderMix::new);
