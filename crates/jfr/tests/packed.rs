@@ -87,3 +87,39 @@ fn a_torn_tail_costs_the_last_piece_only() {
         assert!(bytes.len() > whole.len(), "and still gives what is there");
     }
 }
+
+/// A number of JFR's at `at`, which is moved behind it.
+fn varint(bytes: &[u8], at: &mut usize) -> u64 {
+    let mut value = 0;
+    for shift in (0..).step_by(7) {
+        let byte = bytes[*at];
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    value
+}
+
+#[test]
+fn an_ended_chunk_has_all_its_constants_in_one_checkpoint() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let dictionary = synthetic::dictionary();
+    let mut writer = RecordingWriter::create(WriterConfig::new(&path, synthetic::info())).unwrap();
+    let mut stream = synthetic::Stream::new(300);
+    for _ in 0..3 {
+        stream.second().iter().for_each(|event| writer.event(event, &dictionary));
+        writer.flush(&dictionary, stream.now()).unwrap();
+    }
+    let now = stream.now();
+    let open = read_sound(&path);
+    writer.finish(&dictionary, now).unwrap();
+    assert_eq!(read_sound(&path), open, "nothing is read twice");
+    let bytes = std::fs::read(&path).unwrap();
+    let mut at = u64::from_be_bytes(bytes[16..24].try_into().unwrap()) as usize;
+    let (begin, size, ty) = (at, varint(&bytes, &mut at), varint(&bytes, &mut at));
+    let (_start, _duration, distance) = (varint(&bytes, &mut at), varint(&bytes, &mut at), varint(&bytes, &mut at));
+    assert_eq!((begin + size as usize, ty, distance), (bytes.len(), 1, 0), "the last event, which depends on no other");
+}

@@ -1,5 +1,6 @@
 //! One chunk: its types, its constants, then its events one by one.
 
+use super::cursor::Cursor;
 use super::detail::{Detail, Places};
 use super::info::InfoGatherer;
 use super::intern::Interner;
@@ -59,6 +60,13 @@ impl Intervals {
 /// that are in native code, most of which wait there.
 const SAMPLERS: [&str; 3] = ["jdk.CPUTimeSample", "jdk.ExecutionSample", "jdk.NativeMethodSample"];
 
+/// True if a checkpoint event, `body` being what follows its type number, says that
+/// there is none before it.
+fn stands_alone(mut body: Cursor<'_>) -> bool {
+    let (_start, _duration, distance) = (body.long(), body.long(), body.long());
+    distance == Some(0)
+}
+
 /// What a step through a chunk's events came to.
 pub(crate) enum Step {
     /// Definitions (perhaps none) and then at most one event went to `out`.
@@ -80,7 +88,9 @@ impl Chunk {
         };
         let mut pools = Pools::default();
         let mut intact = true;
-        for at in &survey.checkpoints {
+        // One that points to none before it has all that those had.
+        let begin = survey.checkpoints.iter().rposition(|at| body_at(&mut window, *at).is_some_and(stands_alone));
+        for at in survey.checkpoints.iter().skip(begin.unwrap_or(0)) {
             let read = body_at(&mut window, *at).and_then(|body| pools.checkpoint(&schema, body));
             intact &= read.is_some();
         }

@@ -15,11 +15,15 @@ use headway_model::{CallChain, ChainId, Dictionary, FrameKind, LockId, Loss, Met
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Constants of one type, encoded and not yet written.
+/// Constants of one type, encoded.
 #[derive(Default)]
 struct Pool {
+    /// Those that are not written yet.
     count: u64,
     entries: Encoder,
+    /// Those that the chunk has already.
+    written_count: u64,
+    written: Encoder,
 }
 
 impl Pool {
@@ -396,21 +400,23 @@ impl Constants {
         if waiting.is_empty() {
             return None;
         }
-        let mut encoder = Encoder::default();
-        encoder.event(|e| {
-            e.varint(u64::from(id::CHECKPOINT));
-            e.varint(ticks);
-            e.varint(0); // duration
-            e.signed(delta);
-            e.byte(1); // ends a flush
-            e.varint(waiting.len() as u64);
-            for (ty, count, entries) in waiting {
-                e.varint(u64::from(ty));
-                e.varint(count);
-                e.bytes.extend_from_slice(entries);
-            }
-        });
-        Some(encoder.bytes)
+        Some(checkpoint_event(ticks, delta, &waiting))
+    }
+
+    /// Bytes that the chunk's constants have taken so far.
+    pub(crate) fn written_bytes(&self) -> usize {
+        self.pools.iter().map(|pool| pool.written.bytes.len()).sum()
+    }
+
+    /// A checkpoint event with all constants of the chunk, which ends the chunk and
+    /// depends on no other: some readers follow no further ones.
+    pub(crate) fn whole_checkpoint(&self, ticks: u64) -> Vec<u8> {
+        let all = POOLS.iter().zip(&self.pools).filter(|(_, pool)| pool.written_count > 0);
+        let mut constants: Vec<(TypeId, u64, &[u8])> =
+            all.map(|(ty, pool)| (*ty, pool.written_count, pool.written.bytes.as_slice())).collect();
+        let statics = statics();
+        constants.extend(statics.iter().map(|(ty, pool)| (*ty, pool.count, pool.entries.bytes.as_slice())));
+        checkpoint_event(ticks, 0, &constants)
     }
 
     /// Events that define the locks and threads among what waits.
@@ -423,10 +429,28 @@ impl Constants {
         self.statics_written = true;
         self.definitions.bytes.clear();
         for pool in &mut self.pools {
-            pool.count = 0;
-            pool.entries.bytes.clear();
+            pool.written_count += std::mem::take(&mut pool.count);
+            pool.written.bytes.append(&mut pool.entries.bytes);
         }
     }
+}
+
+fn checkpoint_event(ticks: u64, delta: i64, constants: &[(TypeId, u64, &[u8])]) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.event(|e| {
+        e.varint(u64::from(id::CHECKPOINT));
+        e.varint(ticks);
+        e.varint(0); // duration
+        e.signed(delta);
+        e.byte(1); // ends a flush
+        e.varint(constants.len() as u64);
+        for (ty, count, entries) in constants {
+            e.varint(u64::from(*ty));
+            e.varint(*count);
+            e.bytes.extend_from_slice(entries);
+        }
+    });
+    encoder.bytes
 }
 
 /// 1 + the zigzag-encoded difference to the next number: small for numbers close by.

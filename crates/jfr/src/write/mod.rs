@@ -155,6 +155,8 @@ struct OpenChunk {
     size: u64,
     /// Offset of its newest checkpoint, 0 before the first.
     checkpoint: u64,
+    /// How many it has.
+    checkpoints: u64,
 }
 
 /// Largest number of buffered bytes at which the writer writes by itself.
@@ -296,6 +298,7 @@ impl RecordingWriter {
     fn write_and_rotate(&mut self, dictionary: &Dictionary) -> Result<(), WriteError> {
         self.write(dictionary)?;
         if self.chunk_is_full() {
+            self.gather_constants();
             self.next_chunk()?;
         }
         Ok(())
@@ -347,6 +350,23 @@ impl RecordingWriter {
         (header, raw.bytes)
     }
 
+    /// Ends the chunk with all its constants in one checkpoint, if it has several and
+    /// they are small beside it. The chunk is complete without that, too, so a failure
+    /// to write it is none.
+    fn gather_constants(&mut self) {
+        let Some(chunk) = self.chunk.filter(|chunk| chunk.checkpoints > 1) else { return };
+        if !self.gathers_constants() || self.failing {
+            return;
+        }
+        let mut event = self.constants.whole_checkpoint(self.clock.ticks(self.now));
+        let header = self.header(chunk.size + event.len() as u64, chunk.size);
+        let _ = self.file.append(header, false, [&mut event, &mut []], self.now);
+    }
+
+    fn gathers_constants(&self) -> bool {
+        self.constants.written_bytes() as u64 <= self.config.effective_chunk_size() / 4
+    }
+
     fn put_own_loss(&mut self, dictionary: &Dictionary, raw: &mut Encoder) {
         if self.untold_losses > 0 {
             let loss = Event::Lost(Loss::WriteFailed, self.untold_losses);
@@ -372,7 +392,9 @@ impl RecordingWriter {
 
     fn written(&mut self, header: ChunkHeader) {
         self.last_header = Some(header);
-        self.chunk = Some(OpenChunk { size: header.size, checkpoint: header.checkpoint });
+        let before = self.chunk.unwrap_or_default();
+        let checkpoints = before.checkpoints + u64::from(header.checkpoint != before.checkpoint);
+        self.chunk = Some(OpenChunk { size: header.size, checkpoint: header.checkpoint, checkpoints });
         self.constants.written();
         self.events.bytes.clear();
         self.buffered = 0;
@@ -391,8 +413,9 @@ impl RecordingWriter {
     }
 
     fn chunk_is_full(&self) -> bool {
+        let constants = if self.gathers_constants() { self.constants.written_bytes() as u64 } else { 0 };
         self.chunk.is_some_and(|chunk| {
-            chunk.size >= self.config.effective_chunk_size()
+            chunk.size + constants >= self.config.effective_chunk_size()
                 || self.now.since(self.chunk_start) >= self.config.effective_chunk_age()
         })
     }
@@ -466,8 +489,9 @@ impl RecordingWriter {
     /// [`WriteError::Gone`]: the file has no name any more; [`WriteError::Append`].
     pub fn finish(mut self, dictionary: &Dictionary, watermark: TimeNs) -> Result<Finished, WriteError> {
         let problem = self.flush(dictionary, watermark).err();
-        if matches!(problem, Some(WriteError::Append(..))) {
-            self.give_up(dictionary);
+        match problem {
+            Some(WriteError::Append(..)) => self.give_up(dictionary),
+            _ => self.gather_constants(),
         }
         self.file.seal().map_err(|e| WriteError::Append(self.config.path.clone(), e))?;
         let path = self.file.settle().map_err(|e| WriteError::Gone(self.config.path.clone(), e))?.to_path_buf();
