@@ -22,7 +22,27 @@ const MOST_VISIBLE: usize = 30;
 /// # Errors
 /// Those of `out`.
 pub fn write(profile: &Profile, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(out, &document(profile, style)).map_err(io::Error::from)
+    let document = document(profile, style);
+    if !profile.measure.is_blocked_time() {
+        return serde_json::to_writer(out, &document).map_err(io::Error::from);
+    }
+    let mut value = serde_json::to_value(&document).map_err(io::Error::from)?;
+    weights_in_milliseconds(&mut value);
+    serde_json::to_writer(out, &value).map_err(io::Error::from)
+}
+
+/// Weights of blocked time are milliseconds and fractions, which the library does not
+/// write: it was given microseconds.
+fn weights_in_milliseconds(document: &mut serde_json::Value) {
+    let threads = document.get_mut("threads").and_then(serde_json::Value::as_array_mut);
+    for thread in threads.into_iter().flatten() {
+        let weights = thread.pointer_mut("/samples/weight").and_then(serde_json::Value::as_array_mut);
+        for weight in weights.into_iter().flatten() {
+            if let Some(micros) = weight.as_f64() {
+                *weight = (micros / 1e3).into();
+            }
+        }
+    }
 }
 
 fn document(profile: &Profile, style: &Style) -> Document {
@@ -115,7 +135,9 @@ impl Writer<'_> {
         let is_main = described.name == "main";
         let thread = self.document.add_thread(self.process, kernel_id(described), start, is_main);
         self.document.set_thread_name(thread, &described.name);
-        self.document.set_thread_samples_weight_type(thread, WeightType::Samples);
+        let blocked = self.profile.measure.is_blocked_time();
+        let weight_type = if blocked { WeightType::TracingMs } else { WeightType::Samples };
+        self.document.set_thread_samples_weight_type(thread, weight_type);
         for moment in moments {
             let stack = self.stack(thread, moment.context);
             let time = self.time(moment);

@@ -86,6 +86,8 @@ fn pprof_has_both_values_and_every_frame() {
     assert_eq!(text(message.default_sample_type), "cpu");
     assert_eq!((message.time_nanos, message.duration_nanos), (START as i64, 50 * MS as i64));
     let functions: HashMap<u64, &str> = message.function.iter().map(|f| (f.id, text(f.name))).collect();
+    let files: Vec<&str> = message.function.iter().map(|f| text(f.filename)).collect();
+    assert!(files.contains(&"shop/Shop.java"), "{files:?}");
     let locations: HashMap<u64, u64> = message.location.iter().map(|l| (l.id, l.line[0].function_id)).collect();
     let mut stacks: Vec<(Vec<&str>, Vec<i64>)> = message
         .sample
@@ -119,6 +121,8 @@ fn pprof_has_threads_as_labels() {
         .map(|label| (text(label.key), text(label.str)))
         .collect();
     assert_eq!(labels, [("thread", "main"), ("thread", "worker")]);
+    let files: Vec<&str> = message.function.iter().map(|function| text(function.filename)).collect();
+    assert_eq!(files, ["Shop.java"], "a class in no package");
     assert_eq!(message.location.len(), 1, "the thread is no frame");
     assert_eq!(message.location[0].line[0].line, 10);
 }
@@ -137,6 +141,21 @@ fn speedscope_has_a_profile_per_thread_heaviest_first() {
         stack.iter().map(|frame| frames[frame.as_u64().unwrap() as usize]["name"].as_str().unwrap()).collect();
     assert_eq!(stack, ["shop.Server.serve", "shop.Stock.rebuild", "shop.Stock.sort"]);
     assert_eq!(main["weights"], serde_json::json!([30 * MS, 10 * MS, 5 * MS]));
+}
+
+#[test]
+fn firefox_weighs_samples_by_number_and_blocked_time_in_milliseconds() {
+    let weights = |measure| {
+        let mut profile = shop(Measure::Cpu);
+        profile.measure = measure;
+        let file: Value = serde_json::from_slice(&written(Format::Firefox, &profile)).unwrap();
+        let main =
+            file["threads"].as_array().unwrap().iter().find(|thread| thread["name"] == "shop.Main").unwrap().clone();
+        (main["samples"]["weightType"].clone(), main["samples"]["weight"].clone())
+    };
+    // In units of the shortest, 5 ms.
+    assert_eq!(weights(Measure::Cpu), ("samples".into(), serde_json::json!([6, 2, 1])));
+    assert_eq!(weights(Measure::Contender), ("tracing-ms".into(), serde_json::json!([30.0, 10.0, 5.0])));
 }
 
 /// Every index of the Firefox Profiler's tables points to something.

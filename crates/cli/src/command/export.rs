@@ -10,6 +10,7 @@ use crate::recording::profiled::Profiled;
 use crate::render::numbers;
 use crate::terminal::{self, Screen};
 use clap::Args;
+use headway_analysis::method::Grouping;
 use headway_export::{Format, Style};
 use headway_jfr::RepairError;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,7 @@ impl Export {
             output::check_new(&self.output, &[&self.recording])?;
         }
         let mut question = self.weighing.question();
+        question.grouping = grouping(format, question.grouping);
         question.moments = format.needs_moments();
         question.raw_names = true;
         let profiled = Profiled::read(&self.recording, &question)?;
@@ -85,6 +87,15 @@ impl Export {
             false => write_profile(&profiled, format, &style, &self.output)?,
         }
         profiled.damage().map_or(Ok(DONE), Err)
+    }
+}
+
+/// In pprof a thread is a label and no frame, so threads are told apart even where
+/// nobody asked for it.
+fn grouping(format: Format, asked: Grouping) -> Grouping {
+    match (format, asked) {
+        (Format::Pprof, Grouping::Together) => Grouping::Thread,
+        _ => asked,
     }
 }
 
@@ -162,6 +173,13 @@ fn explain(recording: &Path, error: RepairError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pprof_tells_threads_apart() {
+        assert_eq!(grouping(Format::Pprof, Grouping::Together), Grouping::Thread);
+        assert_eq!(grouping(Format::Pprof, Grouping::Group), Grouping::Group);
+        assert_eq!(grouping(Format::Collapsed, Grouping::Together), Grouping::Together);
+    }
 
     #[test]
     fn unknown_formats_are_refused_by_naming_what_works() {

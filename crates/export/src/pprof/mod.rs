@@ -1,6 +1,6 @@
 //! pprof: gzipped protocol buffers with both weights of every calling context,
-//! samples (or blocked stretches) and time. Where threads are told apart, the
-//! thread is a label, `thread`, that `pprof -tagfocus` understands.
+//! samples (or contentions) and time. Where threads are told apart (always, by the
+//! command line), the thread is a label, `thread`, that `pprof -tagfocus` understands.
 
 pub mod message;
 
@@ -57,6 +57,18 @@ struct Writer {
     texts: HashMap<String, i64>,
     functions: HashMap<u32, u64>,
     locations: HashMap<(u32, u32), u64>,
+}
+
+/// A source file's path below the root of its sources: files of different packages
+/// may have one name. `com.acme.Shop.sell` in `Shop.java` is in `com/acme/Shop.java`.
+fn path_of(method: &str, source_file: &str) -> String {
+    let class = method.rsplit_once('.').map_or("", |(class, _)| class);
+    match class.rsplit_once('.') {
+        Some((package, _)) if !source_file.is_empty() && !source_file.contains('/') => {
+            format!("{}/{source_file}", package.replace('.', "/"))
+        }
+        _ => source_file.to_owned(),
+    }
 }
 
 impl Writer {
@@ -123,7 +135,7 @@ impl Writer {
         }
         let described = tree.method(method);
         let name = self.text(described.name);
-        let filename = self.text(described.source_file);
+        let filename = self.text(&path_of(described.name, described.source_file));
         let id = self.out.function.len() as u64 + 1;
         self.out.function.push(Function { id, name, system_name: name, filename, ..Function::default() });
         self.functions.insert(method, id);
