@@ -9,6 +9,7 @@ pub mod concurrent;
 pub mod faults;
 pub mod guarded;
 pub mod jdk;
+pub mod majority;
 pub mod profiler;
 pub mod recorded;
 pub mod report;

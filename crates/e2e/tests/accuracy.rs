@@ -8,6 +8,7 @@
 
 use headway_e2e::accuracy::{self, Accuracy};
 use headway_e2e::jdk::Jdk;
+use headway_e2e::majority::{InEachRun, Majority};
 use headway_e2e::recorded::{Recorded, Workload};
 use headway_e2e::report::Report;
 use headway_e2e::tools::Tools;
@@ -30,7 +31,23 @@ struct Limits {
     share_difference: f64,
 }
 
-/// What one of some runs must reach, each figure by itself: far enough from the targets of the
+impl Limits {
+    /// What most runs must keep on a machine that is busy with other things, where
+    /// single runs miss the limits by some points; a wrong rule of blame is off by
+    /// tens of points.
+    fn wide(self) -> Limits {
+        let thrice_from_1 = |share: f64| 1.0 - 3.0 * (1.0 - share);
+        Limits {
+            coverage_ge_1ms: thrice_from_1(self.coverage_ge_1ms).max(0.0),
+            attributed: thrice_from_1(self.attributed).max(0.5),
+            approximate: 3.0 * self.approximate,
+            wrong: 3.0 * self.wrong,
+            share_difference: 3.0 * self.share_difference,
+        }
+    }
+}
+
+/// What one of some runs must reach, each metric by itself: far enough from the targets of the
 /// project (99.9 % covered, 97.5 % attributed, 0.1 % wrong, shares within 2
 /// points; see [`RUNS`] for what a busy machine does to a run) to be passed
 /// wherever the rules of blame are right, and near enough to fail where one of
@@ -49,8 +66,8 @@ const LIMITS_OF_SHORT_HOLDS: Limits = Limits { attributed: 0.85, share_differenc
 /// blocks decides then which of them are long in the truth, but not in the report.
 const LONGER: &str = "2500";
 
-/// Most runs of a scenario on a JDK.
-const RUNS: u32 = 6;
+/// Most runs of a scenario on a JDK: see `repeatedly_on`.
+const RUNS: usize = 5;
 
 struct Scenario<'a> {
     workload: Workload<'a>,
@@ -82,35 +99,29 @@ impl<'a> Scenario<'a> {
         assert!(failures.is_empty(), "{}:\n  {}", self.name(), failures.join("\n  "));
     }
 
-    /// What is wrong in every one of some runs. Where more threads are ready than
-    /// there are processors, a thread that was woken may not run for long, and
-    /// others own and release the lock meanwhile without the VM telling anybody
-    /// (a release with a successor takes the fast path); a machine that is busy
-    /// with other things loses one figure or another of a run to that. A wrong
-    /// rule of blame shows in the same figure of each run. What does not depend
-    /// on time (a recording's defects) counts in every run.
+    /// What exceeds the wide limits in more than half of the runs, or the limits in
+    /// each. Where more threads are ready
+    /// than there are processors, a thread that was woken may not run for long,
+    /// and others own and release the lock meanwhile without an event of the VM
+    /// (a release with a successor takes the fast path); on a machine that is busy
+    /// with other things one metric or another of a run is off because of that. A
+    /// wrong rule of blame shows in the same metric of most runs, also one that is
+    /// wrong now and then. What does not depend on time (a recording's defects)
+    /// counts in every run.
     fn repeatedly_on(&self, tools: &Tools, jdk: &Jdk) -> Vec<String> {
-        let mut failures: Option<Vec<(Figure, String)>> = None;
+        let (mut most, mut each) = (Majority::of(RUNS), InEachRun::new());
         for _ in 0..RUNS {
             let (measured, defects) = self.on(tools, jdk);
             println!("JDK {} {}: {measured}", jdk.release, self.name());
             if !defects.is_empty() {
                 return defects;
             }
-            let found = self.check(&measured);
-            let again = match failures {
-                None => found,
-                Some(before) => {
-                    before.into_iter().filter(|(figure, _)| found.iter().any(|(is, _)| is == figure)).collect()
-                }
-            };
-            let is_enough = again.is_empty();
-            failures = Some(again);
-            if is_enough {
+            let is_decided = most.add(check(self.limits.wide(), &measured)).is_break();
+            if each.add(check(self.limits, &measured)) && is_decided {
                 break;
             }
         }
-        failures.unwrap_or_default().into_iter().map(|(_, failure)| failure).collect()
+        most.failures().into_iter().chain(each.failures()).collect()
     }
 
     fn name(&self) -> String {
@@ -131,52 +142,48 @@ impl<'a> Scenario<'a> {
         }
         (Accuracy::of(&truth, &all, &long), defects(&all))
     }
+}
 
-    fn check(&self, measured: &Accuracy) -> Vec<(Figure, String)> {
-        let limits = self.limits;
-        let mut failures = Vec::new();
-        let mut demand = |figure: Figure, holds: bool, what: String| {
-            if !holds {
-                failures.push((figure, what));
-            }
-        };
-        demand(
-            Figure::Coverage,
-            measured.coverage_ge_1ms >= limits.coverage_ge_1ms,
-            format!("only {:.4} of the blocked time is reported", measured.coverage_ge_1ms),
-        );
-        demand(
-            Figure::Excess,
-            measured.coverage < 1.02,
-            format!("{:.4} of the blocked time is reported", measured.coverage),
-        );
-        demand(
-            Figure::Attributed,
-            measured.attributed >= measured.attributable * limits.attributed,
-            format!("only {:.4} is attributed of {:.4} attributable", measured.attributed, measured.attributable),
-        );
-        demand(
-            Figure::Approximate,
-            measured.approximate <= limits.approximate,
-            format!("{:.4} is only approximately attributed", measured.approximate),
-        );
-        demand(
-            Figure::Wrong,
-            measured.wrong <= limits.wrong,
-            format!("{:.4} is blamed on wrong owners", measured.wrong),
-        );
-        demand(
-            Figure::Share,
-            measured.worst_share_difference <= limits.share_difference,
-            format!("share of {} is off by {:.4}", measured.worst_method, measured.worst_share_difference),
-        );
-        failures
-    }
+/// Which limits a run exceeds.
+fn check(limits: Limits, measured: &Accuracy) -> Vec<(Metric, String)> {
+    let mut failures = Vec::new();
+    let mut demand = |metric: Metric, holds: bool, what: String| {
+        if !holds {
+            failures.push((metric, what));
+        }
+    };
+    demand(
+        Metric::Coverage,
+        measured.coverage_ge_1ms >= limits.coverage_ge_1ms,
+        format!("only {:.4} of the blocked time is reported", measured.coverage_ge_1ms),
+    );
+    demand(
+        Metric::Excess,
+        measured.coverage < 1.02,
+        format!("{:.4} of the blocked time is reported", measured.coverage),
+    );
+    demand(
+        Metric::Attributed,
+        measured.attributed >= measured.attributable * limits.attributed,
+        format!("only {:.4} is attributed of {:.4} attributable", measured.attributed, measured.attributable),
+    );
+    demand(
+        Metric::Approximate,
+        measured.approximate <= limits.approximate,
+        format!("{:.4} is only approximately attributed", measured.approximate),
+    );
+    demand(Metric::Wrong, measured.wrong <= limits.wrong, format!("{:.4} is blamed on wrong owners", measured.wrong));
+    demand(
+        Metric::Share,
+        measured.worst_share_difference <= limits.share_difference,
+        format!("share of {} is off by {:.4}", measured.worst_method, measured.worst_share_difference),
+    );
+    failures
 }
 
 /// What a limit is set to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Figure {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Metric {
     Coverage,
     Excess,
     Attributed,

@@ -6,6 +6,7 @@
 
 use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
+use headway_e2e::majority::majority;
 use headway_e2e::tools::Tools;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -57,20 +58,15 @@ fn run(jdk: &Jdk, scenario: &[&str], seconds: u32, options: &[&str], recording: 
 }
 
 /// Most runs of a program that a busy machine disturbs.
-const RUNS: u32 = 3;
+const RUNS: usize = 3;
 
-/// Fails if the machine kept each of some runs from what the program should show, though
-/// each was twice as long as the one before: where others have the CPUs, the target
-/// may hardly run between two visits of a progress point, and no experiment counts.
-fn in_one_run(mut run: impl FnMut(u32) -> Result<(), String>) {
-    let mut failures = Vec::new();
-    for factor in (0..RUNS).map(|run| 1 << run) {
-        match run(factor) {
-            Ok(()) => return,
-            Err(failure) => failures.push(failure),
-        }
-    }
-    panic!("in each run:\n{}", failures.join("\n"));
+/// Fails unless most of some runs show what the program should show. Each is longer than
+/// the one before: where others have the CPUs, the target may hardly run between two
+/// visits of a progress point, and no experiment counts. One good run of three is not
+/// enough: without credit for a blocked thread a gain is near 0, but its interval is wide.
+fn in_most_runs(mut run: impl FnMut(u32) -> Result<(), String>) {
+    let outcome = majority(RUNS, |number| run(1 << number));
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// The only target: what it must be, and its share of its threads' time.
@@ -130,7 +126,7 @@ fn a_program_is_experimented_with_from_its_start() {
     let Some(jdk) = Jdk::find(25) else { return };
     let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
     let recording = directory.path().join("known.jfr");
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let mut headway = Command::new(&tools.headway);
         headway.args(["causal", "run", "-o"]).arg(&recording);
         let point = format!("{PROGRAM}.done");
@@ -163,7 +159,7 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
     }
     assert!(said.contains(&format!("the class {PROGRAM} has no method missing with code")), "{said}");
     assert_eq!(code, 2, "{said}");
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let (code, report, said) = record(&(15 * factor).to_string(), "done");
         assert_eq!(code, 0, "{said}");
         judge(&report, &jdk, &directory.path().join("done.jfr"))
@@ -181,7 +177,7 @@ fn a_lock_is_sped_up_and_a_line_and_a_latency_count() {
     let point = line_of("Work.millis(0.6);");
     let latency = "io.headway.workloads.causal.Gains.critical,io.headway.workloads.causal.Gains.done";
     let options = ["--target", "lock:Gains.STOCK", "--speedups", "50", "--progress", &point, "--latency", latency];
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let report = run(&jdk, &["stock"], 20 * factor, &options, &recording);
         let points = report["progress_points"].as_array().unwrap().iter().filter_map(Value::as_str);
         assert!(points.eq([point.as_str(), &latency.replace(',', " to ")]), "{report:#}");
@@ -204,7 +200,7 @@ fn a_line_that_sleeps_is_sped_up() {
     let directory = TempDir::new().unwrap();
     let line = line_of("Thread.sleep(nanos / 1_000_000, (int)");
     let options = ["--target", &line, "--speedups", "100", "--progress", "io.headway.workloads.causal.Gains.done"];
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let report = run(&jdk, &["pause"], 15 * factor, &options, &directory.path().join("pause.jfr"));
         // Of what it runs and sleeps, however long it waits for a CPU.
         check_target(&report, &line, "line", 0.3..0.9)
@@ -220,7 +216,7 @@ fn judge_hand_overs(release: u32, scenario: &str) {
     let options =
         ["--target", "Gains.serve", "--speedups", "100", "--progress", "io.headway.workloads.causal.Gains.done"];
     let recording = directory.path().join("handed.jfr");
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let report = run(&jdk, &[scenario], 15 * factor, &options, &recording);
         let gain = report["targets"][0]["points"][0]["gain"].as_f64();
         println!("{scenario}: {gain:?}");
@@ -274,7 +270,7 @@ fn a_wait_for_another_process_is_sped_up() {
     let directory = TempDir::new().unwrap();
     let options =
         ["--target", "Gains.answer", "--speedups", "100", "--progress", "io.headway.workloads.causal.Gains.done"];
-    in_one_run(|factor| {
+    in_most_runs(|factor| {
         let recording = directory.path().join("remote.jfr");
         let report = run(&jdk, &["remote", "--port", &port], 15 * factor, &options, &recording);
         check_target(&report, "Gains.answer", "method", 0.3..0.9)

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use headway_e2e::jdk::Jdk;
+use headway_e2e::majority::{InEachRun, Majority};
 use headway_e2e::recorded::{Recorded, Workload};
 use headway_e2e::tools::Tools;
 use headway_e2e::truth::Truth;
@@ -45,9 +46,16 @@ fn locks_have_the_names_that_the_source_gives_them() {
     }
 }
 
-/// Runs of which one must agree: a machine that is busy with other things takes
-/// an owner off its processor between its own stamps and the release.
-const RUNS: usize = 6;
+/// Most runs. A machine that is busy with other things takes an owner off its
+/// processor between its own stamps and the release: then shares are off by up to
+/// 0.08 (two processors, twenty programs that want them).
+const RUNS: usize = 5;
+
+/// What one run must reach.
+const OFF: f64 = 0.03;
+
+/// What more than half of the runs must keep; a lock that gets another's time is off by more.
+const FAR_OFF: f64 = 0.1;
 
 /// The lock whose share of the blocked time is furthest from its true share.
 fn worst_share(recorded: &Recorded) -> (String, f64) {
@@ -65,9 +73,18 @@ fn worst_share(recorded: &Recorded) -> (String, f64) {
 #[test]
 fn each_of_many_locks_has_its_own_share() {
     for jdk in Jdk::all() {
-        let runs = (0..RUNS).map(|_| worst_share(&record(&jdk, &["manylocks", "--threads", "6"])));
-        let mut seen = Vec::new();
-        let agrees = runs.inspect(|worst| seen.push(worst.clone())).any(|(_, difference)| difference.abs() < 0.03);
-        assert!(agrees, "JDK {}: shares off by {seen:?}", jdk.release);
+        let (mut most, mut each) = (Majority::of(RUNS), InEachRun::new());
+        for _ in 0..RUNS {
+            let (lock, difference) = worst_share(&record(&jdk, &["manylocks", "--threads", "6"]));
+            let sentence = format!("the share of {lock} is off by {difference:.4}");
+            println!("JDK {}: {sentence}", jdk.release);
+            let beyond = |limit| (difference.abs() >= limit).then(|| ((), sentence.clone()));
+            let is_decided = most.add(beyond(FAR_OFF)).is_break();
+            if each.add(beyond(OFF)) && is_decided {
+                break;
+            }
+        }
+        let failures = [most.failures(), each.failures()].concat();
+        assert!(failures.is_empty(), "JDK {}: {}", jdk.release, failures.join("\n"));
     }
 }
