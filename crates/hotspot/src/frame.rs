@@ -169,11 +169,9 @@ pub mod slot {
     pub const SENDER_SP: i64 = -8;
     /// `Method*`.
     pub const METHOD: i64 = -3 * 8;
-    /// First local; 17 an address, later a distance from fp in words.
-    pub const LOCALS: i64 = -7 * 8;
     /// Bytecode pointer.
     pub const BCP: i64 = -8 * 8;
-    /// Lowest monitor, an address or a distance like `LOCALS`; itself the end
+    /// Lowest monitor, an address (17) or a distance from fp in words; itself the end
     /// of the monitors.
     pub const MONITORS: i64 = -9 * 8;
 }

@@ -15,7 +15,7 @@ pub enum Owner {
     /// `Thread.threadId()` of the owner, virtual or not (25).
     ThreadId(u64),
     /// The owner's `JavaThread*`, or an address on its stack, where its lock
-    /// record lies (17, 21): [`owner_is`] tells which thread that is.
+    /// record lies (17, 21).
     Address(u64),
     /// Owned, but not said by whom (a lightweight lock just inflated), or taken
     /// by the VM to deflate it.
@@ -32,13 +32,6 @@ pub fn owner<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<Own
         id if layout.monitor.owner_is_thread_id => Owner::ThreadId(id),
         address => Owner::Address(address),
     })
-}
-
-/// True if an [`Owner::Address`] means the thread at `java_thread`.
-#[inline]
-pub fn owner_is<M: Memory>(layout: &Layout, memory: &M, address: u64, java_thread: u64) -> bool {
-    address == java_thread
-        || crate::thread::stack_range(layout, memory, java_thread).is_some_and(|stack| stack.holds(address, 1))
 }
 
 /// The object that a monitor belongs to; `None` if it died or cannot be told.

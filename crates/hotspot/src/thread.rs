@@ -115,17 +115,7 @@ pub fn current_thread_id<M: Memory>(layout: &Layout, memory: &M, java_thread: u6
         return memory.read_u64(java_thread + offset).filter(|id| *id != 0);
     }
     let handle = layout.thread.vthread.unwrap_or(layout.thread.thread_obj);
-    object_thread_id(layout, memory, java_thread + handle)
-}
-
-/// `Thread.threadId()` of the platform thread: for a carrier its own, whatever
-/// it has mounted.
-pub fn platform_thread_id<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> Option<u64> {
-    object_thread_id(layout, memory, java_thread + layout.thread.thread_obj)
-}
-
-fn object_thread_id<M: Memory>(layout: &Layout, memory: &M, handle: u64) -> Option<u64> {
-    id_behind(layout, memory, handle)
+    id_behind(layout, memory, java_thread + handle)
 }
 
 /// `Thread.threadId()` of the thread object behind an `OopHandle`.

@@ -1,6 +1,6 @@
 //! A recording that answers queries.
 
-use crate::contract::{Answer, Dimension, Facts, Names as NoNames, Query, Scope, Whole};
+use crate::contract::{Answer, Dimension, Facts, Query, Scope, Whole};
 use crate::gather::Gather;
 use crate::names::Names;
 use crate::scope::Selection;
@@ -150,11 +150,6 @@ impl Recording {
             Query::Group { scope, .. } | Query::Lanes { scope, .. } | Query::Longest { scope, .. } => scope.recording,
             Query::Stretch { recording, .. } | Query::Whole { recording } => *recording,
         }
-    }
-
-    /// The answer to a question about a recording that is not there.
-    pub fn no_answer() -> Answer {
-        Answer::Stretch { stretch: None, names: NoNames::default() }
     }
 }
 

@@ -65,11 +65,6 @@ impl Basis {
     pub const fn is_known(self) -> bool {
         matches!(self, Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner)
     }
-
-    /// True if the lock was changing hands.
-    pub const fn is_hand_over(self) -> bool {
-        matches!(self, Basis::HandOver | Basis::WakeUp)
-    }
 }
 
 /// A part of a blocked stretch during which one thread, or nobody known, held

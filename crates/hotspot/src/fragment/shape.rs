@@ -21,8 +21,6 @@ impl Reg {
     /// r13: the interpreter's bytecode pointer; at a method's entry the
     /// caller's stack pointer.
     pub const R13: Reg = Reg(13);
-    /// r15: the VM's thread object, in the VM's own code.
-    pub const R15: Reg = Reg(15);
 }
 
 /// An instruction and the registers as far as they are known there.
