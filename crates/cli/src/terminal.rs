@@ -95,10 +95,10 @@ pub fn print_json(document: &str) -> io::Result<()> {
     write_out(&escaped(document))
 }
 
-/// A text of several lines in which only line feeds, colours of ours and what
-/// can be printed is left.
+/// A text of several lines in which only line feeds, tabulators (of scripts),
+/// colours of ours and what can be printed is left.
 fn defused(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| c == '\n' || is_printable(c);
+    let harmless = |c: char| matches!(c, '\n' | '\t') || is_printable(c);
     if text.chars().all(harmless) {
         return Cow::Borrowed(text);
     }
@@ -189,7 +189,7 @@ mod tests {
         let ours = format!("{}\n", screen.alarm("headway:"));
         assert_eq!(defused(&ours), ours);
         assert_eq!(defused("a\u{1b}[2Jb\u{1b}]0;title\u{7}c\u{1b}"), "a\u{fffd}[2Jb\u{fffd}]0;title\u{fffd}c\u{fffd}");
-        assert_eq!(defused("a\tb\rc\u{202e}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
+        assert_eq!(defused("a\tb\rc\u{202e}d"), "a\tb\u{fffd}c\u{fffd}d");
     }
 
     #[test]
