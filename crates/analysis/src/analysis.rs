@@ -490,7 +490,15 @@ impl Analysis {
             Some(pressure) if from_events || self.recorded_pressure.is_empty() => pressure.finish(end),
             _ => self.recorded_pressure.grid(self.range.from, end, asked.interval),
         };
-        Some(grid.report(self.start, asked.threshold, &mut self.names))
+        let groups = self.options.by.contains(&Aspect::LockName).then(|| {
+            self.aggregate.settle();
+            LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names)
+        });
+        let grid = match &groups {
+            Some(groups) => grid.group(groups),
+            None => grid,
+        };
+        Some(grid.report(self.start, asked.threshold, groups.as_ref(), &mut self.names))
     }
 
     /// What is known so far. What has not ended yet is not in it.
@@ -513,14 +521,15 @@ impl Analysis {
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
-        let mut report = summary::summarise(self, range, running, open, &classes);
+        let groups = LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names);
+        let mut report = summary::summarise(self, range, running, open, &classes, &groups);
         report.ledger = ledger::report(self, range, &classes, &splits, steal.as_ref());
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
         report.pressure = pressure;
         report.steal = steal;
-        let groups = LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names);
         let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits };
         report.findings = findings::find(self, &mut report, range, running, open, &grounds);
+        report.verdict = findings::verdict(&report);
         report
     }
 

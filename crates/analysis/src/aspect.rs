@@ -13,6 +13,9 @@ pub enum Aspect {
     Kind,
     /// Class of the lock object.
     LockClass,
+    /// What a developer calls the lock: all locks of one name, or where they have
+    /// none of one class, or of one place in the code.
+    LockName,
     /// The lock itself.
     Lock,
     /// The blocked thread.
@@ -37,9 +40,10 @@ pub enum Aspect {
 
 impl Aspect {
     /// Every aspect, in the order in which help texts list them.
-    pub const ALL: [Aspect; 12] = [
+    pub const ALL: [Aspect; 13] = [
         Aspect::Kind,
         Aspect::LockClass,
+        Aspect::LockName,
         Aspect::Lock,
         Aspect::ContenderThread,
         Aspect::ContenderGroup,
@@ -57,6 +61,7 @@ impl Aspect {
         match self {
             Aspect::Kind => "kind",
             Aspect::LockClass => "lock-class",
+            Aspect::LockName => "lock-name",
             Aspect::Lock => "lock",
             Aspect::ContenderThread => "contender-thread",
             Aspect::ContenderGroup => "contender-group",

@@ -77,13 +77,17 @@ impl LockGroups {
         self.groups.len()
     }
 
-    /// What a table calls the lock's group: the lock itself where it is the only one.
-    pub fn text(&self, lock: LockId, names: &Names) -> String {
-        match self.place(lock).and_then(|place| self.get(place)) {
-            Some(group) if group.count > 1 => {
-                format!("{} ({} locks of {})", group.name, group.count, group.class)
-            }
-            _ => names.lock_text(lock),
+    /// What a table, and a sentence, call the group, if it is of several locks.
+    pub fn several(&self, place: usize, names: &Names) -> Option<(String, String)> {
+        let group = self.get(place).filter(|group| group.count > 1)?;
+        Some((self.text(place, names), group.name.clone()))
+    }
+
+    /// What a table calls the group: the lock itself where it is the only one.
+    pub fn text(&self, place: usize, names: &Names) -> String {
+        match self.get(place) {
+            Some(group) if group.count > 1 => format!("{} ({} locks of {})", group.name, group.count, group.class),
+            group => names.lock_text(group.map_or(LockId::NONE, |group| group.first)),
         }
     }
 }

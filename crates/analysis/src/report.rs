@@ -49,7 +49,9 @@ pub struct Report {
 
     /// The aspects of the levels of `rows`.
     pub by: Vec<Aspect>,
-    /// What matters, in plain words, dearest first. Never empty.
+    /// What is wrong, in one sentence.
+    pub verdict: String,
+    /// What matters, in plain words, most time first. Never empty.
     pub findings: Vec<Finding>,
     /// Running time of the application's platform threads: their life in the
     /// range without conditional waiting.
@@ -182,7 +184,7 @@ pub struct DegradedMechanism {
 }
 
 /// What kind of thing a finding says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FindingKind {
@@ -215,19 +217,27 @@ pub enum FindingKind {
     /// Where threads park.
     Parks,
     /// There is nothing to report.
+    #[default]
     Nothing,
 }
 
 /// Something a reader should know.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Finding {
     /// What kind of thing it says.
     pub kind: FindingKind,
     /// One or two sentences. Names of code stand in backticks.
     pub text: String,
-    /// More, one line each: call chains leaf first, counts.
+    /// What it is about: a lock, a method, a group of threads. Empty where that is
+    /// nothing single.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// More, one line each, most important first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
+    /// Call stacks that it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<FindingStack>,
     /// Thread time that could be won back at most; 0 where that cannot be said.
     pub cost_ns: u64,
     /// `cost_ns` as part of what the sentence says it is part of.
@@ -236,6 +246,15 @@ pub struct Finding {
     /// The numbers that it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+}
+
+/// A call stack of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FindingStack {
+    /// Whose: `owned by`, `called from`, `waiting`.
+    pub whose: String,
+    /// Its frames, leaf first.
+    pub frames: Vec<String>,
 }
 
 /// A number that a finding rests on.

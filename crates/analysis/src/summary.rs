@@ -3,6 +3,7 @@
 use crate::aggregate::{share, LockTotals, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Ledger};
+use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
 use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
@@ -24,6 +25,7 @@ pub(crate) fn summarise(
     running: Running,
     open: &[OpenStretch],
     classes: &WaitClasses,
+    groups: &LockGroups,
 ) -> Report {
     let samples = analysis.samples.report(&analysis.names);
     let in_flight = in_flight(analysis, range, open);
@@ -35,9 +37,9 @@ pub(crate) fn summarise(
     blocked.slices_wrong = counts.slices_wrong + parks.slices_wrong;
     blocked.ends_lost = counts.ends_lost + parks.ends_lost;
     let (locks, other_locks) = locks(analysis);
-    let mut rows = aggregate.rows(&analysis.names);
+    let mut rows = aggregate.rows(&analysis.names, groups);
     if let Some(waited) = &analysis.waited {
-        rows.extend(waited.rows(&analysis.names));
+        rows.extend(waited.rows(&analysis.names, groups));
     }
     Report {
         duration_ns: range.to.since(range.from).0,
@@ -55,6 +57,7 @@ pub(crate) fn summarise(
             })
             .collect(),
         by: aggregate.by().to_vec(),
+        verdict: String::new(),
         findings: Vec::new(),
         running_ns: running.running_ns,
         blocked,

@@ -15,8 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Frames of a worker's own between its root and the wait, at most.
 const SHALLOW: usize = 3;
-/// The same for a thread that waits there for most of its life.
-const SHALLOW_FOR_MOST: usize = 4;
+/// The same for a thread that waits there for most of its life, again and again, and
+/// for which nobody waits.
+const SHALLOW_FOR_MOST: usize = 6;
+/// Waits of each thread that make a loop.
+const LOOP: u64 = 5;
 /// Part of its life from which on a thread lives to wait there.
 const MOST_OF_LIFE: f64 = 0.5;
 /// Part of the waited time ended by the waiters' own group, from which on they give
@@ -79,6 +82,11 @@ impl Ended {
         ended
     }
 
+    /// True if threads of the group end waits of others.
+    fn is_waited_for(&self, group: &str) -> bool {
+        self.by.keys().any(|(waiter, by)| by == group && waiter != group)
+    }
+
     /// True if the group is fewer threads' client: it waits for them, and they wait
     /// for what it asks of them.
     fn is_client(&self, waiter: &str, notifiers: &FxHashMap<TextId, u64>, names: &Names) -> bool {
@@ -124,7 +132,11 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     let idle = match rendezvous {
         // A thread that started others and waits for them to finish.
         true => site.threads.len() == 1 && lives_here && stack.is_shallow(SHALLOW),
-        false => stack.is_shallow(SHALLOW) || (lives_here && stack.is_shallow(SHALLOW_FOR_MOST)),
+        false => {
+            let loops = site.count >= LOOP * site.threads.len() as u64;
+            let alone = groups.iter().all(|group| !ended.is_waited_for(group));
+            stack.is_shallow(SHALLOW) || (lives_here && loops && alone && stack.is_shallow(SHALLOW_FOR_MOST))
+        }
     };
     let may_be = rendezvous || site.synchronizer == Synchronizer::Monitor || site.synchronizer.may_be_idle();
     if stack.is_service || (idle && may_be && (rendezvous || !for_one_thing)) {
@@ -161,6 +173,7 @@ impl Stack {
         let begins = |text: &str, list: &[&str]| list.iter().any(|prefix| text.starts_with(prefix));
         let machinery = || texts.iter().take_while(|text| begins(text, &MACHINERY));
         let own = || texts.iter().filter(|text| !begins(text, &MACHINERY) && !text.contains("(lambda)"));
+        let own_code = || own().filter(|text| !text.starts_with("java.lang."));
         let last = texts.last().map_or("", String::as_str);
         let rooted = last.starts_with("java.lang.Thread.run")
             || last.starts_with("java.lang.VirtualThread.run")
@@ -169,7 +182,7 @@ impl Stack {
             || last.ends_with(".main");
         let parks = site.synchronizer != Synchronizer::Monitor;
         Stack {
-            own: rooted.then(|| own().count()),
+            own: rooted.then(|| own_code().count()),
             is_idle_pool: parks && machinery().any(|text| begins(text, &POOLS)),
             gives: site.path.is_some_and(|path| is_giving(path, names)),
             is_service: !parks && own().next().is_some_and(|caller| begins(caller, &IDLE)),

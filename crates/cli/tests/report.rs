@@ -28,8 +28,41 @@ fn json(said: &Said) -> Value {
 }
 
 #[test]
-fn contention_at_80_columns() {
+fn what_is_wrong_on_one_screen() {
     let said = report_in(&directory_with_shop(), &["shop.jfr"]);
+    assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
+    assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
+    insta::assert_snapshot!(said.stdout);
+}
+
+/// Whatever goes wrong in a recording, its report fits a screen.
+#[test]
+fn sixty_lines_at_most() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut scenario = Scenario::begin(&directory.path().join("shop.jfr"));
+    scenario.contention();
+    scenario.waiting();
+    scenario.pause();
+    for (nth, loss) in headway_model::Loss::ALL.into_iter().enumerate() {
+        scenario.lost(loss, 100 + nth as u64);
+    }
+    for mechanism in ["walker", "monitor-exit", "park", "cpu", "wall", "steal", "notify", "names"] {
+        scenario.degraded(mechanism, "the walker disagreed with JVMTI, so stacks are taken by JVMTI, which is slower");
+    }
+    scenario.finish();
+    let brief = report_in(&directory, &["shop.jfr"]).stdout;
+    assert!(brief.lines().count() <= 60, "{} lines:\n{brief}", brief.lines().count());
+    let full = report_in(&directory, &["--full", "shop.jfr"]).stdout;
+    assert!(full.lines().count() > 60 && full.contains("BLOCKED TIME"), "{full}");
+    for asks_for_rows in [&["-t"][..], &["--by", "lock"], &["--top", "3"]] {
+        let said = report_in(&directory, &[asks_for_rows, &["shop.jfr"]].concat());
+        assert!(said.stdout.contains("BLOCKED TIME"), "{asks_for_rows:?}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn contention_at_80_columns() {
+    let said = report_in(&directory_with_shop(), &["--full", "shop.jfr"]);
     assert_eq!((said.code, said.stderr.as_str()), (Some(0), ""));
     assert!(said.stdout.lines().all(|line| line.chars().count() <= 80), "{}", said.stdout);
     insta::assert_snapshot!(said.stdout);
@@ -53,14 +86,14 @@ fn everything_else_a_recording_can_tell() {
     scenario.lost(headway_model::Loss::BufferFull, 1234);
     scenario.degraded("walker", "the walker disagreed with JVMTI, so stacks are taken by JVMTI, which is slower");
     scenario.finish();
-    insta::assert_snapshot!(report_in(&directory, &["shop.jfr"]).stdout);
+    insta::assert_snapshot!(report_in(&directory, &["--full", "shop.jfr"]).stdout);
 }
 
 #[test]
 fn nothing_blocked() {
     let directory = tempfile::tempdir().expect("a directory");
     Scenario::begin(&directory.path().join("shop.jfr")).finish();
-    insta::assert_snapshot!(report_in(&directory, &["shop.jfr"]).stdout);
+    insta::assert_snapshot!(report_in(&directory, &["--full", "shop.jfr"]).stdout);
 }
 
 #[test]
@@ -140,7 +173,7 @@ fn one_bad_file_does_not_hide_the_good_ones() {
     let said = report_in(&directory, &["missing.jfr", "shop.jfr"]);
     assert_eq!(said.code, Some(1));
     assert!(said.stderr.contains("cannot read missing.jfr: there is no such file"));
-    assert!(said.stdout.contains("BLOCKED TIME"));
+    assert!(said.stdout.contains("FINDINGS"));
 }
 
 #[test]
@@ -162,7 +195,9 @@ fn a_recording_cut_anywhere_is_shown_as_far_as_it_goes() {
         blocked_before = blocked;
     }
     assert!(blocked_before > 0);
-    let text = report_in(&directory, &["cut.jfr"]);
+    let brief = report_in(&directory, &["cut.jfr"]);
+    assert!(brief.stdout.contains("damaged: ") && brief.stdout.contains("FINDINGS"), "{}", brief.stdout);
+    let text = report_in(&directory, &["--full", "cut.jfr"]);
     assert!(text.stdout.contains("DAMAGE") && text.stdout.contains("BLOCKED TIME"), "{}", text.stdout);
 }
 
@@ -214,9 +249,15 @@ fn jfrs_own_recordings_are_shown_for_what_they_are() {
 }
 
 fn shows_foreign(directory: &TempDir, file: &Path) {
-    let said = said(headway(["report"]).arg(file).current_dir(directory.path()));
-    assert_eq!(said.code, Some(0), "{}", said.stderr);
-    for part in ["recorded by jfr", "FINDINGS", "OTHER EVENTS", "`headway record PID` records that, too."] {
-        assert!(said.stdout.contains(part), "{part} is missing in\n{}", said.stdout);
+    let shown = |options: &[&str]| {
+        let said = said(headway(["report"]).args(options).arg(file).current_dir(directory.path()));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        said.stdout
+    };
+    for (options, parts) in [(&[][..], &["recorded by jfr", "FINDINGS"][..]), (&["--full"], &["OTHER EVENTS"])] {
+        let text = shown(options);
+        for part in parts.iter().chain(&["`headway record PID` records that, too."]) {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
     }
 }

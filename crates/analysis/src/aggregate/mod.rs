@@ -14,6 +14,7 @@ pub(crate) use sums::Sum;
 pub(crate) use tree::{share, Part};
 
 use crate::aspect::Aspect;
+use crate::lock_groups::LockGroups;
 use crate::monitor::coverage::Fit;
 use crate::monitor::{Basis, HolderId, Holders, Kind, Shared, Slice, Stretch};
 use crate::names::Names;
@@ -627,9 +628,9 @@ impl Aggregate {
     }
 
     /// The breakdown that was asked for.
-    pub fn rows(&self, names: &Names) -> Vec<Row> {
+    pub fn rows(&self, names: &Names, groups: &LockGroups) -> Vec<Row> {
         let interval = self.interval.unwrap_or(DurationNs(1));
-        self.tree.rows(names, self.blocked_ns, interval)
+        self.tree.rows(names, groups, self.blocked_ns, interval)
     }
 
     /// The aspects of that breakdown.

@@ -1,6 +1,7 @@
 //! A tree of totals along a sequence of aspects.
 
 use crate::aspect::Aspect;
+use crate::lock_groups::LockGroups;
 use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::report::{self, Row, FOLDED, MOST_TOLD, PAUSED, UNKNOWN};
@@ -25,6 +26,8 @@ pub(crate) enum NodeValue {
     Folded,
     /// The VM was paused, whoever owned the lock.
     Paused,
+    /// Locks of one name, by the place of their group. Only in tables.
+    Group(usize),
 }
 
 /// True if the aspect is about who held the lock.
@@ -38,7 +41,7 @@ pub(crate) fn contender_value(aspect: Aspect, side: &Side, names: &mut Names) ->
         Aspect::Kind => NodeValue::Kind(side.kind),
         _ if side.folded => NodeValue::Folded,
         Aspect::LockClass => NodeValue::Text(names.lock_class(side.lock)),
-        Aspect::Lock => NodeValue::Lock(side.lock),
+        Aspect::Lock | Aspect::LockName => NodeValue::Lock(side.lock),
         Aspect::ContenderThread => NodeValue::Thread(side.thread),
         Aspect::ContenderGroup => NodeValue::Text(names.group(side.thread)),
         Aspect::ContenderMethod => names
@@ -186,8 +189,8 @@ impl Tree {
     }
 
     /// The rows, sorted by total (intervals of time by time).
-    pub fn rows(&self, names: &Names, root_ns: u64, interval: DurationNs) -> Vec<Row> {
-        let rendering = Rendering { tree: self, names, root_ns, interval, most: MOST_TOLD };
+    pub fn rows(&self, names: &Names, groups: &LockGroups, root_ns: u64, interval: DurationNs) -> Vec<Row> {
+        let rendering = Rendering { tree: self, names, groups, root_ns, interval, most: MOST_TOLD };
         rendering.rows(&self.siblings(self.last_root))
     }
 }
@@ -224,14 +227,72 @@ impl Part {
 struct Rendering<'a> {
     tree: &'a Tree,
     names: &'a Names,
+    groups: &'a LockGroups,
     root_ns: u64,
     interval: DurationNs,
     /// Rows of one level below one row.
     most: usize,
 }
 
+/// Nodes that are one row.
+struct Merged {
+    node: Node,
+    ids: Vec<u32>,
+}
+
 impl Rendering<'_> {
+    /// The rows of nodes of one level, those of the same name merged.
+    fn merged_rows(&self, ids: &[u32]) -> Vec<Row> {
+        let mut places: FxHashMap<NodeValue, usize> = FxHashMap::default();
+        let mut merged: Vec<Merged> = Vec::new();
+        for id in ids {
+            let node = &self.tree.nodes[*id as usize];
+            let value = self.value(node);
+            let place = *places.entry(value).or_insert_with(|| {
+                let empty = Node { total: 0, paused: 0, approximate: 0, off_cpu: 0.0, count: 0, max: 0, ..*node };
+                merged.push(Merged { node: Node { value, ..empty }, ids: Vec::new() });
+                merged.len() - 1
+            });
+            merged[place].add(node, *id);
+        }
+        let mut rest = Vec::new();
+        if merged.len() > self.most {
+            merged.sort_by_key(|merged| (Reverse(merged.node.total), merged.node.value));
+            rest = merged.split_off(self.most).into_iter().map(|merged| merged.node).collect();
+        }
+        let nodes: Vec<&Node> = merged.iter().map(|merged| &merged.node).collect();
+        let texts = self.texts(&nodes);
+        let mut keyed: Vec<(&Merged, report::Value)> = merged.iter().zip(texts).collect();
+        keyed.sort_by(|(a, a_text), (b, b_text)| rank(&a.node).cmp(&rank(&b.node)).then_with(|| a_text.cmp(b_text)));
+        let mut rows: Vec<Row> = keyed
+            .into_iter()
+            .map(|(merged, value)| {
+                let last_child = |id: &u32| self.tree.nodes[*id as usize].last_child;
+                let children: Vec<u32> =
+                    merged.ids.iter().flat_map(|id| self.tree.siblings(last_child(id))).collect();
+                Row { children: self.merged_rows(&children), ..self.row_of(&merged.node, value) }
+            })
+            .collect();
+        if !rest.is_empty() {
+            rows.push(self.others(&rest.iter().collect::<Vec<_>>()));
+        }
+        rows
+    }
+
+    /// What tells a row apart from its neighbours.
+    fn value(&self, node: &Node) -> NodeValue {
+        let by_name = self.tree.by[node.level as usize] == Aspect::LockName;
+        match node.value {
+            NodeValue::Lock(lock) if by_name => self.groups.place(lock).map_or(node.value, NodeValue::Group),
+            value => value,
+        }
+    }
+
     fn rows(&self, ids: &[u32]) -> Vec<Row> {
+        let level = ids.first().map_or(0, |id| self.tree.nodes[*id as usize].level as usize);
+        if self.tree.by.get(level) == Some(&Aspect::LockName) {
+            return self.merged_rows(ids);
+        }
         if ids.len() <= self.most {
             return self.told(ids);
         }
@@ -240,18 +301,18 @@ impl Rendering<'_> {
         ids.select_nth_unstable_by_key(self.most, |id| (Reverse(node(id).total), node(id).value));
         let others = ids.split_off(self.most);
         let mut rows = self.told(&ids);
-        rows.push(self.others(&others));
+        rows.push(self.others(&others.iter().map(node).collect::<Vec<_>>()));
         rows
     }
 
     /// One row for all of these; never for none.
-    fn others(&self, ids: &[u32]) -> Row {
-        let nodes = || ids.iter().map(|id| &self.tree.nodes[*id as usize]);
+    fn others(&self, others: &[&Node]) -> Row {
+        let nodes = || others.iter().copied();
         let sum = |of: fn(&Node) -> u64| nodes().map(of).sum::<u64>();
         let total_ns = sum(|node| node.total);
         Row {
             aspect: self.tree.by[nodes().next().map_or(0, |node| node.level as usize)],
-            value: report::Value::Text(format!("({} others)", ids.len())),
+            value: report::Value::Text(format!("({} others)", others.len())),
             total_ns,
             count: sum(|node| node.count),
             max_ns: nodes().map(|node| node.max).max().unwrap_or(0),
@@ -259,7 +320,7 @@ impl Rendering<'_> {
             stop_the_world_ns: sum(|node| node.paused),
             approximate_ns: sum(|node| node.approximate),
             holder_off_cpu_ns: sum(|node| node.off_cpu.round() as u64).min(total_ns),
-            others: ids.len() as u64,
+            others: others.len() as u64,
             children: Vec::new(),
         }
     }
@@ -268,17 +329,16 @@ impl Rendering<'_> {
         let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
         let mut keyed: Vec<(&Node, report::Value)> = nodes.into_iter().zip(texts).collect();
-        keyed.sort_by(|(a, a_text), (b, b_text)| {
-            let key = |node: &Node| match node.value {
-                NodeValue::Time(interval) => (interval, Reverse(0)),
-                _ => (u32::MAX, Reverse(node.total)),
-            };
-            key(a).cmp(&key(b)).then_with(|| a_text.cmp(b_text))
-        });
+        keyed.sort_by(|(a, a_text), (b, b_text)| rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)));
         keyed.into_iter().map(|(node, value)| self.row(node, value)).collect()
     }
 
     fn row(&self, node: &Node, value: report::Value) -> Row {
+        Row { children: self.rows(&self.tree.siblings(node.last_child)), ..self.row_of(node, value) }
+    }
+
+    /// A node's row, without children.
+    fn row_of(&self, node: &Node, value: report::Value) -> Row {
         Row {
             aspect: self.tree.by[node.level as usize],
             value,
@@ -291,7 +351,7 @@ impl Rendering<'_> {
             // A slice counts whole in the interval in which it began.
             holder_off_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
             others: 0,
-            children: self.rows(&self.tree.siblings(node.last_child)),
+            children: Vec::new(),
         }
     }
 
@@ -315,6 +375,7 @@ impl Rendering<'_> {
             NodeValue::Kind(kind) => kind.name().to_owned(),
             NodeValue::Text(id) => self.names.text(id).to_owned(),
             NodeValue::Lock(id) => self.names.lock_text(id),
+            NodeValue::Group(place) => self.groups.text(place, self.names),
             NodeValue::Method(id) => self.names.method_name(id).map_or_else(String::new, |name| name.full.clone()),
             NodeValue::Time(number) => interval_text(number, self.interval),
             NodeValue::Folded => FOLDED.to_owned(),
@@ -328,6 +389,28 @@ impl Rendering<'_> {
                 _ => report::Value::Text(text(node)),
             })
             .collect()
+    }
+}
+
+/// The order of rows: most time first, intervals of time by time.
+fn rank(node: &Node) -> (u32, Reverse<u64>) {
+    match node.value {
+        NodeValue::Time(interval) => (interval, Reverse(0)),
+        _ => (u32::MAX, Reverse(node.total)),
+    }
+}
+
+impl Merged {
+    fn add(&mut self, node: &Node, id: u32) {
+        self.ids.push(id);
+        let sum = &mut self.node;
+        sum.total += node.total;
+        sum.paused += node.paused;
+        sum.approximate += node.approximate;
+        sum.off_cpu += node.off_cpu;
+        // A contention is one of one lock: it counts in one of the merged nodes.
+        sum.count += node.count;
+        sum.max = sum.max.max(node.max);
     }
 }
 
@@ -366,7 +449,9 @@ mod tests {
             }
         }
         let names = Names::default();
-        let all = Rendering { tree: &tree, names: &names, root_ns: 150, interval: DurationNs(1), most: 9 };
+        let groups = LockGroups::default();
+        let all =
+            Rendering { tree: &tree, names: &names, groups: &groups, root_ns: 150, interval: DurationNs(1), most: 9 };
         let few = Rendering { most: 2, ..all };
         let (all, few) = (all.rows(&tree.siblings(tree.last_root)), few.rows(&tree.siblings(tree.last_root)));
         assert_eq!((all.len(), few.len()), (5, 3));

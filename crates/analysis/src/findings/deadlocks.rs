@@ -68,7 +68,7 @@ fn deadlock(circle: &[OpenStretch], range: Range, names: &Names) -> Finding {
         details: circle.iter().map(|stretch| lock_detail(stretch, names)).collect(),
         cost_ns: circle.iter().map(|stretch| length(stretch, range)).sum(),
         share: None,
-        evidence: Vec::new(),
+        ..Finding::default()
     }
 }
 
@@ -109,7 +109,7 @@ fn stuck_on(blocked: &[&OpenStretch], range: Range, names: &Names) -> Finding {
         details: vec![lock_detail(first, names)],
         cost_ns: blocked.iter().map(|stretch| length(stretch, range)).sum(),
         share: None,
-        evidence: Vec::new(),
+        ..Finding::default()
     }
 }
 

@@ -31,18 +31,18 @@ pub(super) fn split_text(split: &LockSplit) -> String {
     let total = split.total();
     let part = |ns: u64| percent(share(ns, total));
     let mut parts: Vec<(u64, String)> = vec![
-        (split.off_cpu, format!("{} sleep, I/O or native code (estimated)", part(split.off_cpu))),
-        (split.ran, format!("{} executing (estimated)", part(split.ran))),
+        (split.off_cpu, format!("{} owner in sleep, I/O or native code (estimated)", part(split.off_cpu))),
+        (split.ran, format!("{} owner executing (estimated)", part(split.ran))),
         (
             split.no_cpu,
             format!(
-                "{} without a CPU (estimated, {} to {})",
+                "{} owner without a CPU (estimated, {} to {})",
                 part(split.no_cpu),
                 part(split.no_cpu_least),
                 part(split.no_cpu_most)
             ),
         ),
-        (split.waited, format!("{} blocked or waiting itself", part(split.waited))),
+        (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),
         (split.paused, format!("{} VM pause", part(split.paused))),
         (split.hand_off, format!("{} hand-off", part(split.hand_off))),
         (split.unknown, format!("{} unknown", part(split.unknown))),

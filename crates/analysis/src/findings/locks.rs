@@ -8,7 +8,7 @@ use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroup;
 use crate::monitor::Holder;
 use crate::names::{NameId, Names, PathId};
-use crate::report::{Finding, FindingKind};
+use crate::report::{Finding, FindingKind, FindingStack};
 use crate::threads::Running;
 use headway_model::{DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
@@ -22,6 +22,9 @@ pub(super) const OF_RUNNING: f64 = 0.001;
 const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.
 const STANDS_FOR_ALL: f64 = 0.9;
+
+/// From this part on nothing is known of what owners did.
+const UNKNOWN: f64 = 0.95;
 
 /// Contentions of each lock from which on it is passed from thread to thread.
 const PASSED_ON: u64 = 10;
@@ -45,7 +48,6 @@ struct Group {
     owner_threads: FxHashMap<ThreadId, u64>,
     owners: FxHashMap<ThreadId, u64>,
     contenders: FxHashMap<ThreadId, u64>,
-    contender_methods: FxHashMap<NameId, u64>,
     contender_paths: FxHashMap<PathId, u64>,
 }
 
@@ -132,9 +134,6 @@ impl Group {
         *self.contenders.entry(side.thread).or_default() += ns;
         let Some(path) = names.path(side.chain, 0) else { return };
         *self.contender_paths.entry(path).or_default() += ns;
-        if let Some(method) = names.acting_method(path) {
-            *self.contender_methods.entry(method).or_default() += ns;
-        }
     }
 
     fn add_owner(&mut self, holder: &Holder, ns: u64, names: &mut Names) {
@@ -159,7 +158,9 @@ impl Group {
             text = format!("{text} {cause}");
         }
         let evidence = evidence::of_split(&self.split);
-        Finding { kind, text, details: self.details(names), cost_ns: self.cost(), share, evidence }
+        let subject = self.subject(names);
+        let (details, stacks) = (self.details(names), self.stacks(names));
+        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence }
     }
 
     fn lost(&self, running: Running) -> (String, Option<f64>) {
@@ -270,29 +271,22 @@ impl Group {
     }
 
     fn details(&self, names: &Names) -> Vec<String> {
-        let mut details = vec![format!(
-            "{} blocked {}, {} in all, mean {}, longest {}",
+        let mut details = Vec::new();
+        if share(self.split.unknown, self.total) < UNKNOWN {
+            details.push(format!("meanwhile: {}", evidence::split_text(&self.split)));
+        }
+        details.push(format!(
+            "{} blocked {}, mean {}, longest {}",
             count(self.contenders.len() as u64, "thread"),
             times(self.count),
-            DurationNs(self.total),
             self.mean(),
             DurationNs(self.max),
-        )];
-        let split = evidence::split_text(&self.split);
-        if !split.is_empty() {
-            details.push(format!("meanwhile the owner: {split}"));
-        }
+        ));
         if self.moved > 0 {
             details.push(format!("{} of it counts at the root of its chain of waiting", DurationNs(self.moved)));
         }
         if self.kind.count == 1 {
             details.push(format!("lock: {}", names.lock_text(self.kind.first)));
-        }
-        details.extend(self.holder_details(names));
-        let contenders = ranked(&self.contender_methods, |ns| *ns);
-        if let Some((method, ns)) = contenders.first() {
-            let share = percent(share(**ns, self.total));
-            details.push(format!("blocked mostly in: {} ({share})", full(**method, names)));
         }
         if evidence::is_worth_saying(self.after_wait, self.total) {
             let part = percent(share(self.after_wait, self.total));
@@ -301,12 +295,15 @@ impl Group {
         details
     }
 
-    fn holder_details(&self, names: &Names) -> Option<String> {
-        let methods = ranked(&self.owner_methods, |owner| owner.total);
-        let (_, owner) = methods.first()?;
-        let paths = ranked(&owner.paths, |ns| *ns);
-        let (path, _) = paths.first()?;
-        Some(format!("owned by: {}", names.path_text(**path).join(" < ")))
+    fn stacks(&self, names: &Names) -> Vec<FindingStack> {
+        let owners = ranked(&self.owner_methods, |owner| owner.total);
+        let owner =
+            owners.first().and_then(|(_, owner)| ranked(&owner.paths, |ns| *ns).first().map(|(path, _)| **path));
+        let waiter = ranked(&self.contender_paths, |ns| *ns).first().map(|(path, _)| **path);
+        let stack = |whose: &str, path: Option<PathId>| {
+            path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
+        };
+        [stack("owned by", owner), stack("blocked in", waiter)].into_iter().flatten().collect()
     }
 }
 

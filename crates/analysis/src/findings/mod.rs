@@ -15,6 +15,7 @@ mod other;
 mod phases;
 mod steal;
 mod stragglers;
+mod verdict;
 mod wait_for;
 mod waits;
 mod words;
@@ -48,6 +49,11 @@ impl Grounds<'_> {
     fn first(&self, lock: LockId) -> LockId {
         self.groups.place(lock).and_then(|place| self.groups.get(place)).map_or(lock, |group| group.first)
     }
+}
+
+/// What is wrong, in one sentence.
+pub(crate) fn verdict(report: &Report) -> String {
+    verdict::verdict(report)
 }
 
 /// What matters, most time first; never empty. Adds the deadlocks to `report`.

@@ -89,7 +89,7 @@ pub(super) fn unknown_owners(report: &Report, running: Running) -> Option<Findin
 }
 
 fn plain(text: String) -> Finding {
-    Finding { kind: FindingKind::Unreliable, text, details: Vec::new(), cost_ns: 0, share: None, evidence: Vec::new() }
+    Finding { kind: FindingKind::Unreliable, text, details: Vec::new(), cost_ns: 0, share: None, ..Finding::default() }
 }
 
 /// Where samples say time went, in recordings that say nothing about locks.
@@ -116,7 +116,7 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),
-        evidence: Vec::new(),
+        ..Finding::default()
     })
 }
 
@@ -145,6 +145,7 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
         cost_ns: park.total_ns,
         share: Some(part),
         evidence: vec![Evidence::exact("parked", park.total_ns, Some(part))],
+        ..Finding::default()
     })
 }
 
@@ -163,7 +164,7 @@ pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
         details: Vec::new(),
         cost_ns: threads.saturating_mul(report.duration_ns),
         share: None,
-        evidence: Vec::new(),
+        ..Finding::default()
     })
 }
 
@@ -194,6 +195,7 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
             Evidence::exact(EntryKind::Pause.name(), outside, None),
             Evidence::exact(EntryKind::LockPause.name(), in_locks, None),
         ],
+        ..Finding::default()
     })
 }
 
@@ -217,5 +219,5 @@ pub(super) fn nothing(report: &Report, running: Running) -> Finding {
             DurationNs(report.blocked_ns),
         ),
     };
-    Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None, evidence: Vec::new() }
+    Finding { kind: FindingKind::Nothing, text, details: Vec::new(), cost_ns: 0, share: None, ..Finding::default() }
 }

@@ -3,7 +3,7 @@
 use super::words::{code, percent};
 use super::Grounds;
 use crate::pressure::report::{LockPressure, PhaseReport, PressureReport};
-use crate::report::{Evidence, Finding, FindingKind, Report};
+use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report};
 use headway_model::DurationNs;
 
 /// Intervals below which a recording has no phases, only a beginning.
@@ -59,12 +59,16 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         }
     }
     text.push('.');
-    let detail = |what: &str, chain: &[String]| (!chain.is_empty()).then(|| format!("{what}: {}", chain.join(" < ")));
-    let details = [detail("waiting", &phase.acquiring_chain), detail("holding", &phase.owner_chain)];
+    let stack = |whose: &str, frames: &[String]| {
+        (!frames.is_empty()).then(|| FindingStack { whose: whose.to_owned(), frames: frames.to_vec() })
+    };
+    let stacks = [stack("owned by", &phase.owner_chain), stack("blocked in", &phase.acquiring_chain)];
     Finding {
         kind: FindingKind::Phase,
         text,
-        details: details.into_iter().flatten().collect(),
+        subject: code(&lock.name),
+        stacks: stacks.into_iter().flatten().collect(),
+        details: Vec::new(),
         cost_ns: phase.acquiring_ns,
         share: Some(phase.csp_mean),
         evidence: vec![Evidence::exact("blocked", phase.acquiring_ns, Some(phase.csp_mean))],

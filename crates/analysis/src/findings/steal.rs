@@ -66,6 +66,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     Finding {
         kind: FindingKind::Environment,
         text,
+        subject: code(&group.name),
+        stacks: Vec::new(),
         details: vec![format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns))],
         cost_ns: lost_ns(totals),
         share: Some(totals.lost_share),

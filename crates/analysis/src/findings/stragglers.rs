@@ -68,7 +68,8 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         Evidence::exact("waited-for-last", rounds.late_ns, Some(share(rounds.late_ns, rounds.waited_ns))),
     ];
     let share = Some(share(rounds.waited_ns, life));
-    Some(Finding { kind: FindingKind::Straggler, text, details, cost_ns, share, evidence })
+    let (kind, subject) = (FindingKind::Straggler, code(&short(method, names)));
+    Some(Finding { kind, text, subject, details, cost_ns, share, evidence, ..Finding::default() })
 }
 
 /// Of many results one took longest by far.

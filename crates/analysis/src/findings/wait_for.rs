@@ -158,7 +158,9 @@ fn finding(root: &Explains, blocked: u64, names: &Names, splits: &FxHashMap<Lock
             holder(first, names),
         );
     }
-    let split = last.and_then(|last| splits.get(&last.lock)).filter(|split| split.waited == 0);
+    let split = last
+        .and_then(|last| splits.get(&last.lock))
+        .filter(|split| !evidence::is_worth_saying(split.waited, split.total()));
     if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
@@ -182,7 +184,9 @@ fn finding(root: &Explains, blocked: u64, names: &Names, splits: &FxHashMap<Lock
             Some(share(root.through_ns, cost_ns)),
         ),
     ];
-    Finding { kind: FindingKind::WaitFor, text, details, cost_ns, share: Some(part), evidence }
+    let subject = last.map_or_else(String::new, |last| code(&names.lock_short(last.lock)));
+    let kind = FindingKind::WaitFor;
+    Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, ..Finding::default() }
 }
 
 fn holder(link: &Link, names: &Names) -> String {

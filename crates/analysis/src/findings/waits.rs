@@ -10,7 +10,7 @@ use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
 use crate::names::{is_plumbing, NameId, Names, PathId, TextId};
 use crate::park::Synchronizer;
-use crate::report::{Evidence, Finding, FindingKind};
+use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::summary::{groups, notifiers};
 use crate::threads::Threads;
 use crate::wait_class::is_giving;
@@ -108,7 +108,9 @@ impl Group {
         Some(Finding {
             kind: FindingKind::Waiting,
             text,
+            subject: code(&short(method, names)),
             details: self.details(class, method, names),
+            stacks: self.stacks(names),
             cost_ns: self.total,
             share: Some(part),
             evidence: self.evidence(),
@@ -203,8 +205,7 @@ impl Group {
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
-        let mut details = vec![
-            format!("waiting on: {class}"),
+        vec![
             format!(
                 "{} in {}, longest {}; {} {}, timed out {}",
                 DurationNs(self.total),
@@ -214,11 +215,16 @@ impl Group {
                 grouped(self.notified),
                 grouped(self.timed_out),
             ),
-        ];
-        if let Some((path, _)) = ranked(&self.paths, |ns| *ns).first() {
-            details.push(format!("called from: {}", names.path_text(**path).join(" < ")));
-        }
-        details
+            format!("waiting on: {class}"),
+        ]
+    }
+
+    fn stacks(&self, names: &Names) -> Vec<FindingStack> {
+        let waker = ranked(&self.wakers, |ns| *ns).first().and_then(|((_, path), _)| *path);
+        let stack = |whose: &str, path: Option<PathId>| {
+            path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
+        };
+        [stack("waiting in", self.path()), stack("ended by", waker)].into_iter().flatten().collect()
     }
 }
 

@@ -321,6 +321,13 @@ impl Names {
         }
     }
 
+    /// The chain from its acting method on: without the machinery of waiting and
+    /// locking at its leaf.
+    pub fn acting_text(&self, path: PathId) -> Vec<String> {
+        let frames = self.frames(path);
+        frames.iter().skip(self.skip_machinery(&frames)).map(|frame| self.frame_text(*frame)).collect()
+    }
+
     /// The whole chain, leaf first.
     pub fn path_text(&self, path: PathId) -> Vec<String> {
         self.frames(path).iter().map(|frame| self.frame_text(*frame)).collect()

@@ -4,6 +4,7 @@ use super::phases::{fraction, Phase};
 use super::report::{LockPressure, OlderMetrics, PhaseReport, PressureReport};
 use super::windows::{lives, Cell};
 use super::{LockCounts, Pressure};
+use crate::lock_groups::LockGroups;
 use crate::names::Names;
 use crate::report::Others;
 use crate::summary::cut_off;
@@ -53,6 +54,32 @@ impl Pressure {
 }
 
 impl Grid {
+    /// Makes one of all locks of a group: their instances come and go, and what
+    /// impedes progress is what they have in common.
+    pub(crate) fn group(mut self, groups: &LockGroups) -> Grid {
+        let mut cells: FxHashMap<LockId, FxHashMap<usize, Cell>> = FxHashMap::default();
+        let first = |lock| groups.place(lock).and_then(|place| groups.get(place)).map_or(lock, |group| group.first);
+        for (lock, windows) in std::mem::take(&mut self.cells) {
+            let of_group = cells.entry(first(lock)).or_default();
+            for (number, cell) in windows {
+                of_group.entry(number).or_default().merge(&cell);
+            }
+        }
+        let mut counts: FxHashMap<LockId, LockCounts> = FxHashMap::default();
+        for (lock, one) in std::mem::take(&mut self.counts) {
+            let sum = counts.entry(first(lock)).or_default();
+            sum.failed += one.failed;
+            sum.held += one.held;
+            sum.held_ns += one.held_ns;
+        }
+        let in_order = |(lock, windows): (LockId, FxHashMap<usize, Cell>)| {
+            let mut windows: Vec<(usize, Cell)> = windows.into_iter().collect();
+            windows.sort_by_key(|(number, _)| *number);
+            (lock, windows)
+        };
+        Grid { cells: cells.into_iter().map(in_order).collect(), counts, ..self }
+    }
+
     fn start_of(&self, number: usize) -> TimeNs {
         self.from + DurationNs(self.interval.0.saturating_mul(number as u64))
     }
@@ -66,7 +93,13 @@ impl Grid {
     }
 
     /// The report; times count from `origin`.
-    pub(crate) fn report(&self, origin: TimeNs, threshold: f64, names: &mut Names) -> PressureReport {
+    pub(crate) fn report(
+        &self,
+        origin: TimeNs,
+        threshold: f64,
+        groups: Option<&LockGroups>,
+        names: &mut Names,
+    ) -> PressureReport {
         let running_ns: u64 = self.totals.iter().map(|(running, _)| running).sum();
         let acquiring_ns: u64 = self.totals.iter().map(|(_, acquiring)| acquiring).sum();
         let of_all = |(number, (running, acquiring)): (usize, &(u64, u64))| {
@@ -76,6 +109,12 @@ impl Grid {
         let (told, other_locks) = self.told(threshold);
         let mut locks: Vec<LockPressure> =
             told.into_iter().map(|lock| self.lock(lock, origin, threshold, running_ns, names)).collect();
+        for lock in &mut locks {
+            let group = groups.and_then(|groups| Some((groups.place(lock.id)?, groups)));
+            if let Some((text, short)) = group.and_then(|(place, groups)| groups.several(place, names)) {
+                (lock.lock, lock.name) = (text, short);
+            }
+        }
         locks.sort_by(|a, b| b.acquiring_ns.cmp(&a.acquiring_ns).then_with(|| a.lock.cmp(&b.lock)));
         PressureReport {
             interval_ns: self.interval.0,

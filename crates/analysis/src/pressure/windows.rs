@@ -18,6 +18,15 @@ pub(crate) struct Cell {
     pub owners: Tally<OwnerChain>,
 }
 
+impl Cell {
+    /// Adds another lock's, or another interval's.
+    pub fn merge(&mut self, other: &Cell) {
+        self.acquiring += other.acquiring;
+        self.acquirers.merge(&other.acquirers);
+        self.owners.merge(&other.owners);
+    }
+}
+
 /// One interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
@@ -42,10 +51,7 @@ impl Window {
         self.beyond_lives += other.beyond_lives;
         self.acquiring += other.acquiring;
         for (lock, cell) in other.cells {
-            let own = self.cells.entry(lock).or_default();
-            own.acquiring += cell.acquiring;
-            own.acquirers.merge(&cell.acquirers);
-            own.owners.merge(&cell.owners);
+            self.cells.entry(lock).or_default().merge(&cell);
         }
     }
 }

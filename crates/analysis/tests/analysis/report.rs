@@ -568,6 +568,47 @@ fn locks_of_one_request_each_are_no_convoy() {
     assert!(hand_off.text.ends_with("They were woken from `Object.wait` and acquired it again."), "{}", hand_off.text);
 }
 
+/// Requests of one class are one row; a lock is shown alone where it was asked for.
+#[test]
+fn locks_of_one_name_are_one_row_and_their_instances_are_asked_for() {
+    let mut picture = draw(HOT);
+    let (first, second) = (lock_id(b'a'), headway_model::LockId(900));
+    let mut others = picture.events.clone();
+    for event in &mut others {
+        match event {
+            Event::MonitorEnter(e) => e.lock = second,
+            Event::MonitorExit(e) => e.lock = second,
+            Event::MonitorEntered(e) => e.lock = second,
+            _ => {}
+        }
+    }
+    picture.events.extend(others);
+    let report_by = |list: &str, class: &str| {
+        let mut analysis = Analysis::new(by(list));
+        let mut events = definitions(&picture);
+        events.push(lock(first.0, class, 0x1a, ""));
+        events.push(lock(second.0, class, 0x1b, ""));
+        events.iter().chain(&picture.events).for_each(|event| analysis.feed(event));
+        analysis.feed(&Event::Watermark(picture.end));
+        analysis.finish()
+    };
+    let report = report_by("lock-name,owner-method", "com.acme.Request");
+    let total = report.blocked_ns;
+    assert_eq!(report.rows.len(), 1, "{}", rows(&report));
+    assert_eq!(report.rows[0].value.headline(), "Request (2 locks of com.acme.Request)");
+    assert_eq!((report.rows[0].total_ns, report.rows[0].count), (total, 6));
+    let children: Vec<u64> = report.rows[0].children.iter().map(|row| row.total_ns / MS).collect();
+    assert_eq!(children, [80, 10, 6], "methods of both locks are one row, too");
+    let pressure = report.pressure.as_ref().expect("pressure");
+    assert_eq!((pressure.locks.len(), pressure.locks[0].acquiring_ns), (1, total));
+    // Instances, if asked for.
+    let report = report_by("lock,owner-method", "com.acme.Request");
+    assert_eq!((report.rows.len(), report.pressure.expect("pressure").locks.len()), (2, 2));
+    // A class that everybody locks on says nothing; but both are used at the same place.
+    let report = report_by("lock-name", "java.lang.Object");
+    assert_eq!(report.rows.len(), 1, "{}", rows(&report));
+}
+
 #[test]
 fn a_pause_inside_a_contention_is_not_blamed_on_the_owner() {
     let report = analyse(

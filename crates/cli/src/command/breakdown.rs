@@ -12,20 +12,23 @@ use headway_analysis::Aspect;
 #[command(next_help_heading = "What to show")]
 pub struct Breakdown {
     /// Break blocked time down by these aspects, each within the one before:
-    /// kind, lock-class, lock, contender-thread, contender-group,
+    /// kind, lock-class, lock-name (locks of one name together), lock, contender-thread, contender-group,
     /// contender-method, contender-chain, owner-thread, owner-group,
     /// owner-method, owner-chain, time; with --method: thread or group
-    #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock,owner-method,contender-method")]
+    #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 
     /// Show this many rows of each level
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = TOP, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 
     /// Show threads apart: the same as putting contender-thread first in --by
     #[arg(short = 't', long)]
     pub per_thread: bool,
 }
+
+/// Rows of each level, if no other number is asked for.
+const TOP: u32 = 10;
 
 /// A sequence of aspects, each once; or how a report of methods groups threads,
 /// with the usual aspects.
@@ -34,7 +37,7 @@ pub struct Aspects(pub Vec<Aspect>, Option<Grouping>);
 
 impl Default for Aspects {
     fn default() -> Aspects {
-        Aspects(vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod], None)
+        Aspects(vec![Aspect::LockName, Aspect::OwnerMethod, Aspect::ContenderMethod], None)
     }
 }
 
@@ -42,6 +45,11 @@ impl Breakdown {
     /// What is asked of a recording by these options.
     pub fn question(&self) -> Question {
         Question { by: self.aspects(), top: self.top as usize, ..Question::default() }
+    }
+
+    /// True if rows were asked for in any way.
+    pub fn is_asked(&self) -> bool {
+        self.per_thread || self.top != TOP || self.by != Aspects::default()
     }
 
     /// What a report of methods tells apart.

@@ -8,7 +8,9 @@ use headway_model::DurationNs;
 /// What a report shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// Who blocked whom.
+    /// What is wrong, on one screen.
+    Brief,
+    /// Everything, who blocked whom first.
     Contention,
     /// Which locks impeded progress, and when.
     Pressure,
@@ -47,7 +49,7 @@ impl PressureView {
         match (self.phases, self.pressure) {
             (true, _) => View::Phases,
             (false, true) => View::Pressure,
-            (false, false) => View::Contention,
+            (false, false) => View::Brief,
         }
     }
 

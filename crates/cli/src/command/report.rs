@@ -16,7 +16,8 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  headway report app.jfr
+  headway report app.jfr                         what is wrong, on one screen
+  headway report --full app.jfr                  everything
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
   headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
@@ -35,6 +36,11 @@ part and exit code 4.";
 pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
+
+    /// Show everything: all findings, the breakdown of blocked time, waits, parks,
+    /// what was dropped. So do --by, --top and -t
+    #[arg(long, help_heading = "What to show")]
+    full: bool,
 
     /// Leave out blocked stretches shorter than this (ns, us, ms, s)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
@@ -109,7 +115,11 @@ impl Report {
         if self.breakdown.groups_methods() {
             return Err(Failure::Usage("--by thread and --by group belong to --method".into()));
         }
-        let view = if self.steal { View::Steal } else { self.pressure.view() };
+        let view = match (self.steal, self.pressure.view()) {
+            (true, _) => View::Steal,
+            (false, View::Brief) if self.full || self.breakdown.is_asked() => View::Contention,
+            (false, view) => view,
+        };
         show_as(&self.files, &question, view, self.json)
     }
 }
@@ -119,7 +129,7 @@ impl Report {
 /// # Errors
 /// The first failure, after all that can be shown has been shown.
 pub fn show(files: &[PathBuf], question: &Question, json: bool) -> Result<u8, Failure> {
-    show_as(files, question, View::Contention, json)
+    show_as(files, question, View::Brief, json)
 }
 
 fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Result<u8, Failure> {
@@ -152,6 +162,7 @@ fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Re
 fn as_text(shown: &[Analysed], view: View) -> String {
     let screen = Screen::stdout();
     let text = |analysed| match view {
+        View::Brief => render::brief(analysed, &screen),
         View::Contention => render::report(analysed, &screen),
         View::Pressure => render::pressure(analysed, false, &screen),
         View::Phases => render::pressure(analysed, true, &screen),
@@ -162,7 +173,7 @@ fn as_text(shown: &[Analysed], view: View) -> String {
 
 fn as_json(shown: &[Analysed], view: View, single: bool) -> Result<String, Failure> {
     match view {
-        View::Contention => documents(shown.iter().map(Analysed::report_of_top).collect(), single),
+        View::Brief | View::Contention => documents(shown.iter().map(Analysed::report_of_top).collect(), single),
         View::Pressure => documents(shown.iter().map(|shown| shown.pressure_of_top(false)).collect(), single),
         View::Phases => documents(shown.iter().map(|shown| shown.pressure_of_top(true)).collect(), single),
         View::Steal => documents(shown.iter().map(Analysed::steal_of_top).collect(), single),

@@ -16,6 +16,7 @@ use crate::recording::output;
 use crate::render;
 use crate::terminal::{self, Screen};
 use clap::Args;
+use headway_analysis::report::FindingKind;
 use headway_jfr::IfTaken;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -142,9 +143,11 @@ impl Run {
         }
         analysed.sort_by_key(|recording| std::cmp::Reverse(recording.report.blocked_ns));
         for recording in &analysed {
-            let text = match recording.report.contentions {
-                0 => render::one_line(recording, &screen),
-                _ => format!("\n{}", render::report(recording, &screen)),
+            let is_quiet = recording.report.findings.iter().all(|finding| finding.kind == FindingKind::Nothing);
+            let text = match is_quiet && recording.report.contentions == 0 {
+                true => render::one_line(recording, &screen),
+                false if self.breakdown.is_asked() => format!("\n{}", render::report(recording, &screen)),
+                false => format!("\n{}", render::brief(recording, &screen)),
             };
             terminal::note_lines(text.trim_end_matches('\n'));
         }

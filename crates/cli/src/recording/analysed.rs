@@ -39,7 +39,7 @@ pub struct Question {
 impl Default for Question {
     fn default() -> Question {
         Question {
-            by: vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod],
+            by: vec![Aspect::LockName, Aspect::OwnerMethod, Aspect::ContenderMethod],
             top: 10,
             min_duration: None,
             from: None,

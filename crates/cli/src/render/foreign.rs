@@ -63,7 +63,7 @@ fn events_by_type(analysed: &Analysed, screen: &Screen, out: &mut String) {
 }
 
 /// What to record to learn more about who blocks whom.
-fn advice(report: &Report) -> Option<&'static str> {
+pub fn advice(report: &Report) -> Option<&'static str> {
     if !report.recording.foreign {
         return None;
     }

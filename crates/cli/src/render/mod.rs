@@ -1,6 +1,8 @@
-//! The report on a terminal: findings in plain words first, then the tree of
-//! blocked time, then what was waited for, then what is missing.
+//! The report on a terminal. The one that fits a screen says what is wrong, where
+//! thread time went and what matters most; the full one goes on with the tree of
+//! blocked time, what was waited for, and what is missing.
 
+mod brief;
 mod chain;
 mod details;
 mod difference;
@@ -23,6 +25,13 @@ use headway_analysis::report::Report;
 use headway_model::printable;
 use std::fmt::Write;
 use std::path::Path;
+
+/// The report that fits a screen.
+pub fn brief(analysed: &Analysed, screen: &Screen) -> String {
+    let mut out = heading(analysed, screen);
+    brief::write(analysed, screen, &mut out);
+    out
+}
 
 /// The whole report.
 pub fn report(analysed: &Analysed, screen: &Screen) -> String {

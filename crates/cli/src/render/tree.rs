@@ -18,12 +18,16 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     if report.rows.is_empty() {
         return;
     }
-    let note = format!(
-        "{} in {}, by {}",
+    let mut note = format!(
+        "{} in {}",
         numbers::time(report.blocked_ns),
-        numbers::counted(report.contentions, "stretch", "stretches"),
-        report.by.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", ")
+        numbers::counted(report.contentions, "contention", "contentions")
     );
+    let by = format!(", by {}", report.by.iter().map(|aspect| aspect.name()).collect::<Vec<_>>().join(", "));
+    // The rows say it, too.
+    if "BLOCKED TIME  ".len() + note.len() + by.len() <= screen.width {
+        note.push_str(&by);
+    }
     title("BLOCKED TIME", &note, screen, out);
     let columns = Columns::for_report(report, screen);
     let header = columns.line(["share", "", "total", "count", "longest"]);

@@ -1,0 +1,53 @@
+//! What is wrong, in one sentence.
+
+use super::words::percent;
+use crate::aggregate::share;
+use crate::ledger::EntryKind;
+use crate::report::{Finding, FindingKind, Report};
+use headway_model::DurationNs;
+
+/// Part of the active time of threads from which on its loss is a bottleneck.
+const MATTERS: f64 = 0.05;
+/// Part from which on a program is said to be bound by something.
+const BOUND: f64 = 0.5;
+
+/// The sentence, from the first finding and the ledger.
+pub(super) fn verdict(report: &Report) -> String {
+    let ledger = &report.ledger;
+    let active = ledger.total_ns - ledger.ns(EntryKind::WaitWork);
+    if let Some(stuck) = report.findings.iter().find(|finding| finding.kind == FindingKind::Deadlock) {
+        return stuck.text.clone();
+    }
+    let ranked = |finding: &&Finding| finding.cost_ns > 0 && finding.kind != FindingKind::Stuck;
+    let first = report.findings.iter().filter(ranked).max_by_key(|finding| finding.cost_ns);
+    let part = |ns: u64| share(ns, active).min(1.0);
+    if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
+        return format!(
+            "{} of the active thread time ({} of {}) is lost {}.",
+            percent(part(first.cost_ns)),
+            DurationNs(first.cost_ns),
+            DurationNs(active.max(first.cost_ns)),
+            to_what(first),
+        );
+    }
+    let cpu = ledger.ns(EntryKind::Cpu);
+    if part(cpu) >= BOUND {
+        let part = percent(part(cpu));
+        return format!("No bottleneck in locks or waits: threads execute for {part} of their active time.");
+    }
+    "No bottleneck: threads hardly wait for locks, for each other or for a CPU.".to_owned()
+}
+
+fn to_what(finding: &Finding) -> String {
+    let subject = &finding.subject;
+    match finding.kind {
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOver | FindingKind::Phase => {
+            format!("blocked on {subject}")
+        }
+        FindingKind::WaitFor => format!("because of {subject}, directly and through other locks"),
+        FindingKind::Waiting | FindingKind::Straggler => format!("waiting in {subject}"),
+        FindingKind::Pauses => "to pauses of the VM".to_owned(),
+        FindingKind::Environment => format!("by {subject} threads waiting for a CPU"),
+        _ => "as the first finding says".to_owned(),
+    }
+}

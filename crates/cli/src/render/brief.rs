@@ -1,0 +1,241 @@
+//! The report that fits a screen: the verdict, where thread time went, and the
+//! findings that matter most. `--full` shows the rest.
+
+use super::{foreign, numbers, prose, title};
+use crate::recording::analysed::Analysed;
+use crate::terminal::Screen;
+use headway_analysis::ledger::{EntryKind, Ledger};
+use headway_analysis::names;
+use headway_analysis::report::{Finding, FindingKind, FindingStack, Report};
+use headway_model::Loss;
+use std::fmt::Write;
+
+/// Findings shown.
+const FINDINGS: usize = 5;
+/// Lines of a finding.
+const LINES: usize = 6;
+/// Lines of its sentences.
+const SENTENCE_LINES: usize = 4;
+/// Frames of the application that a stack shows.
+const FRAMES: usize = 4;
+/// Lines of what was dropped or not active.
+const TROUBLE_LINES: usize = 6;
+
+/// What the bar shows of the ledger: a character, what it stands for, its entries.
+const PARTS: [(char, &str, &[EntryKind]); 8] = [
+    ('█', "on CPU", &[EntryKind::Cpu]),
+    ('▓', "ready, no CPU", &[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal]),
+    ('#', "blocked on locks", &LOCKS),
+    ('w', "waiting for threads", &[EntryKind::WaitResult]),
+    ('p', "waiting for permits, pools, room", &[EntryKind::WaitPermit]),
+    ('=', "VM pause", &[EntryKind::Pause]),
+    ('░', "sleep, I/O, native", &[EntryKind::OffCpu, EntryKind::Io, EntryKind::WaitTime]),
+    ('?', "not recorded", &[EntryKind::Unknown]),
+];
+const LOCKS: [EntryKind; 7] = [
+    EntryKind::LockOwnerRan,
+    EntryKind::LockOwnerWaited,
+    EntryKind::LockOwnerNoCpu,
+    EntryKind::LockOwnerOffCpu,
+    EntryKind::LockPause,
+    EntryKind::LockHandOff,
+    EntryKind::LockUnknown,
+];
+
+/// The report in at most 60 lines of 80 columns or more.
+pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
+    let report = &analysed.report;
+    let _ = writeln!(out);
+    for line in prose::wrapped_at_most(3, &report.verdict, 0, screen) {
+        let text = prose::with_names(&line, screen);
+        let _ = writeln!(out, "{}", if screen.colour { screen.strong(&text) } else { text });
+    }
+    bar(&report.ledger, screen, out);
+    findings(report, screen, out);
+    if let Some(advice) = foreign::advice(report) {
+        let _ = writeln!(out);
+        for line in prose::wrapped(advice, screen.width, 2) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    trouble(analysed, screen, out);
+    let _ = writeln!(
+        out,
+        "\n{}",
+        screen.faint("More: --full, --by ASPECTS, --steal, --pressure; -o report.html is a page")
+    );
+}
+
+/// Where the time of threads went that had something to do.
+fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
+    let idle = ledger.ns(EntryKind::WaitWork);
+    let active = ledger.total_ns - idle;
+    if active == 0 {
+        return;
+    }
+    let note = format!(
+        "{} of {}, and {} idle",
+        numbers::time(active),
+        numbers::counted(ledger.threads, "thread", "threads"),
+        numbers::time(idle)
+    );
+    title("THREAD TIME", &note, screen, out);
+    let parts: Vec<(char, &str, u64)> = PARTS
+        .iter()
+        .map(|(symbol, words, entries)| (*symbol, *words, entries.iter().map(|entry| ledger.ns(*entry)).sum()))
+        .filter(|(.., ns): &(char, &str, u64)| *ns > 0)
+        .collect();
+    let width = screen.width.saturating_sub(4).min(96);
+    let _ = writeln!(out, "  {}", drawn(&parts, active, width));
+    let legend: Vec<String> = parts
+        .iter()
+        .map(|(symbol, words, ns)| format!("{symbol} {words} {}", numbers::percent(*ns as f64 / active as f64)))
+        .collect();
+    for line in prose::wrapped_at_most(3, &legend.join(", "), 2, screen) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+/// The bar: as many columns for each part as it has of the whole, none for less than
+/// half a column.
+fn drawn(parts: &[(char, &str, u64)], whole: u64, width: usize) -> String {
+    let column = |ns: u64| (ns as f64 / whole as f64 * width as f64).round() as usize;
+    let (mut bar, mut so_far) = (String::new(), 0);
+    for (symbol, _, ns) in parts {
+        let from = column(so_far);
+        so_far += ns;
+        bar.extend(std::iter::repeat_n(*symbol, column(so_far).saturating_sub(from)));
+    }
+    bar
+}
+
+fn findings(report: &Report, screen: &Screen, out: &mut String) {
+    title("FINDINGS", "", screen, out);
+    for (index, finding) in report.findings.iter().take(FINDINGS).enumerate() {
+        let lines = lines_of(index, finding, screen);
+        for line in lines.iter().take(LINES) {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    let more = report.findings.len().saturating_sub(FINDINGS);
+    if more > 0 {
+        let line = format!("     {} in --full", numbers::counted(more as u64, "more finding", "more findings"));
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+/// Sentences first, then stacks, then what else fits.
+fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
+    let screen = &Screen { cut: true, ..*screen };
+    let number = format!("{:>3}. ", index + 1);
+    let mut lines = Vec::new();
+    let sentences = prose::wrapped_at_most(SENTENCE_LINES, &finding.text, number.len(), screen);
+    for (nth, line) in sentences.iter().enumerate() {
+        let start = if nth == 0 { number.as_str() } else { "     " };
+        let text = prose::with_names(line.trim_start(), screen);
+        let is_alarming = finding.kind == FindingKind::Deadlock && screen.colour;
+        lines.push(format!("{start}{}", if is_alarming { screen.alarm(&text) } else { text }));
+    }
+    for stack in &finding.stacks {
+        lines.push(screen.faint(&format!("       {}", folded(stack, screen.width.saturating_sub(7)))));
+    }
+    for detail in &finding.details {
+        lines.extend(prose::wrapped_at_most(1, detail, 7, screen).iter().map(|line| screen.faint(line)));
+    }
+    lines
+}
+
+/// `owned by Shop.sell:12 < Server.handle:40 (+14 frames)`: the frames of the
+/// application, and how many others there are. All frames are in `--full`.
+fn folded(stack: &FindingStack, width: usize) -> String {
+    let of_application = |frame: &&String| !names::is_plumbing(frame) && !names::is_machinery(frame);
+    let mut frames: Vec<&str> =
+        stack.frames.iter().filter(of_application).take(FRAMES).map(|frame| short(frame)).collect();
+    if frames.is_empty() {
+        frames.extend(stack.frames.first().map(|frame| short(frame)));
+    }
+    loop {
+        let others = stack.frames.len().saturating_sub(frames.len());
+        let mut line = format!("{} {}", stack.whose, frames.join(" < "));
+        if others > 0 {
+            let _ = write!(line, " (+{})", numbers::counted(others as u64, "frame", "frames"));
+        }
+        if frames.len() <= 1 || line.chars().count() <= width {
+            return line;
+        }
+        frames.pop();
+    }
+}
+
+/// `Shop.sell:12` of `com.acme.Shop.sell:12`.
+fn short(frame: &str) -> &str {
+    let at = frame.find(|c: char| c.is_uppercase()).filter(|at| frame[..*at].ends_with('.'));
+    at.map_or(frame, |at| &frame[at..])
+}
+
+/// What was dropped, was not active, or is damaged: a line each.
+fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
+    let report = &analysed.report;
+    let cut = Screen { cut: true, ..*screen };
+    let mut lines = Vec::new();
+    if let Some((name, count)) = report.losses.iter().max_by_key(|(_, count)| **count) {
+        let meaning = Loss::from_name(name).map_or_else(|| name.clone(), |loss| loss.explanation().to_owned());
+        let others = match report.losses.len() - 1 {
+            0 => String::new(),
+            n => format!(" (and {})", numbers::counted(n as u64, "other kind of loss", "other kinds of loss")),
+        };
+        let text = format!("{}{others}: {meaning}", numbers::grouped(*count));
+        lines.extend(prose::wrapped_at_most(1, &text, 0, &cut).iter().map(|line| screen.warning(line)));
+    }
+    for degraded in &report.degraded {
+        let reason = format!("{}: {}", degraded.mechanism, degraded.reason);
+        let reason = prose::wrapped_at_most(1, &reason, 0, &cut);
+        lines.extend(reason.iter().map(|line| screen.warning(line)));
+    }
+    for problem in &analysed.problems {
+        lines.push(screen.alarm(&format!("damaged: {problem}")));
+    }
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(out);
+    for line in lines.iter().take(TROUBLE_LINES) {
+        let _ = writeln!(out, "  {line}");
+    }
+    if lines.len() > TROUBLE_LINES {
+        let _ = writeln!(out, "  {} more in --full", lines.len() - TROUBLE_LINES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_show_the_application_and_count_the_rest() {
+        let frames = [
+            "jdk.internal.misc.Unsafe.park",
+            "java.util.concurrent.locks.LockSupport.park:211",
+            "com.zaxxer.hikari.util.ConcurrentBag.borrow:151",
+            "com.acme.Db.handleRequest:29",
+            "com.acme.Server.(lambda).run",
+            "com.acme.Server.serve:12",
+            "java.lang.Thread.run:840",
+        ];
+        let frames: Vec<String> = frames.iter().map(|frame| (*frame).to_owned()).collect();
+        let stack = FindingStack { whose: "waiting in".into(), frames };
+        assert_eq!(folded(&stack, 90), "waiting in Db.handleRequest:29 < Server.serve:12 (+5 frames)");
+        assert_eq!(folded(&stack, 50), "waiting in Db.handleRequest:29 (+6 frames)");
+        let jdk = FindingStack { whose: "owned by".into(), frames: vec!["java.util.Vector.add:12".into()] };
+        assert_eq!(folded(&jdk, 90), "owned by Vector.add:12");
+    }
+
+    #[test]
+    fn the_bar_has_as_many_columns_as_there_are() {
+        let parts = [('a', "", 1), ('b', "", 1), ('c', "", 1), ('d', "", 997)];
+        let bar = drawn(&parts, 1_000, 50);
+        assert_eq!(bar.chars().count(), 50);
+        assert!(bar.ends_with('d'));
+        assert_eq!(drawn(&[('a', "", 3), ('b', "", 1)], 4, 8), "aaaaaabb");
+    }
+}
