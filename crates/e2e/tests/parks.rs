@@ -97,24 +97,36 @@ fn thread_name(thread: Option<&Value>) -> String {
     thread.map(|thread| name(thread, &["javaName"])).unwrap_or_default()
 }
 
+/// What `headway.ThreadParkDetail` adds to the park of the same thread and start.
+fn details(jdk: &Jdk, recording: &str) -> Result<BTreeMap<(String, String), Value>, Problem> {
+    let key = |detail: &Value| (thread_name(detail.get("eventThread")), name(detail, &["startTime"]));
+    Ok(print(jdk, recording, "headway.ThreadParkDetail")?.into_iter().map(|detail| (key(&detail), detail)).collect())
+}
+
 /// Parks by the name of the thread.
 fn read(jdk: &Jdk, recording: &str) -> Result<BTreeMap<String, Seen>, Problem> {
-    let unparks = print(jdk, recording, "headway.Unpark")?;
-    let number = |event: &Value, key: &str| event.get(key).and_then(Value::as_i64).unwrap_or(0);
-    let unparks: BTreeMap<i64, String> =
-        unparks.iter().map(|unpark| (number(unpark, "seq"), thread_name(unpark.get("target")))).collect();
+    // How often one thread unparked another.
+    let mut unparks: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for unpark in print(jdk, recording, "headway.Unpark")? {
+        let pair = (thread_name(unpark.get("eventThread")), thread_name(unpark.get("target")));
+        *unparks.entry(pair).or_default() += 1;
+    }
+    let details = details(jdk, recording)?;
     let mut all: BTreeMap<String, Seen> = BTreeMap::new();
     for park in print(jdk, recording, "jdk.ThreadPark")? {
         let thread = thread_name(park.get("eventThread"));
-        let outcome = name(&park, &["outcome"]);
+        let detail = details.get(&(thread.clone(), name(&park, &["startTime"]))).ok_or("a park without detail")?;
+        let outcome = name(detail, &["outcome"]);
         let seen = all.entry(thread.clone()).or_default();
         seen.parks += 1;
         seen.parked_ns += nanoseconds(&name(&park, &["duration"])).ok_or("a duration is not understood")?;
         *seen.classes.entry(name(&park, &["parkedClass", "name"]).replace('/', ".")).or_default() += 1;
-        *seen.owners.entry(thread_name(park.get("owner"))).or_default() += 1;
-        let is_named = !thread_name(park.get("waker")).is_empty();
-        let is_recorded = unparks.get(&number(&park, "unpark")) == Some(&thread);
-        seen.woken += u64::from(outcome == "unparked" && is_named && is_recorded);
+        *seen.owners.entry(thread_name(detail.get("owner"))).or_default() += 1;
+        let waker = thread_name(detail.get("waker"));
+        if outcome == "unparked" && !waker.is_empty() {
+            let left = unparks.get_mut(&(waker, thread)).filter(|left| **left > 0);
+            seen.woken += u64::from(left.map(|left| *left -= 1).is_some());
+        }
         *seen.outcomes.entry(outcome).or_default() += 1;
     }
     Ok(all)
