@@ -55,27 +55,27 @@ pub enum Command {
     List(List),
     /// Run a command and record every JVM that it starts.
     Run(Run),
-    /// Record a running JVM for a while, then show the report.
+    /// Record a running JVM for some time, then show the report.
     Record(Record),
-    /// Begin recording a running JVM; `stop` or `dump` gives the file.
+    /// Start a recording of a running JVM; `stop` or `dump` writes the file.
     Start(Start),
-    /// End the recording of a running JVM and finish its file.
+    /// Stop the recording of a running JVM and finish its file.
     Stop(Stop),
-    /// Write the last minutes of a running recording; it goes on.
+    /// Write the last minutes of a running recording, which continues.
     Dump(Dump),
-    /// Say what is in force in a running JVM, and what is degraded and why.
+    /// Show what is active in a running JVM, and what is degraded and why.
     Status(Status),
-    /// Watch which locks impede a running JVM right now.
+    /// Show which locks block threads of a running JVM, live.
     Top(Top),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
-    /// Look at recordings in a browser: who blocked whom, when, with both call chains.
+    /// Open recordings in the browser: who blocked whom, when, with both call stacks.
     View(View),
-    /// Show how much threads parked on each blocker object.
+    /// Show how much threads parked on each blocker.
     Parks(Parks),
-    /// Find out by experiment what a speedup would buy.
+    /// Measure by experiment what a speedup would gain.
     Causal(Causal),
-    /// Write where time goes as a flame graph.
+    /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
     /// Compare two recordings, method by method.
     Diff(Diff),
@@ -90,7 +90,7 @@ pub enum Command {
 /// Reads the process's arguments.
 ///
 /// # Errors
-/// A [`Failure`] with a sentence of our own for the common mistakes, clap's
+/// A [`Failure`] with our own sentence for the common mistakes, clap's
 /// otherwise. Asking for help or the version is such a "failure" with code 0.
 pub fn parse() -> Result<Command, Failure> {
     match Arguments::try_parse() {

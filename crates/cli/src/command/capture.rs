@@ -20,19 +20,19 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), park
-    /// (java.util.concurrent), lock (both), pressure (alone: only how
-    /// much each lock impedes progress, at least cost), cpu (where CPU time goes), wall
-    /// (where waiting time goes, too), steal (what hypervisor, quota and
-    /// neighbours take, and transactions); by default all that is cheap enough to
-    /// leave on
+    /// (java.util.concurrent), lock (both), pressure (alone: only
+    /// critical section pressure by lock, at the lowest cost), cpu (samples of running
+    /// threads), wall (samples of waiting threads too), steal (steal, throttling,
+    /// run-queue time and transactions); default: all that are cheap enough to leave
+    /// on
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
 
-    /// CPU time between samples (0.1ms to 1s); 10ms unless told otherwise
+    /// CPU time between samples (0.1ms to 1s); default: 10ms
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
-    /// Time between samples of stolen time (10ms to 4s); 1s unless told otherwise
+    /// Time between samples of steal (10ms to 4s); default: 1s
     #[arg(long, value_name = "TIME", value_parser = steal_interval, hide_short_help = true)]
     pub steal_interval: Option<Span>,
 
@@ -76,36 +76,35 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
-    /// Pressure from which on an interval belongs to a phase
+    /// Pressure at or above which an interval belongs to a phase
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
     pub phase_threshold: Option<f64>,
 
-    /// When a lock's pressure phase begins or ends, let the JVM run this shell
-    /// command, which finds HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
+    /// When a lock's pressure phase begins or ends, run this shell command in the
+    /// JVM, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
     /// HEADWAY_CSP_PERCENT, HEADWAY_OWNER, HEADWAY_CONTENDER and more in its
-    /// environment; or, for `log`, write a line on its standard error
+    /// environment; `log` writes a line to the JVM's standard error
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
 
-    /// Tell JMX collectors what `top` shows, by a management bean
-    /// (headway:type=Pressure) that can also start, stop and dump; loads the
-    /// JDK's management classes into the program
+    /// Publish what `top` shows as the management bean headway:type=Pressure,
+    /// which can also start, stop and dump; loads the JDK's management classes
+    /// into the program
     #[arg(long)]
     pub jmx: bool,
 
-    /// In a JVM that ran before: have code compiled again in which it cannot be told
-    /// which inlined method held a lock, by retransforming its classes once; JDK 17
-    /// may then compile everything again
+    /// After attaching: compile code again that does not show which inlined method
+    /// owned a lock, by retransforming its classes once; JDK 17 may then compile
+    /// everything again
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
-    /// Use JVMTI alone: no patched code, nothing rebound; the report says what
-    /// is then missing
+    /// Use JVMTI only: no code is patched, nothing is rebound; the report lists
+    /// what is missing
     #[arg(long)]
     pub safe: bool,
 
-    /// Fail where a mechanism that does not check out would be replaced by a
-    /// weaker one
+    /// Fail if a mechanism is not available, instead of using its fallback
     #[arg(long)]
     pub strict: bool,
 
@@ -219,7 +218,7 @@ pub fn interval(text: &str) -> Result<Span, String> {
     }
 }
 
-/// An interval between samples of stolen time.
+/// An interval between samples of steal.
 ///
 /// # Errors
 /// A sentence with the limits.

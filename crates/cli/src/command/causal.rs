@@ -59,8 +59,7 @@ pub struct Experiments {
     #[arg(long, value_name = "METHOD|LINE|NAME", value_parser = progress)]
     pub progress: Vec<String>,
 
-    /// The mean time from one such point to another is to become shorter; may be
-    /// repeated
+    /// Measure the mean time from one such point to another; may be repeated
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
@@ -71,17 +70,17 @@ pub struct Experiments {
 
     /// Speed this up: a method, a line (Shop.java:42), a method where another
     /// calls it ("Shop.price < Shop.order"), or all that is done under a lock
-    /// (lock:Inventory.lock, by name or class); may be repeated. Unless told, the
+    /// (lock:Inventory.lock, by name or class); may be repeated. Default: the
     /// methods with most samples and the lines that sleep most are screened
     #[arg(long, value_name = "TARGET", value_parser = name)]
     pub target: Vec<String>,
 
     /// Choose targets within this package or class (com.acme.*); may be repeated.
-    /// Unless told, everywhere but in the JDK
+    /// Default: everywhere except in the JDK
     #[arg(long, value_name = "PATTERN", value_parser = name)]
     pub scope: Vec<String>,
 
-    /// Speedups to try, in percent; 25,50,75,100 unless told otherwise
+    /// Speedups to try, in percent; default: 25,50,75,100
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
@@ -132,7 +131,7 @@ struct Recording {
     #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
     output: std::path::PathBuf,
 
-    /// CPU time between samples (0.1ms to 1s); 1ms unless told otherwise
+    /// CPU time between samples (0.1ms to 1s); default: 1ms
     #[arg(short, long, value_name = "TIME", value_parser = crate::command::capture::interval)]
     interval: Option<Span>,
 }

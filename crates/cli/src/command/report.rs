@@ -42,7 +42,7 @@ pub struct Report {
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
-    /// Leave out blocked stretches shorter than this (ns, us, ms, s)
+    /// Leave out contentions shorter than this (ns, us, ms, s)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 

@@ -8,7 +8,7 @@ use clap::Args;
 use headway_analysis::method::{Grouping, Measure};
 use regex::Regex;
 
-/// What is weighed, and what is told apart.
+/// What is weighed, and what is shown separately.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Weighing {
@@ -18,15 +18,15 @@ pub struct Weighing {
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 
-    /// Tell threads apart
+    /// Show threads separately
     #[arg(short = 't', long)]
     per_thread: bool,
 
-    /// Tell thread groups apart: pool names with their numbers folded
+    /// Show thread groups separately: pool names with their numbers folded
     #[arg(long, conflicts_with = "per_thread")]
     per_group: bool,
 
-    /// Tell calls from different source lines apart
+    /// Show calls from different source lines separately
     #[arg(long)]
     lines: bool,
 

@@ -68,7 +68,7 @@ pub fn advice(report: &Report) -> Option<&'static str> {
         return None;
     }
     Some(match report.contentions {
-        0 => "This recording has no contended locks in it: either nothing blocked, or its maker left short ones out (JFR's default threshold is 20 ms). `headway record PID` records every contended lock with its owner's call chain.",
-        _ => "This recording tells who was blocked, but not what the owner was doing meanwhile. `headway record PID` records that, too.",
+        0 => "This recording has no contended locks in it: either nothing blocked, or contentions below the recorder's threshold (JFR's default: 20 ms) are not in this file. `headway record PID` records every contended lock with its owner's call stack.",
+        _ => "This recording shows who was blocked, but not what the owner was doing meanwhile. `headway record PID` records that, too.",
     })
 }

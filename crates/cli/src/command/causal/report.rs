@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Options of `causal report`.
 #[derive(Debug, Args)]
 pub struct CausalReport {
-    /// Look at this progress point; at the one with most visits unless told
+    /// Show this progress point; default: the one with most visits
     #[arg(long, value_name = "POINT")]
     progress: Option<String>,
 
@@ -31,7 +31,7 @@ pub struct CausalReport {
     output: Option<PathBuf>,
 
     /// Look here for the source of lines, which the page shows; may be repeated.
-    /// The working directory unless told
+    /// Default: the working directory
     #[arg(long, value_name = "DIRECTORY")]
     sources: Vec<PathBuf>,
 
