@@ -268,8 +268,7 @@ impl Rendering<'_> {
             .into_iter()
             .map(|(merged, value)| {
                 let last_child = |id: &u32| self.tree.nodes[*id as usize].last_child;
-                let children: Vec<u32> =
-                    merged.ids.iter().flat_map(|id| self.tree.siblings(last_child(id))).collect();
+                let children: Vec<u32> = merged.ids.iter().flat_map(|id| self.tree.siblings(last_child(id))).collect();
                 Row { children: self.merged_rows(&children), ..self.row_of(&merged.node, value) }
             })
             .collect();

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod arrival;
+mod foreign;
 mod ledger;
 mod many;
 mod method;
