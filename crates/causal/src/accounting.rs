@@ -1,14 +1,14 @@
 //! Who owes how much delay.
 //!
 //! While an experiment runs, each sample in the target lets everybody else
-//! stand still for `speedup x period`: relative to them the target was faster.
-//! The [`Ledger`] holds what a thread should have stood still since the start
+//! wait for `speedup x period`: relative to them the target was faster.
+//! The [`Ledger`] holds by how much a thread should have been delayed since the start
 //! (`G`), each thread's [`Account`] what it did (`L`). A thread pays `G - L` by
 //! sleeping; a hit in the target counts as paid, because it *is* the speedup.
 //!
 //! A thread that is blocked until another thread wakes it has waited while that
 //! one paid: it gets credit for the delays that were inserted meanwhile. What it
-//! owed when it blocked it has paid as far as it waited longer than that: with
+//! owed when it blocked it has paid up to the rest of its wait: with
 //! the target really faster it would have begun to wait earlier. A thread that
 //! waits for time or for the world outside gets nothing: its waiting would not
 //! have been longer.
@@ -19,7 +19,7 @@
 //!
 //! # Protocol
 //! `G` only grows, by anybody. An account's thread pays and takes credit; hits
-//! may be entered by another thread. All are single atomic additions, but for
+//! may be entered by another thread. All are single atomic additions, except for
 //! what a thread slept too long, which whoever counts it takes out first; nobody
 //! waits, and nothing is published by them, so relaxed suffices: a debt read
 //! too early is paid at the next look. `L` never exceeds `G` for longer than
@@ -91,7 +91,7 @@ impl Account {
 
     /// The thread was sampled in the target: it is ahead by `delay_ns`, and
     /// everybody else owes as much. What it slept too long before counts first: else the
-    /// hit would only make up for delays that it has had, and nobody would stand still.
+    /// hit would only make up for delays that it has had, and nobody would be delayed.
     #[inline]
     pub fn hit(&self, ledger: &Ledger, delay_ns: u64) {
         self.count_excess(ledger);
@@ -240,7 +240,7 @@ mod tests {
         // 20 of the 60 are left.
         hit_by_another(&ledger, 30);
         assert_eq!(late.debt(&ledger), 10);
-        // Its child has not stood still longer, nor less.
+        // Its child was delayed by the same.
         child.inherit(late.standing(&ledger));
         assert_eq!((child.debt(&ledger), late.debt(&ledger)), (10, 10));
     }

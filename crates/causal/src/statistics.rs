@@ -4,7 +4,7 @@
 //! experiment is compared with the windows without delays next to it alone, and
 //! what is resampled for an interval is such a *pair*, in blocks of neighbours
 //! (moving block bootstrap, Künsch 1989), since neighbours err alike. The interval is
-//! the spread of what comes out, mended for small numbers (`widening`). Periods
+//! the spread of what comes out, corrected for small numbers (`widening`). Periods
 //! are ratios of sums over all pairs, so that a window counts by its visits: the
 //! mean of ratios would give a window with three visits as much say as one with
 //! three hundred.

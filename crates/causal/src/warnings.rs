@@ -9,7 +9,7 @@ const FEWEST_VISITS: f64 = 5.0;
 /// Fewer pairs than this are called few.
 const FEW_PAIRS: usize = 8;
 /// A thread that is woken more often than once in so many samples meets others
-/// more often than samples can tell where it is.
+/// more often than samples can show where it is.
 const SAMPLES_BETWEEN_WAKES: f64 = 2.0;
 /// Part of a target's samples in code not yet compiled, below which it counts
 /// as compiled.

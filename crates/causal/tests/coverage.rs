@@ -94,7 +94,7 @@ fn points(curve: &Curve) -> Vec<(f64, (f64, f64))> {
 }
 
 /// 95 of 100 are wanted. Of 400 runs 372 to 391 hold the truth where 95 of 100 do
-/// (99 % of the time); what shares windows is given a little more than it needs.
+/// (99 % of the time); what shares windows gets a little more than it needs.
 fn check(experiments: usize, speedups: &[f64], lasting: f64) {
     let errors = Errors { own: 0.03, lasting };
     let measured = [

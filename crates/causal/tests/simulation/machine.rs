@@ -45,12 +45,12 @@ pub struct Rules {
     pub credit: Credit,
     /// How long after a sample it is looked at, in us.
     pub lag: u64,
-    /// How much longer than asked a thread stands still at most, in us: it has to wait for
+    /// How much longer than asked a thread is delayed at most, in us: it has to wait for
     /// a CPU.
     pub oversleeps: u64,
     /// A thread wakes others only when its own samples were looked at.
     pub own_samples_first: bool,
-    /// What a thread stood still too long counts before its hits.
+    /// The excess of a thread's delay counts before its hits.
     pub excess_first: bool,
 }
 
@@ -160,7 +160,7 @@ impl Machine {
         self.events.push(Reverse((time, self.order, thread)));
     }
 
-    /// Goes on for so many ms, and tells what it saw.
+    /// Goes on for so many ms, and gives what it saw.
     pub fn run(&mut self, ms: u64) -> Seen {
         let (start, end) = (self.now, self.now + ms * 1_000_000);
         let delay = self.ledger.total();

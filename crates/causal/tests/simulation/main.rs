@@ -1,5 +1,5 @@
 //! The accounting in a deterministic machine: known answers, and the faults of
-//! other rules as counter-examples. Within one point, as far as nothing else is
+//! other rules as counter-examples. Within one point, where nothing else is
 //! said.
 
 mod known_answers;

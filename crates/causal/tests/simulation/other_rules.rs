@@ -31,7 +31,7 @@ fn without_credit_a_thread_pays_for_what_it_waited_out() {
 }
 
 /// The sampler needs a CPU too, and may have to wait for one. As long as it does not
-/// wait until the threads have met, nothing is lost; beyond, gains become too small.
+/// wait until the threads have met, nothing is missing; beyond, gains become too small.
 #[test]
 fn samples_may_be_looked_at_late_but_not_after_the_barrier() {
     let programs = [vec![Run("long", 10_000), Barrier(0, 2), Visit], vec![Run("short", 5_000), Barrier(0, 2)]];
@@ -77,7 +77,7 @@ fn a_sample_looked_at_after_a_hand_over_is_lost() {
 
 /// On a busy machine a thread that gave up its CPU gets it back late. That counts against
 /// its next debts. Where all but half a millisecond of it is thrown away, this gives 0.36 at
-/// 4 ms: the thread that stands still is the last to arrive.
+/// 4 ms: the delayed thread is the last to arrive.
 #[test]
 fn what_a_thread_stood_still_too_long_is_not_lost() {
     let programs = [vec![Run("long", 10_000), Barrier(0, 2), Visit], vec![Run("short", 5_000), Barrier(0, 2)]];
@@ -89,7 +89,7 @@ fn what_a_thread_stood_still_too_long_is_not_lost() {
 
 /// Nor is it lost where the thread that stood still too long is the next one in the
 /// target: where its hits only make up for delays that it has had already, nobody else
-/// stands still for them. The truth is what it is sped up by.
+/// is delayed for them. The truth is what it is sped up by.
 #[test]
 fn who_stood_still_too_long_is_ahead_by_its_own_hits_all_the_same() {
     let programs = vec![vec![Run("local", 600), Acquire(0), Run("critical", 1_500), Release(0), Visit]; 3];
