@@ -1,10 +1,10 @@
-//! Whether this kernel's thread times contain stolen time.
+//! Whether this kernel's thread times contain steal.
 //!
-//! A kernel with paravirtual time accounting takes stolen time out of the clock
+//! A kernel with paravirtual time accounting takes steal out of the clock
 //! from which threads are charged; one without charges it to whoever was
 //! running. Its configuration says which; where that cannot be read, threads
 //! that did nothing but compute tell: their life in an interval is CPU time,
-//! run-queue wait and, only if it was left out, stolen time.
+//! run-queue wait and, only if it was left out, steal.
 
 use crate::root::Root;
 use flate2::read::GzDecoder;
@@ -51,17 +51,17 @@ fn of_configuration(text: &str) -> StealAccounting {
 pub struct Evidence {
     /// Time that is neither CPU time nor run-queue wait.
     gap_ns: u64,
-    /// Stolen time that they must have seen.
+    /// Steal that they must have seen.
     expected_ns: u64,
 }
 
-/// Expected stolen time that is enough to decide: some ticks of the kernel's
+/// Expected steal that is enough to decide: some ticks of the kernel's
 /// statistics.
 const ENOUGH_NS: u64 = 200_000_000;
 
 impl Evidence {
     /// Adds an interval of a thread that never gave up its CPU by itself.
-    /// `expected_ns` is its part of the stolen time, by CPU time.
+    /// `expected_ns` is its part of the steal, by CPU time.
     pub fn add(&mut self, elapsed_ns: u64, cpu_ns: u64, run_queue_ns: u64, expected_ns: u64) {
         self.gap_ns += elapsed_ns.saturating_sub(cpu_ns).saturating_sub(run_queue_ns);
         self.expected_ns += expected_ns;

@@ -1,5 +1,5 @@
 //! A file of the kernel's that stays open. Reading it again from its beginning
-//! gives what it says now, for a sixth of what opening it anew costs.
+//! gives what it says now, for a sixth of what opening it again costs.
 
 use crate::root::{failure, HostError, Root};
 use std::fs::File;
@@ -31,11 +31,11 @@ impl KeptFile {
     }
 
     /// What it says now, up to its end or to where it is `enough`. The kernel
-    /// makes up such a file anew for every read, so that what is read in two
+    /// makes up such a file for every read, so that what is read in two
     /// pieces need not fit together: it is read again as a whole.
     ///
     /// # Errors
-    /// It is missing, denied or unreadable. The next call opens it anew.
+    /// It is missing, denied or unreadable. The next call opens it again.
     pub fn read(&mut self, enough: impl Fn(&[u8]) -> bool) -> Result<&[u8], HostError> {
         let length = self.read_whole(enough).map_err(|error| {
             self.file = None;

@@ -1,13 +1,13 @@
-//! What the kernel tells about CPU time, read from the proc and cgroup file
+//! What the kernel reports about CPU time, read from the proc and cgroup file
 //! systems under a root that can be chosen, so that a directory of files can
 //! stand for any machine.
 //!
 //! * [`root`]: where these file systems are, and what went wrong reading them.
 //! * [`kept`]: files that stay open, because they are read again and again.
-//! * [`machine`]: CPU and stolen time of the machine and of each CPU.
+//! * [`machine`]: CPU and steal of the machine and of each CPU.
 //! * [`task`]: threads, their CPU time and run-queue wait.
 //! * [`control_group`]: the container's CPU quota and what it cost.
-//! * [`accounting`]: whether thread times contain stolen time.
+//! * [`accounting`]: whether thread times contain steal.
 //!
 //! Every counter here can run backwards (live migration, a CPU that comes back,
 //! a container that is moved): differences are never negative. Times are

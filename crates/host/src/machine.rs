@@ -1,16 +1,16 @@
-//! CPU and stolen time of the machine and of each CPU: `/proc/stat`.
+//! CPU and steal of the machine and of each CPU: `/proc/stat`.
 
 use crate::kept::KeptFile;
 use crate::root::{garbled, HostError, Root};
 
 /// Busy, stolen and idle time since the machine started, or their difference.
-/// The kernel leaves stolen time out of the times of the machine's CPUs, so
+/// The kernel leaves steal out of the times of the machine's CPUs, so
 /// these three do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// User, nice, system and interrupt time.
     pub busy_ns: u64,
-    /// Stolen time.
+    /// Steal.
     pub stolen_ns: u64,
     /// Idle and I/O wait time.
     pub idle_ns: u64,
@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// What happened since `earlier`. A CPU that was not there then has no
-    /// difference yet; counters that ran backwards count as standing still.
+    /// difference yet; counters that ran backwards count as unchanged.
     pub fn since(&self, earlier: &Machine) -> Machine {
         let before = |number: u16| earlier.cpus.iter().find(|(other, _)| *other == number);
         let cpus = self.cpus.iter().filter_map(|(number, time)| Some((*number, time.since(before(*number)?.1))));
