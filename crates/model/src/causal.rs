@@ -18,7 +18,7 @@ pub struct Experiment {
     pub speedup: f32,
     /// Delay that every thread was to have had.
     pub delay: DurationNs,
-    /// Time within it in which all application threads stood still.
+    /// Time within it of pauses of the VM.
     pub stopped: DurationNs,
     /// Samples in the target.
     pub selected_samples: u64,

@@ -54,9 +54,9 @@ pub enum Event {
     ParkBegin(ParkBegin),
     /// A thread parked in `LockSupport.park` or its like came back.
     Park(Park),
-    /// A thread was given the permit to go on. Not in foreign recordings.
+    /// A thread got the permit to go on. Not in foreign recordings.
     Unpark(Unpark),
-    /// Parks of one thread that were too short to be told one by one.
+    /// Parks of one thread that were too short to be recorded one by one.
     ShortParks(ShortParks),
     /// What a thread spent on one lock, added up.
     Spent(Spent),
@@ -70,7 +70,7 @@ pub enum Event {
     /// What is known of all parks on one blocker so far.
     ParkStatistics(ParkStatistics),
 
-    /// CPU and stolen time of the machine, or of one CPU, in an interval. Those
+    /// CPU and steal of the machine, or of one CPU, in an interval. Those
     /// of single CPUs come only for intervals in which time was stolen.
     MachineTime(MachineTime),
     /// CPU time and run-queue wait of a thread in an interval. Comes only for
@@ -87,11 +87,11 @@ pub enum Event {
     /// A window of causal profiling.
     Experiment(Experiment),
 
-    /// All application threads stood still.
+    /// A pause of the VM.
     StopTheWorld(StopTheWorld),
     /// Something is missing; adds `count` to the cause.
     Lost(Loss, u64),
-    /// A mechanism that is not in force, and what is used instead.
+    /// A mechanism that is not active, and what is used instead.
     Degraded(Degraded),
     /// Load of process and machine.
     CpuLoad(CpuLoad),
@@ -124,7 +124,7 @@ pub struct RecordingInfo {
     pub pid: u32,
     /// When the JVM started.
     pub jvm_start: TimeNs,
-    /// Settings in force, name and value, e.g. `events` = `monitor`.
+    /// Active settings, name and value, e.g. `events` = `monitor`.
     pub settings: Vec<(String, String)>,
 }
 
@@ -172,7 +172,7 @@ pub struct ThreadPoint {
 /// See [`Event::MonitorEnter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct MonitorEnter {
-    /// When the blocked stretch began.
+    /// When the contention began.
     pub time: TimeNs,
     /// The contender.
     pub thread: ThreadId,
@@ -192,7 +192,7 @@ pub struct MonitorEnter {
 pub struct MonitorEntered {
     /// When the monitor was acquired.
     pub time: TimeNs,
-    /// When the blocked stretch began.
+    /// When the contention began.
     pub start: TimeNs,
     /// The contender, now owner.
     pub thread: ThreadId,
@@ -233,7 +233,7 @@ pub struct MonitorExit {
     /// Index into the chain of the frame that holds the lock: 0 for a plain
     /// exit, deeper for a wait called below the method that acquired it.
     pub holder_frame: u16,
-    /// True where more than one frame could be the holder.
+    /// True where more than one frame could be the owner's.
     pub holder_approximate: bool,
     /// How it was released.
     pub cause: ExitCause,
@@ -411,7 +411,7 @@ pub struct Park {
 /// See [`Event::Unpark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Unpark {
-    /// When, taken before the permit was given.
+    /// When, taken before `unpark` gave the permit.
     pub time: TimeNs,
     /// Who gave the permit.
     pub thread: ThreadId,
@@ -589,7 +589,7 @@ pub struct StopTheWorld {
 pub struct Degraded {
     /// The mechanism: `monitor-exit`, `walker`, ...
     pub mechanism: Arc<str>,
-    /// One sentence: what is lost, why, and what is used instead.
+    /// One sentence: what is missing, why, and what is used instead.
     pub reason: Arc<str>,
 }
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// in which the hypervisor ran something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum StealAccounting {
-    /// Could not be told.
+    /// Unknown.
     #[default]
     Unknown,
-    /// Thread times leave stolen time out already: subtracting it again would
+    /// Thread times leave steal out already: subtracting it again would
     /// count it twice.
     LeftOut,
-    /// Thread times contain stolen time.
+    /// Thread times contain steal.
     Included,
 }
 
@@ -43,14 +43,14 @@ pub struct MachineTime {
     pub duration: DurationNs,
     /// Number of the CPU; `None` for all of them together.
     pub cpu: Option<u16>,
-    /// Time spent running something, stolen time left out.
+    /// Time spent running something, steal left out.
     pub busy: DurationNs,
     /// Time in which the hypervisor ran something else although something here
     /// was ready.
     pub stolen: DurationNs,
     /// Time with nothing to run.
     pub idle: DurationNs,
-    /// What the kernel does with stolen time in thread times.
+    /// What the kernel does with steal in thread times.
     pub accounting: StealAccounting,
 }
 
@@ -65,7 +65,7 @@ pub struct ThreadTime {
     pub thread: ThreadId,
     /// CPU time as the kernel gives it.
     pub cpu: DurationNs,
-    /// Time ready to run but waiting for a CPU, as far as it ended in the
+    /// Time runnable but waiting for a CPU that ended in the
     /// interval; `None` where the kernel does not say, and for the process.
     pub run_queue: Option<DurationNs>,
 }
@@ -119,8 +119,8 @@ pub struct Transaction {
     pub thread: ThreadId,
     /// What the application calls it.
     pub kind: Arc<str>,
-    /// How many are told together: 1, or transactions of like length that were
-    /// too many to be told one by one.
+    /// How many are recorded together: 1, or transactions of like length that were
+    /// too many to be recorded one by one.
     pub count: u64,
     /// Number of this one, unique in the recording; 0 for several.
     pub id: u64,
