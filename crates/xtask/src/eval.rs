@@ -7,10 +7,9 @@
 //! figures and charts, in `build/`.
 
 use crate::jdks::Jdks;
-use crate::process::{build_directory, program, root, run, run_and_read, target_directory};
+use crate::process::{program, run, run_and_read, target_directory};
+use crate::python::packages;
 use crate::{java, products, Problem};
-use std::fs;
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 const REQUIREMENTS: &str = "eval/requirements.txt";
@@ -73,25 +72,10 @@ fn as_told(status: ExitStatus) -> Result<(), Problem> {
     }
 }
 
-/// The system's Python with the pinned libraries, which are fetched anew when the pins change.
+/// The system's Python with the pinned libraries.
 pub fn python() -> Result<Command, Problem> {
-    let libraries = build_directory().join("eval-python");
-    let stamp = libraries.join("requirements.txt");
-    let wanted = fs::read(root().join(REQUIREMENTS)).map_err(|e| format!("cannot read {REQUIREMENTS}: {e}"))?;
-    if fs::read(&stamp).ok().as_ref() != Some(&wanted) {
-        fetch(&libraries)?;
-        fs::write(&stamp, wanted).map_err(|e| format!("cannot write {}: {e}", stamp.display()))?;
-    }
+    let libraries = packages("eval-python", REQUIREMENTS)?;
     let mut python = program("python3");
     python.env("PYTHONPATH", libraries);
     Ok(python)
-}
-
-fn fetch(libraries: &Path) -> Result<(), Problem> {
-    eprintln!("hw: fetching the libraries of {REQUIREMENTS}");
-    let mut pip = program("python3");
-    pip.env("PIP_ROOT_USER_ACTION", "ignore"); // it goes into a folder of ours, not into the system
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);
-    pip.args(["--only-binary=:all:", "--upgrade", "--target"]).arg(libraries);
-    run(pip.args(["--requirement", REQUIREMENTS]))
 }

@@ -2,12 +2,13 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `guard`,
-//! `tidy`, `licences`.
+//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
+//! `guard`, `tidy`, `licences`.
 
 mod bench;
 mod demo;
 mod diagnose;
+mod dist;
 mod eval;
 mod guard;
 mod java;
@@ -18,6 +19,7 @@ mod packages;
 mod page;
 mod process;
 mod products;
+mod python;
 mod stress;
 mod tally;
 mod test;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         "eval" => eval::eval(rest),
         "diagnose" => diagnose::diagnose(rest),
         "fuzz" => nightly::fuzz(rest),
+        "dist" => dist::dist(rest),
         "guard" => guard::guard(rest),
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),

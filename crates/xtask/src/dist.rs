@@ -1,0 +1,152 @@
+//! `./hw dist`: what is released, in `build/dist`.
+//!
+//! One archive with the command line (static), the agent's library (one for
+//! glibc 2.17 and newer and for musl), the API jar, completions, manual page
+//! and licences; the debug symbols in an archive apart; sums, a bill of
+//! materials and the provenance. The same commit gives the same bytes, wherever
+//! and whenever it is built: `./hw dist --check` builds twice and compares.
+
+mod archive;
+mod binaries;
+mod check;
+mod elf;
+#[cfg(test)]
+mod install;
+mod materials;
+mod notices;
+mod provenance;
+mod tools;
+
+use crate::process::{build_directory, output_of, program, root, run};
+use crate::{java, page, Misuse, Problem};
+use archive::{Archive, Mode};
+use binaries::Binary;
+use materials::Materials;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tools::Tools;
+
+/// What the archive's names end with.
+const PLATFORM: &str = "linux-x86_64";
+
+/// A commit, and what it is called.
+struct Release {
+    version: String,
+    commit: String,
+    /// True if files differ from the commit.
+    is_modified: bool,
+    /// When the commit was made, in seconds since 1970: the only time that is written anywhere.
+    epoch: u64,
+}
+
+impl Release {
+    fn of_checkout() -> Result<Release, Problem> {
+        let git = |arguments: &[&str]| output_of(program("git").args(arguments)).map(|text| text.trim().to_owned());
+        Ok(Release {
+            version: workspace_version()?,
+            commit: git(&["rev-parse", "HEAD"])?,
+            is_modified: !git(&["status", "--porcelain"])?.is_empty(),
+            epoch: git(&["log", "-1", "--format=%ct"])?.parse()?,
+        })
+    }
+
+    /// The archive without its extension, and its only folder.
+    fn name(&self) -> String {
+        format!("headway-{}-{PLATFORM}", self.version)
+    }
+
+    /// Version, commit and build, as `headway --version` prints them.
+    fn described(&self) -> String {
+        let commit: String = self.commit.chars().take(10).collect();
+        let mark = if self.is_modified { " with changes" } else { "" };
+        format!("{} (commit {commit}{mark}, release for {PLATFORM})", self.version)
+    }
+}
+
+/// See the file's head.
+pub fn dist(rest: &[String]) -> Result<(), Problem> {
+    let words: Vec<&str> = rest.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [] => make().map(|_| ()),
+        ["--check"] => check::everything(),
+        ["--check", "--short"] | ["--short", "--check"] => check::one_build(),
+        _ => Err(Misuse(format!("takes --check, --check --short or nothing, not \"{}\"", words.join(" "))).into()),
+    }
+}
+
+/// Where everything ends up.
+fn place() -> PathBuf {
+    build_directory().join("dist")
+}
+
+/// Builds, packs, and gives the release.
+fn make() -> Result<Release, Problem> {
+    let release = Release::of_checkout()?;
+    let tools = Tools::ready()?;
+    page::build()?;
+    let agent = binaries::agent(&tools, &release)?;
+    let cli = binaries::command_line(&tools, &release)?;
+    run(&mut java::maven(None, &["-DskipTests", "-pl", "api", "package"]))?;
+    empty(&place())?;
+    let materials = Materials::read(&release, &tools)?;
+    let archive = pack(&release, &tools, &agent, &cli, &materials)?;
+    archive.write(&place().join(format!("{}.tar.gz", release.name())), release.epoch)?;
+    debug_symbols(&[agent, cli])?.write(&place().join(format!("{}-debug.tar.gz", release.name())), release.epoch)?;
+    fs::copy(root().join("dist/install.sh"), place().join("install.sh"))?;
+    fs::write(place().join("sbom.cdx.json"), materials.bill()?)?;
+    fs::write(place().join("provenance.json"), provenance::text(&release, &tools)?)?;
+    archive::write_sums(&place())?;
+    for (name, bytes) in archive::files(&place())? {
+        println!("{bytes:>10}  build/dist/{name}");
+    }
+    Ok(release)
+}
+
+fn pack(
+    release: &Release,
+    tools: &Tools,
+    agent: &Binary,
+    cli: &Binary,
+    materials: &Materials,
+) -> Result<Archive, Problem> {
+    let mut archive = Archive::new(&release.name());
+    archive.file("bin/headway", Mode::Program, &cli.stripped)?;
+    archive.file("lib/libheadway.so", Mode::Program, &agent.stripped)?;
+    archive.file("lib/headway-api.jar", Mode::Data, &root().join("java/api/target/headway-api.jar"))?;
+    for (shell, path) in [
+        ("bash", "share/bash-completion/completions/headway"),
+        ("zsh", "share/zsh/site-functions/_headway"),
+        ("fish", "share/fish/vendor_completions.d/headway.fish"),
+    ] {
+        archive.text(path, &output_of(program(&cli.stripped).args(["completion", shell]))?);
+    }
+    archive.text("share/man/man1/headway.1", &output_of(program(&cli.stripped).arg("man"))?);
+    archive.file("share/doc/headway/LICENSE", Mode::Data, &root().join("LICENSE"))?;
+    archive.file("share/doc/headway/INSTALL.md", Mode::Data, &root().join("docs/install.md"))?;
+    let of_rust = tools.sysroot.join("share/doc/rust/COPYRIGHT-library.html");
+    archive.file(&format!("share/doc/headway/{}", notices::OF_RUST), Mode::Data, &of_rust)?;
+    archive.text("share/doc/headway/THIRD-PARTY-LICENSES.txt", &notices::text(materials)?);
+    Ok(archive)
+}
+
+fn debug_symbols(binaries: &[Binary]) -> Result<Archive, Problem> {
+    let mut archive = Archive::new("debug");
+    for binary in binaries {
+        let name = binary.debug.file_name().unwrap_or_default().to_string_lossy();
+        archive.file(&name, Mode::Data, &binary.debug)?;
+    }
+    Ok(archive)
+}
+
+fn empty(folder: &Path) -> Result<(), Problem> {
+    let _ = fs::remove_dir_all(folder); // it may not be there
+    fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()).into())
+}
+
+/// The version that all crates have.
+fn workspace_version() -> Result<String, Problem> {
+    let manifest: toml::Table = toml::from_str(&fs::read_to_string(root().join("Cargo.toml"))?)?;
+    let workspace = manifest.get("workspace").and_then(|table| table.get("package"));
+    let version = workspace.and_then(|table| table.get("version")).and_then(toml::Value::as_str);
+    Ok(version.ok_or("Cargo.toml has no workspace.package.version")?.to_owned())
+}

@@ -1,0 +1,136 @@
+//! The two binaries: built small, stripped, their debug symbols in a file beside them.
+//!
+//! The agent is linked against the names that glibc 2.17 had (zig knows those of every version),
+//! with the unwinder inside. The standard library is built with it: small, with frame pointers
+//! (the exit hook follows them) and without the symbol reader for backtraces, it saves a seventh
+//! of the library. That, and calls that need no table of addresses, stable compilers do only when
+//! they are told to take unstable options (`RUSTC_BOOTSTRAP`).
+
+use super::tools::{Tools, STATIC};
+use super::Release;
+use crate::process::{program, root, run, target_directory};
+use crate::Problem;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The oldest C library that the agent runs with.
+pub const OLDEST_GLIBC: &str = "2.17";
+
+const GNU: &str = "x86_64-unknown-linux-gnu";
+
+/// The agent packs at one level (`ZSTD_LEVEL` of `crates/jfr/src/packing.rs`), which needs none of
+/// the slower strategies, and reads only what it packed itself.
+const SMALL_ZSTD: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_LAZY_BLOCK_COMPRESSOR \
+    -DZSTD_EXCLUDE_LAZY2_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_BTLAZY2_BLOCK_COMPRESSOR \
+    -DZSTD_EXCLUDE_BTOPT_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_BTULTRA_BLOCK_COMPRESSOR \
+    -DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1 -DDYNAMIC_BMI2=0 \
+    -fno-asynchronous-unwind-tables -fno-unwind-tables";
+
+/// A binary in two parts.
+pub struct Binary {
+    pub stripped: PathBuf,
+    pub debug: PathBuf,
+}
+
+/// `libheadway.so`.
+pub fn agent(tools: &Tools, release: &Release) -> Result<Binary, Problem> {
+    let mut build = cargo(tools, release, "dist-agent", &["-Z", "relax-elf-relocations=yes"])?;
+    build.args(["-p", "headway-agent", "--lib", "--target", &format!("{GNU}.{OLDEST_GLIBC}")]);
+    build.args(["-Z", "build-std=std,panic_unwind", "-Z", "build-std-features=optimize_for_size"]);
+    build.env("RUSTC_BOOTSTRAP", "1");
+    let for_c = format!("{} {SMALL_ZSTD}", build_environment(&build, "CFLAGS"));
+    run(build.env("CFLAGS", for_c))?;
+    let agent = in_two("libheadway.so")?;
+    // Thread-locals come from the dynamic linker. Every process has it, under another name with
+    // each C library, so it must not be asked for by name.
+    run(tools.patchelf().args(["--remove-needed", "ld-linux-x86-64.so.2"]).arg(&agent.stripped))?;
+    Ok(agent)
+}
+
+/// `headway`.
+pub fn command_line(tools: &Tools, release: &Release) -> Result<Binary, Problem> {
+    let mut build = cargo(tools, release, "dist", &[])?;
+    build.args(["-p", "headway-cli", "--bin", "headway", "--target", STATIC]);
+    build.env("HEADWAY_VERSION", release.described());
+    run(&mut build)?;
+    in_two("headway")
+}
+
+fn build_environment(command: &Command, name: &str) -> String {
+    let set = command.get_envs().find(|(key, _)| *key == name).and_then(|(_, value)| value);
+    set.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A built binary with its debug symbols.
+pub fn whole(name: &str) -> PathBuf {
+    match name {
+        "headway" => built(STATIC, "dist", name),
+        _ => built(GNU, "dist-agent", name),
+    }
+}
+
+/// A binary as it is shipped.
+pub fn stripped(name: &str) -> PathBuf {
+    directory().join("stripped").join(name)
+}
+
+/// A directory of its own: other flags would make cargo build everything else anew.
+fn directory() -> PathBuf {
+    target_directory().join("dist")
+}
+
+fn built(target: &str, profile: &str, name: &str) -> PathBuf {
+    directory().join(target).join(profile).join(name)
+}
+
+fn cargo(tools: &Tools, release: &Release, profile: &str, flags: &[&str]) -> Result<Command, Problem> {
+    let places = places(tools)?;
+    let mut cargo = tools.cargo();
+    cargo.args(["--locked", "--profile", profile, "--target-dir"]).arg(directory());
+    let renamed = |option: &str| -> Vec<String> {
+        places.iter().map(|(from, to)| format!("{option}={}={to}", from.display())).collect()
+    };
+    let mut for_rust = flags_of_checkout()?;
+    for_rust.extend(renamed("--remap-path-prefix"));
+    for_rust.extend(flags.iter().map(|&flag| flag.to_owned()));
+    cargo.env("RUSTFLAGS", for_rust.join(" ")).env("CFLAGS", renamed("-ffile-prefix-map").join(" "));
+    cargo.env("SOURCE_DATE_EPOCH", release.epoch.to_string());
+    Ok(cargo)
+}
+
+/// What `.cargo/config.toml` says: flags in the environment replace it.
+fn flags_of_checkout() -> Result<Vec<String>, Problem> {
+    let config: toml::Table = toml::from_str(&fs::read_to_string(root().join(".cargo/config.toml"))?)?;
+    let flags = config.get("build").and_then(|build| build.get("rustflags")).and_then(toml::Value::as_array);
+    let flags = flags.ok_or(".cargo/config.toml has no build.rustflags")?;
+    Ok(flags.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect())
+}
+
+/// Where sources lie here, and what they are called in binaries.
+fn places(tools: &Tools) -> Result<Vec<(PathBuf, &'static str)>, Problem> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let sources = home.ok_or("neither CARGO_HOME nor HOME is set")?.join("registry/src");
+    // The last one that matches counts, so what lies deeper comes later.
+    let mut places = vec![(tools.sysroot.join("lib/rustlib/src/rust"), "/rust"), (root(), "/headway")];
+    let mut registries: Vec<PathBuf> =
+        fs::read_dir(&sources).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    registries.sort();
+    places.extend(registries.into_iter().map(|registry| (registry, "/crates")));
+    match places.iter().find(|(from, _)| from.to_string_lossy().contains(char::is_whitespace)) {
+        Some((from, _)) => Err(format!("cannot build below a path with spaces: {}", from.display()).into()),
+        None => Ok(places),
+    }
+}
+
+/// Splits off the debug symbols.
+fn in_two(name: &str) -> Result<Binary, Problem> {
+    let whole = whole(name);
+    let binary = Binary { stripped: stripped(name), debug: PathBuf::from(format!("{}.debug", whole.display())) };
+    fs::create_dir_all(directory().join("stripped"))?;
+    let objcopy = || program("objcopy");
+    run(objcopy().args(["--only-keep-debug", "--compress-debug-sections=zlib"]).arg(&whole).arg(&binary.debug))?;
+    run(objcopy().args(["--strip-all", "--remove-section=.comment"]).arg(&whole).arg(&binary.stripped))?;
+    Ok(binary)
+}

@@ -1,0 +1,257 @@
+//! `./hw dist --check`: is a release what it is said to be?
+//!
+//! Of one build: sizes, what the binaries ask of the system, frame pointers, whether the bill of
+//! materials is complete. Of two builds, in different places, with another time zone, umask and
+//! number of jobs: whether every file has the same bytes.
+
+use super::archive::{files, sum};
+use super::binaries::{self, OLDEST_GLIBC};
+use super::elf::{Dynamic, Wanted};
+use super::{make, place, Release};
+use crate::process::{build_directory, is_on_path, output_of, program, root, run};
+use crate::{packages, Problem};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A copy of the agent lies in the memory of every JVM that it is attached to (4 MiB).
+const LARGEST_AGENT: u64 = 4 << 20;
+
+/// What one waits for when it is copied to a server.
+const LARGEST_COMMAND_LINE: u64 = 9_000_000;
+
+/// Libraries that every process with a JVM has, and that musl takes for itself.
+const LIBRARIES: [&str; 4] = ["libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0"];
+
+/// `push %rbp; mov %rsp,%rbp`.
+const FRAME_POINTER: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+
+/// Where Debian's package of musl has the library.
+const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
+
+/// One build, and everything that can be seen from it.
+pub fn one_build() -> Result<(), Problem> {
+    let release = make()?;
+    let complaints = complaints(&release)?;
+    for complaint in &complaints {
+        println!("{complaint}");
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} complaints").into()),
+    }
+}
+
+/// One build with its checks, then another that must be the same.
+pub fn everything() -> Result<(), Problem> {
+    one_build()?;
+    if Release::of_checkout()?.is_modified {
+        return Err(
+            "files differ from the commit: a second build, which is made from the commit, would differ, too".into()
+        );
+    }
+    let other = second_build()?;
+    let differences = differences(&place(), &other)?;
+    if differences.is_empty() {
+        println!("a second build, made elsewhere, has the same bytes");
+        return Ok(());
+    }
+    Err(format!("a second build differs in {} (in {})", differences.join(", "), other.display()).into())
+}
+
+fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
+    let (agent, cli) = (binaries::stripped("libheadway.so"), binaries::stripped("headway"));
+    let mut complaints = Vec::new();
+    complaints.extend(too_large("libheadway.so", fs::metadata(&agent)?.len(), LARGEST_AGENT));
+    complaints.extend(too_large("headway", fs::metadata(&cli)?.len(), LARGEST_COMMAND_LINE));
+    complaints.extend(of_library(&Dynamic::read(&agent)?, &musl()?));
+    complaints.extend(load_with_musl(&agent)?);
+    if !Dynamic::read(&cli)?.is_static() {
+        complaints.push("headway is not static".to_owned());
+    }
+    let bill = fs::read_to_string(place().join("sbom.cdx.json"))?;
+    complaints.extend(missing_in_bill(&bill, &crates_in_binaries()?));
+    let said = output_of(program(binaries::stripped("headway")).arg("--version"))?;
+    if said.trim() != format!("headway {}", release.described()) {
+        complaints.push(format!(
+            "headway --version prints \"{}\", not \"headway {}\"",
+            said.trim(),
+            release.described()
+        ));
+    }
+    Ok(complaints)
+}
+
+fn too_large(name: &str, size: u64, most: u64) -> Option<String> {
+    (size > most).then(|| format!("{name} has {size} bytes, at most {most} are allowed"))
+}
+
+/// What keeps a library from being loaded with an old glibc, or with musl.
+fn of_library(library: &Dynamic, musl: &BTreeSet<String>) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for needed in library.needed.iter().filter(|needed| !LIBRARIES.contains(&needed.as_str())) {
+        complaints.push(format!("libheadway.so needs {needed}, which is not a part of every C library"));
+    }
+    for wanted in library.strong() {
+        if is_newer(wanted) {
+            let version = wanted.version.as_deref().unwrap_or_default();
+            complaints.push(format!("libheadway.so needs {} of {version}, not in glibc {OLDEST_GLIBC}", wanted.name));
+        }
+        if !musl.contains(&wanted.name) {
+            complaints.push(format!("libheadway.so needs {}, which musl does not have", wanted.name));
+        }
+    }
+    let unframed = library.offered.iter().filter(|(_, begins)| !begins.starts_with(&FRAME_POINTER));
+    complaints.extend(unframed.map(|(name, _)| format!("libheadway.so has no frame pointer in {name}")));
+    complaints
+}
+
+/// True if glibc got it after the oldest version that is served, or if it is not glibc's at all.
+fn is_newer(wanted: &Wanted) -> bool {
+    let Some(version) = wanted.version.as_deref().and_then(|version| version.strip_prefix("GLIBC_")) else {
+        return true;
+    };
+    numbers(version) > numbers(OLDEST_GLIBC)
+}
+
+/// `2.2.5` as numbers. What is none (`PRIVATE`) is newer than everything.
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect()
+}
+
+/// Every name that musl offers.
+fn musl() -> Result<BTreeSet<String>, Problem> {
+    let path = Path::new(MUSL);
+    let is_here = path.exists() && is_on_path("musl-gcc");
+    if !is_here && !packages::install_one_of(&["musl-tools"]) {
+        return Err(format!("needs musl-gcc, and musl's library at {MUSL} (package musl-tools)").into());
+    }
+    Ok(Dynamic::read(path)?.offered.into_iter().map(|(name, _)| name).collect())
+}
+
+/// A program with musl that is no JVM loads the library and calls it.
+fn load_with_musl(agent: &Path) -> Result<Option<String>, Problem> {
+    let load = build_directory().join("dist-load");
+    run(program("musl-gcc").arg("-o").arg(&load).arg("dist/load.c"))?;
+    let output = program(&load).arg(agent).output().map_err(|e| format!("cannot run {}: {e}", load.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_right = output.status.success() && said.contains("the program runs without a recording");
+    Ok((!is_right)
+        .then(|| format!("a program with musl cannot load libheadway.so: {} ({})", said.trim(), output.status)))
+}
+
+/// Packages whose sources the debug symbols name: what cargo says about itself is not asked here.
+fn crates_in_binaries() -> Result<BTreeSet<String>, Problem> {
+    let mut found = BTreeSet::new();
+    for name in ["libheadway.so", "headway"] {
+        let whole = binaries::whole(name);
+        found.extend(crates_named(&fs::read(&whole).map_err(|e| format!("cannot read {}: {e}", whole.display()))?));
+    }
+    match found.is_empty() {
+        true => Err("the debug symbols name no package, so the bill of materials cannot be checked".into()),
+        false => Ok(found),
+    }
+}
+
+/// `NAME-VERSION` of paths `/crates/NAME-VERSION/`.
+fn crates_named(data: &[u8]) -> BTreeSet<String> {
+    const BEGIN: &[u8] = b"/crates/";
+    let places = data.windows(BEGIN.len()).enumerate().filter(|(_, window)| *window == BEGIN);
+    let names = places.filter_map(|(at, _)| {
+        let rest = &data[at + BEGIN.len()..];
+        let end = rest.iter().take(100).position(|&byte| byte == b'/' || byte < b' ')?;
+        let name = std::str::from_utf8(&rest[..end]).ok()?;
+        let (_, version) = name.rsplit_once('-')?;
+        version.starts_with(|first: char| first.is_ascii_digit()).then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+fn missing_in_bill(bill: &str, crates: &BTreeSet<String>) -> Vec<String> {
+    let is_missing = |name: &&String| {
+        let Some((package, version)) = name.rsplit_once('-') else { return true };
+        !bill.contains(&format!("\"pkg:cargo/{package}@{version}"))
+    };
+    crates.iter().filter(is_missing).map(|name| format!("sbom.cdx.json lacks {name}, which is in a binary")).collect()
+}
+
+/// Builds the commit elsewhere, with everything different that must not matter; gives the folder.
+fn second_build() -> Result<PathBuf, Problem> {
+    let copy = build_directory().join("dist-second/a/longer/way/down");
+    let _ = fs::remove_dir_all(&copy); // it may not be there
+    run(program("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(root()).arg(&copy))?;
+    let mut second = program("sh");
+    second.current_dir(&copy).args(["-c", "umask 077; exec ./hw dist"]);
+    second.env_remove("CARGO_TARGET_DIR").env("TZ", "Pacific/Kiritimati").env("CARGO_BUILD_JOBS", "1");
+    run(second.env("LC_ALL", "C").env("HOSTNAME", "elsewhere"))?;
+    Ok(copy.join("build/dist"))
+}
+
+/// Names of files that are not the same in both folders.
+fn differences(one: &Path, other: &Path) -> Result<Vec<String>, Problem> {
+    let names: BTreeSet<String> = files(one)?.into_keys().chain(files(other)?.into_keys()).collect();
+    let content = |folder: &Path, name: &str| fs::read(folder.join(name)).ok().map(|content| sum(&content));
+    Ok(names.into_iter().filter(|name| content(one, name) != content(other, name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(name: &str, version: Option<&str>, is_weak: bool) -> Wanted {
+        Wanted { name: name.to_owned(), version: version.map(str::to_owned), is_weak }
+    }
+
+    /// What is said about a library that musl could serve.
+    fn said(wanted: Wanted, needed: &str, begins: &[u8]) -> String {
+        let library = Dynamic {
+            needed: [needed.to_owned()].into(),
+            offered: vec![("Agent_OnLoad".to_owned(), begins.to_vec())],
+            wanted: vec![wanted],
+            ..Dynamic::default()
+        };
+        of_library(&library, &["read".to_owned(), "gettid".to_owned()].into()).join("\n")
+    }
+
+    #[test]
+    fn what_old_or_other_c_libraries_lack_is_found() {
+        let read = |version, is_weak| wanted("read", version, is_weak);
+        assert_eq!(said(read(Some("GLIBC_2.2.5"), false), "libc.so.6", &FRAME_POINTER), "");
+        assert_eq!(said(read(Some("GLIBC_2.17"), false), "libc.so.6", &FRAME_POINTER), "");
+        let newer = "libheadway.so needs read of GLIBC_2.18, not in glibc 2.17";
+        assert_eq!(said(read(Some("GLIBC_2.18"), false), "libc.so.6", &FRAME_POINTER), newer);
+        assert_eq!(said(read(Some("GLIBC_2.18"), true), "libc.so.6", &FRAME_POINTER), "", "weak ones may be missing");
+        assert!(said(read(Some("GLIBC_PRIVATE"), false), "libc.so.6", &FRAME_POINTER).contains("GLIBC_PRIVATE"));
+        assert!(said(read(None, false), "libc.so.6", &FRAME_POINTER).contains("not in glibc"));
+        let of_glibc = wanted("__nss_hash", Some("GLIBC_2.2.5"), false);
+        assert_eq!(
+            said(of_glibc, "libc.so.6", &FRAME_POINTER),
+            "libheadway.so needs __nss_hash, which musl does not have"
+        );
+    }
+
+    #[test]
+    fn other_libraries_and_missing_frame_pointers_are_found() {
+        let read = || wanted("read", Some("GLIBC_2.2.5"), false);
+        for needed in ["libgcc_s.so.1", "ld-linux-x86-64.so.2", "libstdc++.so.6", "librt.so.1"] {
+            assert!(said(read(), needed, &FRAME_POINTER).starts_with(&format!("libheadway.so needs {needed}")));
+        }
+        assert_eq!(said(read(), "libc.so.6", &[0x41, 0x57]), "libheadway.so has no frame pointer in Agent_OnLoad");
+    }
+
+    #[test]
+    fn a_package_that_the_bill_lacks_is_found() {
+        let data =
+            b"\0/crates/serde-1.0.229/src/lib.rs\0x/crates/windows-sys-0.61.2/a\0/crates/agent/src/lib.rs\0/crates/";
+        let crates = crates_named(data);
+        assert_eq!(crates.iter().collect::<Vec<_>>(), ["serde-1.0.229", "windows-sys-0.61.2"]);
+        let bill = r#"{"purl": "pkg:cargo/serde@1.0.229"}"#;
+        assert_eq!(missing_in_bill(bill, &crates), ["sbom.cdx.json lacks windows-sys-0.61.2, which is in a binary"]);
+    }
+
+    #[test]
+    fn sizes_have_a_bound() {
+        assert_eq!(too_large("a", 10, 10), None);
+        assert_eq!(too_large("a", 11, 10).as_deref(), Some("a has 11 bytes, at most 10 are allowed"));
+    }
+}
