@@ -46,15 +46,18 @@ fn locks_have_the_names_that_the_source_gives_them() {
     }
 }
 
-/// Most runs. A machine that is busy with other things takes an owner off its
+/// Most runs, one of which must be right. A machine that is busy with other things takes an owner off its
 /// processor between its own stamps and the release: then shares are off by up to
 /// 0.08 (two processors, twenty programs that want them).
-const RUNS: usize = 5;
+const RUNS: usize = 6;
+
+/// The first runs, of which more than half must not be far off.
+const FIRST: usize = 3;
 
 /// What one run must reach.
 const OFF: f64 = 0.03;
 
-/// What more than half of the runs must keep; a lock that gets another's time is off by more.
+/// What more than half of the first runs must keep; a lock that gets another's time is off by more.
 const FAR_OFF: f64 = 0.1;
 
 /// The lock whose share of the blocked time is furthest from its true share.
@@ -73,13 +76,14 @@ fn worst_share(recorded: &Recorded) -> (String, f64) {
 #[test]
 fn each_of_many_locks_has_its_own_share() {
     for jdk in Jdk::all() {
-        let (mut most, mut each) = (Majority::of(RUNS), InEachRun::new());
+        let (mut most, mut each) = (Majority::of(FIRST), InEachRun::new());
+        let mut is_decided = false;
         for _ in 0..RUNS {
             let (lock, difference) = worst_share(&record(&jdk, &["manylocks", "--threads", "6"]));
             let sentence = format!("the share of {lock} is off by {difference:.4}");
             println!("JDK {}: {sentence}", jdk.release);
             let beyond = |limit| (difference.abs() >= limit).then(|| ((), sentence.clone()));
-            let is_decided = most.add(beyond(FAR_OFF)).is_break();
+            is_decided = is_decided || most.add(beyond(FAR_OFF)).is_break();
             if each.add(beyond(OFF)) && is_decided {
                 break;
             }

@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 0.02;
 /// Most runs on a JDK: a busy machine may take a thread off its processor between
 /// its own clock and the park, or wake it late for nothing. It is another thread
 /// each time, so a thread must be right in more than half of them.
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 
 /// What the program prints (`io.headway.workloads.parks.Parks`).
 #[derive(Debug, Deserialize)]
