@@ -157,6 +157,14 @@ fn check_loaded(pid: u32, answer: &Answer) -> Result<(), Failure> {
     let code = text.strip_prefix("return code:").map(str::trim);
     match code {
         Some("0") if answer.code == 0 => Ok(()),
+        // What could not be read has no reply, which would name the agent's version.
+        Some("2") => Err(Failure::LoadRefused {
+            pid,
+            problem: format!(
+                "it does not know an option that headway {} gives it, so it is of another version; the process's standard error names the option",
+                env!("CARGO_PKG_VERSION")
+            ),
+        }),
         Some(code) => Err(Failure::LoadRefused { pid, problem: format!("its entry point returned {code}") }),
         None if text.contains("Dynamic agent loading is not enabled") => Err(Failure::DynamicLoadingDisabled { pid }),
         None if text.is_empty() && answer.code == 0 => Ok(()),
@@ -183,6 +191,7 @@ mod tests {
         assert_eq!(outcome(0, "return code: 0\n"), "loaded");
         assert_eq!(outcome(0, ""), "loaded");
         assert!(outcome(0, "return code: -1\n").ends_with("its entry point returned -1"));
+        assert!(outcome(0, "return code: 2\n").contains("so it is of another version"));
         assert!(outcome(0, "x.so: cannot\n open").ends_with("refused to load the agent: x.so: cannot open"));
         assert!(outcome(-1, "Dynamic agent loading is not enabled. Use").contains("-XX:-EnableDynamicAgentLoading"));
     }
