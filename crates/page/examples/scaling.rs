@@ -5,6 +5,11 @@
 //! analysis (as the draining thread runs it), the writer, the report and the page,
 //! and how much more that is than with 10^2. Each of the things lives for a few
 //! operations and is not seen again, but the threads that use it are.
+//!
+//! All columns but one have the same operations for every number: there the cost
+//! of what is seen for the first time grows from nothing to the whole. In `once`
+//! each thing is used for one operation, whatever the number: an event costs the
+//! same there if nothing depends on how many there were before.
 
 use headway_analysis::pressure::online::OnlinePressure;
 use headway_analysis::pressure::PressureOptions;
@@ -26,6 +31,8 @@ type Problem = Box<dyn Error>;
 
 /// Operations at least, each of about three events.
 const OPERATIONS: u64 = 400_000;
+/// Where each thing is used once, a stream of fewer is repeated.
+const ONCE_AT_LEAST: u64 = 100_000;
 /// Of the recording's clock.
 const OPERATION_NS: u64 = 20_000;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -71,8 +78,8 @@ fn main() -> Result<(), Problem> {
     let place = tempfile::tempdir()?;
     println!("ns of CPU time per event (times what it is with 100)");
     println!(
-        "{:<16} {:>8} {:>14} {:>14} {:>14} {:>14} {:>9}",
-        "what", "number", "live", "write", "report", "page", "MB"
+        "{:<16} {:>8} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9}",
+        "what", "number", "once", "live", "write", "report", "page", "MB"
     );
     for (name, what) in wanted {
         let mut first = None;
@@ -84,11 +91,12 @@ fn main() -> Result<(), Problem> {
             let base = *first.get_or_insert(costs);
             let cell = |i: usize| format!("{:.0} ({:.2})", costs[i], costs[i] / base[i]);
             println!(
-                "{name:<16} {number:>8} {:>14} {:>14} {:>14} {:>14} {:>9}",
+                "{name:<16} {number:>8} {:>14} {:>14} {:>14} {:>14} {:>14} {:>9}",
                 cell(0),
                 cell(1),
                 cell(2),
                 cell(3),
+                cell(4),
                 resident_mb()
             );
         }
@@ -107,8 +115,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn new(what: What, number: u64) -> Stream {
-        let operations = OPERATIONS.max(number);
+    /// So many things, used so many times all together.
+    fn new(what: What, number: u64, operations: u64) -> Stream {
         Stream { what, number, operations, operation: 0, seqs: 0, last: u64::MAX }
     }
 
@@ -315,9 +323,11 @@ fn chain(id: u64, methods: &[u64]) -> Event {
     Event::Chain(Arc::new(ChainDef { id: ChainId(id), chain }))
 }
 
-/// ns per event of the live analysis, the writer, the report and the page.
-fn measure(what: What, number: u64, file: &Path) -> Result<[f64; 4], Problem> {
-    let (live, events) = live(what, number);
+/// ns per event of the live analysis of things used once and of the same operations
+/// for every number, the writer, the report and the page.
+fn measure(what: What, number: u64, file: &Path) -> Result<[f64; 5], Problem> {
+    let once = once(what, number);
+    let (live, events) = live(what, number, OPERATIONS.max(number));
     let write = write(what, number, file)?;
     let begin = cpu_seconds();
     let by = vec![Aspect::Lock, Aspect::OwnerMethod, Aspect::ContenderMethod];
@@ -335,16 +345,39 @@ fn measure(what: What, number: u64, file: &Path) -> Result<[f64; 4], Problem> {
     let begin = process_seconds();
     drop(Recording::read(file, ROWS).map_err(|problem| problem.to_string())?);
     let page = process_seconds() - begin;
-    Ok([live, write, report, page].map(|seconds| seconds * 1e9 / events as f64))
+    let [live, write, report, page] = [live, write, report, page].map(|seconds| seconds * 1e9 / events as f64);
+    Ok([once, live, write, report, page])
+}
+
+/// ns per event of the live analysis where each thing is used once. A short stream is
+/// taken in again and again, each time by an analysis that knows nothing.
+fn once(what: What, number: u64) -> f64 {
+    if number >= ONCE_AT_LEAST {
+        let (seconds, events) = live(what, number, number);
+        return seconds * 1e9 / events as f64;
+    }
+    let mut stream = Stream::new(what, number, number);
+    let mut events = Stream::beginning();
+    while let Some((more, _)) = stream.next() {
+        events.extend(more);
+    }
+    events.push(Event::Watermark(START + DurationNs(SECOND_NS)));
+    let times = ONCE_AT_LEAST / number;
+    let begin = cpu_seconds();
+    for _ in 0..times {
+        let mut drained = Drained::new(what);
+        events.iter().for_each(|event| drained.take(event));
+    }
+    (cpu_seconds() - begin) * 1e9 / (times * events.len() as u64) as f64
 }
 
 /// As the draining thread does it: names kept, who blocked whom, pressure.
-fn live(what: What, number: u64) -> (f64, u64) {
+fn live(what: What, number: u64, operations: u64) -> (f64, u64) {
     let mut drained = Drained::new(what);
     for event in Stream::beginning() {
         drained.take(&event);
     }
-    let mut stream = Stream::new(what, number);
+    let mut stream = Stream::new(what, number, operations);
     let (mut events, mut seconds, mut second) = (0, 0.0, START.0 + SECOND_NS);
     // Made apart from what is measured, some at a time.
     let mut batch = Vec::new();
@@ -378,7 +411,46 @@ struct Drained {
     dictionary: Dictionary,
     analysis: Analysis,
     pressure: OnlinePressure,
-    dying: VecDeque<Vec<u64>>,
+    dying: Dying,
+}
+
+/// What died, by the watermark before it: forgotten when what names it is drained.
+struct Dying(VecDeque<Vec<u64>>);
+
+impl Default for Dying {
+    fn default() -> Dying {
+        Dying(VecDeque::from([Vec::new()]))
+    }
+}
+
+impl Dying {
+    fn feed(&mut self, event: &Event) {
+        let id = match event {
+            Event::Lock(def) if def.id.0 >= 1_000 => def.id.0,
+            Event::ThreadEnd(end) => end.thread.0,
+            Event::Thread(def) if def.is_virtual => def.id.0,
+            _ => return,
+        };
+        if let Some(last) = self.0.back_mut() {
+            last.push(id);
+        }
+    }
+
+    /// A watermark: gives what nothing refers to any more.
+    fn bury(&mut self) -> Vec<u64> {
+        self.0.push_back(Vec::new());
+        match self.0.len() > GRACE {
+            true => self.0.pop_front().unwrap_or_default(),
+            false => Vec::new(),
+        }
+    }
+}
+
+fn forget(what: What, id: u64, dictionary: &mut Dictionary) {
+    match what {
+        What::Threads | What::VirtualThreads => dictionary.forget_thread(ThreadId(id)),
+        _ => dictionary.forget_lock(LockId(id)),
+    }
 }
 
 impl Drained {
@@ -389,7 +461,7 @@ impl Drained {
             dictionary: Dictionary::default(),
             analysis: Analysis::new(Options { by: Vec::new(), pressure: None, bounds, ..Options::default() }),
             pressure: OnlinePressure::new(PressureOptions::default(), bounds, START, true),
-            dying: VecDeque::from([Vec::new()]),
+            dying: Dying::default(),
         }
     }
 
@@ -397,37 +469,19 @@ impl Drained {
         self.dictionary.feed(event);
         self.pressure.feed(event);
         self.analysis.feed_to(event, &mut self.pressure);
-        match event {
-            Event::Lock(def) if def.id.0 >= 1_000 => self.dies(def.id.0),
-            Event::ThreadEnd(end) => self.dies(end.thread.0),
-            Event::Thread(def) if def.is_virtual => self.dies(def.id.0),
-            Event::Watermark(time) => {
-                self.pressure.advance(*time);
-                self.bury();
-            }
-            _ => {}
-        }
-    }
-
-    fn dies(&mut self, id: u64) {
-        if let Some(last) = self.dying.back_mut() {
-            last.push(id);
+        self.dying.feed(event);
+        if let Event::Watermark(time) = event {
+            self.pressure.advance(*time);
+            self.bury();
         }
     }
 
     fn bury(&mut self) {
-        self.dying.push_back(Vec::new());
-        if self.dying.len() <= GRACE {
-            return;
-        }
-        for id in self.dying.pop_front().unwrap_or_default() {
-            match self.what {
-                What::Threads | What::VirtualThreads => self.dictionary.forget_thread(ThreadId(id)),
-                _ => {
-                    self.pressure.forget_lock(LockId(id));
-                    self.dictionary.forget_lock(LockId(id));
-                }
+        for id in self.dying.bury() {
+            if !matches!(self.what, What::Threads | What::VirtualThreads) {
+                self.pressure.forget_lock(LockId(id));
             }
+            forget(self.what, id, &mut self.dictionary);
         }
     }
 }
@@ -440,7 +494,8 @@ fn write(what: What, number: u64, file: &Path) -> Result<f64, Problem> {
         dictionary.feed(&event);
         writer.event(&event, &dictionary);
     }
-    let mut stream = Stream::new(what, number);
+    let mut stream = Stream::new(what, number, OPERATIONS.max(number));
+    let mut dying = Dying::default();
     let (mut seconds, mut second, mut last) = (0.0, START.0 + SECOND_NS, START);
     let mut batch = Vec::new();
     loop {
@@ -455,10 +510,12 @@ fn write(what: What, number: u64, file: &Path) -> Result<f64, Problem> {
             let begin = cpu_seconds();
             for event in batch.drain(..) {
                 dictionary.feed(&event);
+                dying.feed(&event);
                 writer.event(&event, &dictionary);
             }
             if is_due {
                 writer.flush(&dictionary, last)?;
+                dying.bury().into_iter().for_each(|id| forget(what, id, &mut dictionary));
                 second += SECOND_NS;
             }
             seconds += cpu_seconds() - begin;
