@@ -128,7 +128,7 @@ class Trials:
         return findings
 
     def attach(self, program: Program, into: Path) -> None:
-        """Records a running program, but for its first two seconds and its last."""
+        """Records a running program, without its first two seconds and its last."""
         running = subprocess.Popen(self.command(program), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             assert running.stdout is not None
@@ -200,26 +200,26 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     """See the head of the file."""
-    told = arguments()
+    options = arguments()
     headway = os.environ["HEADWAY_BIN"]
     verdicts: list[Verdict] = []
     gains: dict[tuple[str, str], tuple[float, float, float]] = {}
     failed = 0
-    for release, java in jdks(told.jdks.split(",")):
+    for release, java in jdks(options.jdks.split(",")):
         chosen = programs(java)
-        wanted = SUBSET if told.subset else tuple(told.programs.split(",")) if told.programs else None
+        wanted = SUBSET if options.subset else tuple(options.programs.split(",")) if options.programs else None
         unknown = set(wanted or ()) - {program.name for program in chosen}
         if unknown:
             print(f"diagnose: there is no program {', '.join(sorted(unknown))}", file=sys.stderr)
             return 2
-        trials = Trials(headway, java, release, told.seconds)
+        trials = Trials(headway, java, release, options.seconds)
         with tempfile.TemporaryDirectory() as scratch:
-            directory = told.keep or Path(scratch)
+            directory = options.keep or Path(scratch)
             directory.mkdir(parents=True, exist_ok=True)
             for program in chosen:
                 if wanted is not None and program.name not in wanted:
                     continue
-                for way in told.ways.split(","):
+                for way in options.ways.split(","):
                     try:
                         findings = trials.record(program, way, directory / f"{program.name}-{release}-{way}.jfr")
                     except (RuntimeError, subprocess.TimeoutExpired) as problem:
@@ -232,10 +232,10 @@ def main() -> int:
                     print(f"{mark} {program.name} {release} {way}: #{verdict.place} {verdict.first[:150]}", flush=True)
                     for sentence in verdict.false:
                         print(f"      false: {sentence[:200]}", flush=True)
-                if told.pairs > 0 and program.cause:
-                    gains[program.name, release] = trials.gain(program, told.pairs)
-    if told.table:
-        told.table.write_text(table(verdicts, gains), encoding="utf-8")
+                if options.pairs > 0 and program.cause:
+                    gains[program.name, release] = trials.gain(program, options.pairs)
+    if options.table:
+        options.table.write_text(table(verdicts, gains), encoding="utf-8")
     right = sum(verdict.is_right for verdict in verdicts)
     print(summary(verdicts))
     print(f"{right} passed, {len(verdicts) - right + failed} failed")

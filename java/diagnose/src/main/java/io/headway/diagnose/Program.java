@@ -11,7 +11,7 @@ import java.util.List;
  * @param cause regular expressions that the first finding and its details must all match; none if
  *     the program has no bottleneck that a finding may name as a lock or a wait
  * @param never regular expressions that no finding may match
- * @param factory makes the service, with the bottleneck removed where told
+ * @param factory makes the service, with the bottleneck removed if wanted
  */
 public record Program(
         String name, String library, int workers, List<String> cause, List<String> never, Factory factory) {
