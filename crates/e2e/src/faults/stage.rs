@@ -214,8 +214,16 @@ impl Stage {
         for pid in pids {
             plain = plain.replace(pid, "PID");
         }
-        plain.replace('|', "\\|")
+        without_place(&plain).replace('|', "\\|")
     }
+}
+
+/// A text without the random part of the name of a private directory.
+fn without_place(text: &str) -> String {
+    const PLACE: &str = "/.headway-";
+    let mut parts = text.split(PLACE);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, rest| plain + PLACE + "ID" + rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
 }
 
 /// A report that shows contentions, and the owner's call stack for most of the blocked time.
