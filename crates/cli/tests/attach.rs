@@ -7,7 +7,7 @@ mod support;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::{eventually, headway, headway_with_agent, jdk, refuses, said, Guarded};
+use support::{eventually, headway, headway_with_agent, jdk, refuses, said, unwrapped, Guarded};
 
 /// The directory that the agent was loaded from.
 fn loaded_from(pid: u32) -> std::path::PathBuf {
@@ -49,7 +49,11 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         );
         assert!(recorded.stderr.contains("this is changed in the process:"), "{}", recorded.stderr);
         assert!(recorded.stderr.contains("of CPU time"), "{}", recorded.stderr);
-        assert!(recorded.stdout.contains("`Contended.rebuild` owned it"), "JDK {version}\n{}", recorded.stdout);
+        assert!(
+            unwrapped(&recorded.stdout).contains("`Contended.rebuild` owned it"),
+            "JDK {version}\n{}",
+            recorded.stdout
+        );
         assert_eq!(top_owner(&report(&file(&format!("one-{pid}.jfr.zst")))), "Contended.rebuild");
 
         run(&["start", "-o", "long.jfr", &pid]);

@@ -9,7 +9,7 @@ mod support;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::{eventually, headway_with_agent, jdk, permitted, refuses, said, Guarded};
+use support::{eventually, headway_with_agent, jdk, permitted, refuses, said, unwrapped, Guarded};
 
 const NOBODY: &str = "65534";
 
@@ -65,7 +65,7 @@ fn records(pid: u32) -> support::Said {
     let mut command = headway_with_agent(["record", "-d", "1500ms", "-o"]);
     let said = said(command.arg(&file).arg(pid.to_string()));
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(said.stdout.contains("`Contended.rebuild` owned it"), "{}{}", said.stdout, said.stderr);
+    assert!(unwrapped(&said.stdout).contains("`Contended.rebuild` owned it"), "{}{}", said.stdout, said.stderr);
     assert!(file.exists());
     said
 }
@@ -292,5 +292,5 @@ fn without_privileges_ones_own_jvm_is_recorded() {
     attempt.arg(&headway).args(["record", "-d", "1500ms", &target.pid().to_string()]).current_dir(output.path());
     let said = said(attempt.env_remove("HEADWAY_AGENT"));
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(said.stdout.contains("`Contended.rebuild` owned it"), "{}", said.stdout);
+    assert!(unwrapped(&said.stdout).contains("`Contended.rebuild` owned it"), "{}", said.stdout);
 }

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{eventually, headway_with_agent, jdk, refuses, said};
+use support::{eventually, headway_with_agent, jdk, refuses, said, unwrapped};
 use tempfile::TempDir;
 
 /// `headway run ARGUMENTS`, in a directory of its own.
@@ -49,7 +49,7 @@ fn a_script_that_starts_two_jvms_gets_two_recordings_and_keeps_its_exit_code() {
         assert_eq!(said.code, Some(7), "JDK {version}: {}", said.stderr);
         assert_eq!(said.stdout, "before\nafter\n", "standard output is the script's alone");
         assert_eq!(recordings(&directory).len(), 2, "JDK {version}: {}", said.stderr);
-        assert_eq!(said.stderr.matches("`Contended.rebuild` owned it").count(), 1, "{}", said.stderr);
+        assert_eq!(unwrapped(&said.stderr).matches("`Contended.rebuild` owned it").count(), 1, "{}", said.stderr);
         // The JVM that only said its version gets one line, after the report.
         let last = said.stderr.lines().last().unwrap_or_default();
         assert!(last.contains(": nothing blocked in "), "{}", said.stderr);
@@ -190,7 +190,7 @@ fn a_jvm_that_ends_by_sigterm_has_its_recording_finished_and_shown() {
     assert!(sent.expect("kill runs").success());
     let said: support::Said = child.wait_with_output().expect("ends").into();
     assert_eq!(said.code, Some(128 + 15), "{}", said.stderr);
-    assert!(said.stderr.contains("`Contended.rebuild` owned it"), "{}", said.stderr);
+    assert!(unwrapped(&said.stderr).contains("`Contended.rebuild` owned it"), "{}", said.stderr);
     assert_eq!(recordings(&directory), [directory.path().join("a.jfr")], "a single recording gets the name asked for");
 }
 

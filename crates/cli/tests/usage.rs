@@ -19,7 +19,7 @@ const MISTAKES: [(&[&str], &str); 24] = [
         "--by: unknown aspect \"owner-metod\"; did you mean \"owner-method\"?",
     ),
     (&["report", "--by", "lock,lock", "a.jfr"], "--by: the aspect lock is listed twice"),
-    (&["report", "--by", "", "a.jfr"], "--by: unknown aspect \"\" (aspects: kind, lock-class, lock,"),
+    (&["report", "--by", "", "a.jfr"], "--by: unknown aspect \"\" (aspects: kind, lock-class, lock-name,"),
     (
         &["report", "--min-duration", "5 parsecs", "a.jfr"],
         "--min-duration: \"5 parsecs\" is not a time: write a number with ns, us, ms, s, m or h",

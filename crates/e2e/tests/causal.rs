@@ -46,7 +46,7 @@ fn line_of(text: &str) -> String {
 fn run(jdk: &Jdk, scenario: &[&str], seconds: u32, options: &[&str], recording: &Path) -> Value {
     let tools = Tools::find().unwrap();
     let mut headway = Command::new(&tools.headway);
-    headway.args(["causal", "run", "--json", "-o"]).arg(recording).args(options).arg("--");
+    headway.args(["causal", "run", "--json", "--force", "-o"]).arg(recording).args(options).arg("--");
     headway.arg(jdk.tool("java")).arg("-jar").arg(&tools.workloads);
     headway.arg("causal").args(scenario).args(["--seconds", &seconds.to_string()]);
     let output = headway.stdin(Stdio::null()).output().unwrap();
@@ -128,7 +128,7 @@ fn a_program_is_experimented_with_from_its_start() {
     let recording = directory.path().join("known.jfr");
     in_most_runs(|factor| {
         let mut headway = Command::new(&tools.headway);
-        headway.args(["causal", "run", "-o"]).arg(&recording);
+        headway.args(["causal", "run", "--force", "-o"]).arg(&recording);
         let point = format!("{PROGRAM}.done");
         headway.args(["--json", "--progress", &point, "--target", "Known.longer", "--speedups", "100", "--"]);
         let output = headway.args(java(&tools, &jdk, 15 * factor)).stdin(Stdio::null()).output().unwrap();
@@ -147,7 +147,9 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
     let pid = running.pid();
     let record = |seconds: &str, method: &str| {
         let mut headway = Command::new(&tools.headway);
-        headway.args(["causal", "record", "-d", seconds, "-o"]).arg(directory.path().join(format!("{method}.jfr")));
+        headway
+            .args(["causal", "record", "-d", seconds, "--force", "-o"])
+            .arg(directory.path().join(format!("{method}.jfr")));
         experiments(headway.arg(&pid), method)
     };
     // Until it listens.

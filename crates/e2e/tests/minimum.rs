@@ -35,7 +35,10 @@ fn what_is_shorter_than_the_minimum_is_summed_up_and_in_the_totals() {
     for jdk in Jdk::all() {
         let workload = Workload { arguments, jvm_options: &[], attach: true };
         let (_recorded, recording) = Recorded::attached_by(&tools, &jdk, &workload, |program, recording| {
-            tools::run(&tools.headway, ["start", "--min-duration", MINIMUM, "-o", recording, &program.pid()])?;
+            tools::run(
+                &tools.headway,
+                ["start", "--min-duration", MINIMUM, "--force", "-o", recording, &program.pid()],
+            )?;
             Ok(recording.to_owned())
         })
         .unwrap();

@@ -68,7 +68,21 @@ fn recorded(tools: &Tools, jdk: &Jdk, pattern: &str) -> (Vec<Held>, Blocker) {
     let (recording, truth, printed) = (file("recording.jfr"), file("truth.json"), file("parks.json"));
     let java = jdk.tool("java").display().to_string();
     let jar = tools.workloads.display().to_string();
-    let run = ["run", "-q", "-e", "park", "-o", &recording, "--park-statistics", &printed, "--", &java, "-jar", &jar];
+    let run = [
+        "run",
+        "-q",
+        "-e",
+        "park",
+        "--force",
+        "-o",
+        &recording,
+        "--park-statistics",
+        &printed,
+        "--",
+        &java,
+        "-jar",
+        &jar,
+    ];
     let program = ["queues", pattern, "--threads", "64", "--seconds", "20", "--truth", &truth];
     tools::run(&tools.headway, run.iter().chain(&program).map(|word| (*word).to_owned())).unwrap();
     let truth: Truth = serde_json::from_str(&fs::read_to_string(&truth).unwrap()).unwrap();

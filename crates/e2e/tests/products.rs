@@ -56,8 +56,10 @@ fn run(tools: &Tools, jdk: &Jdk) -> Result<(), String> {
     let file = |name: &str| directory.path().join(name).display().to_string();
     let (recording, truth) = (file("recording.jfr"), file("truth.json"));
     let (java, jar) = (jdk.tool("java").display().to_string(), tools.workloads.display().to_string());
-    let record =
-        ["run", "-q", "-e", "lock", "-o", &recording, "--", &java, "-jar", &jar, "products", "--truth", &truth];
+    let record = [
+        "run", "-q", "-e", "lock", "--force", "-o", &recording, "--", &java, "-jar", &jar, "products", "--truth",
+        &truth,
+    ];
     tools::run(&tools.headway, record.map(str::to_owned)).unwrap();
     let truth: Truth = serde_json::from_str(&fs::read_to_string(&truth).unwrap()).unwrap();
     let by = |aspect: &str| -> Report {

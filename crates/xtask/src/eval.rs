@@ -48,10 +48,12 @@ fn modules(mut evaluate: Command) -> Result<String, Problem> {
     Ok(String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(","))
 }
 
-/// Every program compiles. What they are made of is not fetched for this: false if it is not here.
-pub fn compiles(jdks: &Jdks) -> Result<bool, Problem> {
-    let compile = ["-o", "-Peval", "-pl", "eval-workloads,eval-cassandra", "-am", "compile"];
-    let (output, content) = run_and_read(&mut java::maven(jdks.with_compiler(), &compile))?;
+/// Every program compiles. What they are made of is fetched for this only if `is_fetched`:
+/// false if it is not here.
+pub fn compiles(jdks: &Jdks, is_fetched: bool) -> Result<bool, Problem> {
+    let compile = ["-Peval", "-pl", "diagnose,eval-workloads,eval-cassandra", "-am", "compile", "-o"];
+    let compile = if is_fetched { &compile[..5] } else { &compile[..] };
+    let (output, content) = run_and_read(&mut java::maven(jdks.with_compiler(), compile))?;
     match content {
         true => Ok(true),
         false if output.contains("in offline mode") => Ok(false),

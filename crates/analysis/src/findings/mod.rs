@@ -74,6 +74,9 @@ pub(crate) fn find(
     first.extend::<Vec<Finding>>(before);
     let (roots, told) = wait_for::find(analysis, report, running, grounds);
     let (mut ranked, mut told_locks) = locks::find(analysis, running, grounds, &told);
+    for (finding, place) in ranked.iter_mut().zip(&told_locks) {
+        finding.details.extend(phases::of_lock(report, grounds, *place));
+    }
     told_locks.extend(told.keys());
     ranked.extend(roots);
     let (stragglers, told) = stragglers::find(analysis, range, grounds);

@@ -15,23 +15,48 @@ const LEAST_SHARE: f64 = 0.001;
 /// Phases told at most.
 const MOST: usize = 3;
 
-/// Phases that cost something and do not show in the totals.
+/// Phases that cost something and do not show in the totals, of locks without a
+/// finding: `told` ones have theirs, which says when ([`of_lock`]).
 pub(super) fn find(report: &Report, grounds: &Grounds<'_>, told: &[usize]) -> Vec<Finding> {
+    let is_told = |lock: &LockPressure| grounds.groups.place(lock.id).is_some_and(|place| told.contains(&place));
     let Some(pressure) = &report.pressure else { return Vec::new() };
+    hidden(pressure, |lock| !is_told(lock)).into_iter().map(|(lock, phase)| finding(lock, phase, pressure)).collect()
+}
+
+/// When the locks at this place of the groups were contended, if the average hides it.
+pub(super) fn of_lock(report: &Report, grounds: &Grounds<'_>, place: usize) -> Vec<String> {
+    let Some(pressure) = &report.pressure else { return Vec::new() };
+    let phases = hidden(pressure, |lock| grounds.groups.place(lock.id) == Some(place));
+    phases.into_iter().map(|(lock, phase)| when(lock, phase, pressure)).collect()
+}
+
+/// The phases that cost most of locks that are wanted.
+fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> Vec<(&LockPressure, &PhaseReport)> {
     if pressure.windows.len() < FEWEST_INTERVALS {
         return Vec::new();
     }
     let mut hidden: Vec<(&LockPressure, &PhaseReport)> = pressure
         .locks
         .iter()
+        .filter(|lock| wanted(lock))
         .flat_map(|lock| lock.phases.iter().map(move |phase| (lock, phase)))
         .filter(|(lock, phase)| is_hidden(lock, phase, pressure))
-        // A lock that has a finding is hidden by nothing.
-        .filter(|(lock, _)| grounds.groups.place(lock.id).is_none_or(|place| !told.contains(&place)))
         .collect();
     hidden.sort_by_key(|(_, phase)| std::cmp::Reverse((phase.acquiring_ns, phase.start_ns)));
     hidden.truncate(MOST);
-    hidden.into_iter().map(|(lock, phase)| finding(lock, phase, pressure)).collect()
+    hidden
+}
+
+fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> String {
+    format!(
+        "From {} to {} acquiring {} took {} of all threads' time, {} on the average of {}",
+        DurationNs(phase.start_ns),
+        DurationNs(phase.end_ns),
+        code(&lock.name),
+        percent(phase.csp_mean),
+        percent(lock.csp_mean),
+        DurationNs(pressure.duration_ns),
+    )
 }
 
 fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> bool {
@@ -41,15 +66,7 @@ fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport
 }
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
-    let mut text = format!(
-        "From {} to {} acquiring {} took {} of all threads' time, {} on the average of {}",
-        DurationNs(phase.start_ns),
-        DurationNs(phase.end_ns),
-        code(&lock.name),
-        percent(phase.csp_mean),
-        percent(lock.csp_mean),
-        DurationNs(pressure.duration_ns),
-    );
+    let mut text = when(lock, phase, pressure);
     match (phase.acquiring_method.as_str(), phase.owner_method.as_str()) {
         ("", "") => {}
         (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),

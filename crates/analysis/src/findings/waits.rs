@@ -90,7 +90,9 @@ impl Group {
     fn finding(&self, class: &str, method: NameId, names: &Names, threads: &Threads, range: Range) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
         let part = share(self.total, life);
-        if part < OF_LIFE {
+        // One thread that waits for time keeps to a schedule.
+        let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
+        if part < OF_LIFE || keeps_to_a_schedule {
             return None;
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));

@@ -253,3 +253,21 @@ fn who_finds_a_buffer_full_waits_for_room() {
     assert!(text.contains("for room in a blocking queue in `Log.append`"), "{text}");
     assert!(text.contains("ended by `Log.write` in `other`"), "{text}");
 }
+
+/// A rate limiter of the middle of work, far from the thread's root.
+const LIMITER: &str = "com.acme.Limiter.acquire com.acme.Api.call com.acme.Orders.send com.acme.Orders.handle \
+                       com.acme.Server.serve com.acme.Server.loop com.acme.Server.run java.lang.Thread.run";
+
+#[test]
+fn time_that_several_wait_for_is_a_finding_and_a_schedule_of_one_is_none() {
+    let report = |threads: u64| {
+        let mut waiting = Waiting::new(LIMITER, RETURN);
+        for round in 0..3 {
+            (1..=threads).for_each(|waiter| waiting.wait(waiter, round * 300, round * 300 + 290, None));
+        }
+        waiting.report()
+    };
+    assert_eq!(only(&report(1)).entry, EntryKind::WaitTime);
+    let about_waits = |report: &Report| report.findings.iter().any(|finding| finding.kind == FindingKind::Waiting);
+    assert_eq!((about_waits(&report(1)), about_waits(&report(4))), (false, true));
+}

@@ -46,6 +46,11 @@ impl From<Output> for Said {
     }
 }
 
+/// A text whose sentences are not broken into lines, wherever names of any length broke them.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Runs a command to its end.
 pub fn said(command: &mut Command) -> Said {
     command.output().expect("the command starts").into()
