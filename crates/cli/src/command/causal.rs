@@ -131,6 +131,10 @@ struct Recording {
     #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
     output: std::path::PathBuf,
 
+    /// Replace a recording of Headway's that is there already
+    #[arg(long)]
+    force: bool,
+
     /// CPU time between samples (0.1ms to 1s); default: 1ms
     #[arg(short, long, value_name = "TIME", value_parser = crate::command::capture::interval)]
     interval: Option<Span>,
@@ -142,7 +146,8 @@ impl Recording {
     }
 
     fn capture_into(&self, output: std::path::PathBuf, experiments: Experiments) -> Capture {
-        Capture { output, interval: self.interval, experiments: Some(experiments), ..Capture::default() }
+        let (force, interval) = (self.force, self.interval);
+        Capture { output, force, interval, experiments: Some(experiments), ..Capture::default() }
     }
 }
 
