@@ -12,7 +12,7 @@
 
 use crate::agent::Agent;
 use crate::threads::Slot;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
@@ -64,10 +64,10 @@ impl RunQueue {
         0
     }
 
-    /// What all application threads waited so far.
-    pub fn of_all(&self, agent: &Agent) -> u64 {
+    /// What each application thread waited so far, by the kernel's number.
+    pub fn of_all(&self, agent: &Agent) -> BTreeMap<u32, u64> {
         let os_ids = agent.threads.iter().map(|slot| slot.os_id.load(Ordering::Relaxed));
-        os_ids.filter_map(|os_id| waited(&open(os_id)?)).sum()
+        os_ids.filter_map(|os_id| Some((os_id, waited(&open(os_id)?)?))).collect()
     }
 }
 

@@ -21,7 +21,8 @@ pub struct Stand {
     stopped: u64,
     samples: Totals,
     wakes: u64,
-    run_queue: u64,
+    /// Of each thread that lives, by the kernel's number.
+    run_queue: BTreeMap<u32, u64>,
     visits: BTreeMap<String, u64>,
 }
 
@@ -58,11 +59,17 @@ impl Stand {
             interpreted: self.samples.interpreted - before.samples.interpreted,
             // Threads that ended took theirs with them.
             wakes: self.wakes.saturating_sub(before.wakes),
-            run_queue_ns: self.run_queue.saturating_sub(before.run_queue),
+            run_queue_ns: gained(&before.run_queue, &self.run_queue),
             visits: visits.collect(),
             ..Experiment::default()
         }
     }
+}
+
+/// What the threads of now have more than before. Those that ended meanwhile take
+/// nothing away from the others.
+fn gained(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> u64 {
+    now.iter().map(|(thread, ns)| ns.saturating_sub(before.get(thread).copied().unwrap_or(0))).sum()
 }
 
 /// Visits of the points that were asked for or visited. Others have names from
@@ -186,6 +193,12 @@ mod tests {
             in_flight.add_to(&mut window, &wishes);
         }
         window
+    }
+
+    #[test]
+    fn a_thread_that_ends_takes_nothing_from_the_others() {
+        let (before, now) = (BTreeMap::from([(1, 5), (2, 900)]), BTreeMap::from([(1, 25), (3, 7)]));
+        assert_eq!(gained(&before, &now), 20 + 7);
     }
 
     #[test]

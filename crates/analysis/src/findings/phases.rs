@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.001;
 const MOST: usize = 3;
 
 /// Phases that cost something and do not show in the totals, of locks without a
-/// finding: `told` ones have theirs, which says when ([`of_lock`]).
+/// finding: the others have theirs, which says when ([`of_lock`]).
 pub(super) fn find(report: &Report, grounds: &Grounds<'_>, told: &[usize]) -> Vec<Finding> {
     let is_told = |lock: &LockPressure| grounds.groups.place(lock.id).is_some_and(|place| told.contains(&place));
     let Some(pressure) = &report.pressure else { return Vec::new() };
