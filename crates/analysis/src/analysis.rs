@@ -78,6 +78,8 @@ pub struct Analysis {
     latest: TimeNs,
     /// True if events were dropped since the last watermark.
     drops_events: bool,
+    /// True if the recording ended before all threads' events were read.
+    is_unfinished: bool,
     /// The watermark after which none were dropped any more.
     dropped_until: TimeNs,
     accepted: FxHashMap<ThreadId, bool>,
@@ -117,6 +119,7 @@ impl Analysis {
             start: TimeNs(0),
             latest: TimeNs(0),
             drops_events: false,
+            is_unfinished: false,
             dropped_until: TimeNs(0),
             accepted: FxHashMap::default(),
             options,
@@ -218,6 +221,8 @@ impl Analysis {
             }
             Event::Lost(cause, count) => {
                 self.drops_events |= matches!(cause, Loss::BufferFull | Loss::Unfinished | Loss::WriteFailed);
+                // Some threads' events were read beyond the last watermark, others' were not.
+                self.is_unfinished |= *cause == Loss::Unfinished && *count > 0;
                 *self.losses.entry(*cause).or_default() += count;
             }
             Event::Degraded(degraded) if !self.degraded.contains(degraded) => {
@@ -460,7 +465,8 @@ impl Analysis {
         };
         // Whether a thread is still blocked is not known if events were dropped since.
         let threads = &self.threads;
-        let dropped_until = if self.drops_events { end } else { self.dropped_until };
+        let is_end_unknown = self.drops_events || self.is_unfinished;
+        let dropped_until = if is_end_unknown { end } else { self.dropped_until };
         let active = |thread| threads.active(thread).max(dropped_until);
         let mut open = self.replay.finish(end, active, &mut collector);
         let holders = self.replay.holders_mut();

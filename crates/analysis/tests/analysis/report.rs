@@ -425,6 +425,14 @@ fn nobody_is_said_to_be_blocked_whose_end_may_have_been_dropped() {
     for loss in [Loss::BufferFull, Loss::Unfinished, Loss::WriteFailed] {
         assert_eq!(still_blocked(Some(loss)), (0, false), "{loss:?}");
     }
+    // Of a recording without time to end, some threads' events were read beyond
+    // the last watermark.
+    let mut unfinished = Analysis::new(by("lock"));
+    definitions(&picture).iter().for_each(|event| unfinished.feed(event));
+    unfinished.feed(&Event::Lost(Loss::Unfinished, 3));
+    unfinished.feed(&Event::Watermark(TimeNs(1)));
+    picture.events.iter().for_each(|event| unfinished.feed(event));
+    assert_eq!(unfinished.finish().in_flight.len(), 0);
 }
 
 #[test]
