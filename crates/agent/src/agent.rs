@@ -25,6 +25,7 @@ use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Loss, ThreadId, TimeNs};
 use headway_signal::Pool;
 use regex_lite::Regex;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -83,6 +84,8 @@ pub struct Agent {
     pub session: Mutex<Option<Session>>,
     /// Held while a recording begins or ends.
     pub changing: Mutex<()>,
+    /// Where the recording goes that is ending just now.
+    pub ending: Mutex<Option<PathBuf>>,
     /// A recording whose file is still being written after its end.
     pub unfinished: Mutex<Option<Unfinished>>,
     /// What a recording that ended by itself would have answered to `stop`.
@@ -153,6 +156,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         collections: AtomicU64::new(0),
         session: Mutex::new(None),
         changing: Mutex::new(()),
+        ending: Mutex::new(None),
         unfinished: Mutex::new(None),
         ended_by_itself: Mutex::new(None),
         vm_memory: Gate::default(),

@@ -370,8 +370,16 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
     let _changing = lock(&agent.changing);
-    let session = current(agent).take()?;
+    let session = take(agent, &mut current(agent))?;
     Some(end_in_living_vm(agent, session))
+}
+
+/// Takes a recording that is to end. Until its file is written, `status` says where
+/// it goes.
+fn take(agent: &Agent, session: &mut Option<Session>) -> Option<Session> {
+    let session = session.take()?;
+    lock(&agent.ending).clone_from(&session.path);
+    Some(session)
 }
 
 fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Recorded) {
@@ -395,7 +403,7 @@ pub fn stop_at_death(agent: &'static Agent) {
     let deadline = Deadline::within(WITHIN);
     // Whoever has one of the locks longer may wait for what a dying VM never does.
     let changing = deadline.lock(&agent.changing);
-    let session = changing.as_ref().and_then(|_| deadline.lock(&agent.session)?.take());
+    let session = changing.as_ref().and_then(|_| take(agent, &mut *deadline.lock(&agent.session)?));
     if let Some(session) = session {
         let deadline = Deadline::within(session.stop_within);
         end(agent, session, deadline, |_| ());
@@ -437,6 +445,7 @@ fn end(
     if let Some(thread) = session.drain.unfinished() {
         *lock(&agent.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
     }
+    *lock(&agent.ending) = None;
     (session, recorded)
 }
 
@@ -457,7 +466,11 @@ pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
 /// to stop it, they are told why it ended.
 pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<PathBuf> {
     let changing = lock(&agent.changing);
-    let session = current(agent).take_if(|session| session.started == started)?;
+    let session = {
+        let mut session = current(agent);
+        session.as_ref().filter(|session| session.started == started)?;
+        take(agent, &mut session)?
+    };
     let (session, recorded) = end_in_living_vm(agent, session);
     drop(changing);
     let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
@@ -612,7 +625,8 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
             reply.will_change = will_change(agent);
             let sentence =
                 |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
-            reply.notes.extend(still_written(agent).map(sentence));
+            let path = lock(&agent.ending).clone().or_else(|| still_written(agent));
+            reply.notes.extend(path.map(sentence));
         }
     }
 }

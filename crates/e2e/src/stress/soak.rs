@@ -280,8 +280,10 @@ impl Soak<'_> {
         let deadline = Instant::now() + within;
         loop {
             let status = self.expect(&["status", "--json", pid], &[0])?;
+            // A recording is over when its file is complete.
+            let is_written = !status.contains("still being written");
             let status: Value = serde_json::from_str(&status)?;
-            if status.get("recording").is_some_and(Value::is_string) == on {
+            if status.get("recording").is_some_and(Value::is_string) == on && (on || is_written) {
                 return Ok(());
             }
             if Instant::now() > deadline {
