@@ -510,6 +510,12 @@ pub struct Facts {
     pub contentions: u64,
     /// How many pauses of the whole VM, and how long together.
     pub pauses: (u64, u64),
+    /// What is wrong, in one or two sentences; names of code stand in backticks.
+    pub verdict: String,
+    /// Where thread time went.
+    pub ledger: Ledger,
+    /// What the names of code in the verdict and the findings are names of.
+    pub links: Vec<(String, Named)>,
     /// What matters, dearest first.
     pub findings: Vec<Finding>,
     /// What is missing.
@@ -524,6 +530,49 @@ pub struct Facts {
     pub samples_weighted: bool,
     /// Stretches that were added up per interval because there were too many.
     pub summed: u64,
+}
+
+/// What a name in a sentence is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "lowercase")]
+pub enum Named {
+    /// A lock.
+    Lock,
+    /// A thread, or a group of threads.
+    Thread,
+    /// A method.
+    Method,
+}
+
+/// Where the time of the application's threads went, in the whole recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Ledger {
+    /// Application threads.
+    pub threads: u64,
+    /// Time of threads that had something to do.
+    pub active_ns: u64,
+    /// Time of threads that waited for work.
+    pub idle_ns: u64,
+    /// What the active time was spent on; the parts add up to it.
+    pub parts: Vec<LedgerPart>,
+}
+
+/// What part of the active time was spent on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct LedgerPart {
+    /// Its stable name.
+    pub name: String,
+    /// What a reader calls it.
+    pub words: String,
+    /// Thread time.
+    pub ns: u64,
+    /// The ledger's entries in it: what a reader calls each, its time, and whether
+    /// that is an estimate.
+    pub entries: Vec<(String, u64, bool)>,
 }
 
 /// Something a reader should know.

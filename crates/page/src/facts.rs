@@ -1,7 +1,8 @@
 //! What is known of a recording before anything is asked.
 
-use crate::contract::{Facts, Finding, Loss};
+use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss};
 use crate::names::bounded;
+use headway_analysis::ledger::{self, EntryKind, Part, Quality};
 use headway_analysis::Report;
 
 /// Findings, and lines of each, that a page is given.
@@ -27,10 +28,33 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.running_ns = report.running_ns;
     facts.contentions = report.contentions;
     facts.pauses = (report.stop_the_world.count, report.stop_the_world.total_ns);
+    facts.verdict = bounded(&report.verdict);
+    facts.ledger = ledger(&report.ledger);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
     facts
+}
+
+fn ledger(ledger: &ledger::Ledger) -> Ledger {
+    Ledger {
+        threads: ledger.threads,
+        active_ns: ledger.active_ns(),
+        idle_ns: ledger.ns(EntryKind::WaitWork),
+        parts: ledger.parts().map(|(part, ns)| ledger_part(ledger, part, ns)).collect(),
+    }
+}
+
+fn ledger_part(ledger: &ledger::Ledger, part: &Part, ns: u64) -> LedgerPart {
+    let entries = ledger.entries.iter().filter(|entry| part.entries.contains(&entry.entry));
+    LedgerPart {
+        name: part.name.to_owned(),
+        words: part.words.to_owned(),
+        ns,
+        entries: entries
+            .map(|entry| (entry.entry.words().to_owned(), entry.total_ns, entry.quality == Quality::Estimated))
+            .collect(),
+    }
 }
 
 fn finding(finding: &headway_analysis::report::Finding) -> Finding {

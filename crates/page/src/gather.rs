@@ -1,12 +1,11 @@
 //! From events to a [`Recording`] that answers queries.
 
 use crate::contract::{Facts, How, Kind};
-use crate::facts;
 use crate::measured::{Interval, Measured};
 use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, Sum, Table, AFTER_WAIT, APPROXIMATE, UNFINISHED};
-use crate::whole;
+use crate::{facts, links, whole};
 use headway_analysis::monitor::{self, Basis, HolderId, Holders, OwnerSample, Slice, Stretch, StretchSink};
 use headway_analysis::park::statistics::{ParkTally, TallyOptions};
 use headway_analysis::park::ParkWait;
@@ -212,6 +211,7 @@ impl Gather {
         facts.samples_weighted = self.weighted;
         facts.summed = self.rows.table.summed();
         facts.stretches = self.rows.table.count_by_kind();
+        facts.links = links::of(&facts, &self.rows.names);
         Recording::new(facts, self.rows.names, self.rows.table, whole)
     }
 }

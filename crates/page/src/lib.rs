@@ -24,6 +24,7 @@ pub mod table;
 mod facts;
 mod group;
 mod lanes;
+mod links;
 mod measured;
 mod recording;
 mod scope;

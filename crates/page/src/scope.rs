@@ -30,7 +30,7 @@ impl<'a> Selection<'a> {
             to: scope.to.max(scope.from),
             kinds: scope.kinds.iter().fold(0, |bits, kind| bits | 1 << *kind as u32),
             services: filter.services,
-            threads: matching(&filter.thread, names.threads().iter().map(|thread| thread.name.as_str())),
+            threads: threads(filter, names),
             locks: locks(filter, names),
             chains: chains(filter, names),
             picks: scope.within.iter().map(|pick| (pick.by, pick.value)).collect(),
@@ -70,6 +70,14 @@ fn matching<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<Ve
     }
     let wanted = wanted.to_lowercase();
     Some(names.map(|name| name.to_lowercase().contains(&wanted)).collect())
+}
+
+/// By a thread's name, or that of its group.
+fn threads(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
+    let groups = matching(&filter.thread, names.texts().iter().map(String::as_str))?;
+    let threads = matching(&filter.thread, names.threads().iter().map(|thread| thread.name.as_str()))?;
+    let group = |place: usize| names.threads().get(place).is_some_and(|thread| groups[thread.group as usize]);
+    Some(threads.into_iter().enumerate().map(|(place, named)| named || group(place)).collect())
 }
 
 fn locks(filter: &Filter, names: &Names) -> Option<Vec<bool>> {

@@ -520,6 +520,18 @@ contentions: number,
  */
 pauses: [number, number], 
 /**
+ * What is wrong, in one or two sentences; names of code stand in backticks.
+ */
+verdict: string, 
+/**
+ * Where thread time went.
+ */
+ledger: Ledger, 
+/**
+ * What the names of code in the verdict and the findings are names of.
+ */
+links: Array<[string, Named]>, 
+/**
  * What matters, dearest first.
  */
 findings: Array<Finding>, 
@@ -547,6 +559,54 @@ samplesWeighted: boolean,
  * Stretches that were added up per interval because there were too many.
  */
 summed: number, };
+
+/**
+ * What a name in a sentence is the name of.
+ */
+export type Named = "lock" | "thread" | "method";
+
+/**
+ * Where the time of the application's threads went, in the whole recording.
+ */
+export type Ledger = { 
+/**
+ * Application threads.
+ */
+threads: number, 
+/**
+ * Time of threads that had something to do.
+ */
+activeNs: number, 
+/**
+ * Time of threads that waited for work.
+ */
+idleNs: number, 
+/**
+ * What the active time was spent on; the parts add up to it.
+ */
+parts: Array<LedgerPart>, };
+
+/**
+ * What part of the active time was spent on.
+ */
+export type LedgerPart = { 
+/**
+ * Its stable name.
+ */
+name: string, 
+/**
+ * What a reader calls it.
+ */
+words: string, 
+/**
+ * Thread time.
+ */
+ns: number, 
+/**
+ * The ledger's entries in it: what a reader calls each, its time, and whether
+ * that is an estimate.
+ */
+entries: Array<[string, number, boolean]>, };
 
 /**
  * Something a reader should know.

@@ -55,7 +55,7 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   const kinds = scope.kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);
   const { filter, from } = scope;
   const to = Math.max(scope.to, from);
-  const threads = matching(filter.thread, head.threads.map((thread) => thread.name));
+  const threads = matchingThreads(filter.thread, head);
   const locks = matchingLocks(filter.lock, head);
   const chains = matchingChains(filter.method, head);
   const picks = scope.within.filter((pick) => pick.by !== "time");
@@ -77,6 +77,14 @@ function matching(wanted: string, names: string[]): boolean[] | null {
   if (wanted.startsWith("=")) return names.map((name) => name === wanted.slice(1));
   const lower = wanted.toLowerCase();
   return names.map((name) => name.toLowerCase().includes(lower));
+}
+
+/** By a thread's name, or that of its group. */
+function matchingThreads(wanted: string, head: Head): boolean[] | null {
+  const groups = matching(wanted, head.texts);
+  const threads = matching(wanted, head.threads.map((thread) => thread.name));
+  if (!groups || !threads) return null;
+  return threads.map((named, place) => named || groups[head.threads[place]!.group]!);
 }
 
 function matchingLocks(wanted: string, head: Head): boolean[] | null {

@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
-import { HOWS, type Facts, type Finding, type Groups, type Phase, type Pressure as Told } from "../data/contract";
+import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import type { View } from "../state/address";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
-import { PALETTE } from "../view/colours";
+import { PALETTE, PART_COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
 
@@ -22,6 +23,7 @@ export function Overview() {
           This recording is damaged, and what follows is from the part that can be read: {facts.problems.join("; ")}
         </p>
       )}
+      <Verdict facts={facts} />
       <div>
         <Answers />
         <Pressure />
@@ -32,6 +34,52 @@ export function Overview() {
       </div>
     </div>
   );
+}
+
+/** What is wrong, and where thread time went: of the whole recording. */
+function Verdict({ facts }: { facts: Facts }) {
+  if (!facts.verdict && facts.ledger.parts.length === 0) return null;
+  return (
+    <section class="card whole verdict" aria-label="Verdict">
+      <p class="lead">
+        <Sentence text={facts.verdict} links={facts.links} />
+      </p>
+      <ThreadTime ledger={facts.ledger} />
+    </section>
+  );
+}
+
+/** The ledger as one bar. */
+function ThreadTime({ ledger }: { ledger: Ledger }) {
+  if (ledger.activeNs === 0) return null;
+  const share = (ns: number) => percent(ns / ledger.activeNs);
+  const idle = ledger.idleNs > 0 ? `; ${duration(ledger.idleNs)} idle` : "";
+  return (
+    <figure class="ledger">
+      <figcaption title="All time of the application's threads but idle time, in the whole recording">
+        Thread time: {duration(ledger.activeNs)} of {times(ledger.threads, "thread")}
+        {idle}
+      </figcaption>
+      <div class="stack" role="img" aria-label={ledger.parts.map((part) => `${part.words} ${share(part.ns)}`).join(", ")}>
+        {ledger.parts.map((part) => (
+          <i key={part.name} style={{ width: `${(100 * part.ns) / ledger.activeNs}%`, background: PART_COLOURS[part.name] }} title={entriesOf(part)} />
+        ))}
+      </div>
+      <div class="legend">
+        {ledger.parts.map((part) => (
+          <span key={part.name} title={entriesOf(part)}>
+            <i class="swatch" style={{ background: PART_COLOURS[part.name] }} /> {part.words} <b>{share(part.ns)}</b>
+          </span>
+        ))}
+      </div>
+    </figure>
+  );
+}
+
+/** What a part is made of, a line each. */
+function entriesOf(part: LedgerPart): string {
+  const line = ([words, ns, estimated]: [string, number, boolean]) => `${duration(ns)} ${words}${estimated ? " (estimate)" : ""}`;
+  return [`${duration(part.ns)} ${part.words}`, ...(part.entries.length > 1 ? part.entries.map(line) : [])].join("\n");
 }
 
 /** Pressure as the analysis of the whole recording tells it. */
@@ -254,18 +302,18 @@ function Findings({ facts }: { facts: Facts }) {
       <h2 title="Findings of the whole recording, the most costly first">Findings</h2>
       <ol class="findings">
         {facts.findings.map((finding, place) => (
-          <FindingItem key={place} finding={finding} most={most} />
+          <FindingItem key={place} finding={finding} links={facts.links} most={most} />
         ))}
       </ol>
     </section>
   );
 }
 
-function FindingItem({ finding, most }: { finding: Finding; most: number }) {
+function FindingItem({ finding, links, most }: { finding: Finding; links: Facts["links"]; most: number }) {
   return (
     <li class={finding.kind}>
       <p>
-        <Sentence text={finding.text} />
+        <Sentence text={finding.text} links={links} />
       </p>
       {finding.cost > 0 && (
         <div class="cost" title="Thread time that it cost in the whole recording">
@@ -282,8 +330,30 @@ function FindingItem({ finding, most }: { finding: Finding; most: number }) {
   );
 }
 
-export function Sentence({ text }: { text: string }) {
-  return <>{pieces(text).map((piece, place) => (piece.code ? <code key={place}>{piece.text}</code> : piece.text))}</>;
+/** A sentence; each name of code in it that is known leads to what it names. */
+export function Sentence({ text, links = [] }: { text: string; links?: Facts["links"] }) {
+  const kinds = new Map(links);
+  return (
+    <>
+      {pieces(text).map(({ text, code }, place) => {
+        const kind = code ? kinds.get(text) : undefined;
+        const shown = code ? <code key={place}>{text}</code> : text;
+        if (kind === undefined) return shown;
+        return (
+          <a key={place} href={address(viewOf(text, kind))} title={`Show only this ${kind}`}>
+            {shown}
+          </a>
+        );
+      })}
+    </>
+  );
+}
+
+/** Where a name leads. */
+function viewOf(name: string, kind: Named): Partial<View> {
+  const none = { thread: "", lock: "", method: "", pick: [], open: [] };
+  if (kind === "thread") return { ...none, page: "threads", thread: `=${name}` };
+  return { ...none, page: "locks", [kind]: name };
 }
 
 function About({ facts }: { facts: Facts }) {

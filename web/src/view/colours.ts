@@ -19,6 +19,18 @@ export const COLOURS: Record<Kind, string> = {
   transaction: "#7b61c4",
 };
 
+/** The parts of the ledger, in the colours of the states they are made of. */
+export const PART_COLOURS: Record<string, string> = {
+  cpu: COLOURS.ran,
+  "no-cpu": COLOURS.queued,
+  lock: COLOURS.monitor,
+  "wait-thread": COLOURS.wait,
+  "wait-permit": COLOURS.park,
+  pause: COLOURS.stolen,
+  "off-cpu": COLOURS.alive,
+  unknown: "transparent",
+};
+
 /** For things that are told apart, not states. */
 export const PALETTE = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
 

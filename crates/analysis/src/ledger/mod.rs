@@ -163,6 +163,50 @@ impl EntryKind {
     }
 }
 
+/// Entries that a picture shows as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The stable name.
+    pub name: &'static str,
+    /// What a reader calls it.
+    pub words: &'static str,
+    /// Its entries.
+    pub entries: &'static [EntryKind],
+}
+
+impl Part {
+    /// Every part, in the order in which they are shown. Idle threads
+    /// ([`EntryKind::WaitWork`]) are in none: they lack nothing.
+    pub const ALL: [Part; 8] = [
+        Part { name: "cpu", words: "on CPU", entries: &[EntryKind::Cpu] },
+        Part {
+            name: "no-cpu",
+            words: "ready, no CPU",
+            entries: &[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal],
+        },
+        Part { name: "lock", words: "blocked on locks", entries: LOCK_ENTRIES },
+        Part { name: "wait-thread", words: "waiting for threads", entries: &[EntryKind::WaitResult] },
+        Part { name: "wait-permit", words: "waiting for permits, pools, room", entries: &[EntryKind::WaitPermit] },
+        Part { name: "pause", words: "VM pause", entries: &[EntryKind::Pause] },
+        Part {
+            name: "off-cpu",
+            words: "sleep, I/O, native",
+            entries: &[EntryKind::OffCpu, EntryKind::Io, EntryKind::WaitTime],
+        },
+        Part { name: "unknown", words: "not recorded", entries: &[EntryKind::Unknown] },
+    ];
+}
+
+const LOCK_ENTRIES: &[EntryKind] = &[
+    EntryKind::LockOwnerRan,
+    EntryKind::LockOwnerWaited,
+    EntryKind::LockOwnerNoCpu,
+    EntryKind::LockOwnerOffCpu,
+    EntryKind::LockPause,
+    EntryKind::LockHandOff,
+    EntryKind::LockUnknown,
+];
+
 /// How well a number is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -230,6 +274,18 @@ impl Ledger {
     /// Time in an entry.
     pub fn ns(&self, kind: EntryKind) -> u64 {
         self.entries.iter().find(|entry| entry.entry == kind).map_or(0, |entry| entry.total_ns)
+    }
+
+    /// Time of threads that had something to do: all but idle time.
+    pub fn active_ns(&self) -> u64 {
+        self.total_ns.saturating_sub(self.ns(EntryKind::WaitWork))
+    }
+
+    /// The parts that are not zero, with their time; they add up to
+    /// [`Self::active_ns`].
+    pub fn parts(&self) -> impl Iterator<Item = (&'static Part, u64)> + '_ {
+        let time = |part: &Part| part.entries.iter().map(|entry| self.ns(*entry)).sum();
+        Part::ALL.iter().map(move |part| (part, time(part))).filter(|(_, ns)| *ns > 0)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{foreign, numbers, prose, title};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
-use headway_analysis::ledger::{EntryKind, Ledger};
+use headway_analysis::ledger::{EntryKind, Ledger, Part};
 use headway_analysis::names;
 use headway_analysis::report::{Finding, FindingKind, FindingStack, Report};
 use headway_model::Loss;
@@ -21,26 +21,8 @@ const FRAMES: usize = 4;
 /// Lines of what was dropped or not active.
 const TROUBLE_LINES: usize = 6;
 
-/// What the bar shows of the ledger: a character, what it stands for, its entries.
-const PARTS: [(char, &str, &[EntryKind]); 8] = [
-    ('█', "on CPU", &[EntryKind::Cpu]),
-    ('▓', "ready, no CPU", &[EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal]),
-    ('#', "blocked on locks", &LOCKS),
-    ('w', "waiting for threads", &[EntryKind::WaitResult]),
-    ('p', "waiting for permits, pools, room", &[EntryKind::WaitPermit]),
-    ('=', "VM pause", &[EntryKind::Pause]),
-    ('░', "sleep, I/O, native", &[EntryKind::OffCpu, EntryKind::Io, EntryKind::WaitTime]),
-    ('?', "not recorded", &[EntryKind::Unknown]),
-];
-const LOCKS: [EntryKind; 7] = [
-    EntryKind::LockOwnerRan,
-    EntryKind::LockOwnerWaited,
-    EntryKind::LockOwnerNoCpu,
-    EntryKind::LockOwnerOffCpu,
-    EntryKind::LockPause,
-    EntryKind::LockHandOff,
-    EntryKind::LockUnknown,
-];
+/// How the bar shows each part of the ledger, in the order of [`Part::ALL`].
+const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'p', '=', '░', '?'];
 
 /// The report in at most 60 lines of 80 columns or more.
 pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
@@ -69,7 +51,7 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
 /// Where the time of threads went that had something to do.
 fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
     let idle = ledger.ns(EntryKind::WaitWork);
-    let active = ledger.total_ns - idle;
+    let active = ledger.active_ns();
     if active == 0 {
         return;
     }
@@ -80,11 +62,8 @@ fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
         numbers::time(idle)
     );
     title("THREAD TIME", &note, screen, out);
-    let parts: Vec<(char, &str, u64)> = PARTS
-        .iter()
-        .map(|(symbol, words, entries)| (*symbol, *words, entries.iter().map(|entry| ledger.ns(*entry)).sum()))
-        .filter(|(.., ns): &(char, &str, u64)| *ns > 0)
-        .collect();
+    let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
+    let parts: Vec<(char, &str, u64)> = ledger.parts().map(|(part, ns)| (symbol(part), part.words, ns)).collect();
     let width = screen.width.saturating_sub(4).min(96);
     let _ = writeln!(out, "  {}", drawn(&parts, active, width));
     let legend: Vec<String> = parts
