@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser, open, report, scratch, serve, SIZE, type Served } from "./stage";
+import { browser, open, report, scratch, serve, SIZE, told, type Served } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -46,6 +46,27 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const text = await worst.innerText();
     for (const part of ["Stock.lock", "Stock.reserve", "request-*", "Stock.rebuildIndex"]) expect(text).toContain(part);
     expect(text).toMatch(/\d+\.\d+ s–/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("begins with the verdict and the ledger of the report, and its names can be followed", async () => {
+    const { verdict: sentence, ledger } = told<{ verdict: string; ledger: { entries: { entry: string; total_ns: number }[] } }>("shop.jfr");
+    const { page, context, complaints } = await visit(address());
+    const verdict = page.getByLabel("Verdict");
+    expect(await verdict.locator(".lead").innerText()).toBe(sentence.replaceAll("`", ""));
+    const active = ledger.entries.filter(({ entry }) => entry !== "wait-work");
+    const sum = (wanted: (entry: string) => boolean) => active.reduce((sum, { entry, total_ns }) => sum + (wanted(entry) ? total_ns : 0), 0);
+    const share = Math.round((100 * sum((entry) => entry.startsWith("lock-"))) / sum(() => true));
+    expect(await verdict.locator(".legend").innerText()).toContain(`blocked on locks ${share} %`);
+    const widths = await verdict.locator(".stack i").evaluateAll((parts) => parts.map((part) => parseFloat((part as HTMLElement).style.width)));
+    expect(widths.reduce((sum, width) => sum + width)).toBeCloseTo(100, 3);
+    await verdict.getByRole("link", { name: "Stock.lock" }).click();
+    await row(page, "Stock.rebuildIndex").waitFor();
+    expect(page.url()).toContain("lock=Stock.lock");
+    await page.goto(address());
+    await page.locator(".findings").getByRole("link", { name: "Orders.place" }).click();
+    await page.waitForFunction(() => location.hash.includes("method=Orders.place"));
     expect(complaints).toEqual([]);
     await context.close();
   });

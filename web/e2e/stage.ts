@@ -27,6 +27,11 @@ export function report(output: string, recordings: string[], options: string[] =
   return `file://${output}`;
 }
 
+/** What `headway report --json` says of a recording. */
+export function told<T>(name: string): T {
+  return JSON.parse(execFileSync(named("HEADWAY_BIN"), ["report", "--json", recording(name)], { encoding: "utf8" })) as T;
+}
+
 export interface Served {
   address: string;
   stop: () => void;
