@@ -155,8 +155,14 @@ impl Analysis {
                 self.numbered |= e.seq.is_some();
                 self.threads.acts(e.thread, e.time);
             }
-            Event::MonitorExit(e) => self.threads.acts(e.thread, e.time),
-            Event::MonitorNotify(e) => self.threads.acts(e.thread, e.time),
+            Event::MonitorExit(e) => {
+                self.threads.acts(e.thread, e.time);
+                self.waits.left(e);
+            }
+            Event::MonitorNotify(e) => {
+                self.threads.acts(e.thread, e.time);
+                self.waits.notified(e);
+            }
             Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
                 self.feed_wait(event);
             }
@@ -273,6 +279,7 @@ impl Analysis {
                 self.dropped_until = *time;
             }
             self.follow_holders();
+            self.waits.explain(*time, &mut self.names);
             self.aggregate.settle();
             self.accounts.known_to(*time, self.replay.pauses());
         }
@@ -478,6 +485,7 @@ impl Analysis {
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
+        self.waits.explain(TimeNs(u64::MAX), &mut self.names);
         self.account_for_waits();
         open.retain(|stretch| self.accepts(stretch.thread));
         self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());

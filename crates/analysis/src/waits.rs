@@ -9,7 +9,9 @@ use crate::aggregate::Range;
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::park::{ParkWait, Synchronizer};
 use crate::threads::Threads;
-use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, WaitOutcome};
+use headway_model::event::{
+    MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, WaitOutcome,
+};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
@@ -37,7 +39,7 @@ pub(crate) struct Site {
     pub threads: FxHashMap<ThreadId, u64>,
     pub notifiers: FxHashMap<TextId, u64>,
     /// Waits ended, and how long they had lasted, by group and chain of who
-    /// unparked the waiter.
+    /// unparked the waiter, or notified it.
     pub wakers: FxHashMap<(TextId, Option<PathId>), (u64, u64)>,
 }
 
@@ -51,9 +53,38 @@ struct Current {
     over: Option<(TimeNs, WaitOutcome, ThreadId)>,
 }
 
+/// A notify, with the chain of the notifier as it left the monitor: of the notify
+/// itself nobody walks a chain.
+#[derive(Clone, Copy, Debug)]
+struct Notified {
+    notifier: ThreadId,
+    waiter: ThreadId,
+    lock: LockId,
+    time: TimeNs,
+    /// `NONE` until the notifier leaves.
+    chain: ChainId,
+}
+
+/// A wait that a notify ended, until it is known where the notifier came from.
+#[derive(Clone, Copy, Debug)]
+struct Unexplained {
+    site: u32,
+    notifier: ThreadId,
+    waiter: ThreadId,
+    lock: LockId,
+    end: TimeNs,
+    ns: u64,
+}
+
 /// All waits.
 #[derive(Debug)]
 pub(crate) struct Waits {
+    /// Notifies since the last watermark but one.
+    notified: Vec<Notified>,
+    /// Where in `notified` those are whose notifier has not left the monitor yet.
+    notifying: FxHashMap<(ThreadId, LockId), Vec<usize>>,
+    unexplained: Vec<Unexplained>,
+    watermark: TimeNs,
     current: FxHashMap<ThreadId, Current>,
     site_ids: FxHashMap<(TextId, Option<PathId>), u32>,
     sites: Vec<Site>,
@@ -74,6 +105,10 @@ pub(crate) struct Context<'a> {
 impl Waits {
     pub fn new(bound: usize) -> Waits {
         Waits {
+            notified: Vec::new(),
+            notifying: FxHashMap::default(),
+            unexplained: Vec::new(),
+            watermark: TimeNs(0),
             current: FxHashMap::default(),
             site_ids: FxHashMap::default(),
             sites: Vec::new(),
@@ -91,6 +126,69 @@ impl Waits {
     /// Hands out when threads waited, each wait once, as far as it lies in the range.
     pub fn take_ended(&mut self) -> impl Iterator<Item = (ThreadId, TimeNs, TimeNs)> + '_ {
         self.ended.drain(..)
+    }
+
+    /// A waiter was chosen.
+    pub fn notified(&mut self, e: &MonitorNotify) {
+        if self.notified.len() >= self.bound {
+            // Only where the notifier came from is lost.
+            self.notified.clear();
+            self.notifying.clear();
+        }
+        self.notifying.entry((e.thread, e.lock)).or_default().push(self.notified.len());
+        self.notified.push(Notified {
+            notifier: e.thread,
+            waiter: e.waiter,
+            lock: e.lock,
+            time: e.time,
+            chain: ChainId::NONE,
+        });
+    }
+
+    /// The notifier leaves the monitor: this is where it came from.
+    pub fn left(&mut self, e: &MonitorExit) {
+        if self.notifying.is_empty() {
+            return;
+        }
+        for at in self.notifying.remove(&(e.thread, e.lock)).into_iter().flatten() {
+            if let Some(notified) = self.notified.get_mut(at) {
+                notified.chain = e.chain;
+            }
+        }
+    }
+
+    /// Everything until this time was fed: says where the notifiers of waits came
+    /// from. Events of different threads come in any order until then.
+    pub fn explain(&mut self, watermark: TimeNs, names: &mut Names) {
+        let chains: FxHashMap<(ThreadId, ThreadId, LockId), Vec<(TimeNs, ChainId)>> =
+            self.notified.iter().filter(|one| one.chain.is_some()).fold(FxHashMap::default(), |mut chains, one| {
+                let of_pair: &mut Vec<_> = chains.entry((one.notifier, one.waiter, one.lock)).or_default();
+                of_pair.push((one.time, one.chain));
+                chains
+            });
+        let (sites, bound, before) = (&mut self.sites, self.bound, self.watermark);
+        self.unexplained.retain(|wait| {
+            let of_pair = chains.get(&(wait.notifier, wait.waiter, wait.lock));
+            let last = of_pair.and_then(|all| all.iter().filter(|(time, _)| *time <= wait.end).max_by_key(|(t, _)| *t));
+            let Some((_, chain)) = last else { return wait.end > before };
+            let waker = (names.group(wait.notifier), names.path(*chain, 0));
+            if let Some(site) = sites.get_mut(wait.site as usize) {
+                site.count_waker(waker, wait.ns, bound);
+            }
+            false
+        });
+        // A waiter's end comes late where it takes long to acquire the monitor again.
+        let mut last: FxHashMap<ThreadId, TimeNs> = FxHashMap::default();
+        for one in &self.notified {
+            let time = last.entry(one.waiter).or_default();
+            *time = one.time.max(*time);
+        }
+        self.notified.retain(|one| one.time > before || last.get(&one.waiter) == Some(&one.time));
+        self.notifying.clear();
+        for (at, one) in self.notified.iter().enumerate().filter(|(_, one)| one.chain.is_none()) {
+            self.notifying.entry((one.notifier, one.lock)).or_default().push(at);
+        }
+        self.watermark = watermark;
     }
 
     pub fn begin(&mut self, e: &MonitorWait, context: &mut Context<'_>) {
@@ -180,8 +278,11 @@ impl Waits {
             Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
             _ => None,
         };
-        let site = self.site((wait.lock, thread), wait.chain, Synchronizer::Monitor, context.names);
-        let site = &mut self.sites[site as usize];
+        let at = self.site((wait.lock, thread), wait.chain, Synchronizer::Monitor, context.names);
+        if let Some((_, notifier)) = outcome.filter(|(_, by)| by.is_some() && self.unexplained.len() < self.bound) {
+            self.unexplained.push(Unexplained { site: at, notifier, waiter: thread, lock: wait.lock, end, ns });
+        }
+        let site = &mut self.sites[at as usize];
         site.count_wait(thread, wait.lock, ns, self.bound);
         match outcome {
             Some((WaitOutcome::Notified, _)) => site.notified += 1,
@@ -216,11 +317,7 @@ impl Waits {
         }
         if let Some(waker) = waker {
             *site.notifiers.entry(waker.0).or_default() += 1;
-            if site.wakers.len() < self.bound || site.wakers.contains_key(&waker) {
-                let ended = site.wakers.entry(waker).or_default();
-                ended.0 += 1;
-                ended.1 += ns;
-            }
+            site.count_waker(waker, ns, self.bound);
         }
     }
 
@@ -256,6 +353,14 @@ impl Waits {
 }
 
 impl Site {
+    fn count_waker(&mut self, waker: (TextId, Option<PathId>), ns: u64, bound: usize) {
+        if self.wakers.len() < bound || self.wakers.contains_key(&waker) {
+            let ended = self.wakers.entry(waker).or_default();
+            ended.0 += 1;
+            ended.1 += ns;
+        }
+    }
+
     fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
         self.many_locks |= self.lock != lock;
         self.changes_lock |= self.lock != lock && self.first == thread;

@@ -8,7 +8,7 @@ use super::{evidence, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
-use crate::names::{is_plumbing, NameId, Names, PathId, TextId};
+use crate::names::{NameId, Names, PathFrame, PathId, TextId};
 use crate::park::Synchronizer;
 use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::summary::{groups, notifiers};
@@ -176,8 +176,10 @@ impl Group {
         } else if self.notified > 0 {
             text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
-            if let Some(by) = by.first() {
-                text += &format!(" (most by {})", code(&by.name));
+            match (self.returned(method, names), by.first()) {
+                (Some((from, group, _)), _) => text += &format!(" ({from} in {})", code(names.text(group))),
+                (None, Some(by)) => text += &format!(" (most by {})", code(&by.name)),
+                (None, None) => {}
             }
         }
         if self.timed_out > 0 {
@@ -186,24 +188,30 @@ impl Group {
         text
     }
 
-    /// `, 80 % of that time ended by `Job.finish` in `worker-*``: the first method
-    /// outside of what only passes the wake-up on.
+    /// `, 80 % of that time ended by `Job.finish` in `worker-*``.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
-        let mut by: FxHashMap<(TextId, Option<NameId>), u64> = FxHashMap::default();
+        if let Some((from, group, ns)) = self.returned(method, names) {
+            let part = percent(share(ns, self.total));
+            return format!(", {part} of that time ended by {from} in {}", code(names.text(group)));
+        }
+        let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
+        self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
+        let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
+        format!(", {} of that time ended by {}", percent(share(*ns, self.total)), code(names.text(*group)))
+    }
+
+    /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
+    /// called from `Orders.handle`; by threads of which group; how long that had
+    /// lasted. `None` where nothing but plumbing is on the stack.
+    fn returned(&self, method: NameId, names: &Names) -> Option<(String, TextId, u64)> {
+        let mut by: FxHashMap<(TextId, Option<Returned>), u64> = FxHashMap::default();
         for ((group, path), ns) in &self.wakers {
-            let actor = path.and_then(|path| actor(path, method, names));
-            *by.entry((*group, actor)).or_default() += ns;
+            let waits = self.path().map(|path| names.frames(path)).unwrap_or_default();
+            let from = path.and_then(|path| Returned::of(&names.frames(path), &waits, method, names));
+            *by.entry((*group, from)).or_default() += ns;
         }
-        let wakers = ranked(&by, |ns| *ns);
-        let Some(((group, actor), ns)) = wakers.first() else { return String::new() };
-        let part = percent(share(**ns, self.total));
-        let thread = code(names.text(*group));
-        match actor {
-            Some(actor) if !names.is_plumbing(*actor) => {
-                format!(", {part} of that time ended by {} in {thread}", code(&short(*actor, names)))
-            }
-            _ => format!(", {part} of that time ended by {thread}"),
-        }
+        let ((group, from), ns) = ranked(&by, |ns| *ns).first().copied()?;
+        Some((from.as_ref()?.text(names), *group, *ns))
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
@@ -230,24 +238,45 @@ impl Group {
     }
 }
 
-/// Who really ended a wait in `method`: the first frame that belongs neither to the
-/// JDK or a pool's library, nor to the class in which the wait is, which only passes
-/// on what it is told. What there is, where nothing else is on the stack.
-fn actor(path: PathId, method: NameId, names: &Names) -> Option<NameId> {
-    let class = |name: NameId| {
-        let full = names.method_name(name).map_or("", |name| name.full.as_str());
-        full.rsplit_once('.').map_or("", |(class, _)| class)
-    };
-    let waits_in = class(method);
-    let frames = names.frames(path);
-    let mut others = frames.iter().map(|frame| frame.name).filter(|name| {
-        let full = names.method_name(*name).map_or("", |name| name.full.as_str());
-        !is_plumbing(full)
-    });
-    let first = others.next();
-    let elsewhere =
-        first.filter(|name| class(*name) != waits_in).or_else(|| others.find(|name| class(*name) != waits_in));
-    elsewhere.or(first).or_else(|| names.acting_method(path))
+/// From where what was waited for came: the first method outside of plumbing, and
+/// who called it for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Returned {
+    by: NameId,
+    called_from: Option<NameId>,
+}
+
+impl Returned {
+    /// The end of a wait, by the stack of who ended it. Where threads of one kind take
+    /// something and return it, both stacks have the method that does both, which is
+    /// where they had it. Else the first method that belongs to another class than
+    /// the one that waits, which only passes on what happened.
+    fn of(ended: &[PathFrame], waits: &[PathFrame], method: NameId, names: &Names) -> Option<Returned> {
+        let is_own = |frame: &PathFrame| !names.is_plumbing(frame.name);
+        let by = ended.iter().position(is_own)?;
+        let in_common = ended.iter().rev().zip(waits.iter().rev()).take_while(|(a, b)| a.name == b.name).count();
+        let both = ended.len() - in_common;
+        let name = |at: usize| ended.get(at).map(|frame| frame.name);
+        if ended.get(both).is_some_and(is_own) {
+            return Some(Returned { by: name(by)?, called_from: name(both).filter(|_| both > by) });
+        }
+        let waits_in = class(method, names);
+        let other = ended.iter().skip(by).filter(|frame| is_own(frame));
+        let elsewhere = other.map(|frame| frame.name).find(|name| class(*name, names) != waits_in);
+        Some(Returned { by: elsewhere.or(name(by))?, called_from: None })
+    }
+
+    fn text(&self, names: &Names) -> String {
+        let by = code(&short(self.by, names));
+        let from = self.called_from.filter(|from| *from != self.by);
+        from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
+    }
+}
+
+/// The class of a method, in its readable name.
+fn class(method: NameId, names: &Names) -> String {
+    let full = names.method_name(method).map_or("", |name| name.full.as_str());
+    full.rsplit_once('.').map_or("", |(class, _)| class).to_owned()
 }
 
 /// The nearest caller in another class, which says more than the next method
@@ -255,14 +284,10 @@ fn actor(path: PathId, method: NameId, names: &Names) -> Option<NameId> {
 fn caller_elsewhere(path: PathId, names: &Names) -> Option<String> {
     let frames = names.frames(path);
     let at = names.skip_machinery(&frames);
-    let class = |name: NameId| {
-        let full = names.method_name(name).map_or("", |name| name.full.as_str());
-        full.rsplit_once('.').map_or("", |(class, _)| class).to_owned()
-    };
-    let own = class(frames.get(at)?.name);
+    let own = class(frames.get(at)?.name, names);
     frames[at + 1..]
         .iter()
-        .find(|frame| class(frame.name) != own)
+        .find(|frame| class(frame.name, names) != own)
         .map(|frame| short(frame.name, names))
         .or_else(|| caller(path, names))
 }

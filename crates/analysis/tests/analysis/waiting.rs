@@ -145,6 +145,72 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
 }
 
+/// A pool made with `wait` and `notify`: nobody walks the notifier's stack at the
+/// notify, but it is walked as the notifier leaves the monitor.
+#[test]
+fn who_notified_is_named_by_the_stack_with_which_it_left_the_monitor() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let mut naming = Naming::new();
+    naming.chain(5, "java.lang.Object.wait com.acme.Pool.take com.acme.Pool.use com.acme.Server.run", 1);
+    naming.chain(6, "com.acme.Pool.giveBack com.acme.Pool.use com.acme.Server.run", 1);
+    waiting.events.extend(naming.events.into_iter().map(|event| renumbered(event, 2_000)));
+    let (lock, exit_chain, wait_chain) = (LockId(2), ChainId(6), ChainId(5));
+    let mut seq = 0;
+    let mut next = || {
+        seq += 1;
+        Seq(seq)
+    };
+    for round in 0..6 {
+        let (start, time) = (at(100 * round), at(100 * round + 90));
+        let (waiter, notifier) = (ThreadId(1 + round % 4), ThreadId(1 + (round + 1) % 4));
+        let wait =
+            MonitorWait { time: start, thread: waiter, lock, seq: next(), chain: wait_chain, ..Default::default() };
+        let notify = MonitorNotify { time, thread: notifier, waiter, lock, seq: next() };
+        let exit = MonitorExit { time, thread: notifier, lock, seq: next(), chain: exit_chain, ..Default::default() };
+        let outcome = WaitOutcome::Notified;
+        let timeout = Default::default();
+        let waited = MonitorWaited {
+            time,
+            start,
+            thread: waiter,
+            lock,
+            seq: next(),
+            chain: wait_chain,
+            timeout,
+            outcome,
+            notifier,
+        };
+        // Threads' buffers are collected in any order.
+        let events = [
+            Event::MonitorWait(wait),
+            Event::MonitorWaited(waited),
+            Event::MonitorNotify(notify),
+            Event::MonitorExit(exit),
+        ];
+        waiting.events.extend(events);
+        waiting.events.push(Event::Watermark(at(100 * round + 95)));
+    }
+    let report = waiting.report();
+    let finding = report.findings.iter().find(|one| one.kind == FindingKind::Waiting).expect("a finding about waiting");
+    let text = &finding.text;
+    assert!(text.contains("ended by notify (`Pool.giveBack`, called from `Pool.use`, in `exec-*`)"), "{text}");
+    let ended = finding.stacks.iter().find(|stack| stack.whose == "ended by").expect("who ended it");
+    assert_eq!(ended.frames[0], "com.acme.Pool.giveBack:1");
+}
+
+/// The same definitions for methods of other numbers.
+fn renumbered(event: Event, by: u64) -> Event {
+    match event {
+        Event::Method(id, method) => Event::Method(headway_model::MethodId(id.0 + by), method),
+        Event::Chain(def) => {
+            let mut def = (*def).clone();
+            def.chain.frames.iter_mut().for_each(|frame| frame.method.0 += by);
+            Event::Chain(std::sync::Arc::new(def))
+        }
+        other => other,
+    }
+}
+
 #[test]
 fn a_loop_that_is_given_work_is_idle_however_many_frames_it_has() {
     let frames = "j.LinkedBlockingQueue.poll com.acme.Loop.pollQueue com.acme.Loop.next com.acme.Loop.dispatch \
@@ -180,15 +246,7 @@ fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
             _ => {}
         }
     }
-    let renamed = naming.events.into_iter().map(|event| match event {
-        Event::Method(id, method) => Event::Method(headway_model::MethodId(id.0 + 1_000), method),
-        Event::Chain(def) => {
-            let mut def = (*def).clone();
-            def.chain.frames.iter_mut().for_each(|frame| frame.method.0 += 1_000);
-            Event::Chain(std::sync::Arc::new(def))
-        }
-        other => other,
-    });
+    let renamed = naming.events.into_iter().map(|event| renumbered(event, 1_000));
     waiting.events.splice(at_definitions..at_definitions, renamed);
     let report = waiting.report();
     let idle: Vec<(&str, bool)> = report.waits.iter().map(|site| (site.method.as_str(), site.idle)).collect();
