@@ -4,6 +4,7 @@
 //! complaints. A complaint that is wrong is mended here, in the rule, with a
 //! test, not by an exception in the file that it complains about.
 
+mod circles;
 mod documents;
 mod graph;
 mod layout;
@@ -67,6 +68,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
     let files: Vec<File> =
         paths.iter().filter_map(|path| Some(File { path: path.clone(), text: readable(path)? })).collect();
     if renew {
+        circles::renew(&files)?;
         return words::renew(&files);
     }
     let mut complaints = Vec::new();
@@ -77,6 +79,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
     }
     complaints.extend(documents::about_the_whole(&files));
     complaints.extend(graph::complaints(&files)?);
+    complaints.extend(circles::complaints(&files)?);
     complaints.extend(words::complaints(&files)?);
     if complaints.is_empty() {
         println!("{} files are tidy", files.len());
