@@ -15,6 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// What command lines said that ran beside others.
+const CLIENTS_SAID: &str = "clients";
 /// Longest time until the workload's threads run.
 const READY_WITHIN: Duration = Duration::from_secs(120);
 /// Longest time that a command line may take.
@@ -246,7 +248,8 @@ impl Soak<'_> {
             let status = tools::wait_at_most(&mut client, COMMAND_WITHIN)?;
             good += u32::from(status.success());
             if ![Some(0), Some(1)].contains(&status.code()) {
-                return Err(format!("a command line of {clients} ended with {status}").into());
+                let said = fs::read_to_string(self.directory.join(CLIENTS_SAID))?;
+                return Err(format!("a command line of {clients} ended with {status}:\n{}", tools::tail(&said)).into());
             }
             let _ = fs::remove_file(file);
         }
@@ -259,7 +262,8 @@ impl Soak<'_> {
     fn client(&self, arguments: &[&str]) -> Result<Guarded, Problem> {
         let mut command = Command::new(&self.tools.headway);
         command.args(arguments).current_dir(self.directory).stdin(Stdio::null());
-        Ok(Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?))
+        let said = File::options().create(true).append(true).open(self.directory.join(CLIENTS_SAID))?;
+        Ok(Guarded(command.stdout(Stdio::null()).stderr(said).spawn()?))
     }
 
     /// Runs a command line that must end with one of these codes.
