@@ -539,8 +539,6 @@ def crowd_figures(truth: dict[str, Any], report: dict[str, Any]) -> Figures:
 
 WARM_UP_S = 3.0
 RECORDED_S = 5.0
-# One chunk: chains are defined once.
-ONE_CHUNK = ",chunk_size=4000000000,chunk_age=3600000000000"
 LOCK_EVENTS = "events=monitor+park"
 SAMPLES = "events=cpu,interval=1000000"
 PROBED = ("h2", "queued-monitor")
@@ -560,7 +558,7 @@ def recorded(machine: Machine, program: Program, what: str, file: Path, meanwhil
     """Records until something has been done."""
     reply = file.with_suffix(".json")
     before = program.mark()
-    program.command(agent_load(machine.agent, f"start,strict,force,{what},file={file}{ONE_CHUNK}"))
+    program.command(agent_load(machine.agent, f"start,strict,force,{what},file={file}"))
     meanwhile()
     program.command(agent_load(machine.agent, f"stop,reply={reply}"))
     operations = program.mark().operations - before.operations

@@ -151,10 +151,6 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// Bound on the recording's age in ns.
     pub max_age_ns: Option<u64>,
-    /// Size at which a new chunk begins, in bytes.
-    pub chunk_size: Option<u64>,
-    /// Age at which a new chunk begins, in ns.
-    pub chunk_age_ns: Option<u64>,
     /// Bound on event buffers in bytes.
     pub memory: Option<u64>,
     /// Record only threads whose name matches.
@@ -284,8 +280,6 @@ impl Options {
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
-            "chunk_size" => self.chunk_size = Some(number("chunk_size", value)?),
-            "chunk_age" => self.chunk_age_ns = Some(number("chunk_age", value)?),
             "memory" => self.memory = Some(number("memory", value)?),
             "threads" => self.threads = Some(value),
             "pressure_interval" => self.pressure_interval_ns = Some(pressure_interval(value)?),
@@ -508,6 +502,8 @@ mod tests {
             "unknown agent command 'halt' (known: start, stop, dump, status, live, parks, detach)"
         );
         assert_eq!(sentence("start,colour=red"), "unknown agent option 'colour'");
+        assert_eq!(sentence("start,chunk_size=65536"), "unknown agent option 'chunk_size'");
+        assert_eq!(sentence("start,chunk_age=1000"), "unknown agent option 'chunk_age'");
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),

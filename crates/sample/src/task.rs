@@ -120,16 +120,6 @@ pub fn perf_event_paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }
 
-/// Bytes of memory this process may lock; `None` if there is no limit.
-pub fn memlock_limit() -> io::Result<Option<u64>> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is a place to write to.
-    if unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok((limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -188,12 +188,6 @@ impl MonitorTable {
         (state & BOUND != 0).then(|| slot_in(state)).flatten()
     }
 
-    /// The lock that this address stood for last, as a hint: it may have been
-    /// another object, and its slot may belong to another lock by now.
-    pub fn last_bound(&self, pin: Pin) -> Option<LockSlot> {
-        slot_in(self.field(pin.0, Field::State)?.load(Ordering::Acquire))
-    }
-
     /// Gives a pin back. False if there was none to give back.
     pub fn unpin(&self, pin: Pin) -> bool {
         let Some(state) = self.field(pin.0, Field::State) else {

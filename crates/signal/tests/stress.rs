@@ -348,7 +348,6 @@ fn an_address_means_a_lock_only_while_it_is_pinned() {
     assert_eq!(monitors.find(0, 64), None);
     let pin = monitors.pin(0, 64).unwrap();
     assert_eq!(monitors.bound(pin), None, "another object may live there");
-    assert_eq!(monitors.last_bound(pin), Some(first), "a hint is left");
     assert_eq!(monitors.bind(pin, second), Some(second));
     assert!(monitors.unpin(pin));
     let pins: Vec<_> = (1..=8).map_while(|n| monitors.pin(0, n * 4096)).collect();

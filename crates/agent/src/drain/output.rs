@@ -101,7 +101,5 @@ pub(super) fn writer_config(place: (PathBuf, IfTaken), options: &Options, info: 
     let mut config = WriterConfig { if_taken, ..WriterConfig::new(path, info) };
     config.max_size = options.size_limit();
     config.max_age = options.max_age_ns.map(DurationNs);
-    config.chunk_size = options.chunk_size.unwrap_or(config.chunk_size);
-    config.chunk_age = options.chunk_age_ns.map_or(config.chunk_age, DurationNs);
     config
 }

@@ -96,11 +96,6 @@ impl Jvmti {
         call!(self, 142, "AddCapabilities", fn(&set => *const Capabilities))
     }
 
-    /// Gives capabilities back.
-    pub fn relinquish_capabilities(&self, set: Capabilities) -> Result<(), JvmtiError> {
-        call!(self, 143, "RelinquishCapabilities", fn(&set => *const Capabilities))
-    }
-
     /// Sets the callbacks.
     pub fn set_event_callbacks(&self, callbacks: &EventCallbacks) -> Result<(), JvmtiError> {
         let size = std::mem::size_of::<EventCallbacks>() as jint;

@@ -72,9 +72,6 @@ pub struct Reply {
     /// True if parks are counted only since this command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parks_began: bool,
-    /// How long a recording has been going on, absent or 0 if none is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recording_since_ns: Option<u64>,
 }
 
 /// A mechanism and its state.

@@ -68,7 +68,7 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     };
     match &reply.recording {
         Some(path) => {
-            let length = reply.recording_since_ns.or(reply.duration_ns).unwrap_or(0);
+            let length = reply.duration_ns.unwrap_or(0);
             let size = reply.recording_bytes.map(|bytes| format!(", {}", numbers::bytes(bytes))).unwrap_or_default();
             let _ = writeln!(out, "Recording into {path} for {}{size}.", DurationNs(length));
             let counts = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));

@@ -165,11 +165,6 @@ impl Detour {
         &self.function
     }
 
-    /// How many bytes of the function an installation changes.
-    pub fn patched_bytes(&self) -> usize {
-        JUMP_BYTES
-    }
-
     /// True while the function leads to this hook.
     pub fn is_installed(&self) -> bool {
         let known = installed();
