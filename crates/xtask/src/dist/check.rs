@@ -7,7 +7,7 @@
 use super::archive::{files, sum};
 use super::binaries::{self, OLDEST_GLIBC};
 use super::elf::{Dynamic, Wanted};
-use super::{make, place, Release};
+use super::{fresh, make, place, Release};
 use crate::process::{build_directory, is_on_path, output_of, program, root, run};
 use crate::{packages, Problem};
 use std::collections::BTreeSet;
@@ -79,6 +79,7 @@ fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
             release.described()
         ));
     }
+    complaints.extend(fresh::complaint(release)?);
     Ok(complaints)
 }
 
