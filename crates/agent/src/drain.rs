@@ -18,6 +18,7 @@ use crate::pressure::{capture, LivePressure};
 use crate::process::CpuTimes;
 use crate::raw;
 use crate::recompile::Recompilation;
+use crate::removal;
 use crate::steal;
 use crate::thread_events::{blocked_throughout, current_os_id};
 use headway_analysis::park::statistics::ParkStatisticsReport;
@@ -369,6 +370,10 @@ impl Drain {
         self.write_out(watermark);
         self.tell_cut();
         self.flushes += 1;
+        if self.reads_until.load(Ordering::Relaxed) != NOT_YET {
+            // The end waits; it sees to the dead itself.
+            return;
+        }
         self.bury_the_dead();
         self.agent.locks.maintain();
         if self.agent.chains.maintain() {
@@ -651,6 +656,13 @@ impl Drain {
         self.recorded.own_cpu = clock::thread_cpu();
         self.recorded.events = self.counted.by_word();
         self.recorded.is_finished = true;
+        if removal::is_given_up(agent) {
+            // The process ends: what is kept for another recording, and memory given
+            // back piece by piece, would only delay that.
+            let recorded = std::mem::take(&mut self.recorded);
+            std::mem::forget(self);
+            return recorded;
+        }
         for dead in std::mem::take(&mut self.dying) {
             forget(agent, &mut self.dictionary, dead);
         }

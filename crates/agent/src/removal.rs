@@ -91,6 +91,11 @@ pub fn give_up(agent: &Agent) {
     agent.removal.is_over.store(true, Ordering::SeqCst);
 }
 
+/// True once the VM dies: whatever is tidied up then only delays its end.
+pub fn is_given_up(agent: &Agent) -> bool {
+    agent.removal.is_over.load(Ordering::SeqCst)
+}
+
 fn keep_trying(agent: &'static Agent) {
     if agent.removal.is_tried.swap(true, Ordering::AcqRel) {
         return;
@@ -111,7 +116,7 @@ fn keep_trying(agent: &'static Agent) {
 fn try_for_minutes(agent: &'static Agent) {
     for wait in WAITS_S {
         std::thread::sleep(Duration::from_secs(wait));
-        if agent.removal.is_over.load(Ordering::SeqCst) {
+        if is_given_up(agent) {
             return;
         }
         let session = match agent.session.try_lock() {

@@ -136,6 +136,9 @@ const UNTIL_DETACH: [EventKind; 3] = [EventKind::ThreadStart, EventKind::ThreadE
 
 /// Share of the time for the end of a recording in which the last samples are awaited.
 const AWAITING_SAMPLES: f64 = 0.3;
+/// Share of the time for the end of a recording that is used when the VM dies: the
+/// rest is for the end of the process, which unmaps what was recorded with.
+const AT_DEATH: f64 = 0.75;
 /// Share of what is left then in which threads inside an event are awaited.
 const AWAITING_EVENTS: f64 = 0.3;
 
@@ -400,13 +403,14 @@ fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Record
 pub fn stop_at_death(agent: &'static Agent) {
     agent.set_recording(false);
     removal::give_up(agent);
-    let deadline = Deadline::within(WITHIN);
+    let begun = Instant::now();
+    let deadline = Deadline::within(WITHIN.mul_f64(AT_DEATH));
     // Whoever has one of the locks longer may wait for what a dying VM never does.
     let changing = deadline.lock(&agent.changing);
     let session = changing.as_ref().and_then(|_| take(agent, &mut *deadline.lock(&agent.session)?));
     if let Some(session) = session {
-        let deadline = Deadline::within(session.stop_within);
-        end(agent, session, deadline, |_| ());
+        let within = session.stop_within.mul_f64(AT_DEATH).saturating_sub(begun.elapsed());
+        end(agent, session, Deadline::within(within), |_| ());
     }
     agent.vm_memory.close();
 }

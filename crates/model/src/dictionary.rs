@@ -101,6 +101,30 @@ impl Dictionary {
         self.methods.retain(|id, _| *id > methods);
     }
 
+    /// Takes in what only `other` defines, and returns it, so that it can be
+    /// forgotten again.
+    pub fn complete(&mut self, other: &Dictionary) -> Dictionary {
+        let is_missing = |definition: &Event| match definition {
+            Event::Thread(def) => self.thread(def.id).is_none(),
+            Event::Method(id, _) => self.method(*id).is_none(),
+            Event::Chain(def) => self.chain(def.id).is_none(),
+            Event::Lock(def) => self.lock(def.id).is_none(),
+            _ => false,
+        };
+        let mut added = Dictionary::default();
+        other.definitions().filter(is_missing).for_each(|definition| added.feed(&definition));
+        added.definitions().for_each(|definition| self.feed(&definition));
+        added
+    }
+
+    /// Forgets everything that `other` defines.
+    pub fn forget_all_of(&mut self, other: &Dictionary) {
+        self.threads.retain(|id, _| !other.threads.contains_key(id));
+        self.methods.retain(|id, _| !other.methods.contains_key(id));
+        self.chains.retain(|id, _| !other.chains.contains_key(id));
+        other.locks.keys().for_each(|id| self.forget_lock(*id));
+    }
+
     /// How many definitions there are.
     pub fn len(&self) -> usize {
         self.threads.len() + self.methods.len() + self.chains.len() + self.locks.len()
@@ -115,6 +139,22 @@ impl Dictionary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_another_one_adds_can_be_forgotten_again() {
+        let lock = |id, name: &str| Event::Lock(LockDef { id: LockId(id), name: name.into(), ..LockDef::default() });
+        let thread = |id| Event::Thread(ThreadDef { id: ThreadId(id), ..ThreadDef::default() });
+        let (mut own, mut other) = (Dictionary::default(), Dictionary::default());
+        [lock(1, "own"), thread(1)].iter().for_each(|definition| own.feed(definition));
+        [lock(1, "other"), lock(2, "other"), thread(2)].iter().for_each(|definition| other.feed(definition));
+        let added = own.complete(&other);
+        let name = |dictionary: &Dictionary, id| dictionary.lock(LockId(id)).map(|lock| lock.name.to_string());
+        assert_eq!((name(&own, 1), name(&own, 2)), (Some("own".to_owned()), Some("other".to_owned())));
+        assert_eq!((own.len(), added.len()), (4, 2));
+        own.forget_all_of(&added);
+        assert_eq!((own.len(), name(&own, 1)), (2, Some("own".to_owned())));
+        assert!(own.thread(ThreadId(1)).is_some());
+    }
 
     #[test]
     fn its_definitions_make_the_same_dictionary() {
