@@ -18,8 +18,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// Most locks tracked at once; a dead lock's place is used again.
-const MAX_LOCKS: usize = 1 << 18;
+/// Most locks tracked at once; a dead lock's place is used again. Short-lived ones stay
+/// until the collector finds them dead: 10^6 have room. Pages are touched when used.
+const MAX_LOCKS: usize = 1 << 20;
 /// Most monitors that are blocked on or were lately.
 const MAX_MONITORS: usize = 1 << 16;
 /// Free entries of the monitor table that the draining thread sees to.
