@@ -9,18 +9,19 @@ use crate::clock;
 use crate::counted::Counted;
 use crate::definitions::Definition;
 use crate::ending::{Deadline, Ended};
+use crate::masked_signals::MaskedSignals;
 use crate::online::Online;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::park;
 use crate::park_statistics::{LiveParks, Wish};
 use crate::pressure::{capture, LivePressure};
-use crate::process::CpuTimes;
+use crate::process::{self, CpuTimes};
 use crate::raw;
 use crate::recompile::Recompilation;
 use crate::removal;
 use crate::steal;
-use crate::thread_events::{blocked_throughout, current_os_id};
+use crate::thread_events::blocked_throughout;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
 use headway_model::event::{RecordingInfo, SelfCost, ThreadDef};
@@ -320,7 +321,7 @@ impl Drain {
 
     /// The draining thread is a thread of the process like any other.
     fn introduce_myself(&mut self) {
-        let os_id = current_os_id();
+        let os_id = process::current_os_id();
         self.take_event(&Event::Thread(ThreadDef {
             id: ThreadId::native(os_id),
             os_id,
@@ -728,36 +729,6 @@ pub fn spawn(drain: Drain) -> io::Result<DrainHandle> {
     let thread =
         std::thread::Builder::new().name("headway-drain".to_owned()).spawn(move || drain.run(&received, &shared))?;
     Ok(DrainHandle { requests, recorded, reads_until, thread: Some(thread) })
-}
-
-/// Signals blocked in the current thread until dropped, so that a thread
-/// started meanwhile has them blocked for ever: the VM's signals are not ours.
-pub struct MaskedSignals(libc::sigset_t);
-
-impl MaskedSignals {
-    /// Blocks all but the signals of the thread's own faults.
-    pub fn all_but_faults() -> MaskedSignals {
-        let faults = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
-        // SAFETY: signal sets are plain data; the calls only touch the sets
-        // given and this thread's mask.
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            let mut old: libc::sigset_t = std::mem::zeroed();
-            libc::sigfillset(&mut set);
-            for signal in faults {
-                libc::sigdelset(&mut set, signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut old);
-            MaskedSignals(old)
-        }
-    }
-}
-
-impl Drop for MaskedSignals {
-    fn drop(&mut self) {
-        // SAFETY: puts back the mask that was read in `all_but_faults`.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, std::ptr::null_mut()) };
-    }
 }
 
 /// Everything lost so far, by cause.

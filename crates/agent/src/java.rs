@@ -2,9 +2,9 @@
 //! version, fields of `java.lang.Thread`, where a thread's JNI environment
 //! lies in the VM's thread object.
 
-use crate::chain::by_jvmti::class_name;
 use crate::jni::{Field, Jni, Ref};
 use crate::jvmti::Jvmti;
+use crate::naming::class_name;
 use headway_model::ThreadId;
 use std::fmt;
 

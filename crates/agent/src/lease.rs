@@ -9,7 +9,8 @@
 
 use crate::agent::Agent;
 use crate::callbacks::guarded;
-use crate::drain::MaskedSignals;
+use crate::masked_signals::MaskedSignals;
+use crate::options::Terms;
 use crate::{jni, session};
 use headway_model::TimeNs;
 use std::fs::{self, File, OpenOptions};
@@ -22,17 +23,6 @@ use std::time::{Duration, Instant};
 
 /// How often the lock is tried.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// How long a recording goes on at most.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
-    /// As long as somebody has a lock on this file.
-    pub file: Option<PathBuf>,
-    /// As long as this.
-    pub duration: Option<Duration>,
-    /// True if the recording was for whoever had the lock alone.
-    pub is_ephemeral: bool,
-}
 
 /// See the module. The thread ends when this is dropped.
 pub struct Lease {

@@ -37,6 +37,7 @@ mod lease;
 pub mod lifecycle;
 pub mod locks;
 pub mod mapping;
+pub mod masked_signals;
 pub mod monitor;
 pub mod naming;
 pub mod online;

@@ -4,9 +4,9 @@
 //! block on a monitor, the monitor's address stands for the lock as well.
 
 use crate::agent::Agent;
-use crate::chain::by_jvmti::class_name;
 use crate::jni::{Jni, Ref};
 use crate::mapping;
+use crate::naming::class_name;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, Seq, ThreadId, TimeNs};
 use headway_signal::lock_table::{LockSlot, LockTable};

@@ -11,6 +11,7 @@ use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::pressure::capture as pressure;
+use crate::process;
 use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{Begun, InEvent, Slot};
@@ -71,10 +72,10 @@ impl Current {
 #[cold]
 pub fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> Option<&'static Slot> {
     if !agent.java.is_virtual(jni, thread) {
-        return thread_events::enter(agent, jni, thread, thread_events::current_os_id());
+        return thread_events::enter(agent, jni, thread, process::current_os_id());
     }
     let Some(slot) =
-        agent.threads.enter(vm_thread, ThreadId::native(thread_events::current_os_id()), |pin| agent.locks.unpin(pin))
+        agent.threads.enter(vm_thread, ThreadId::native(process::current_os_id()), |pin| agent.locks.unpin(pin))
     else {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;

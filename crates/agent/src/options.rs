@@ -1,16 +1,14 @@
 //! The option string of the agent: `COMMAND[,key=value]...`, described in
 //! `docs/agent-protocol.md`.
 
-use crate::causal::Wishes;
-use crate::lease::Terms;
-use crate::park_statistics::PrintTo;
-use crate::pressure::Announce;
-use crate::steal::sampler::INTERVALS_NS;
+mod wishes;
+
 use headway_analysis::pressure::PressureOptions;
 use headway_jfr::IfTaken;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+pub use wishes::{Announce, PrintTo, Terms, Wishes, SAMPLE_INTERVALS_NS, STEAL_INTERVALS_NS};
 
 /// What the agent is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -425,7 +423,7 @@ fn speedups(value: &str) -> Result<Vec<u32>, OptionError> {
 
 fn steal_interval(value: String) -> Result<u64, OptionError> {
     match value.parse() {
-        Ok(ns) if INTERVALS_NS.contains(&ns) => Ok(ns),
+        Ok(ns) if STEAL_INTERVALS_NS.contains(&ns) => Ok(ns),
         _ => Err(OptionError::BadValue { key: "steal_interval", value, expected: "between 10 ms and 4 s, in ns" }),
     }
 }
@@ -446,7 +444,7 @@ fn mechanisms(value: &str) -> Result<Vec<Mechanism>, OptionError> {
 
 fn interval(value: String) -> Result<u64, OptionError> {
     let expected = "a number of nanoseconds from 100000 (0.1 ms) to 1000000000 (1 s)";
-    let number = value.parse().ok().filter(|ns| crate::sample::plan::INTERVALS.contains(ns));
+    let number = value.parse().ok().filter(|ns| SAMPLE_INTERVALS_NS.contains(ns));
     number.ok_or(OptionError::BadValue { key: "interval", value, expected })
 }
 

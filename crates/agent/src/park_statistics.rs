@@ -7,8 +7,7 @@
 
 use crate::agent::Agent;
 use crate::clock;
-use crate::options::Options;
-use crate::process;
+use crate::options::{Options, PrintTo};
 use headway_analysis::park::statistics::{BlockerParks, ParkStatisticsReport, ParkTally, TallyOptions};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use headway_signal::ParkCount;
@@ -16,35 +15,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Names beyond twice those in use that are kept before they are gone through.
 const SPARE_NAMES: usize = 4096;
 
-/// Where the statistics are printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PrintTo {
-    /// On the JVM's standard error.
-    Stderr,
-    /// At the end of this file.
-    File(PathBuf),
-}
-
 impl PrintTo {
-    /// `stderr`, or a path with `%p` and `%t` in it.
-    pub fn parse(value: String) -> PrintTo {
-        match value.as_str() {
-            "stderr" | "true" => PrintTo::Stderr,
-            pattern => PrintTo::File(PathBuf::from(process::expand_file_name(pattern))),
-        }
-    }
-
-    /// A file may ask for JSON by its name.
-    fn is_json(&self) -> bool {
-        matches!(self, PrintTo::File(path) if path.extension().is_some_and(|extension| extension == "json"))
-    }
-
     fn print(&self, text: &str) -> io::Result<()> {
         match self {
             PrintTo::Stderr => io::stderr().write_all(text.as_bytes()),

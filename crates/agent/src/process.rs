@@ -1,4 +1,4 @@
-//! Facts about this process, for the recording's head.
+//! Facts about this process and its threads.
 
 use headway_model::event::CpuLoad;
 use headway_model::TimeNs;
@@ -9,6 +9,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// (`yyyyMMdd-HHmmss`) and `%%` by `%`.
 pub fn expand_file_name(pattern: &str) -> String {
     expand(pattern, std::process::id(), &local_time())
+}
+
+/// Kernel id of the current thread.
+pub fn current_os_id() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    let id = unsafe { libc::syscall(libc::SYS_gettid) };
+    u32::try_from(id).unwrap_or(0)
 }
 
 /// True if the pattern asks for process id or time, so that nobody chose the name.

@@ -4,14 +4,16 @@
 //! Word 0 is the header: bits 0-15 are the buffer's (the record's length),
 //! bits 16-23 the kind, bits 24-31 flags, bits 32-47 a small argument.
 
-use crate::park::in_progress::{limit_of_word, limit_to_word};
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    Park, ParkBegin, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, TransactionPoint, Unpark,
-    WaitOutcome,
+    Park, ParkBegin, ParkLimit, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, TransactionPoint,
+    Unpark, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
+
+const LIMIT_KIND_SHIFT: u32 = 62;
+const LIMIT_VALUE: u64 = (1 << LIMIT_KIND_SHIFT) - 1;
 
 /// Words of the longest record.
 pub const MAX_WORDS: usize = 12;
@@ -358,10 +360,27 @@ fn outcome_of(flags: u64) -> Option<ParkOutcome> {
     ALL.into_iter().find(|outcome| *outcome as u64 == flags)
 }
 
+/// A limit as one word.
+pub fn limit_to_word(limit: ParkLimit) -> u64 {
+    match limit {
+        ParkLimit::None => 0,
+        ParkLimit::For(duration) => 1 << LIMIT_KIND_SHIFT | duration.0.min(LIMIT_VALUE),
+        ParkLimit::UntilEpochMs(ms) => 2 << LIMIT_KIND_SHIFT | ms.min(LIMIT_VALUE),
+    }
+}
+
+/// The limit that a word stands for.
+pub fn limit_of_word(word: u64) -> ParkLimit {
+    match word >> LIMIT_KIND_SHIFT {
+        1 => ParkLimit::For(DurationNs(word & LIMIT_VALUE)),
+        2 => ParkLimit::UntilEpochMs(word & LIMIT_VALUE),
+        _ => ParkLimit::None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_model::event::ParkLimit;
 
     fn check(record: Record, event: Event) {
         assert_eq!(decode(record.words()), Some(event));
@@ -435,5 +454,14 @@ mod tests {
         check(Record::thread_end(&e), Event::ThreadEnd(e));
         let e = StopTheWorld { start, duration: timeout };
         check(Record::stop_the_world(&e), Event::StopTheWorld(e));
+    }
+
+    #[test]
+    fn limits_survive_their_word() {
+        for limit in [ParkLimit::None, ParkLimit::For(DurationNs(0)), ParkLimit::UntilEpochMs(12)] {
+            assert_eq!(limit_of_word(limit_to_word(limit)), limit);
+        }
+        let longest = DurationNs(u64::MAX);
+        assert_eq!(limit_of_word(limit_to_word(ParkLimit::For(longest))), ParkLimit::For(DurationNs(LIMIT_VALUE)));
     }
 }

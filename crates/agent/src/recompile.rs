@@ -13,8 +13,8 @@
 
 use crate::agent::Agent;
 use crate::callbacks::guarded;
-use crate::drain::MaskedSignals;
 use crate::jni::{self, Jni, Ref};
+use crate::masked_signals::MaskedSignals;
 use crate::options::Options;
 use crate::park::redirect;
 use crate::reply::{MechanismState, State};

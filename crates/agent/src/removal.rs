@@ -4,8 +4,8 @@
 
 use crate::agent::Agent;
 use crate::callbacks::guarded;
-use crate::drain::MaskedSignals;
 use crate::jni::{self, Jni};
+use crate::masked_signals::MaskedSignals;
 use crate::reply::{InPlace, Reply};
 use crate::vm;
 use headway_hook::protection;

@@ -5,6 +5,7 @@ use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::park;
 use crate::pressure;
+use crate::process;
 use crate::raw::Record;
 use crate::sample::Started;
 use crate::steal;
@@ -19,7 +20,7 @@ const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
 
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
-    let Some(slot) = enter(agent, jni, thread, current_os_id()) else { return };
+    let Some(slot) = enter(agent, jni, thread, process::current_os_id()) else { return };
     agent.causal.started(slot);
     if !agent.is_recording() {
         return;
@@ -157,11 +158,4 @@ fn names(agent: &Agent, jni: Jni, thread: Ref) -> (String, String) {
     let group_name = agent.jvmti.thread_group_name(group).unwrap_or_default();
     jni.forget(group);
     (name, group_name)
-}
-
-/// Kernel id of the current thread.
-pub fn current_os_id() -> u32 {
-    // SAFETY: takes no arguments and cannot fail.
-    let id = unsafe { libc::syscall(libc::SYS_gettid) };
-    u32::try_from(id).unwrap_or(0)
 }

@@ -17,7 +17,6 @@
 
 use crate::chain::Holder;
 use crate::clock;
-use crate::virtuals::NAME_CHECK_NS;
 use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use headway_signal::ThreadBuffer;
@@ -25,6 +24,9 @@ use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A thread's name is looked at again after this time, at its next event.
+pub const NAME_CHECK_NS: u64 = 1_000_000_000;
 
 /// Most threads tracked at once.
 pub const CAPACITY: usize = 8_192;

@@ -1,14 +1,11 @@
 //! What must follow a virtual thread rather than its carrier: the contended
 //! enter or wait in progress, which may end on another carrier.
 
-use crate::threads::Begun;
+use crate::threads::{Begun, NAME_CHECK_NS};
 use headway_model::{ThreadId, TimeNs};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A thread's name is looked at again after this time, at its next event.
-pub const NAME_CHECK_NS: u64 = 1_000_000_000;
 
 struct Named {
     checked: TimeNs,

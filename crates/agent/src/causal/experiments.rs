@@ -10,8 +10,9 @@ use super::pay;
 use super::window::{self, InFlight, Stand};
 use crate::agent::Agent;
 use crate::clock;
-use crate::drain::MaskedSignals;
 use crate::ending::{Deadline, WITHIN};
+use crate::masked_signals::MaskedSignals;
+use crate::options::Wishes;
 use headway_causal::experiment::{Experiment, Target};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,34 +39,6 @@ const STEADY: (usize, f64) = (3, 0.1);
 const SPEEDUPS: [u32; 4] = [25, 50, 75, 100];
 /// Candidates that are tried where no target is named.
 const CANDIDATES: usize = 8;
-
-/// What a run is to find out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
-    /// Progress points: methods, and names that the program says.
-    pub progress: Vec<String>,
-    /// What to speed up; chosen by the samples if empty.
-    pub targets: Vec<String>,
-    /// Where to choose from: packages or classes, a `*` at the end allowed.
-    pub scope: Vec<String>,
-    /// Speedups to try in percent.
-    pub speedups: Vec<u32>,
-    /// Latency points: where work begins and where it ends.
-    pub latency: Vec<(String, String)>,
-    /// One experiment, from the start to the end of the program.
-    pub end_to_end: bool,
-}
-
-impl Wishes {
-    /// Everything that counts visits.
-    pub fn points(&self) -> Vec<String> {
-        let ends = self.latency.iter().flat_map(|(begin, end)| [begin, end]);
-        let mut points: Vec<String> = self.progress.iter().chain(ends).cloned().collect();
-        points.sort();
-        points.dedup();
-        points
-    }
-}
 
 /// The session's end of the thread.
 pub struct ExperimentsHandle {

@@ -12,8 +12,8 @@
 use super::targets::is_called;
 use super::Sampled;
 use crate::agent::Agent;
-use crate::chain::by_jvmti::class_name;
 use crate::jni::{Jni, Ref};
+use crate::naming::class_name;
 use crate::threads::Slot;
 use headway_causal::experiment::{Target, TargetKind};
 use headway_model::{LockId, ThreadId, TimeNs};

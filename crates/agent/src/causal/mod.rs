@@ -33,7 +33,7 @@ mod targets;
 pub mod thread_natives;
 mod window;
 
-pub use experiments::{spawn, ExperimentsHandle, Wishes};
+pub use experiments::{spawn, ExperimentsHandle};
 pub use targets::{Matcher, Seen};
 
 use crate::agent::Agent;

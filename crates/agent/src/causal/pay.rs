@@ -177,7 +177,7 @@ fn reminded(value: u64, pc: u64) {
     let causal = &agent.causal;
     // Anybody may send a signal with a value; ours is one of the slots.
     let Some(slot) = agent.threads.slot_at(value) else { return };
-    if !causal.is_on() || slot.os_id.load(Ordering::Relaxed) != crate::thread_events::current_os_id() {
+    if !causal.is_on() || slot.os_id.load(Ordering::Relaxed) != crate::process::current_os_id() {
         return;
     }
     let Some(known) = agent.hotspot.known() else { return };

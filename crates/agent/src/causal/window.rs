@@ -1,10 +1,10 @@
 //! What one window measures: how things stood before it and after it, and how
 //! much work was under way meanwhile.
 
-use super::experiments::Wishes;
 use super::targets::Totals;
 use crate::agent::Agent;
 use crate::clock;
+use crate::options::Wishes;
 use headway_causal::experiment::{Experiment, END_OF_PROGRAM};
 use headway_model::{event, DurationNs, Event, Loss, TimeNs};
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@ use crate::definitions::Definitions;
 use crate::jni::Jni;
 use crate::jvmti::table::{FrameInfo, LineNumberEntry};
 use crate::jvmti::Jvmti;
+use crate::naming::class_name;
 use headway_model::{CallChain, Frame, FrameKind, Method};
 use jni_sys::jmethodID;
-use std::sync::Arc;
 
 /// Deepest stack that is taken. The rest is marked truncated.
 pub const MAX_FRAMES: usize = 1024;
@@ -77,39 +77,9 @@ fn line_at(table: &[LineNumberEntry], location: i64) -> u32 {
     best.and_then(|entry| u32::try_from(entry.line_number).ok()).unwrap_or(0)
 }
 
-/// Dotted name of a class signature, and whether the class is hidden:
-/// `Lcom/acme/Foo;` -> `com.acme.Foo`, `[I` -> `int[]`.
-pub fn class_name(signature: &str) -> (Arc<str>, bool) {
-    let element = signature.trim_start_matches('[');
-    let dimensions = signature.len() - element.len();
-    let name = match element {
-        "Z" => "boolean",
-        "B" => "byte",
-        "C" => "char",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        "F" => "float",
-        "D" => "double",
-        "V" => "void",
-        _ => element.strip_prefix('L').unwrap_or(element).trim_end_matches(';'),
-    };
-    // A hidden class is `Lcom/acme/Foo.0x0000..;`: the suffix has the only dot.
-    let hidden = name.contains('.');
-    (Arc::from(name.replace('/', ".") + &"[]".repeat(dimensions)), hidden)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn class_signatures_become_names() {
-        assert_eq!(&*class_name("Lcom/acme/Foo$Bar;").0, "com.acme.Foo$Bar");
-        assert_eq!(&*class_name("[[I").0, "int[][]");
-        assert_eq!(&*class_name("[Ljava/lang/String;").0, "java.lang.String[]");
-        assert!(class_name("Lcom/acme/Foo$$Lambda.0x0000000800c03000;").1);
-    }
 
     #[test]
     fn the_line_is_that_of_the_last_entry_before() {

@@ -11,8 +11,8 @@
 
 use super::heap::{Calm, Fields, Pauses};
 use crate::agent::Agent;
-use crate::chain::by_jvmti::class_name;
 use crate::jni::{Class, Field, Jni, Ref};
+use crate::naming::class_name;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, ThreadId};
 use std::collections::HashMap;

@@ -10,14 +10,12 @@
 //! ([`under_way`](super::under_way)) is begun by who finds it, while its thread
 //! does not record yet, and ended by whoever exchanges the word.
 
-use headway_model::event::{ParkBegin, ParkLimit};
-use headway_model::{ChainId, DurationNs, LockId, Seq, ThreadId, TimeNs};
+use crate::raw::{limit_of_word, limit_to_word};
+use headway_model::event::ParkBegin;
+use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const TOLD: u64 = 1;
-
-const LIMIT_KIND_SHIFT: u32 = 62;
-const LIMIT_VALUE: u64 = (1 << LIMIT_KIND_SHIFT) - 1;
 
 /// See the module. All-zero memory is a thread that is not parked.
 #[derive(Debug, Default)]
@@ -30,24 +28,6 @@ pub struct InProgress {
     blocker: AtomicU64,
     owner: AtomicU64,
     limit: AtomicU64,
-}
-
-/// A limit as one word.
-pub fn limit_to_word(limit: ParkLimit) -> u64 {
-    match limit {
-        ParkLimit::None => 0,
-        ParkLimit::For(duration) => 1 << LIMIT_KIND_SHIFT | duration.0.min(LIMIT_VALUE),
-        ParkLimit::UntilEpochMs(ms) => 2 << LIMIT_KIND_SHIFT | ms.min(LIMIT_VALUE),
-    }
-}
-
-/// The limit that a word stands for.
-pub fn limit_of_word(word: u64) -> ParkLimit {
-    match word >> LIMIT_KIND_SHIFT {
-        1 => ParkLimit::For(DurationNs(word & LIMIT_VALUE)),
-        2 => ParkLimit::UntilEpochMs(word & LIMIT_VALUE),
-        _ => ParkLimit::None,
-    }
 }
 
 impl InProgress {
@@ -134,6 +114,7 @@ impl InProgress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::event::ParkLimit;
 
     #[test]
     fn a_begin_is_told_once() {
@@ -159,14 +140,5 @@ mod tests {
         assert_eq!((cell.end_of(Seq(9)), cell.end_of(Seq(9)), cell.end()), (Some(begin), None, None));
         cell.begin(&begin, true);
         assert_eq!((cell.tell(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
-    }
-
-    #[test]
-    fn limits_survive_their_word() {
-        for limit in [ParkLimit::None, ParkLimit::For(DurationNs(0)), ParkLimit::UntilEpochMs(12)] {
-            assert_eq!(limit_of_word(limit_to_word(limit)), limit);
-        }
-        let longest = DurationNs(u64::MAX);
-        assert_eq!(limit_of_word(limit_to_word(ParkLimit::For(longest))), ParkLimit::For(DurationNs(LIMIT_VALUE)));
     }
 }

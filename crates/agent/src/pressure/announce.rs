@@ -6,6 +6,7 @@
 //! standard input (`/dev/null`), output and error, and no blocked signals. One
 //! runs at a time; while it does, other phases are not announced but counted.
 
+use crate::options::Announce;
 use headway_analysis::pressure::live;
 use headway_analysis::pressure::phases::Phase;
 use headway_model::{Dictionary, DurationNs};
@@ -13,25 +14,6 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-
-/// What is done when a phase begins or ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Announce {
-    /// A line on stderr.
-    Log,
-    /// A command for the shell.
-    Command(String),
-}
-
-impl Announce {
-    /// `log`, or a command.
-    pub fn parse(text: &str) -> Announce {
-        match text {
-            "log" => Announce::Log,
-            command => Announce::Command(command.to_owned()),
-        }
-    }
-}
 
 /// Announces phases.
 pub struct Announcer {

@@ -24,7 +24,6 @@ mod requests;
 mod shorts;
 pub mod spans;
 
-pub use announce::Announce;
 pub use live::LivePressure;
 pub use requests::Requests;
 pub use spans::Spans;

@@ -13,8 +13,6 @@ use std::io;
 /// CPU time between samples unless told otherwise: 10 ms cost 0.2 to 0.5 % of a
 /// thread's time.
 pub const DEFAULT_INTERVAL_NS: u64 = 10_000_000;
-/// Shortest and longest interval.
-pub const INTERVALS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000;
 /// Bytes of stack copied; a ring has room for as many of them as ticks.
 pub const STACK_BYTES: u32 = 16 << 10;
 /// The same of threads whose stack was found to be deeper, and where no sample may

@@ -47,7 +47,7 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thread_events::current_os_id;
+    use crate::process::current_os_id;
 
     #[test]
     fn a_threads_clock_is_found_by_its_id() {

@@ -25,7 +25,7 @@ pub struct Ended {
 impl Ended {
     /// The calling thread's reading.
     pub fn current(thread: ThreadId) -> Ended {
-        let schedule = task::schedule(&Root::default(), crate::thread_events::current_os_id());
+        let schedule = task::schedule(&Root::default(), crate::process::current_os_id());
         Ended { thread, cpu_ns: clocks::own_ns(), wait_ns: schedule.ok().map(|schedule| schedule.wait_ns) }
     }
 }

@@ -15,6 +15,7 @@ use super::ended::Ended;
 use super::held::Held;
 use super::native_definition;
 use super::tracked::Tracked;
+use crate::options::STEAL_INTERVALS_NS;
 use headway_host::control_group::{self, Quota};
 use headway_host::machine::CpuTime;
 use headway_host::{accounting, task, ControlGroup, Evidence, KeptFile, Machine, Root};
@@ -24,9 +25,6 @@ use std::time::Duration;
 
 /// Time between samples unless told otherwise.
 pub const DEFAULT_INTERVAL_NS: u64 = 1_000_000_000;
-/// Shortest and longest time between samples. The longest is shorter than the
-/// draining thread remembers threads that ended.
-pub const INTERVALS_NS: std::ops::RangeInclusive<u64> = 10_000_000..=4_000_000_000;
 /// How often it is asked whether there are new threads that are not Java's.
 const NATIVE_EVERY_NS: u64 = 1_000_000_000;
 /// How often they are listed even if their number is the same.
@@ -93,7 +91,7 @@ impl<C: Clocks> Sampler<C> {
             machine_file: Machine::file(&root),
             threads: Tracked::new(root.clone(), clocks),
             root,
-            interval_ns: interval_ns.clamp(*INTERVALS_NS.start(), *INTERVALS_NS.end()),
+            interval_ns: interval_ns.clamp(*STEAL_INTERVALS_NS.start(), *STEAL_INTERVALS_NS.end()),
             last: None,
             samples: 0,
             machine: None,

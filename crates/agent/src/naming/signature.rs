@@ -1,0 +1,38 @@
+//! Names of classes, from the signatures that the VM gives.
+
+use std::sync::Arc;
+
+/// Dotted name of a class signature, and whether the class is hidden:
+/// `Lcom/acme/Foo;` -> `com.acme.Foo`, `[I` -> `int[]`.
+pub fn class_name(signature: &str) -> (Arc<str>, bool) {
+    let element = signature.trim_start_matches('[');
+    let depth = signature.len() - element.len();
+    let name = match element {
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        "V" => "void",
+        _ => element.strip_prefix('L').unwrap_or(element).trim_end_matches(';'),
+    };
+    // A hidden class is `Lcom/acme/Foo.0x0000..;`: the suffix has the only dot.
+    let hidden = name.contains('.');
+    (Arc::from(name.replace('/', ".") + &"[]".repeat(depth)), hidden)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_signatures_become_names() {
+        assert_eq!(&*class_name("Lcom/acme/Foo$Bar;").0, "com.acme.Foo$Bar");
+        assert_eq!(&*class_name("[[I").0, "int[][]");
+        assert_eq!(&*class_name("[Ljava/lang/String;").0, "java.lang.String[]");
+        assert!(class_name("Lcom/acme/Foo$$Lambda.0x0000000800c03000;").1);
+    }
+}
