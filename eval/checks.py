@@ -530,7 +530,7 @@ def crowd_figures(truth: dict[str, Any], report: dict[str, Any]) -> Figures:
         told = of_thread(report, thread["name"])
         wall, cpu = wall + number(thread, "wall_ns"), cpu + number(thread, "cpu_ns")
         # Where thread times contain stolen time it is in `cpu` already.
-        lost += number(told, "run_queue_ns") + (0 if report.get("accounting") == "included" else number(told, "stolen_ns"))
+        lost += number(told, "run_queue_ns") + (0 if report.get("accounting") == "included" else number(told, "steal_ns"))
     told_percent = 100 * (cpu + lost) / wall
     return {"crowd_told_percent": told_percent, "crowd_error_percent": abs(told_percent - 100)}
 

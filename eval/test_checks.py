@@ -242,7 +242,7 @@ class StealTest(InPlace):
 
     def thread(self, name: str, cpu: int, waited: int, stolen: int) -> dict[str, Any]:
         """As the report has it."""
-        return {"name": name, "cpu_ns": cpu, "run_queue_ns": waited, "stolen_ns": stolen}
+        return {"name": name, "cpu_ns": cpu, "run_queue_ns": waited, "steal_ns": stolen}
 
     def test_patterns(self) -> None:
         truth = {"threads": [{"name": "a", "cpu_ns": 100}, {"name": "b", "cpu_ns": 200}, {"name": "c", "cpu_ns": 100}]}

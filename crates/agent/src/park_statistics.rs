@@ -8,6 +8,7 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::options::{Options, PrintTo};
+use headway_analysis::document::Document;
 use headway_analysis::park::statistics::{BlockerParks, ParkStatisticsReport, ParkTally, TallyOptions};
 use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use headway_signal::ParkCount;
@@ -176,7 +177,7 @@ impl LiveParks {
         let Some(to) = self.print_to.clone() else { return };
         let Ok(report) = self.report(Wish::default()) else { return };
         let text = match self.json {
-            true => serde_json::to_string(&report).unwrap_or_default(),
+            true => serde_json::to_string(&Document::new(&report)).unwrap_or_default(),
             false => report.table(None),
         };
         if let Err(error) = to.print(&(text + "\n")) {

@@ -13,9 +13,11 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// In force.
+    /// It works as it should.
+    #[serde(rename = "active")]
     On,
-    /// Not asked for, or switched off.
+    /// Not asked for, or not possible.
+    #[serde(rename = "disabled")]
     Off,
     /// Replaced by something weaker, or lost.
     Degraded,

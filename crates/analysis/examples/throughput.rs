@@ -60,7 +60,7 @@ fn measure(threads: usize, locks: usize) {
         events / seconds / 1e6,
         report.blocked.slices_checked as f64 / report.contentions.max(1) as f64,
         seconds * 1e9 / report.blocked.slices_checked.max(1) as f64,
-        100.0 * (report.blocked.owner_chain_ns + report.blocked.owner_thread_ns) as f64
+        100.0 * (report.blocked.owner_stack_ns + report.blocked.owner_thread_ns) as f64
             / report.blocked_ns.max(1) as f64,
     );
 }

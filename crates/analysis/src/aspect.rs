@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// One level of a breakdown. Any sequence of aspects is allowed, each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Aspect {

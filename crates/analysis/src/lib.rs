@@ -17,6 +17,7 @@
 //! What each figure means is told in `docs/metrics.md`.
 
 pub mod aspect;
+pub mod document;
 pub mod ledger;
 pub mod method;
 pub mod monitor;

@@ -30,21 +30,22 @@ pub const MOST_TOLD: usize = 10_000;
 
 /// The whole result. Times are nanoseconds; shares are fractions, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// Length of the range looked at.
+    /// Length of the reported range.
     pub duration_ns: u64,
     /// Application threads that lived in the range.
     pub threads: u64,
     /// Time threads were blocked acquiring monitors and locks of
     /// `java.util.concurrent`, all threads together.
     pub blocked_ns: u64,
-    /// Blocked stretches.
+    /// Number of contentions.
     pub contentions: u64,
     /// The breakdown that was asked for, sorted by total.
     pub rows: Vec<Row>,
-    /// What is missing, by the stable names of `headway_model::Loss`.
+    /// Dropped events, by cause (`docs/metrics.md`).
     pub losses: BTreeMap<String, u64>,
-    /// Mechanisms that were not in force while recording.
+    /// Mechanisms that were degraded while recording.
     pub degraded: Vec<DegradedMechanism>,
 
     /// The aspects of the levels of `rows`.
@@ -54,31 +55,30 @@ pub struct Report {
     /// What matters, in plain words, most time first. Never empty.
     pub findings: Vec<Finding>,
     /// Running time of the application's platform threads: their life in the
-    /// range without conditional waiting.
+    /// range without waits.
     pub running_ns: u64,
     /// Where the time of the application's threads went.
     pub ledger: Ledger,
     /// How the blocked time was accounted for.
     pub blocked: BlockedTime,
-    /// Locks with blocked time, dearest first; [`MOST_TOLD`] of them at most.
+    /// Locks with blocked time, most first; the first 10,000.
     pub locks: Vec<LockSummary>,
     /// The locks that are not among them.
     #[serde(skip_serializing_if = "Others::is_none")]
     pub other_locks: Others,
-    /// Conditional waiting (`Object.wait` and parks that acquire no lock),
-    /// longest first. Not blocked time.
+    /// Waits (`Object.wait` and parks that acquire no lock), longest first. Not blocked time.
     pub waits: Vec<WaitSite>,
-    /// Acquisitions still going on at the end of the range, longest first.
+    /// Contentions in flight at the end of the range, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_flight: Vec<InFlight>,
-    /// Circles of threads that wait for each other for ever.
+    /// Deadlocks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<Deadlock>,
-    /// Chains of holders that were themselves blocked, most blocked time first.
+    /// Chains of owners that were themselves blocked, most blocked time first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub wait_for: Vec<WaitForChain>,
-    /// Time in which all application threads stood still.
-    pub stop_the_world: Pauses,
+    pub wait_chains: Vec<WaitForChain>,
+    /// Pauses of the VM.
+    pub pauses: Pauses,
     /// Execution samples, if the recording has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<SampleReport>,
@@ -106,6 +106,7 @@ pub struct Report {
 
 /// A row of the breakdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// What `value` is a value of.
     pub aspect: Aspect,
@@ -113,33 +114,33 @@ pub struct Row {
     pub value: Value,
     /// Blocked time.
     pub total_ns: u64,
-    /// Blocked stretches with time in this row. A stretch counts once per
+    /// Contentions with time in this row. A contention counts once per
     /// row, but in each of the rows of the owners that blocked it in turn.
     pub count: u64,
-    /// The longest time that one stretch spent in this row.
+    /// The longest time that one contention spent in this row.
     pub max_ns: u64,
     /// Part of the report's `blocked_ns`.
     pub share: f64,
-    /// Part of `total_ns` in which the whole VM stood still.
+    /// Part of `total_ns` in which the VM was paused.
     #[serde(skip_serializing_if = "is_zero")]
-    pub stop_the_world_ns: u64,
+    pub pause_ns: u64,
     /// Part of `total_ns` whose owner frame is only approximately known.
     #[serde(skip_serializing_if = "is_zero")]
     pub approximate_ns: u64,
-    /// Part of `total_ns` in which the holder probably had no CPU: the lock only
-    /// looked contended.
+    /// Part of `total_ns` in which the owner probably was runnable, but did not run; an estimate.
     #[serde(skip_serializing_if = "is_zero")]
-    pub holder_off_cpu_ns: u64,
-    /// How many rows this one stands for, where it is not one of its own: those
-    /// beyond [`MOST_TOLD`]. `max_ns` is then the longest of any of them.
+    pub owner_no_cpu_ns: u64,
+    /// How many rows this one stands for: those beyond the first 10,000. `max_ns` is
+    /// then the longest of any of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub others: u64,
     /// The next level.
     pub children: Vec<Row>,
 }
 
-/// Locks that are not told one by one.
+/// Locks that are not listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Others {
     /// How many.
     pub count: u64,
@@ -148,7 +149,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// True if every lock is told.
+    /// True if every lock is listed.
     pub fn is_none(&self) -> bool {
         self.count == 0
     }
@@ -156,6 +157,7 @@ impl Others {
 
 /// A value of an aspect.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Value {
     /// A name.
@@ -174,8 +176,9 @@ impl Value {
     }
 }
 
-/// A mechanism that was not in force.
+/// A mechanism that was degraded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DegradedMechanism {
     /// Its name, as in the agent's status.
     pub mechanism: String,
@@ -183,36 +186,39 @@ pub struct DegradedMechanism {
     pub reason: String,
 }
 
-/// What kind of thing a finding says.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FindingKind {
-    /// Threads wait for each other in a circle.
+    /// A deadlock.
     Deadlock,
-    /// Losses or missing mechanisms make what follows unreliable.
+    /// Dropped events or degraded mechanisms make the other findings unreliable.
     Unreliable,
-    /// An acquisition that has not come to an end.
+    /// A contention in flight.
     Stuck,
-    /// One lock, and mostly one method that held it.
+    /// One lock, and mostly one method that owned it.
     HotLock,
-    /// One lock that many hold for short times, in turns.
+    /// One lock that many threads own for short times.
     SharedLock,
-    /// A lock whose cost is handing it over, not holding it.
+    /// A lock whose blocked time is hand-off, not work of its owners.
+    #[serde(rename = "hand-off")]
     HandOver,
-    /// A time in which a lock stopped the program, hidden by the average.
+    /// A phase of high pressure that the average hides.
     Phase,
-    /// What blocked a lock's holder while others were blocked by it.
+    /// What blocked a lock's owner while others were blocked by it.
+    #[serde(rename = "wait-chain")]
     WaitFor,
     /// Threads wait for each other while one takes much longer.
     Straggler,
     /// Threads wait in the middle of their work.
     Waiting,
-    /// Threads were ready and did not run.
+    /// Threads were runnable and did not run.
     Environment,
     /// The VM paused all threads.
     Pauses,
-    /// Where samples say time went.
+    /// Where time went, by samples.
     Samples,
     /// Where threads park.
     Parks,
@@ -223,6 +229,7 @@ pub enum FindingKind {
 
 /// Something a reader should know.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What kind of thing it says.
     pub kind: FindingKind,
@@ -250,6 +257,7 @@ pub struct Finding {
 
 /// A call stack of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingStack {
     /// Whose: `owned by`, `called from`, `waiting`.
     pub whose: String,
@@ -259,6 +267,7 @@ pub struct FindingStack {
 
 /// A number that a finding rests on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// What it is: the name of a ledger's entry, or `blocked`, `waited`, `samples`.
     pub what: String,
@@ -295,49 +304,51 @@ impl Evidence {
 
 /// How the blocked time was accounted for. The parts add up to `Report::blocked_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockedTime {
-    /// Owner's thread and call chain proven.
-    pub owner_chain_ns: u64,
-    /// Owner's thread known, its call chain not.
+    /// The owner's thread and call stack are known.
+    pub owner_stack_ns: u64,
+    /// The owner's thread is known, its call stack is not.
     pub owner_thread_ns: u64,
-    /// Lock changing hands: after a release, before the next acquisition.
-    pub hand_over_ns: u64,
-    /// Owner not provable from what was recorded.
+    /// Hand-off: after a release, before the next acquisition.
+    pub hand_off_ns: u64,
+    /// The owner is unknown.
     pub unknown_ns: u64,
     /// The whole VM was paused, whoever owned the lock.
-    pub stop_the_world_ns: u64,
+    pub pause_ns: u64,
     /// Of all these, re-acquisitions after `Object.wait`.
     pub after_wait_ns: u64,
     /// Of all these, locks of `java.util.concurrent`.
     pub juc_ns: u64,
-    /// Of `owner_chain_ns`, time in which readers held a lock together,
+    /// Of `owner_stack_ns`, time in which readers held a lock together,
     /// charged to the one that left last.
     pub last_reader_ns: u64,
-    /// Of all these, stretches that had not ended.
+    /// Of all these, contentions in flight at the end.
     pub in_flight_ns: u64,
-    /// Of all these, stretches whose end is only bounded.
+    /// Of all these, contentions whose end was not observed; the latest possible end is taken.
     pub bounded_ns: u64,
     /// Of all these, in virtual threads.
     pub virtual_ns: u64,
-    /// The longest stretch.
+    /// The longest contention.
     pub max_ns: u64,
-    /// Slices of which it was checked that they add up to their stretch.
+    /// Slices of which it was checked that they add up to their contention.
     pub slices_checked: u64,
-    /// Stretches whose slices did not add up: an error in Headway. Always 0.
+    /// Contentions whose slices did not add up: an error in Headway. Always 0.
     pub slices_wrong: u64,
-    /// Stretches left out because they were shorter than the minimum.
+    /// Contentions left out because they were shorter than the minimum duration.
     pub below_minimum: u64,
-    /// Stretches that the recording has as sums only, being shorter than its
-    /// minimum.
+    /// Contentions that the recording has as sums only, because they were shorter than
+    /// its minimum duration.
     pub summed: u64,
     /// Their time, a part of `unknown_ns`.
     pub summed_ns: u64,
-    /// Stretches whose end was lost.
-    pub ends_lost: u64,
+    /// Contentions whose end was dropped.
+    pub ends_dropped: u64,
 }
 
 /// A lock with blocked time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockSummary {
     /// `Inventory.lock (com.acme.Inventory@1a2b3c)`.
     pub lock: String,
@@ -345,30 +356,31 @@ pub struct LockSummary {
     pub class: String,
     /// Blocked time.
     pub total_ns: u64,
-    /// Blocked stretches.
+    /// Number of contentions.
     pub count: u64,
     /// The longest.
     pub max_ns: u64,
     /// Part of the report's `blocked_ns`.
     pub share: f64,
-    /// Time nobody held it: changing hands.
-    pub hand_over_ns: u64,
-    /// Time whose owner is not proven (hand-over not included).
+    /// Hand-off: the lock was free and the next thread had not run yet.
+    pub hand_off_ns: u64,
+    /// Time whose owner is unknown (hand-off not included).
     pub unknown_ns: u64,
-    /// Time in which the whole VM was paused, in neither of these.
+    /// Time in which the VM was paused, in neither of these.
     #[serde(skip_serializing_if = "is_zero")]
-    pub stop_the_world_ns: u64,
+    pub pause_ns: u64,
     /// Re-acquisitions after `Object.wait`.
     pub after_wait_ns: u64,
     /// Threads that were blocked.
-    pub contenders: u64,
-    /// Threads known to have held it while others were blocked.
+    pub waiters: u64,
+    /// Threads known to have owned it while others were blocked.
     pub owners: u64,
 }
 
-/// Conditional waiting on one class of object with one call chain:
+/// Waits on one class of object with one call stack:
 /// `Object.wait`, or a park that is no lock acquisition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSite {
     /// What is waited for.
     pub synchronizer: Synchronizer,
@@ -376,13 +388,13 @@ pub struct WaitSite {
     pub lock: String,
     /// Class of the lock object.
     pub class: String,
-    /// The first method outside the machinery of waiting.
+    /// The first method that is not part of the waiting mechanism.
     pub method: String,
-    /// The waiters' chain, leaf first.
-    pub chain: Vec<String>,
+    /// The waiters' call stack, leaf first.
+    pub stack: Vec<String>,
     /// Time waited until notify, timeout or interrupt.
     pub total_ns: u64,
-    /// Waits, those going on at the end included.
+    /// Number of waits, those in flight at the end included.
     pub count: u64,
     /// The longest.
     pub max_ns: u64,
@@ -411,14 +423,15 @@ pub struct WaitSite {
 
 /// Who ended waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakerSummary {
     /// The thread group.
     pub group: String,
-    /// The method, the first one outside the machinery; `unknown` if not recorded.
+    /// The first method that is not part of the waking mechanism; `unknown` if not recorded.
     pub method: String,
-    /// The chain that ended most of the waited time, leaf first.
+    /// The call stack that ended most of the waited time, leaf first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub chain: Vec<String>,
+    pub stack: Vec<String>,
     /// Waits that it ended.
     pub count: u64,
     /// How long these had lasted.
@@ -427,6 +440,7 @@ pub struct WakerSummary {
 
 /// A name and how often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// The name.
     pub name: String,
@@ -434,8 +448,9 @@ pub struct Named {
     pub count: u64,
 }
 
-/// An acquisition still going on at the end.
+/// A contention in flight at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InFlight {
     /// The blocked thread.
     pub thread: String,
@@ -443,48 +458,52 @@ pub struct InFlight {
     pub lock: String,
     /// How long so far.
     pub blocked_ns: u64,
-    /// The thread that holds the lock, as far as known.
+    /// The owner of the lock, as far as known.
     pub owner: String,
-    /// The blocked thread's chain, leaf first.
-    pub chain: Vec<String>,
+    /// The blocked thread's call stack, leaf first.
+    pub stack: Vec<String>,
 }
 
-/// Threads that wait for each other: each for a lock that the next one holds.
+/// Threads in a circle, each blocked on a lock that the next one owns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deadlock {
     /// The members of the circle.
     pub members: Vec<InFlight>,
 }
 
-/// A lock whose holder was itself blocked, and so on to the root.
+/// A lock whose owner was itself blocked, and so on to the root.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitForChain {
     /// From the lock that threads were blocked on to the root.
     pub links: Vec<WaitForLink>,
-    /// Time that threads were blocked on the first lock while its holder was
+    /// Time that threads were blocked on the first lock while its owner was
     /// blocked in this way. A part of that lock's blocked time.
     pub blocked_ns: u64,
-    /// In how many slices of blocked stretches.
+    /// In how many slices of contentions.
     pub count: u64,
     /// Part of the report's `blocked_ns`.
     pub share: f64,
 }
 
-/// A link of a wait-for chain.
+/// A link of a wait chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitForLink {
     /// What kind of blocking it is. After `conditional` nothing follows.
     pub kind: Kind,
     /// The lock, or what was waited for.
     pub lock: String,
-    /// The method that held it, or that ended the wait; `unknown` if not known.
+    /// The method that owned it, or that ended the wait; `unknown` if not known.
     pub method: String,
     /// A thread that did.
     pub thread: String,
 }
 
-/// Time in which all application threads stood still.
+/// Pauses of the VM.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pauses {
     /// How many.
     pub count: u64,
@@ -496,6 +515,7 @@ pub struct Pauses {
 
 /// Parks on one class of blocker.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ParkSite {
     /// Class of the blocker; `(none)` if there was none.
     pub blocker_class: String,
@@ -513,11 +533,12 @@ pub struct ParkSite {
 
 /// What made the recording, and of what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingSummary {
     /// `headway 0.1.0`, `jfr`, `async-profiler`.
     pub producer: String,
-    /// True if the producer gives no order of lock events, so that owners'
-    /// chains are not known.
+    /// True for a recording of another tool: it has no order of lock events, so that
+    /// owners' call stacks are not known.
     pub foreign: bool,
     /// JVM name and version.
     pub jvm: String,
@@ -534,10 +555,10 @@ pub struct RecordingSummary {
     /// CPU time of Headway's own threads.
     #[serde(skip_serializing_if = "is_zero")]
     pub own_cpu_ns: u64,
-    /// How long attaching held up the application.
+    /// How long attaching paused the application.
     #[serde(skip_serializing_if = "is_zero")]
     pub attach_pause_ns: u64,
-    /// Settings in force.
+    /// Settings of the recording, name and value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<(String, String)>,
 }

@@ -35,7 +35,7 @@ pub(crate) fn summarise(
     let mut blocked = aggregate.accounted();
     blocked.slices_checked = counts.slices_checked + parks.slices_checked;
     blocked.slices_wrong = counts.slices_wrong + parks.slices_wrong;
-    blocked.ends_lost = counts.ends_lost + parks.ends_lost;
+    blocked.ends_dropped = counts.ends_lost + parks.ends_lost;
     let (locks, other_locks) = locks(analysis);
     let mut rows = aggregate.rows(&analysis.names, groups);
     if let Some(waited) = &analysis.waited {
@@ -66,8 +66,8 @@ pub(crate) fn summarise(
         waits: waits(analysis, classes),
         in_flight,
         deadlocks: Vec::new(),
-        wait_for: Vec::new(),
-        stop_the_world: analysis.replay.pauses().summary(range.from, range.to),
+        wait_chains: Vec::new(),
+        pauses: analysis.replay.pauses().summary(range.from, range.to),
         samples,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
@@ -130,11 +130,11 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
         count: lock.count,
         max_ns: lock.max,
         share: share(lock.total, aggregate.blocked_ns),
-        hand_over_ns: lock.hand_over,
+        hand_off_ns: lock.hand_over,
         unknown_ns: lock.unknown,
-        stop_the_world_ns: lock.paused,
+        pause_ns: lock.paused,
         after_wait_ns: lock.after_wait,
-        contenders: distinct(&contenders, lock.lock),
+        waiters: distinct(&contenders, lock.lock),
         owners: distinct(&owners, lock.lock),
     };
     let mut locks: Vec<LockSummary> = dearest.iter().map(summary).collect();
@@ -161,7 +161,7 @@ fn waits(analysis: &Analysis, classes: &WaitClasses) -> Vec<WaitSite> {
     let mut sites: Vec<WaitSite> = analysis.waits.sites().iter().enumerate().map(site).collect();
     sites.sort_by(|a, b| {
         let key = |site: &WaitSite| std::cmp::Reverse(site.total_ns);
-        key(a).cmp(&key(b)).then_with(|| (&a.class, &a.chain).cmp(&(&b.class, &b.chain)))
+        key(a).cmp(&key(b)).then_with(|| (&a.class, &a.stack).cmp(&(&b.class, &b.stack)))
     });
     sites
 }
@@ -176,7 +176,7 @@ fn wait_site(site: &Site, entry: EntryKind, names: &Names) -> WaitSite {
             .method
             .and_then(|method| names.method_name(method))
             .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone()),
-        chain: site.path.map(|path| names.path_text(path)).unwrap_or_default(),
+        stack: site.path.map(|path| names.path_text(path)).unwrap_or_default(),
         total_ns: site.total_ns,
         count: site.count,
         max_ns: site.max_ns,
@@ -203,7 +203,7 @@ pub(crate) fn wakers(site: &Site, names: &Names) -> Vec<WakerSummary> {
             let waker = WakerSummary {
                 group: names.text(*group).to_owned(),
                 method: name.map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone()),
-                chain: Vec::new(),
+                stack: Vec::new(),
                 count: 0,
                 total_ns: 0,
             };
@@ -211,9 +211,9 @@ pub(crate) fn wakers(site: &Site, names: &Names) -> Vec<WakerSummary> {
         });
         waker.count += count;
         waker.total_ns += total_ns;
-        if *total_ns > *longest || waker.chain.is_empty() {
+        if *total_ns > *longest || waker.stack.is_empty() {
             *longest = *total_ns;
-            waker.chain = path.map(|path| names.path_text(path)).unwrap_or_default();
+            waker.stack = path.map(|path| names.path_text(path)).unwrap_or_default();
         }
     }
     let mut wakers: Vec<WakerSummary> = methods.into_values().map(|(waker, _)| waker).collect();
@@ -255,7 +255,7 @@ pub(crate) fn in_flight_of(stretch: &OpenStretch, blocked_ns: u64, names: &mut N
         lock: names.lock_text(stretch.lock),
         blocked_ns,
         owner: if stretch.owner.is_some() { names.thread_text(stretch.owner) } else { UNKNOWN.to_owned() },
-        chain: chain.unwrap_or_default(),
+        stack: chain.unwrap_or_default(),
     }
 }
 

@@ -32,7 +32,7 @@ pub fn page(report: &Report, experiments: &[Experiment], sources: &BTreeMap<Stri
         body,
         "<header><h1>What would a speedup buy?</h1><p class=\"dim\">{} windows of {}, progress point \
          <code>{progress}</code></p></header><main>",
-        report.windows,
+        report.periods,
         escape(from)
     );
     let sentences: String = report.sentences().iter().map(|said| format!("<li>{}</li>", escape(said))).collect();

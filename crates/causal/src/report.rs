@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 /// The result of a run, as `headway causal report --json` prints it. Gains are
 /// fractions of the period: 0.2 means that a visit takes a fifth less time.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
-    /// The progress point that is looked at; empty if there is none.
+    /// The progress point that is reported; empty if there is none.
     pub progress: String,
     /// What a gain of it means: `throughput`, `latency` or `end-to-end`.
     pub measure: Measure,
@@ -19,14 +20,15 @@ pub struct Report {
     pub progress_points: Vec<String>,
     /// What was sped up, the greatest gain first.
     pub targets: Vec<TargetReport>,
-    /// What to be careful about.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// Windows without delays, and experiments.
-    pub windows: usize,
+    /// Periods measured: experiments, and those without delays around them.
+    pub periods: usize,
 }
 
 /// What a progress point measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// Visits per time.
@@ -66,14 +68,15 @@ impl Measure {
 
 /// A target's part of the report.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetReport {
     /// What was sped up.
     pub target: String,
     /// `method`, `line`, `call` or `lock`.
     pub kind: &'static str,
-    /// Gain per speedup before the knee.
+    /// Gain per speedup below `cap`.
     pub slope: f64,
-    /// Gain beyond which more speedup buys nothing, `null` if none was seen.
+    /// The gain that more speedup does not exceed, `null` if none was seen.
     pub cap: Option<f64>,
     /// Gain of halving the target's time, by the fitted curve.
     pub gain_at_50: f64,
@@ -83,6 +86,7 @@ pub struct TargetReport {
     pub significant: bool,
     /// Part of the samples that lay in it, what it slept or waited for the world
     /// outside counted like running; `null` where that is not known.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub share: f64,
     /// The measured curve.
     pub points: Vec<PointReport>,
@@ -90,6 +94,7 @@ pub struct TargetReport {
 
 /// One measured point.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PointReport {
     /// The speedup, 0 to 1.
     pub speedup: f64,
@@ -151,7 +156,7 @@ pub fn report(experiments: &[Experiment], progress: Option<&str>) -> Report {
     let targets: Vec<TargetReport> = curves(experiments, &progress).iter().map(TargetReport::new).collect();
     let measure = Measure::of(experiments, &progress);
     let warnings = warnings(experiments, &progress, measure, &targets);
-    Report { progress, measure, progress_points, targets, warnings, windows: experiments.len() }
+    Report { progress, measure, progress_points, targets, warnings, periods: experiments.len() }
 }
 
 impl Report {

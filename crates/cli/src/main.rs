@@ -9,6 +9,7 @@ mod attach;
 mod command;
 mod error;
 mod interrupt;
+mod json;
 mod jvm;
 mod quantity;
 mod recording;

@@ -58,7 +58,10 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
 
         run(&["start", "-o", "long.jfr", &pid]);
         let listed: serde_json::Value = serde_json::from_str(&run(&["list", "--json"]).stdout).expect("JSON");
-        let own = listed.as_array().and_then(|jvms| jvms.iter().find(|jvm| jvm["pid"] == java.pid())).expect("listed");
+        let own = listed["jvms"]
+            .as_array()
+            .and_then(|jvms| jvms.iter().find(|jvm| jvm["pid"] == java.pid()))
+            .expect("listed");
         assert_eq!((own["headway_loaded"].as_bool(), own["main"].as_str()), (Some(true), Some("Contended")));
         let status = run(&["status", &pid]).stdout;
         assert!(status.contains("Recording into") && status.contains("Mechanisms"), "{status}");

@@ -267,7 +267,8 @@ fn without_privileges_another_users_jvm_is_refused_unharmed() {
     }
     let listed = said(as_nobody().arg(&headway).args(["list", "--json"]));
     let listed: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
-    let entry = listed.as_array().and_then(|jvms| jvms.iter().find(|jvm| jvm["pid"] == java.pid())).expect("listed");
+    let entry =
+        listed["jvms"].as_array().and_then(|jvms| jvms.iter().find(|jvm| jvm["pid"] == java.pid())).expect("listed");
     assert_eq!((entry["attachable"].as_bool(), entry["main"].as_str()), (Some(false), Some("Contended")));
     assert!(java.lives());
 }

@@ -44,7 +44,7 @@ fn sixty_lines_at_most() {
     scenario.waiting();
     scenario.pause();
     for (nth, loss) in headway_model::Loss::ALL.into_iter().enumerate() {
-        scenario.lost(loss, 100 + nth as u64);
+        scenario.drops(loss, 100 + nth as u64);
     }
     for mechanism in ["walker", "monitor-exit", "park", "cpu", "wall", "steal", "notify", "names"] {
         scenario.degraded(mechanism, "the walker disagreed with JVMTI, so stacks are taken by JVMTI, which is slower");
@@ -83,7 +83,7 @@ fn everything_else_a_recording_can_tell() {
     scenario.contention();
     scenario.waiting();
     scenario.pause();
-    scenario.lost(headway_model::Loss::BufferFull, 1234);
+    scenario.drops(headway_model::Loss::BufferFull, 1234);
     scenario.degraded("walker", "the walker disagreed with JVMTI, so stacks are taken by JVMTI, which is slower");
     scenario.finish();
     insta::assert_snapshot!(report_in(&directory, &["--full", "shop.jfr"]).stdout);

@@ -190,9 +190,9 @@ mod tests {
         let leaves = methods.iter().map(|(method, ns)| row(method, *ns, Vec::new())).collect();
         let rows = vec![row("C", total, vec![row("T1", total, vec![row("T2", total, leaves)])])];
         let blocked = BlockedTime {
-            owner_chain_ns: total,
+            owner_stack_ns: total,
             owner_thread_ns: 0,
-            hand_over_ns: 0,
+            hand_off_ns: 0,
             unknown_ns: 0,
             slices_checked: 1,
             slices_wrong: 0,

@@ -64,11 +64,11 @@ pub struct Degraded {
 #[derive(Clone, Debug, Deserialize)]
 pub struct BlockedTime {
     /// Owner's thread and call chain proven.
-    pub owner_chain_ns: u64,
+    pub owner_stack_ns: u64,
     /// Owner's thread known, its call chain not.
     pub owner_thread_ns: u64,
     /// Lock changing hands.
-    pub hand_over_ns: u64,
+    pub hand_off_ns: u64,
     /// Owner not provable.
     pub unknown_ns: u64,
     /// Stretches whose slices were checked to add up.

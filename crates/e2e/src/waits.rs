@@ -151,7 +151,7 @@ mod tests {
             "blocked_ns": 2 * total_ns, "contentions": 2 * count, "rows": [row("C"), row("java.lang.Stranger")],
             "losses": {"events": 2, "stacks": 1}, "degraded": [],
             "blocked": {
-                "owner_chain_ns": total_ns, "owner_thread_ns": 0, "hand_over_ns": 0, "unknown_ns": 0,
+                "owner_stack_ns": total_ns, "owner_thread_ns": 0, "hand_off_ns": 0, "unknown_ns": 0,
                 "slices_checked": count, "slices_wrong": 0,
             },
         }))

@@ -95,7 +95,7 @@ fn check_status(status: &Status, degraded: &[(&str, &str)], what: &str) {
     for name in MECHANISMS {
         let found = status.mechanisms.iter().find(|mechanism| mechanism.name == name);
         let found = found.unwrap_or_else(|| panic!("{what}: nothing is said about {name}: {status:?}"));
-        let expected = if degraded.iter().any(|(degraded, _)| *degraded == name) { "degraded" } else { "on" };
+        let expected = if degraded.iter().any(|(degraded, _)| *degraded == name) { "degraded" } else { "active" };
         assert_eq!(found.state, expected, "{what}: {name}: {}", found.detail);
     }
 }
@@ -155,10 +155,10 @@ fn check_known(recorded: &Recorded, report: &Report, owners: Owners, what: &str)
         Owners::Unknown => assert_eq!(by_thread, 0, "{what}: who says so?"),
     }
     if owners != Owners::Chain {
-        assert_eq!((by_chain, report.blocked.owner_chain_ns), (0, 0), "{what}: who says so?");
+        assert_eq!((by_chain, report.blocked.owner_stack_ns), (0, 0), "{what}: who says so?");
     }
     if owners == Owners::Unknown {
-        assert_eq!(report.blocked.hand_over_ns, 0, "{what}: no release was seen");
+        assert_eq!(report.blocked.hand_off_ns, 0, "{what}: no release was seen");
     }
 }
 
@@ -210,7 +210,7 @@ fn without_call_chains_threads_are_known() {
         })
         .unwrap();
         let chains = status.mechanisms.iter().find(|mechanism| mechanism.name == "chains");
-        assert_eq!(chains.map(|m| m.state.as_str()), Some("off"), "{what}: {status:?}");
+        assert_eq!(chains.map(|m| m.state.as_str()), Some("disabled"), "{what}: {status:?}");
         let report = recorded.report("contender-method,owner-method,owner-thread", &[]).unwrap();
         assert!(report.losses.is_empty() && report.contentions > 20, "{what}: {report:?}");
         let owners: BTreeSet<String> =
@@ -292,7 +292,7 @@ fn code_from_before_is_compiled_again_where_that_is_asked_for() {
             start(&tools, program, recording, &["--recompile"])?;
             let status = status(&tools, program)?;
             let recompile = status.mechanisms.iter().find(|mechanism| mechanism.name == "recompile");
-            assert_eq!(recompile.map(|m| m.state.as_str()), Some("on"), "{what}: {status:?}");
+            assert_eq!(recompile.map(|m| m.state.as_str()), Some("active"), "{what}: {status:?}");
             Ok(())
         });
         let (recorded, ()) = recorded.unwrap();

@@ -173,7 +173,7 @@ fn windows_alone_tell_the_same_and_hold_no_event_of_a_lock() {
         assert!(fs::metadata(ran.recording()).unwrap().len() < 1 << 20);
         let lock = the_lock(&ran.report(&["--pressure"]));
         let phase = &lock["phases"][0];
-        for chain in ["acquiring_chain", "owner_chain"] {
+        for chain in ["waiter_stack", "owner_stack"] {
             let leaf = phase[chain][0].as_str().unwrap_or_default();
             assert!(leaf.contains("pressure.Meter."), "JDK {}: {chain} of {phase:#}", jdk.release);
         }
@@ -190,7 +190,7 @@ fn windows_alone_tell_who_leaves_a_queued_lock() {
         let lock = &pressure["locks"][0];
         assert!(lock["class"].as_str().unwrap().contains("ReentrantLock"), "JDK {}: {pressure:#}", jdk.release);
         let is_ours = |frame: &Value| frame.as_str().unwrap_or_default().contains("pressure.Meter.holdQueue");
-        for chain in ["acquiring_chain", "owner_chain"] {
+        for chain in ["waiter_stack", "owner_stack"] {
             let phase = &lock["phases"][0];
             assert!(
                 phase[chain].as_array().is_some_and(|frames| frames.iter().any(is_ours)),
@@ -289,7 +289,7 @@ fn pictures_as_json_leave_the_target_as_it_was() {
         let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
         let lock = &last["locks"][0];
         assert_eq!(lock["name"], "Meter.lock", "JDK {}: {last:#}", jdk.release);
-        assert!(lock["csp_max"].as_f64().unwrap() > 0.05, "JDK {}: {last:#}", jdk.release);
+        assert!(lock["csp_peak"].as_f64().unwrap() > 0.05, "JDK {}: {last:#}", jdk.release);
         let threads = &last["threads"];
         let count = |what: &str| threads[what].as_u64().unwrap();
         let all = ["running", "blocked", "parked", "waiting", "sleeping"].map(count).iter().sum::<u64>();

@@ -37,7 +37,7 @@ struct Report {
 #[derive(Clone, Debug, Deserialize)]
 struct Totals {
     cpu_ns: u64,
-    stolen_ns: u64,
+    steal_ns: u64,
     throttled_ns: u64,
     run_queue_ns: u64,
 }
@@ -157,9 +157,9 @@ fn cpu_time_of_the_published_patterns() {
     for jdk in Jdk::all() {
         let before = stolen_ns();
         let Ran { truth, report } = run(&tools, &jdk, &["patterns", "--seconds", "2"], None);
-        let (stolen, all) = (number(&report.machine, "stolen_ns"), stolen_ns() - before);
+        let (stolen, all) = (number(&report.machine, "steal_ns"), stolen_ns() - before);
         println!("JDK {}: {stolen} of {all} ns stolen from all while this ran", jdk.release);
-        assert!(report.process.stolen_ns <= stolen + 1_000 && stolen <= all, "{report:?}, {all}");
+        assert!(report.process.steal_ns <= stolen + 1_000 && stolen <= all, "{report:?}, {all}");
         assert!(report.intervals > 10 && report.process.cpu_ns > 0, "{report:?}");
         for thread in truth["threads"].as_array().unwrap() {
             let name = thread["name"].as_str().unwrap();
@@ -169,7 +169,7 @@ fn cpu_time_of_the_published_patterns() {
                 jdk.release,
                 measured.cpu_ns as f64 / number(thread, "demand_ns") as f64,
                 measured.cpu_ns as f64 / cpu as f64,
-                measured.stolen_ns as f64 / cpu as f64,
+                measured.steal_ns as f64 / cpu as f64,
                 report.accounting,
             );
             // Within a hundredth and what starting and ending the thread costs.
@@ -201,7 +201,7 @@ fn a_crowd_waits_for_cpus() {
             let measured = report.thread(thread["name"].as_str().unwrap());
             (wall, cpu) = (wall + number(thread, "wall_ns"), cpu + number(thread, "cpu_ns"));
             // Stolen time that thread times contain is in `cpu` already.
-            let stolen = if report.accounting == "included" { 0 } else { measured.stolen_ns };
+            let stolen = if report.accounting == "included" { 0 } else { measured.steal_ns };
             lost += measured.run_queue_ns + stolen;
         }
         println!("JDK {}: {} of {} ns on the clock computed, {lost} lost", jdk.release, cpu, wall);

@@ -27,7 +27,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.blocked_ns = report.blocked_ns;
     facts.running_ns = report.running_ns;
     facts.contentions = report.contentions;
-    facts.pauses = (report.stop_the_world.count, report.stop_the_world.total_ns);
+    facts.pauses = (report.pauses.count, report.pauses.total_ns);
     facts.verdict = bounded(&report.verdict);
     facts.ledger = ledger(&report.ledger);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();

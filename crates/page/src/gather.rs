@@ -366,7 +366,7 @@ impl StretchSink for Rows {
             start: since(e.start),
             end: since(e.end),
             ran: e.totals.corrected_ns,
-            stolen: e.totals.stolen_ns,
+            stolen: e.totals.steal_ns,
             throttled: e.totals.throttled_ns,
             queued: e.totals.run_queue_ns,
         };

@@ -65,7 +65,7 @@ fn of_phase(phase: &PhaseReport) -> Phase {
         to: phase.end_ns,
         mean: phase.csp_mean,
         peak: phase.csp_peak,
-        acquiring: bounded(&phase.acquiring_method),
+        acquiring: bounded(&phase.waiter_method),
         owner: bounded(&phase.owner_method),
     }
 }
@@ -105,7 +105,7 @@ fn of_steal(steal: &StealReport) -> Steal {
         covered_ns: steal.covered_ns,
         refined_intervals: steal.refined_intervals,
         run_queue_known: steal.run_queue_known,
-        machine: Machine { busy: steal.machine.busy_ns, stolen: steal.machine.stolen_ns, idle: steal.machine.idle_ns },
+        machine: Machine { busy: steal.machine.busy_ns, stolen: steal.machine.steal_ns, idle: steal.machine.idle_ns },
         quota: steal.quota.map(|quota| Quota {
             quota: quota.quota_ns,
             period: quota.period_ns,
@@ -123,10 +123,10 @@ fn spent(totals: &report::Totals) -> Spent {
     Spent {
         cpu: totals.cpu_ns,
         corrected: totals.corrected_ns,
-        stolen: totals.stolen_ns,
+        stolen: totals.steal_ns,
         throttled: totals.throttled_ns,
         queued: totals.run_queue_ns,
-        lost_share: totals.lost_share,
+        lost_share: totals.runnable_share,
     }
 }
 
@@ -137,12 +137,12 @@ fn transactions(kind: &report::TransactionReport) -> Transactions {
         not_ended: kind.not_ended,
         without_cpu: kind.without_cpu,
         wall: spread(&kind.wall),
-        lost: spread(&kind.lost),
+        lost: spread(&kind.runnable),
         corrected: kind.corrected_ns,
         blocked: kind.blocked_ns,
         parked: kind.parked_ns,
         waited: kind.waited_ns,
-        stolen: kind.stolen_ns,
+        stolen: kind.steal_ns,
         throttled: kind.throttled_ns,
         queued: kind.run_queue_ns,
     }
@@ -156,8 +156,8 @@ fn held_off(lock: &report::HeldOff) -> HeldOff {
     HeldOff {
         lock: bounded(&lock.lock),
         blocked: lock.blocked_ns,
-        off_cpu: lock.holder_off_cpu_ns,
+        off_cpu: lock.owner_no_cpu_ns,
         slices: lock.slices,
-        slices_off_cpu: lock.slices_off_cpu,
+        slices_off_cpu: lock.slices_no_cpu,
     }
 }

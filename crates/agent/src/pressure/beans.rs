@@ -97,7 +97,7 @@ extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
         agent.pressure.beans.read(|picture| {
             let threads = picture.threads;
             let counts = [threads.running, threads.blocked, threads.parked, threads.waiting, threads.sleeping];
-            let rest = [picture.intervals, picture.interval_ns, picture.lost];
+            let rest = [picture.intervals, picture.interval_ns, picture.dropped];
             let counted = counts.into_iter().chain(rest).map(|count| count as f64);
             std::iter::once(picture.csp).chain(counted).collect::<Vec<f64>>()
         })
@@ -121,10 +121,10 @@ extern "system" fn locks_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
     let texts = guarded(None, |agent| {
         agent.pressure.beans.read(|picture| {
             let row = |lock: &headway_analysis::pressure::live::LiveLock| {
-                let pressures = [lock.csp.to_string(), lock.csp_max.to_string()];
-                let [csp, csp_max] = pressures;
-                let (contender, owner) = (lock.contender_method.clone(), lock.owner_method.clone());
-                [lock.id.to_string(), lock.name.clone(), lock.class.clone(), csp, csp_max, contender, owner]
+                let pressures = [lock.csp.to_string(), lock.csp_peak.to_string()];
+                let [csp, csp_peak] = pressures;
+                let (contender, owner) = (lock.waiter_method.clone(), lock.owner_method.clone());
+                [lock.id.to_string(), lock.name.clone(), lock.class.clone(), csp, csp_peak, contender, owner]
             };
             picture.locks.iter().flat_map(row).collect::<Vec<String>>()
         })

@@ -194,7 +194,7 @@ impl LivePressure {
         // Acquisitions that were under way when the recording began are no loss
         // that anybody can do something about.
         let losses = crate::drain::losses(self.agent).filter(|(loss, _)| *loss != Loss::UnpairedEntered);
-        picture.lost = losses.map(|(_, count)| count).sum();
+        picture.dropped = losses.map(|(_, count)| count).sum();
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);
         }

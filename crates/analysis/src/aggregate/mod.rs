@@ -454,7 +454,7 @@ impl Aggregate {
     fn account(&mut self, slice: &Slice, lock: u32, part: Part, times: u64) {
         let ns = part.duration - part.paused;
         let blocked = &mut self.blocked;
-        blocked.stop_the_world_ns += part.paused;
+        blocked.pause_ns += part.paused;
         blocked.last_reader_ns += if slice.basis == Basis::LastReader { ns } else { 0 };
         let lock = &mut self.locks[lock as usize];
         lock.paused += part.paused;
@@ -468,7 +468,7 @@ impl Aggregate {
                 self.holders[at].total += ns;
             }
             Basis::HandOver | Basis::WakeUp => {
-                blocked.hand_over_ns += ns;
+                blocked.hand_off_ns += ns;
                 lock.hand_over += ns;
                 lock.hand_overs += times;
             }
@@ -620,7 +620,7 @@ impl Aggregate {
         let mut blocked = self.blocked.clone();
         for cell in &self.holders {
             match cell.has_chain {
-                true => blocked.owner_chain_ns += cell.total,
+                true => blocked.owner_stack_ns += cell.total,
                 false => blocked.owner_thread_ns += cell.total,
             }
         }

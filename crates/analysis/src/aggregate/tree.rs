@@ -316,9 +316,9 @@ impl Rendering<'_> {
             count: sum(|node| node.count),
             max_ns: nodes().map(|node| node.max).max().unwrap_or(0),
             share: share(total_ns, self.root_ns),
-            stop_the_world_ns: sum(|node| node.paused),
+            pause_ns: sum(|node| node.paused),
             approximate_ns: sum(|node| node.approximate),
-            holder_off_cpu_ns: sum(|node| node.off_cpu.round() as u64).min(total_ns),
+            owner_no_cpu_ns: sum(|node| node.off_cpu.round() as u64).min(total_ns),
             others: others.len() as u64,
             children: Vec::new(),
         }
@@ -345,10 +345,10 @@ impl Rendering<'_> {
             count: node.count,
             max_ns: node.max,
             share: share(node.total, self.root_ns),
-            stop_the_world_ns: node.paused,
+            pause_ns: node.paused,
             approximate_ns: node.approximate,
             // A slice counts whole in the interval in which it began.
-            holder_off_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
+            owner_no_cpu_ns: (node.off_cpu.round() as u64).min(node.total),
             others: 0,
             children: Vec::new(),
         }
@@ -457,7 +457,7 @@ mod tests {
         assert_eq!(few[0].total_ns, 50);
         let rest = &few[2];
         assert_eq!((rest.others, rest.total_ns, rest.count, rest.max_ns), (3, 60, 3, 30));
-        assert_eq!(rest.stop_the_world_ns, 6);
+        assert_eq!(rest.pause_ns, 6);
         assert_eq!(rest.value.headline(), "(3 others)");
         assert_eq!(
             few[0].children.iter().map(|row| (row.total_ns, row.others)).collect::<Vec<_>>(),

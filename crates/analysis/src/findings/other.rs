@@ -170,7 +170,7 @@ pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
 
 /// Pauses of the VM, which stop every thread whatever it does.
 pub(super) fn pauses(report: &Report) -> Option<Finding> {
-    let pauses = &report.stop_the_world;
+    let pauses = &report.pauses;
     let ledger = &report.ledger;
     let (outside, in_locks) = (ledger.ns(EntryKind::Pause), ledger.ns(EntryKind::LockPause));
     let part = share(pauses.total_ns, report.duration_ns);

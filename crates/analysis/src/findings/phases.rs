@@ -67,7 +67,7 @@ fn is_hidden(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport
 
 fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> Finding {
     let mut text = when(lock, phase, pressure);
-    match (phase.acquiring_method.as_str(), phase.owner_method.as_str()) {
+    match (phase.waiter_method.as_str(), phase.owner_method.as_str()) {
         ("", "") => {}
         (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
         ("", owner) => text.push_str(&format!("; mostly {} held it", code(owner))),
@@ -79,7 +79,7 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
     let stack = |whose: &str, frames: &[String]| {
         (!frames.is_empty()).then(|| FindingStack { whose: whose.to_owned(), frames: frames.to_vec() })
     };
-    let stacks = [stack("owned by", &phase.owner_chain), stack("blocked in", &phase.acquiring_chain)];
+    let stacks = [stack("owned by", &phase.owner_stack), stack("blocked in", &phase.waiter_stack)];
     Finding {
         kind: FindingKind::Phase,
         text,

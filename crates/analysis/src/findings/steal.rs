@@ -29,21 +29,21 @@ pub(super) fn find(report: &Report) -> Vec<Finding> {
     let busy_ns = report.ledger.total_ns - report.ledger.ns(EntryKind::WaitWork);
     let matters = |totals: &Totals| lost_ns(totals) as f64 >= LOST * busy_ns as f64;
     let worst = group.filter(|group| {
-        group.totals.lost_share >= LOST && lost_ns(&group.totals) >= LEAST_NS && matters(&group.totals)
+        group.totals.runnable_share >= LOST && lost_ns(&group.totals) >= LEAST_NS && matters(&group.totals)
     });
     worst.map(|group| finding(report, steal, group)).into_iter().collect()
 }
 
 fn lost_ns(totals: &Totals) -> u64 {
-    totals.stolen_ns + totals.throttled_ns.max(totals.run_queue_ns)
+    totals.steal_ns + totals.throttled_ns.max(totals.run_queue_ns)
 }
 
 fn cause(totals: &Totals) -> Cause {
     let waited_ns = totals.run_queue_ns.saturating_sub(totals.throttled_ns);
-    let largest = totals.stolen_ns.max(totals.throttled_ns).max(waited_ns);
+    let largest = totals.steal_ns.max(totals.throttled_ns).max(waited_ns);
     match largest {
         largest if largest == totals.throttled_ns => Cause::Throttling,
-        largest if largest == totals.stolen_ns => Cause::Hypervisor,
+        largest if largest == totals.steal_ns => Cause::Hypervisor,
         _ => Cause::RunQueue,
     }
 }
@@ -54,14 +54,14 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut text = format!(
         "For {}, {} of the time that {} threads were ready to run was lost {}",
         DurationNs(affected_ns(steal)),
-        percent(totals.lost_share),
+        percent(totals.runnable_share),
         code(&group.name),
         reason(cause, steal.quota.as_ref()),
     );
     if let Some(users) = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue) {
         let _ = write!(text, " {}", who_had_it(users));
     }
-    let parts = [("stolen", totals.stolen_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
+    let parts = [("stolen", totals.steal_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
     let parts: Vec<String> = parts.iter().map(|(what, ns)| format!("{what} {}", DurationNs(*ns))).collect();
     Finding {
         kind: FindingKind::Environment,
@@ -70,8 +70,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         stacks: Vec::new(),
         details: vec![format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns))],
         cost_ns: lost_ns(totals),
-        share: Some(totals.lost_share),
-        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.lost_share))],
+        share: Some(totals.runnable_share),
+        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.runnable_share))],
     }
 }
 
@@ -86,7 +86,7 @@ fn entry(cause: Cause) -> EntryKind {
 /// How long the intervals are in which enough was lost.
 fn affected_ns(steal: &StealReport) -> u64 {
     let is_affected = |window: &&Window| {
-        let lost = (window.stolen_ns + window.throttled_ns.max(window.run_queue_ns)) as f64;
+        let lost = (window.steal_ns + window.throttled_ns.max(window.run_queue_ns)) as f64;
         lost >= LOST * (lost + window.cpu_ns as f64)
     };
     steal.windows.iter().filter(is_affected).map(|window| window.duration_ns).sum()

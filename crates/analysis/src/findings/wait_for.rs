@@ -62,8 +62,8 @@ pub(super) fn find(
             root.longest_ns = *ns;
             root.longest.clone_from(path);
         }
-        if report.wait_for.len() < KEPT {
-            report.wait_for.push(chain(path, *ns, *count, share(*ns, blocked), names));
+        if report.wait_chains.len() < KEPT {
+            report.wait_chains.push(chain(path, *ns, *count, share(*ns, blocked), names));
         }
     }
     let mut matter: Vec<(Finding, &Explains)> = roots

@@ -28,6 +28,7 @@ use serde::Serialize;
 
 /// What a thread's time is spent on. Names are stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum EntryKind {
@@ -209,6 +210,7 @@ const LOCK_ENTRIES: &[EntryKind] = &[
 
 /// How well a number is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Quality {
     /// Events place it.
@@ -220,6 +222,7 @@ pub enum Quality {
 
 /// An entry of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// What the time was spent on.
     pub entry: EntryKind,
@@ -233,6 +236,7 @@ pub struct Entry {
 
 /// Who had the machine's CPUs, in CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsers {
     /// The application's threads, carriers of virtual threads included.
     pub application_ns: u64,
@@ -250,6 +254,7 @@ pub struct CpuUsers {
 
 /// The account of all threads' time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
     /// Application threads with time in it.
     pub threads: u64,

@@ -138,7 +138,7 @@ impl Spent {
         let cpu = take(totals.corrected_ns);
         let throttled = take(totals.throttled_ns);
         let run_queue = take(ready - totals.throttled_ns);
-        Spent { cpu, run_queue, throttled, steal: take(totals.stolen_ns) }
+        Spent { cpu, run_queue, throttled, steal: take(totals.steal_ns) }
     }
 
     fn total(&self) -> u64 {

@@ -12,11 +12,12 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// An edge is hot if its weight is at least this part of the hottest edge's,
-/// unless told otherwise: the threshold of the literature.
+/// by default: the threshold of the literature.
 pub const HOT_EDGE_THRESHOLD: f64 = 0.1;
 
 /// How alike two trees are. All figures are fractions, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// Degree of overlap: the smaller of both relative weights, summed over the
     /// edges that both have. 1 for trees of the same shape and shares. Falls
@@ -38,20 +39,21 @@ pub struct Agreement {
 /// A method in two profiles. Shares are parts of each profile's whole, so that
 /// recordings of different length compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MethodChange {
     /// `pkg.Class.method`.
     pub method: String,
     /// Spent in its own code, before.
     pub self_before: Weight,
-    /// And after.
+    /// Spent in its own code, after.
     pub self_after: Weight,
     /// Part of the whole that it itself took, before.
     pub self_share_before: f64,
-    /// And after.
+    /// Part of the whole that it itself took, after.
     pub self_share_after: f64,
     /// Part of the whole with all that it called, before.
     pub total_share_before: f64,
-    /// And after.
+    /// Part of the whole with all that it called, after.
     pub total_share_after: f64,
     /// True if the change of its own share is more than the chance of sampling
     /// explains in 19 of 20 cases.

@@ -219,7 +219,7 @@ impl Owners {
                 let waited = place_of(&waiting_places, *site).and_then(|at| waiting.context(at));
                 let mut activity = describe(&tree, place);
                 activity.lock = names.lock_text(totals.lock);
-                activity.holder = totals
+                activity.owner_method = totals
                     .method
                     .and_then(|method| names.method_name(method))
                     .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone());
@@ -232,7 +232,7 @@ impl Owners {
             .collect();
         activities.sort_by(|a, b| {
             let key = |activity: &OwnerActivity| std::cmp::Reverse((activity.blocked_ns, activity.samples));
-            key(a).cmp(&key(b)).then_with(|| (&a.lock, &a.holder).cmp(&(&b.lock, &b.holder)))
+            key(a).cmp(&key(b)).then_with(|| (&a.lock, &a.owner_method).cmp(&(&b.lock, &b.owner_method)))
         });
         activities
     }
@@ -278,13 +278,19 @@ fn describe(tree: &super::CallTree, site: u32) -> OwnerActivity {
         let Some(context) = tree.context(at).filter(|context| !context.own.is_zero()) else { continue };
         *spots.entry(tree.text(at)).or_default() += context.own;
         let chain = tree.path(at).into_iter().rev().take_while(|at| *at != site).map(|at| tree.text(at)).collect();
-        paths.push(OwnerPath { share: part(context.own), chain });
+        paths.push(OwnerPath { share: part(context.own), stack: chain });
     }
     let mut spots: Vec<OwnerSpot> =
         spots.into_iter().map(|(frame, own)| OwnerSpot { frame, share: part(own) }).collect();
     spots.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.frame.cmp(&b.frame)));
-    paths.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.chain.cmp(&b.chain)));
+    paths.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.stack.cmp(&b.stack)));
     spots.truncate(MOST);
     paths.truncate(MOST);
-    OwnerActivity { samples: whole.count, sampled_ns: whole.ns, spots, paths, ..OwnerActivity::default() }
+    OwnerActivity {
+        samples: whole.count,
+        sampled_ns: whole.ns,
+        lines: spots,
+        stacks: paths,
+        ..OwnerActivity::default()
+    }
 }

@@ -14,6 +14,7 @@ const MOST_PATHS: usize = 100;
 /// their time, or where samples do not say what time they stand for, of their
 /// number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampleReport {
     /// How many samples.
     pub count: u64,
@@ -37,11 +38,12 @@ pub struct SampleReport {
     /// Methods, most self time first.
     pub methods: Vec<SampledMethod>,
     /// Calling contexts with most time of their own.
-    pub paths: Vec<SampledPath>,
+    pub stacks: Vec<SampledPath>,
 }
 
 /// A method in samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampledMethod {
     /// `pkg.Class.method`.
     pub method: String,
@@ -61,6 +63,7 @@ pub struct SampledMethod {
 
 /// A calling context in samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampledPath {
     /// Its own part of the whole.
     pub share: f64,
@@ -68,25 +71,26 @@ pub struct SampledPath {
     pub ns: u64,
     /// Samples of its own.
     pub samples: u64,
-    /// The chain, leaf first.
-    pub chain: Vec<String>,
+    /// The call stack, leaf first.
+    pub stack: Vec<String>,
 }
 
 impl SampleReport {
     /// Keeps the `n` first of every list.
     pub fn keep_top(&mut self, n: usize) {
         self.methods.truncate(n);
-        self.paths.truncate(n);
+        self.stacks.truncate(n);
     }
 }
 
 /// What the owner of a contended lock executed while others waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnerActivity {
     /// The lock.
     pub lock: String,
-    /// The method that held it; `unknown` where that is not known.
-    pub holder: String,
+    /// The method that owned it; `unknown` where that is not known.
+    pub owner_method: String,
     /// Time threads were blocked by it.
     pub blocked_ns: u64,
     /// Part of `blocked_ns` that the samples account for: each stands for its
@@ -95,23 +99,23 @@ pub struct OwnerActivity {
     pub sampled_ns: u64,
     /// Part of `sampled_ns` in which the owner itself waited.
     pub waiting_ns: u64,
-    /// `sampled_ns` as a part of `blocked_ns`, 1 at most: what the samples say is
-    /// known of so much of the blocked time, and of the rest nothing. 0 where samples
-    /// do not say for how much time they stand.
+    /// `sampled_ns` as a part of `blocked_ns`, 1 at most: the part of the blocked time of
+    /// which samples of the owner are known. 0 where samples have no weight.
     pub coverage: f64,
     /// Samples, each once per thread that was blocked.
     pub samples: u64,
-    /// Samples of the owner whose stack lacks the frame that held the lock: they
+    /// Samples of the owner whose stack lacks the frame that owned the lock: they
     /// say nothing about the critical section, and count nowhere else.
     pub outside_samples: u64,
     /// Lines of code that ran, most time first.
-    pub spots: Vec<OwnerSpot>,
-    /// Ways from the method that held the lock to what ran, most time first.
-    pub paths: Vec<OwnerPath>,
+    pub lines: Vec<OwnerSpot>,
+    /// Call stacks from the method that owned the lock to what ran, most time first.
+    pub stacks: Vec<OwnerPath>,
 }
 
 /// A line of code that an owner executed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnerSpot {
     /// `pkg.Class.method:line`.
     pub frame: String,
@@ -119,20 +123,21 @@ pub struct OwnerSpot {
     pub share: f64,
 }
 
-/// A way from the method that held a lock to what it executed.
+/// A call stack from the method that owned a lock to what it executed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnerPath {
     /// Part of the sampled time.
     pub share: f64,
-    /// Leaf first; the last frame is the method that held the lock.
-    pub chain: Vec<String>,
+    /// Leaf first; the last frame is the method that owned the lock.
+    pub stack: Vec<String>,
 }
 
 impl OwnerActivity {
     /// Keeps the `n` first of every list.
     pub fn keep_top(&mut self, n: usize) {
-        self.spots.truncate(n);
-        self.paths.truncate(n);
+        self.lines.truncate(n);
+        self.stacks.truncate(n);
     }
 }
 
@@ -158,7 +163,7 @@ impl Samples {
             truncated: counts.truncated,
             without_stack: counts.without_stack,
             methods: flat(&tree),
-            paths: hot_paths(&tree, MOST_PATHS),
+            stacks: hot_paths(&tree, MOST_PATHS),
         })
     }
 }
@@ -186,7 +191,7 @@ pub fn hot_paths(tree: &CallTree, most: usize) -> Vec<SampledPath> {
     let describe = |context: u32| {
         let own = tree.context(context).map_or(Weight::default(), |context| context.own);
         let chain = tree.path(context).into_iter().rev().map(|at| tree.text(at)).collect();
-        SampledPath { share: share_of(tree, own), ns: own.ns, samples: own.count, chain }
+        SampledPath { share: share_of(tree, own), ns: own.ns, samples: own.count, stack: chain }
     };
     tree.hottest(most).into_iter().map(describe).collect()
 }

@@ -5,6 +5,7 @@ use std::ops::AddAssign;
 
 /// Time and number of samples (or blocked stretches).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
     /// Time that they stand for; 0 where the recording does not say.
     pub ns: u64,
@@ -41,6 +42,7 @@ impl AddAssign for Weight {
 
 /// Which figure of a [`Weight`] counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Time.
@@ -53,6 +55,7 @@ pub enum Unit {
 
 /// What a profile shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Measure {
@@ -100,6 +103,7 @@ impl Measure {
 
 /// What stands above the methods in a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Grouping {
     /// Nothing: all threads together.

@@ -13,6 +13,7 @@ const MOST_FRAMES: usize = 30;
 
 /// A picture of now. Pressures are fractions, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picture {
     /// When, on the recording's clock.
@@ -33,12 +34,13 @@ pub struct Picture {
     pub locks: Vec<LiveLock>,
     /// Blockers that threads park on, most parked time first.
     pub parks: Vec<LivePark>,
-    /// Events lost so far, whatever the cause.
-    pub lost: u64,
+    /// Events dropped so far, whatever the cause.
+    pub dropped: u64,
 }
 
 /// What the application's threads are doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ThreadCounts {
     /// Running, ready to run, or in native code (which may be I/O).
@@ -55,6 +57,7 @@ pub struct ThreadCounts {
 
 /// A lock now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LiveLock {
     /// Its number in this recording.
@@ -66,26 +69,27 @@ pub struct LiveLock {
     /// Pressure in the last interval.
     pub csp: f64,
     /// Highest pressure of an interval so far.
-    pub csp_max: f64,
+    pub csp_peak: f64,
     /// Pressure in the last intervals, newest last.
     pub history: Vec<f32>,
     /// Time that threads spent acquiring it so far.
     pub acquiring_ns: u64,
-    /// How long the phase under way has lasted; absent if there is none.
+    /// How long the current phase has lasted; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase_ns: Option<u64>,
     /// The method that acquires it; empty if unknown.
-    pub contender_method: String,
-    /// The method that holds it; empty if unknown.
+    pub waiter_method: String,
+    /// The method that owns it; empty if unknown.
     pub owner_method: String,
-    /// The chain that acquires it, leaf first.
-    pub contender_chain: Vec<String>,
-    /// The chain that holds it, leaf first.
-    pub owner_chain: Vec<String>,
+    /// The call stack that acquires it, leaf first.
+    pub waiter_stack: Vec<String>,
+    /// The call stack that owns it, leaf first.
+    pub owner_stack: Vec<String>,
 }
 
 /// Parks on one blocker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LivePark {
     /// What a developer calls the blocker; class and hash where unknown.
@@ -128,29 +132,29 @@ impl OnlinePressure {
             },
             locks: locks.map(|(lock, followed)| live_lock(*lock, followed, dictionary)).collect(),
             parks: self.parks.pictures(dictionary),
-            lost: 0,
+            dropped: 0,
         }
     }
 }
 
 fn live_lock(lock: LockId, followed: &Followed, dictionary: &Dictionary) -> LiveLock {
-    let (contender_method, contender_chain) = chain(followed.acquiring_chain, 0, dictionary);
+    let (waiter_method, waiter_stack) = chain(followed.acquiring_chain, 0, dictionary);
     let (owner_chain_id, frame) = followed.owner_chain;
-    let (owner_method, owner_chain) = chain(owner_chain_id, frame, dictionary);
+    let (owner_method, owner_stack) = chain(owner_chain_id, frame, dictionary);
     let (name, class) = lock_names(lock, dictionary);
     LiveLock {
         id: lock.0,
         name,
         class,
         csp: followed.now,
-        csp_max: followed.max,
+        csp_peak: followed.max,
         history: followed.history.iter().copied().collect(),
         acquiring_ns: followed.acquiring_ns,
         phase_ns: followed.phase.as_ref().map(|phase| phase.end.since(phase.start).0),
-        contender_method,
+        waiter_method,
         owner_method,
-        contender_chain,
-        owner_chain,
+        waiter_stack,
+        owner_stack,
     }
 }
 

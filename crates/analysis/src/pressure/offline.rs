@@ -171,7 +171,7 @@ impl Grid {
             acquiring_ns,
             windows,
             phases: phases.iter().map(|phase| told(phase, origin, names)).collect(),
-            older: self.older(lock, acquiring_ns),
+            other_tools: self.older(lock, acquiring_ns),
         }
     }
 
@@ -228,9 +228,9 @@ fn told(phase: &Phase, origin: TimeNs, names: &mut Names) -> PhaseReport {
         csp_mean: phase.mean(),
         csp_peak: phase.peak,
         acquiring_ns: phase.acquiring_ns,
-        acquiring_chain,
-        owner_chain,
-        acquiring_method,
+        waiter_stack: acquiring_chain,
+        owner_stack: owner_chain,
+        waiter_method: acquiring_method,
         owner_method,
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 /// Critical section pressure of a recording's range. Pressures are fractions,
 /// 0 to 1; times count from the recording's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PressureReport {
     /// Length of an interval. Longer than asked for where that would have been
     /// too many, or where the recording holds ready-made windows only.
@@ -28,7 +29,7 @@ pub struct PressureReport {
     /// The same in every interval: where it begins, and the pressure.
     pub windows: Vec<(u64, f64)>,
     /// Locks that were acquired with blocking, highest mean pressure first; of
-    /// very many only the dearest, and those that have a phase.
+    /// very many only the first, and those that have a phase.
     pub locks: Vec<LockPressure>,
     /// The locks that are not among them.
     #[serde(skip_serializing_if = "Others::is_none")]
@@ -37,6 +38,7 @@ pub struct PressureReport {
 
 /// One lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockPressure {
     /// The lock.
     #[serde(skip)]
@@ -58,12 +60,13 @@ pub struct LockPressure {
     pub windows: Vec<(u64, f64)>,
     /// Consecutive intervals above the threshold.
     pub phases: Vec<PhaseReport>,
-    /// What other tools would say.
-    pub older: OlderMetrics,
+    /// Metrics of other tools.
+    pub other_tools: OlderMetrics,
 }
 
 /// A phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseReport {
     /// When its first interval begins.
     pub start_ns: u64,
@@ -75,15 +78,15 @@ pub struct PhaseReport {
     pub csp_peak: f64,
     /// Time that threads spent acquiring the lock in it.
     pub acquiring_ns: u64,
-    /// The chain that spent most time acquiring the lock, leaf first; empty if
+    /// The call stack that spent most time acquiring the lock, leaf first; empty if
     /// none is known.
-    pub acquiring_chain: Vec<String>,
-    /// The chain that held the lock for most of that time, from the frame on
-    /// that held it; empty if none is known.
-    pub owner_chain: Vec<String>,
-    /// The method that the acquiring chain is about; empty if unknown.
-    pub acquiring_method: String,
-    /// The method that held the lock; empty if unknown.
+    pub waiter_stack: Vec<String>,
+    /// The call stack that owned the lock for most of that time, from the frame on
+    /// that owned it; empty if none is known.
+    pub owner_stack: Vec<String>,
+    /// The method that acquired the lock there; empty if unknown.
+    pub waiter_method: String,
+    /// The method that owned the lock; empty if unknown.
     pub owner_method: String,
 }
 
@@ -97,13 +100,14 @@ pub struct PhaseReport {
 /// * *critical section time / acquisitions* says how long the lock is held,
 ///   not whether anybody wanted it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OlderMetrics {
     /// Acquisitions that had to block; absent where the recording holds
     /// ready-made windows only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_acquisitions: Option<u64>,
     /// All acquisitions. An uncontended one leaves no event, by design, so this
-    /// is absent unless the recording's maker counted them.
+    /// is absent unless the recording has a count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acquisitions: Option<u64>,
     /// Acquiring time over elapsed time; may be above 1.

@@ -32,7 +32,7 @@ pub(crate) struct OfLock {
     /// What its owners did, as far as they were measured.
     pub did: Estimate,
     slices: u64,
-    slices_off_cpu: u64,
+    slices_no_cpu: u64,
 }
 
 /// See the module. A slice waits here until the intervals in which it lay are
@@ -116,7 +116,7 @@ impl Holders {
             lock.blocked += blocked;
             lock.did.add(&did);
             lock.slices += 1;
-            lock.slices_off_cpu += u64::from(did.off_cpu >= blocked * MOSTLY);
+            lock.slices_no_cpu += u64::from(did.off_cpu >= blocked * MOSTLY);
             false
         });
     }
@@ -142,20 +142,20 @@ impl Holders {
         let row = |(id, lock): (&LockId, &OfLock)| {
             let (blocked_ns, off) = (total(*id), active(*id));
             let ns = |time: f64| (time * off).round() as u64;
-            let holder_off_cpu_ns = ns(lock.did.off_cpu).min(blocked_ns);
+            let owner_no_cpu_ns = ns(lock.did.off_cpu).min(blocked_ns);
             HeldOff {
                 lock: names.lock_text(*id),
                 blocked_ns,
-                holder_off_cpu_ns,
+                owner_no_cpu_ns,
                 least_ns: ns(lock.did.off_cpu_least).min(blocked_ns),
                 most_ns: ns(lock.did.off_cpu_most).min(blocked_ns),
-                share: holder_off_cpu_ns as f64 / blocked_ns.max(1) as f64,
+                share: owner_no_cpu_ns as f64 / blocked_ns.max(1) as f64,
                 slices: lock.slices,
-                slices_off_cpu: lock.slices_off_cpu,
+                slices_no_cpu: lock.slices_no_cpu,
             }
         };
-        let mut rows: Vec<HeldOff> = self.locks.iter().map(row).filter(|row| row.holder_off_cpu_ns > 0).collect();
-        rows.sort_by(|a, b| b.holder_off_cpu_ns.cmp(&a.holder_off_cpu_ns).then_with(|| a.lock.cmp(&b.lock)));
+        let mut rows: Vec<HeldOff> = self.locks.iter().map(row).filter(|row| row.owner_no_cpu_ns > 0).collect();
+        rows.sort_by(|a, b| b.owner_no_cpu_ns.cmp(&a.owner_no_cpu_ns).then_with(|| a.lock.cmp(&b.lock)));
         rows
     }
 }

@@ -48,7 +48,7 @@ pub struct ThreadInterval {
     pub start: TimeNs,
     /// When it ended.
     pub end: TimeNs,
-    /// Its times. `lost_share` is how much of the time in which it had work to
+    /// Its times. `runnable_share` is how much of the time in which it had work to
     /// do it probably was not running: what a lock that it held meanwhile looked
     /// contended for nothing.
     pub totals: Totals,
@@ -316,7 +316,7 @@ impl Steal {
         self.covered_ns += measured.duration.0;
         self.process.add(process, 1.0);
         self.machine.busy_ns += measured.machine.busy.0;
-        self.machine.stolen_ns += measured.machine.stolen.0;
+        self.machine.steal_ns += measured.machine.stolen.0;
         self.machine.idle_ns += measured.machine.idle.0;
         let told = &measured.throttling;
         if told.quota.0 > 0 || told.throttled.0 > 0 {
@@ -332,7 +332,7 @@ impl Steal {
             start_ns: measured.start.0,
             duration_ns: measured.duration.0,
             cpu_ns: ns(process.cpu),
-            stolen_ns: ns(process.stolen),
+            steal_ns: ns(process.stolen),
             throttled_ns: ns(process.throttled),
             run_queue_ns: ns(process.run_queue),
         });
@@ -422,10 +422,10 @@ impl Steal {
         Totals {
             cpu_ns: ns(spent.cpu),
             corrected_ns: ns(corrected),
-            stolen_ns: ns(spent.stolen),
+            steal_ns: ns(spent.stolen),
             throttled_ns: ns(spent.throttled),
             run_queue_ns: ns(spent.run_queue),
-            lost_share: if ready > 0.0 { spent.lost() / ready } else { 0.0 },
+            runnable_share: if ready > 0.0 { spent.lost() / ready } else { 0.0 },
         }
     }
 }
@@ -446,7 +446,7 @@ fn joined(windows: &[Window]) -> Option<Window> {
     for window in windows {
         joined.duration_ns = (window.start_ns + window.duration_ns).saturating_sub(joined.start_ns);
         joined.cpu_ns += window.cpu_ns;
-        joined.stolen_ns += window.stolen_ns;
+        joined.steal_ns += window.steal_ns;
         joined.throttled_ns += window.throttled_ns;
         joined.run_queue_ns += window.run_queue_ns;
     }

@@ -2,20 +2,21 @@
 
 use serde::Serialize;
 
-/// What the environment took, over a recording's range.
+/// Steal, throttling and run-queue time in a recording's range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StealReport {
     /// `left out`, `included` or `unknown`: whether this kernel's thread times
-    /// contain stolen time. Only where they do is it subtracted.
+    /// contain steal time. Only where they do is it subtracted.
     pub accounting: &'static str,
     /// Intervals measured.
     pub intervals: u64,
     /// Time covered by them.
     pub covered_ns: u64,
-    /// Intervals whose stolen time was divided CPU by CPU, because samples say
+    /// Intervals whose steal time was divided CPU by CPU, because samples say
     /// where threads ran.
     pub refined_intervals: u64,
-    /// False if the kernel does not tell how long threads wait for a CPU.
+    /// False if the kernel does not report how long threads wait for a CPU.
     pub run_queue_known: bool,
     /// The machine, all processes together.
     pub machine: MachineTotals,
@@ -30,7 +31,7 @@ pub struct StealReport {
     pub groups: Vec<Named>,
     /// Kinds of transactions, longest in all first.
     pub transactions: Vec<TransactionReport>,
-    /// Locks whose holders were not running, most such time first.
+    /// Locks whose owners were runnable and did not run, most such time first.
     pub locks: Vec<HeldOff>,
     /// The process interval by interval: where it begins, counted from the
     /// recording's start, how long it is, and the times.
@@ -39,17 +40,19 @@ pub struct StealReport {
 
 /// CPU time of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineTotals {
     /// Time spent running something.
     pub busy_ns: u64,
-    /// Stolen time.
-    pub stolen_ns: u64,
+    /// Steal time.
+    pub steal_ns: u64,
     /// Idle time.
     pub idle_ns: u64,
 }
 
 /// A quota and what it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuotaReport {
     /// CPU time allowed in a period; 0 if there is no limit.
     pub quota_ns: u64,
@@ -65,25 +68,26 @@ pub struct QuotaReport {
 
 /// Where the ready time of a thread, a group or the process went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Totals {
     /// CPU time as the kernel gives it.
     pub cpu_ns: u64,
-    /// CPU time without stolen time: what was really computed.
+    /// CPU time without steal time.
     pub corrected_ns: u64,
-    /// Stolen time, an estimate.
-    pub stolen_ns: u64,
-    /// Time held back by the quota, an estimate.
+    /// Steal time, an estimate.
+    pub steal_ns: u64,
+    /// Throttling, an estimate.
     pub throttled_ns: u64,
-    /// Time ready and waiting for a CPU. On most kernels what the quota held
-    /// back is in here, too.
+    /// Time waiting for a CPU. On most kernels this includes throttling.
     pub run_queue_ns: u64,
-    /// Stolen time and the larger of the other two, as part of all time in
-    /// which the thread could have run.
-    pub lost_share: f64,
+    /// Steal time and the larger of the other two, as part of all time in
+    /// which the thread was runnable or running.
+    pub runnable_share: f64,
 }
 
 /// A thread or group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -96,21 +100,22 @@ pub struct Named {
 
 /// Transactions of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransactionReport {
     /// What the application calls them.
     pub kind: String,
     /// How many ended.
     pub count: u64,
-    /// How many were never seen to end; in no other figure.
+    /// How many were never seen to end; in no other metric.
     pub not_ended: u64,
     /// How many of `count` have no CPU time: in virtual threads, or ended on
-    /// another thread. What the environment took of them is not known either.
+    /// another thread. Their runnable time is not known either.
     pub without_cpu: u64,
     /// How long they took.
     pub wall: Spread,
     /// CPU time as the kernel gives it.
     pub cpu_ns: u64,
-    /// CPU time without stolen time.
+    /// CPU time without steal time.
     pub corrected_ns: u64,
     /// Time blocked acquiring monitors and locks of `java.util.concurrent`.
     pub blocked_ns: u64,
@@ -118,19 +123,19 @@ pub struct TransactionReport {
     pub parked_ns: u64,
     /// Time in `Object.wait`.
     pub waited_ns: u64,
-    /// Stolen time.
-    pub stolen_ns: u64,
-    /// Time held back by the quota.
+    /// Steal time.
+    pub steal_ns: u64,
+    /// Throttling.
     pub throttled_ns: u64,
     /// Time waiting for a CPU.
     pub run_queue_ns: u64,
-    /// What the environment took of each: stolen time and the larger of the
-    /// other two.
-    pub lost: Spread,
+    /// Runnable time of each: steal time and the larger of the other two.
+    pub runnable: Spread,
 }
 
 /// Lengths, in ns; percentiles are exact to three digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// All together.
     pub total_ns: u64,
@@ -146,31 +151,33 @@ pub struct Spread {
     pub max_ns: u64,
 }
 
-/// A lock that looked contended while its holders did not run.
+/// A lock whose owners were runnable and did not run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldOff {
     /// `Inventory.lock (com.acme.Inventory$1@1a2b3c)`.
     pub lock: String,
     /// Blocked time.
     pub blocked_ns: u64,
-    /// How much of it the owner was ready but had no CPU, an estimate: within an
+    /// How much of it the owner was runnable and did not run, an estimate: within an
     /// interval the owner's run-queue time is spread over the time in which it was
     /// neither blocked nor waiting.
-    pub holder_off_cpu_ns: u64,
+    pub owner_no_cpu_ns: u64,
     /// No less than this, and no more than `most_ns`, whatever the owner did when.
     pub least_ns: u64,
     /// See `least_ns`.
     pub most_ns: u64,
-    /// `holder_off_cpu_ns` as a part of `blocked_ns`.
+    /// `owner_no_cpu_ns` as a part of `blocked_ns`.
     pub share: f64,
     /// Blocked slices.
     pub slices: u64,
-    /// Those for more than half of which the holder did not run.
-    pub slices_off_cpu: u64,
+    /// Those for more than half of which the owner had no CPU.
+    pub slices_no_cpu: u64,
 }
 
 /// An interval of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Window {
     /// Where it begins.
     pub start_ns: u64,
@@ -178,9 +185,9 @@ pub struct Window {
     pub duration_ns: u64,
     /// CPU time.
     pub cpu_ns: u64,
-    /// Stolen time.
-    pub stolen_ns: u64,
-    /// Time held back by the quota.
+    /// Steal time.
+    pub steal_ns: u64,
+    /// Throttling.
     pub throttled_ns: u64,
     /// Time waiting for a CPU.
     pub run_queue_ns: u64,

@@ -179,9 +179,9 @@ fn row(name: &str, kind: &Kind, corrects: bool) -> TransactionReport {
         blocked_ns: kind.blocked,
         parked_ns: kind.parked,
         waited_ns: kind.waited,
-        stolen_ns: ns(spent.stolen),
+        steal_ns: ns(spent.stolen),
         throttled_ns: ns(spent.throttled),
         run_queue_ns: ns(spent.run_queue),
-        lost: kind.lost.spread(),
+        runnable: kind.lost.spread(),
     }
 }

@@ -113,7 +113,7 @@ fn of_platform_threads_the_whole_life_is_in_it_and_what_was_not_measured_is_unkn
         assert_eq!(ledger.total_ns, report.threads * report.duration_ns);
         let locks: u64 = EntryKind::ALL.into_iter().filter(|kind| kind.is_lock()).map(|kind| ledger.ns(kind)).sum();
         assert_eq!(locks, report.blocked_ns);
-        assert_eq!(ledger.ns(EntryKind::LockHandOff), report.blocked.hand_over_ns);
+        assert_eq!(ledger.ns(EntryKind::LockHandOff), report.blocked.hand_off_ns);
         for kind in [EntryKind::Cpu, EntryKind::OffCpu, EntryKind::LockOwnerRan, EntryKind::LockOwnerOffCpu] {
             assert_eq!(ledger.ns(kind), 0, "{kind:?} was not measured");
         }

@@ -358,12 +358,15 @@ fn samples_of_the_owner_are_weighed_once_per_blocked_thread() {
     let samples = [(0, READING), (3, SORTING), (6, SORTING), (8, READING), (10, OUTSIDE)];
     let report = owners(TWO_WAIT, &samples, Options::default());
     let activity = report.owner_activity.iter().find(|activity| activity.samples > 0).unwrap();
-    assert_eq!((activity.lock.as_str(), activity.holder.as_str()), ("Stock.lock (shop.Stock@7)", "shop.Stock.rebuild"));
+    assert_eq!(
+        (activity.lock.as_str(), activity.owner_method.as_str()),
+        ("Stock.lock (shop.Stock@7)", "shop.Stock.rebuild")
+    );
     assert_eq!((activity.samples, activity.sampled_ns), (5, 5 * MS));
-    let spots: Vec<(&str, f64)> = activity.spots.iter().map(|spot| (spot.frame.as_str(), spot.share)).collect();
+    let spots: Vec<(&str, f64)> = activity.lines.iter().map(|spot| (spot.frame.as_str(), spot.share)).collect();
     assert_eq!(spots, [("shop.Stock.sort:31", 0.6), ("shop.Stock.read:40", 0.4)]);
-    let path = &activity.paths[0];
-    assert_eq!(path.chain, ["shop.Stock.sort:31", "shop.Stock.rebuild:12"], "cut at the frame that held the lock");
+    let path = &activity.stacks[0];
+    assert_eq!(path.stack, ["shop.Stock.sort:31", "shop.Stock.rebuild:12"], "cut at the frame that held the lock");
     // T2 waited 8 ms for T1, T3 5 ms for T1 and 2 ms for T2.
     assert_eq!(activity.blocked_ns, 15 * MS);
 }
@@ -382,7 +385,7 @@ fn stacks_without_their_root_are_cut_by_name_and_others_say_nothing_of_the_owner
     let samples = [(3, TRUNCATED), (4, OUTSIDE)];
     let report = owners(ONE_WAITS, &samples, Options::default());
     let activity = only(&report);
-    let chains: Vec<Vec<String>> = activity.paths.iter().map(|path| path.chain.clone()).collect();
+    let chains: Vec<Vec<String>> = activity.stacks.iter().map(|path| path.stack.clone()).collect();
     assert_eq!(chains, [["shop.Stock.sort:31", "shop.Stock.rebuild:12"]]);
     assert_eq!((activity.samples, activity.outside_samples), (1, 1));
     // One millisecond of seven is known, not all of them.

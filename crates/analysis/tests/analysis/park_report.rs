@@ -258,7 +258,7 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     script.exit(101, 2, 3);
     script.entered(101, third);
     let report = script.report(110, "lock");
-    let chain = &report.wait_for[0];
+    let chain = &report.wait_chains[0];
     let links: Vec<(&str, &str)> = chain.links.iter().map(|link| (link.lock.as_str(), link.method.as_str())).collect();
     assert_eq!(links[0], ("Ledger.lock (com.acme.Ledger@a3)", "com.acme.Ledger.audit"));
     assert_eq!(links[1].1, "com.acme.Cache.load");
@@ -289,7 +289,7 @@ fn a_thread_that_was_blocked_before_it_took_the_lock_is_no_chain() {
     script.exit(90, 1, 3);
     script.entered(90, second);
     let report = script.report(100, "lock");
-    assert_eq!(report.wait_for, []);
+    assert_eq!(report.wait_chains, []);
 }
 
 #[test]

@@ -347,8 +347,8 @@ fn ping_pong_is_half_of_two_threads_and_a_fiftieth_of_forty_eight() {
     assert_eq!(lock(&many, "Shop.lock").csp_mean, 1.0 / 48.0);
     assert_eq!(lock(&many, "Shop.lock").windows.len(), 4);
     // The older metrics see no difference.
-    assert_eq!(lock(&two, "Shop.lock").older, lock(&many, "Shop.lock").older);
-    let older = &lock(&two, "Shop.lock").older;
+    assert_eq!(lock(&two, "Shop.lock").other_tools, lock(&many, "Shop.lock").other_tools);
+    let older = &lock(&two, "Shop.lock").other_tools;
     assert_eq!((older.failed_acquisitions, older.acquiring_per_elapsed), (Some(4000), 1.0));
     assert_eq!(older.critical_section_ns, Some(MS as f64));
 }
@@ -365,8 +365,8 @@ fn a_phase_that_the_average_hides_is_found_with_both_chains() {
     assert_eq!(lock.csp_peak, 0.125);
     let [phase] = &lock.phases[..] else { panic!("one phase: {:?}", lock.phases) };
     assert_eq!((phase.start_ns, phase.end_ns), (20_000 * MS, 24_000 * MS), "the last 0.4 s are 5 % of 8 threads");
-    assert_eq!(phase.acquiring_chain, ["com.acme.Shop.sell:7"]);
-    assert_eq!(phase.owner_chain, ["com.acme.Shop.restock:9"]);
+    assert_eq!(phase.waiter_stack, ["com.acme.Shop.sell:7"]);
+    assert_eq!(phase.owner_stack, ["com.acme.Shop.restock:9"]);
     assert_eq!(phase.csp_peak, 0.125);
 }
 

@@ -221,7 +221,7 @@ fn check_row(row: &Row, root_ns: u64) {
     let share = row.total_ns as f64 / root_ns as f64;
     assert!((row.share - share).abs() < 1e-9);
     assert!(row.count > 0 && row.max_ns > 0 && row.max_ns <= row.total_ns);
-    assert!(row.stop_the_world_ns <= row.total_ns);
+    assert!(row.pause_ns <= row.total_ns);
     if row.children.is_empty() {
         return;
     }

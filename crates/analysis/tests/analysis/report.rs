@@ -630,9 +630,9 @@ fn a_pause_inside_a_contention_is_not_blamed_on_the_owner() {
     let rows: Vec<(&str, u64)> = report.rows.iter().map(|row| (row.value.headline(), row.total_ns / MS)).collect();
     assert_eq!(rows, [("(VM pause)", 13), ("com.acme.Inventory.rebuildIndex", 5), ("unknown", 1)]);
     let blocked = &report.blocked;
-    assert_eq!((blocked.owner_chain_ns / MS, blocked.stop_the_world_ns / MS), (5, 13));
-    let parts = blocked.owner_chain_ns + blocked.owner_thread_ns + blocked.hand_over_ns + blocked.unknown_ns;
-    assert_eq!(parts + blocked.stop_the_world_ns, report.blocked_ns);
+    assert_eq!((blocked.owner_stack_ns / MS, blocked.pause_ns / MS), (5, 13));
+    let parts = blocked.owner_stack_ns + blocked.owner_thread_ns + blocked.hand_off_ns + blocked.unknown_ns;
+    assert_eq!(parts + blocked.pause_ns, report.blocked_ns);
     let lock = report.findings.iter().find(|finding| finding.text.contains("Inventory.lock")).expect("the lock");
     assert!(lock.text.ends_with("For 68 % of that the VM was paused: the lock is not the cause."), "{}", lock.text);
     // The pause can be won back, but not by the lock's owner, and ranks with it.
@@ -718,8 +718,8 @@ fn a_snapshot_does_not_end_the_analysis() {
 fn stop_the_world_is_kept_apart() {
     let picture = format!("{HOT}\nVM:       ####");
     let report = analyse(&picture, by("lock"));
-    assert_eq!(report.stop_the_world.total_ns, 4 * MS);
-    assert!(report.blocked.stop_the_world_ns >= 4 * MS);
-    assert_eq!(report.rows[0].stop_the_world_ns, report.blocked.stop_the_world_ns);
+    assert_eq!(report.pauses.total_ns, 4 * MS);
+    assert!(report.blocked.pause_ns >= 4 * MS);
+    assert_eq!(report.rows[0].pause_ns, report.blocked.pause_ns);
     assert_eq!(TimeNs(ZERO), at(0));
 }

@@ -99,7 +99,7 @@ fn stolen_time_is_subtracted_only_where_thread_times_contain_it() {
         let events = Second { accounting, machine, ..second(0, &[(WORKER, 500, 0), (OTHER, 250, 0)]) }.events();
         let steal = steal(&events);
         let worker = steal.threads.iter().find(|thread| thread.name == "worker-1").unwrap().totals;
-        (steal.accounting, worker.cpu_ns / MS, worker.stolen_ns / MS, worker.corrected_ns / MS)
+        (steal.accounting, worker.cpu_ns / MS, worker.steal_ns / MS, worker.corrected_ns / MS)
     };
     assert_eq!(of(StealAccounting::Included), ("included", 500, 200, 300));
     // Without stolen time all CPUs were busy for 600; the threads used 750 of it.
@@ -118,15 +118,15 @@ fn threads_groups_and_process_add_up_and_time_nobody_used_is_nobodys() {
     let events: Vec<Event> = seconds.iter().flat_map(Second::events).collect();
     let steal = steal(&events);
     let shown = |row: &headway_analysis::steal::report::Named| {
-        (row.name.clone(), row.totals.cpu_ns / MS, row.totals.stolen_ns / MS, row.totals.run_queue_ns / MS)
+        (row.name.clone(), row.totals.cpu_ns / MS, row.totals.steal_ns / MS, row.totals.run_queue_ns / MS)
     };
     let threads: Vec<_> = steal.threads.iter().map(shown).collect();
     assert_eq!(threads, [("worker-1".into(), 400, 80, 30), ("worker-2".into(), 100, 20, 10)]);
     assert_eq!(steal.groups.iter().map(shown).collect::<Vec<_>>(), [("worker-*".into(), 500, 100, 40)]);
     // 100 ms were used by threads that nobody named.
-    assert_eq!((steal.process.cpu_ns / MS, steal.process.stolen_ns / MS), (600, 120));
+    assert_eq!((steal.process.cpu_ns / MS, steal.process.steal_ns / MS), (600, 120));
     assert_eq!((steal.intervals, steal.windows.len(), steal.windows[1].start_ns), (2, 2, S));
-    assert_eq!(steal.machine.stolen_ns, 400 * MS);
+    assert_eq!(steal.machine.steal_ns, 400 * MS);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn samples_divide_stolen_time_cpu_by_cpu_when_they_have_arrived() {
     let mut analysis = Analysis::new(Options::default());
     events.iter().for_each(|event| analysis.feed(event));
     let steal = analysis.finish().steal.unwrap();
-    let stolen: Vec<_> = steal.threads.iter().map(|thread| (&*thread.name, thread.totals.stolen_ns / MS)).collect();
+    let stolen: Vec<_> = steal.threads.iter().map(|thread| (&*thread.name, thread.totals.steal_ns / MS)).collect();
     assert_eq!(stolen, [("worker-1", 0), ("worker-2", 100)]);
     assert_eq!(steal.refined_intervals, 1);
 }
@@ -265,12 +265,12 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let report = report(&events, Options::default());
     let steal = report.steal.as_ref().unwrap();
     let [held] = &steal.locks[..] else { panic!("{:?}", steal.locks) };
-    assert_eq!((held.blocked_ns / MS, held.holder_off_cpu_ns / MS), (400, 300));
-    assert_eq!((held.slices, held.slices_off_cpu), (1, 1));
+    assert_eq!((held.blocked_ns / MS, held.owner_no_cpu_ns / MS), (400, 300));
+    assert_eq!((held.slices, held.slices_no_cpu), (1, 1));
     let mut rows = &report.rows;
     for _ in &report.by {
         let [row] = &rows[..] else { panic!("{rows:?}") };
-        assert_eq!((row.total_ns / MS, row.holder_off_cpu_ns / MS), (400, 300), "{row:?}");
+        assert_eq!((row.total_ns / MS, row.owner_no_cpu_ns / MS), (400, 300), "{row:?}");
         rows = &row.children;
     }
     let finding = report.findings.iter().find(|finding| finding.text.contains("ready to run")).unwrap();

@@ -12,6 +12,7 @@ const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The answer to a command. What does not apply is absent.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Reply {
     /// True if the command was carried out.
@@ -38,23 +39,23 @@ pub struct Reply {
     pub duration_ns: Option<u64>,
     /// Events so far, by kind.
     pub events: BTreeMap<String, u64>,
-    /// Losses so far, by cause.
+    /// Events dropped so far, by cause.
     pub losses: BTreeMap<String, u64>,
     /// Sentences to be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What has been found so far, most costly first.
+    /// Findings so far, most important first.
     pub findings: Vec<String>,
     /// Every mechanism and its state.
     pub mechanisms: Vec<Mechanism>,
-    /// Mechanisms that are not in force, with the reason.
+    /// Degraded mechanisms, with the reason.
     pub degraded: Vec<DegradedMechanism>,
-    /// What could not be taken out of the target, although nothing is recorded.
+    /// Hooks that could not be removed, although nothing is recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_place: Vec<InPlace>,
     /// What a start changes, or would change, in the target.
     pub will_change: Vec<String>,
-    /// How long attaching held up the application.
+    /// How long attaching paused the application.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attach_pause_ns: Option<u64>,
     /// CPU time of Headway's own threads in the target.
@@ -74,20 +75,37 @@ pub struct Reply {
     pub parks_began: bool,
 }
 
+/// What is printed about a JVM in which the agent is not loaded.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotLoaded {
+    /// True: nothing had to be done.
+    ok: bool,
+    /// False: the agent is not loaded.
+    loaded: bool,
+}
+
+impl NotLoaded {
+    /// Nothing to do.
+    pub const DONE: NotLoaded = NotLoaded { ok: true, loaded: false };
+}
+
 /// A mechanism and its state.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Mechanism {
     /// `monitor-exit`.
     pub name: String,
-    /// `on`, `off` or `degraded`.
+    /// `active`, `disabled` or `degraded`.
     pub state: String,
     /// How it is done.
     pub detail: String,
 }
 
-/// A mechanism that is not in force as it should be.
+/// A degraded mechanism.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DegradedMechanism {
     /// `monitor-exit`.
@@ -96,8 +114,9 @@ pub struct DegradedMechanism {
     pub reason: String,
 }
 
-/// A hook or binding that could not be taken out.
+/// A hook or binding that could not be removed.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InPlace {
     /// `monitor-exit`.
@@ -106,12 +125,13 @@ pub struct InPlace {
     pub what: String,
     /// False if it only passes through.
     pub live: bool,
-    /// Why it could not be taken out.
+    /// Why it could not be removed.
     pub reason: String,
 }
 
 /// The virtual machine as the agent found it.
 #[derive(Debug, Default, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct JvmFacts {
     /// `OpenJDK 64-Bit Server VM`.
@@ -224,7 +244,7 @@ mod tests {
     #[test]
     fn every_text_of_a_reply_can_be_made_printable() {
         let text = r#"{"ok":true,"pid":7,"recording":"/tmp/a\u001b[2J.jfr","events":{"a\nb":3},"findings":["x\ny"],
-            "mechanisms":[{"name":"m","state":"on","detail":"d\u202e"}],"jvm":{"name":"n","version":"17\r","java":17},
+            "mechanisms":[{"name":"m","state":"active","detail":"d\u202e"}],"jvm":{"name":"n","version":"17\r","java":17},
             "recording_bytes":9}"#;
         let reply = Reply::parse(7, text).expect("a good reply");
         let shown = reply.printable();

@@ -2,6 +2,7 @@
 
 use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
+use crate::json;
 use crate::recording::output;
 use crate::recording::profiled::Profiled;
 use crate::render::{self, numbers};
@@ -55,23 +56,35 @@ pub struct Diff {
     after: PathBuf,
 }
 
-/// What `--json` prints.
+/// Two recordings, method by method.
 #[derive(Serialize)]
-struct Document {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DiffDocument {
+    /// What is weighed.
     measure: headway_analysis::method::Measure,
+    /// What shares are shares of.
     unit: headway_analysis::method::Unit,
+    /// The first recording.
     before: Side,
+    /// The second recording.
     after: Side,
+    /// How alike both are.
     agreement: Agreement,
-    /// Most own share gained first.
+    /// Methods, largest growth of `self_share` first.
     methods: Vec<MethodChange>,
 }
 
 #[derive(Serialize)]
-struct Side {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+/// A recording of a comparison.
+pub struct Side {
+    /// The file.
     file: String,
+    /// Weight of all samples.
     total_ns: u64,
+    /// Number of samples.
     samples: u64,
+    /// Length of the recording.
     duration_ns: u64,
 }
 
@@ -103,21 +116,19 @@ impl Diff {
     fn print(&self, comparison: &Comparison<'_>, before: &Profiled, after: &Profiled) -> Result<(), Failure> {
         let agreement = comparison.agreement(self.threshold);
         let methods = comparison.methods();
-        let printed = match self.json {
-            true => terminal::print_json(&as_json(Document {
+        if self.json {
+            return json::print(DiffDocument {
                 measure: after.profile.measure,
                 unit: comparison.unit(),
                 before: side(before),
                 after: side(after),
                 agreement,
                 methods,
-            })?),
-            false => {
-                let screen = Screen::stdout();
-                terminal::print(&render::difference(before, after, &agreement, &methods, self.top as usize, &screen))
-            }
-        };
-        printed.map_err(Failure::doing("cannot write to standard output"))
+            });
+        }
+        let screen = Screen::stdout();
+        let text = render::difference(before, after, &agreement, &methods, self.top as usize, &screen);
+        terminal::print(&text).map_err(Failure::doing("cannot write to standard output"))
     }
 }
 
@@ -148,12 +159,6 @@ fn side(profiled: &Profiled) -> Side {
         samples: total.count,
         duration_ns: profiled.profile.duration.0,
     }
-}
-
-fn as_json(document: Document) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(&document);
-    let text = text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-    Ok(text + "\n")
 }
 
 /// A number above 0 and at most 1, or a percentage.

@@ -1,6 +1,7 @@
 //! `headway list`: the running JVMs.
 
 use crate::error::Failure;
+use crate::json;
 use crate::jvm::{self, users, Jvm, Vm};
 use crate::terminal::{self, Screen};
 use clap::Args;
@@ -22,20 +23,35 @@ pub struct List {
     json: bool,
 }
 
-/// What is told about a JVM.
+/// The running JVMs that this user can see.
 #[derive(Debug, Serialize)]
-struct Entry {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JvmList {
+    /// The JVMs.
+    pub jvms: Vec<Entry>,
+}
+
+/// A running JVM.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// Process id.
     pid: u32,
+    /// The user that it runs as.
     user: String,
-    /// Absent where the process may not be looked into.
+    /// `17.0.15`; absent where this user may not read it.
     #[serde(skip_serializing_if = "String::is_empty")]
     java_version: String,
+    /// `HotSpot` or `OpenJ9`.
     vm: &'static str,
+    /// Main class or jar; empty if unknown.
     main: String,
+    /// True if Headway can attach to it.
     attachable: bool,
-    /// Why not.
+    /// Why it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// True if Headway's agent is loaded.
     headway_loaded: bool,
 }
 
@@ -46,11 +62,12 @@ impl List {
     /// Output that cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         let entries: Vec<Entry> = jvm::running().iter().map(entry).collect();
-        let printed = match self.json {
-            true => terminal::print_json(&json(&entries)?),
-            false => terminal::print(&table(&entries, &Screen::stdout())),
-        };
-        printed.map_err(Failure::doing("cannot write to standard output"))?;
+        if self.json {
+            json::print(JvmList { jvms: entries })?;
+        } else {
+            let printed = terminal::print(&table(&entries, &Screen::stdout()));
+            printed.map_err(Failure::doing("cannot write to standard output"))?;
+        }
         Ok(crate::error::DONE)
     }
 }
@@ -70,12 +87,6 @@ fn entry(jvm: &Jvm) -> Entry {
         reason: obstacle.map(|failure| failure.to_string()),
         headway_loaded: jvm.agent_path.is_some(),
     }
-}
-
-fn json(entries: &[Entry]) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(entries)
-        .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-    Ok(text + "\n")
 }
 
 fn table(entries: &[Entry], screen: &Screen) -> String {
@@ -148,10 +159,9 @@ mod tests {
 
     #[test]
     fn json_leaves_out_what_does_not_apply() {
-        let text = json(&[an_entry(7, "com.acme.Main", None)]).expect("JSON");
-        let value: serde_json::Value = serde_json::from_str(&text).expect("valid JSON");
-        assert_eq!(value[0]["pid"], 7);
-        assert_eq!(value[0]["attachable"], true);
-        assert!(value[0].get("reason").is_none());
+        let value = serde_json::to_value(an_entry(7, "com.acme.Main", None)).expect("JSON");
+        assert_eq!(value["pid"], 7);
+        assert_eq!(value["attachable"], true);
+        assert!(value.get("reason").is_none());
     }
 }

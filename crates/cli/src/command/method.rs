@@ -36,6 +36,7 @@ pub struct MethodView {
 
 /// Methods of a recording.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MethodDocument {
     /// The file.
     pub file: String,
@@ -66,6 +67,7 @@ pub struct MethodDocument {
 
 /// Methods of some threads.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Section {
     /// The thread or group; empty for all.
     pub threads: String,
@@ -74,11 +76,12 @@ pub struct Section {
     /// Most self time first. Shares are parts of this section.
     pub methods: Vec<SampledMethod>,
     /// The calling contexts with most time of their own.
-    pub paths: Vec<SampledPath>,
+    pub stacks: Vec<SampledPath>,
 }
 
 /// A method, or one that called it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Caller {
     /// 0 for a method asked for, 1 for what called it, and so on.
     pub depth: usize,
@@ -111,16 +114,12 @@ impl MethodView {
             },
         )?;
         let document = self.document(&profiled, &analysed, question.top);
-        let printed = match json {
-            true => {
-                let text = serde_json::to_string_pretty(&document);
-                let text =
-                    text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-                terminal::print_json(&(text + "\n"))
-            }
-            false => terminal::print(&render::methods(&analysed, &document, question.top, &Screen::stdout())),
-        };
-        printed.map_err(Failure::doing("cannot write to standard output"))?;
+        if json {
+            crate::json::print(&document)?;
+        } else {
+            let printed = terminal::print(&render::methods(&analysed, &document, question.top, &Screen::stdout()));
+            printed.map_err(Failure::doing("cannot write to standard output"))?;
+        }
         analysed.damage().map_or(Ok(DONE), Err)
     }
 
@@ -156,7 +155,7 @@ fn sections(tree: &CallTree, top: usize) -> Vec<Section> {
     let of = |tree: &CallTree, threads: &str, share: f64| {
         let mut methods = flat(tree);
         methods.truncate(top);
-        Section { threads: threads.to_owned(), share, methods, paths: hot_paths(tree, top) }
+        Section { threads: threads.to_owned(), share, methods, stacks: hot_paths(tree, top) }
     };
     let is_thread = |context: &u32| {
         tree.context(*context).is_some_and(|context| tree.method(context.method).origin == Origin::Threads)

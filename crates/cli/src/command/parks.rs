@@ -6,6 +6,7 @@ use crate::agent::reply::Reply;
 use crate::attach::Session;
 use crate::error::{Failure, DONE};
 use crate::interrupt;
+use crate::json;
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::analysed::{read_with_names, unreadable};
@@ -135,16 +136,12 @@ impl Parks {
     fn show(&self, mut report: ParkStatisticsReport) -> Result<(), Failure> {
         let top = self.top as usize;
         let hidden = report.blockers.len().saturating_sub(top);
-        let printed = if self.json {
-            let text = serde_json::to_string_pretty(&report);
-            let text =
-                text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-            terminal::print_json(&(text + "\n"))
-        } else {
-            report.blockers.truncate(top);
-            let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
-            terminal::print(&(report.table(Some(self.frames)) + &more))
-        };
+        if self.json {
+            return json::print(&report);
+        }
+        report.blockers.truncate(top);
+        let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
+        let printed = terminal::print(&(report.table(Some(self.frames)) + &more));
         printed.map_err(Failure::doing("cannot write to standard output"))
     }
 }

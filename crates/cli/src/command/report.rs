@@ -5,6 +5,7 @@ use crate::command::method::MethodView;
 use crate::command::pressure::{PressureView, View};
 use crate::command::{capture, report_html};
 use crate::error::{Failure, DONE};
+use crate::json;
 use crate::quantity::{self, Moment, Span};
 use crate::recording::analysed::{Analysed, Question};
 use crate::render;
@@ -151,11 +152,11 @@ fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Re
             }
         }
     }
-    let printed = match json {
-        true => terminal::print_json(&as_json(&shown, view, files.len() == 1)?),
-        false => terminal::print(&as_text(&shown, view)),
-    };
-    printed.map_err(Failure::doing("cannot write to standard output"))?;
+    if json {
+        print_json(&shown, view, files.len() == 1)?;
+    } else {
+        terminal::print(&as_text(&shown, view)).map_err(Failure::doing("cannot write to standard output"))?;
+    }
     first_failure.map_or(Ok(DONE), Err)
 }
 
@@ -171,7 +172,7 @@ fn as_text(shown: &[Analysed], view: View) -> String {
     shown.iter().map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn as_json(shown: &[Analysed], view: View, single: bool) -> Result<String, Failure> {
+fn print_json(shown: &[Analysed], view: View, single: bool) -> Result<(), Failure> {
     match view {
         View::Brief | View::Contention => documents(shown.iter().map(Analysed::report_of_top).collect(), single),
         View::Pressure => documents(shown.iter().map(|shown| shown.pressure_of_top(false)).collect(), single),
@@ -180,11 +181,9 @@ fn as_json(shown: &[Analysed], view: View, single: bool) -> Result<String, Failu
     }
 }
 
-fn documents<T: Serialize>(documents: Vec<T>, single: bool) -> Result<String, Failure> {
-    let text = match documents.as_slice() {
-        [only] if single => serde_json::to_string_pretty(only),
-        several => serde_json::to_string_pretty(several),
-    };
-    let text = text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-    Ok(text + "\n")
+fn documents<T: Serialize>(documents: Vec<T>, single: bool) -> Result<(), Failure> {
+    match documents.as_slice() {
+        [only] if single => json::print(only),
+        several => json::print_list(several),
+    }
 }

@@ -1,10 +1,10 @@
 //! `headway status`: what is in force in a JVM, and what is degraded and why.
 
 use crate::agent::options::AgentOptions;
-use crate::agent::reply::Reply;
+use crate::agent::reply::{NotLoaded, Reply};
 use crate::attach::Session;
-use crate::command::stop::{reply_json, NOT_LOADED_JSON};
 use crate::error::{Failure, DONE};
+use crate::json;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
 use crate::terminal::{self, Screen};
@@ -42,15 +42,15 @@ impl Status {
             Some(_) => Some(Session::open(&jvm)?.command(AgentOptions::new("status"))?),
             None => None,
         };
-        let printed = match (&reply, self.json) {
-            (Some(reply), true) => terminal::print_json(&reply_json(reply)?),
-            (None, true) => terminal::print_json(NOT_LOADED_JSON),
+        match (&reply, self.json) {
+            (Some(reply), true) => json::print(reply)?,
+            (None, true) => json::print(NotLoaded::DONE)?,
             (reply, false) => {
                 let reply = reply.as_ref().map(Reply::printable);
-                terminal::print(&text(&jvm, reply.as_ref(), &Screen::stdout()))
+                let printed = terminal::print(&text(&jvm, reply.as_ref(), &Screen::stdout()));
+                printed.map_err(Failure::doing("cannot write to standard output"))?;
             }
-        };
-        printed.map_err(Failure::doing("cannot write to standard output"))?;
+        }
         Ok(reply.map_or(DONE, |reply| reply.exit_code))
     }
 }

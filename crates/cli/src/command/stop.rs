@@ -1,10 +1,11 @@
 //! `headway stop`: ends a recording and finishes its file.
 
 use crate::agent::options::AgentOptions;
-use crate::agent::reply::Reply;
+use crate::agent::reply::{NotLoaded, Reply};
 use crate::attach::Session;
 use crate::command::record::own_cost;
 use crate::error::{Failure, DONE};
+use crate::json;
 use crate::jvm::process::Process;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
@@ -17,9 +18,6 @@ const EXAMPLES: &str = "\
 Examples:
   headway stop 4711
   headway stop --detach Server      also take every hook out again";
-
-/// The answer where the agent is not loaded.
-pub const NOT_LOADED_JSON: &str = "{\"ok\": true, \"loaded\": false}\n";
 
 /// Options of `stop`.
 #[derive(Debug, Args)]
@@ -48,11 +46,11 @@ impl Stop {
         if self.detach && jvm.agent_path.is_none() {
             jvm.check_attachable()?;
             let nothing = format!("Headway is not loaded in process {}: nothing to take out.\n", jvm.process.pid);
-            let printed = match self.json {
-                true => terminal::print_json(NOT_LOADED_JSON),
-                false => terminal::print(&nothing),
-            };
-            printed.map_err(Failure::doing("cannot write to standard output"))?;
+            if self.json {
+                json::print(NotLoaded::DONE)?;
+            } else {
+                terminal::print(&nothing).map_err(Failure::doing("cannot write to standard output"))?;
+            }
             return Ok(DONE);
         }
         // Detaching ends a recording; where there is none, it is no error.
@@ -61,11 +59,12 @@ impl Stop {
         let reply = session.command(AgentOptions::new(command))?;
         let shown = reply.printable();
         shown.notes.iter().for_each(|note| terminal::note(note));
-        let printed = match self.json {
-            true => terminal::print_json(&reply_json(&reply)?),
-            false => terminal::print(&self.text(&shown, &jvm.process)),
-        };
-        printed.map_err(Failure::doing("cannot write to standard output"))?;
+        if self.json {
+            json::print(&reply)?;
+        } else {
+            let printed = terminal::print(&self.text(&shown, &jvm.process));
+            printed.map_err(Failure::doing("cannot write to standard output"))?;
+        }
         Ok(reply.exit_code)
     }
 
@@ -92,16 +91,6 @@ pub fn open_loaded(jvm: &Jvm, command: &'static str) -> Result<Session, Failure>
         Some(_) => Session::open(jvm),
         None => Err(Failure::NotLoaded { pid: jvm.process.pid, command }),
     }
-}
-
-/// The agent's answer as it came.
-///
-/// # Errors
-/// None is known to happen.
-pub fn reply_json(reply: &Reply) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(reply)
-        .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-    Ok(text + "\n")
 }
 
 /// One sentence about a finished recording.

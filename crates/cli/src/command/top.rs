@@ -8,9 +8,9 @@ mod state;
 
 use crate::command::pressure;
 use crate::error::{Failure, DONE};
+use crate::json;
 use crate::jvm::find;
 use crate::quantity::Span;
-use crate::terminal;
 use clap::Args;
 use headway_analysis::pressure::live::Picture;
 use input::Input;
@@ -90,9 +90,7 @@ impl Top {
         let mut printed = 0;
         while !interrupted.load(Ordering::Relaxed) && self.count.is_none_or(|count| printed < count) {
             if let Some(picture) = source.next()? {
-                let line = serde_json::to_string(&picture)
-                    .map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-                terminal::print_json(&(line + "\n")).map_err(Failure::doing("cannot write to standard output"))?;
+                json::print_line(&picture)?;
                 printed += 1;
             }
             std::thread::sleep(LOOK_EVERY);

@@ -14,7 +14,7 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     accounted(report, screen, out);
     waits(&report.waits, top, screen, out);
     parks(&report.parks, top, screen, out);
-    let pauses = &report.stop_the_world;
+    let pauses = &report.pauses;
     if pauses.count > 0 {
         title("STOP-THE-WORLD", "", screen, out);
         let _ = writeln!(
@@ -35,10 +35,10 @@ fn accounted(report: &Report, screen: &Screen, out: &mut String) {
     let blocked = &report.blocked;
     let share = |ns: u64| numbers::percent(ns as f64 / report.blocked_ns as f64);
     let parts = [
-        (blocked.owner_chain_ns, "owner's call chain known"),
+        (blocked.owner_stack_ns, "owner's call chain known"),
         (blocked.owner_thread_ns, "owner's thread known only"),
-        (blocked.hand_over_ns, "nobody's (lock changing hands)"),
-        (blocked.stop_the_world_ns, "VM pauses"),
+        (blocked.hand_off_ns, "nobody's (lock changing hands)"),
+        (blocked.pause_ns, "VM pauses"),
         (blocked.unknown_ns, "owner unknown"),
     ];
     let parts: Vec<String> =
@@ -73,7 +73,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
 /// `; mostly by shop.Cache.fill in worker-*`.
 fn ended_by(site: &WaitSite) -> String {
     let Some(waker) = site.wakers.first() else { return String::new() };
-    let method = if waker.chain.is_empty() { String::new() } else { format!("{} in ", waker.method) };
+    let method = if waker.stack.is_empty() { String::new() } else { format!("{} in ", waker.method) };
     format!("; {}by {method}{}", if site.wakers.len() > 1 { "mostly " } else { "" }, waker.group)
 }
 

@@ -118,13 +118,13 @@ fn amount(method: &SampledMethod, unit: Unit) -> String {
 }
 
 fn chains(section: &Section, screen: &Screen, out: &mut String) {
-    if section.paths.is_empty() {
+    if section.stacks.is_empty() {
         return;
     }
     title("HOTTEST CALL CHAINS", "time of the first method itself, called this way", screen, out);
-    for path in section.paths.iter().take(CHAINS) {
-        let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.chain, 11, screen));
-        chain::behind_leaf(&path.chain, FRAMES, 11, Fold::Nothing, screen, out);
+    for path in section.stacks.iter().take(CHAINS) {
+        let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.stack, 11, screen));
+        chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);
     }
 }
 
@@ -168,19 +168,19 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = write!(note, ", for {} the owner itself waited", numbers::percent(waited));
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
-    let _ = writeln!(out, "  held by {}  {}", screen.strong(&activity.holder), screen.faint(&note));
+    let _ = writeln!(out, "  held by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
     let room = screen.width.saturating_sub(11).max(20);
-    for spot in activity.spots.iter().take(SPOTS) {
+    for spot in activity.lines.iter().take(SPOTS) {
         let share = numbers::percent(spot.share * covered);
         let _ = writeln!(out, "  {share:>7}  {}", prose::fitted(&spot.frame, room, screen));
     }
     if covered < 0.995 {
         let _ = writeln!(out, "  {:>7}  (not sampled)", numbers::percent(1.0 - covered));
     }
-    if let Some(path) = activity.paths.first().filter(|path| path.chain.len() > 1) {
+    if let Some(path) = activity.stacks.first().filter(|path| path.stack.len() > 1) {
         let line = format!("  most often ({}) by way of", numbers::percent(path.share * covered));
         let _ = writeln!(out, "{}", screen.faint(&line));
-        let _ = writeln!(out, "           {}", leaf(&path.chain, 11, screen));
-        chain::behind_leaf(&path.chain, FRAMES, 11, Fold::Nothing, screen, out);
+        let _ = writeln!(out, "           {}", leaf(&path.stack, 11, screen));
+        chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);
     }
 }

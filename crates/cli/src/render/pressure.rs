@@ -95,8 +95,8 @@ fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     for line in prose::wrapped(&text, screen.width, FIGURES) {
         let _ = writeln!(out, "{line}");
     }
-    chain("waiting", &phase.acquiring_chain, screen, out);
-    chain("holding", &phase.owner_chain, screen, out);
+    chain("waiting", &phase.waiter_stack, screen, out);
+    chain("holding", &phase.owner_stack, screen, out);
 }
 
 fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
@@ -110,7 +110,7 @@ fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
 }
 
 fn older(lock: &LockPressure, screen: &Screen, out: &mut String) {
-    let older = &lock.older;
+    let older = &lock.other_tools;
     let mut parts = Vec::new();
     if let Some(failed) = older.failed_acquisitions {
         parts.push(numbers::counted(failed, "failed acquisition", "failed acquisitions"));
@@ -138,8 +138,8 @@ mod tests {
             csp_mean: 0.48,
             csp_peak: 0.5,
             acquiring_ns: 1_920_000_000,
-            acquiring_chain: vec!["com.acme.Shop.sell:12".into(), "com.acme.Server.run:7".into()],
-            owner_chain: vec!["com.acme.Shop.restock:88".into()],
+            waiter_stack: vec!["com.acme.Shop.sell:12".into(), "com.acme.Server.run:7".into()],
+            owner_stack: vec!["com.acme.Shop.restock:88".into()],
             ..PhaseReport::default()
         };
         let windows = vec![(4 * second, 0.46), (5 * second, 0.5), (8 * second, 0.01)];

@@ -39,14 +39,14 @@ fn process(steal: &StealReport, screen: &Screen, out: &mut String) {
 /// What the figures rest on.
 fn sentences(steal: &StealReport) -> Vec<String> {
     let machine = &steal.machine;
-    let all_ns = machine.busy_ns + machine.stolen_ns + machine.idle_ns;
+    let all_ns = machine.busy_ns + machine.steal_ns + machine.idle_ns;
     let mut sentences = Vec::new();
     if all_ns > 0 {
         sentences.push(format!(
             "Machine: {} stolen in {} ({} of what its CPUs wanted to run).",
-            numbers::time(machine.stolen_ns),
+            numbers::time(machine.steal_ns),
             numbers::time(steal.covered_ns),
-            numbers::percent(machine.stolen_ns as f64 / (machine.busy_ns + machine.stolen_ns).max(1) as f64),
+            numbers::percent(machine.steal_ns as f64 / (machine.busy_ns + machine.steal_ns).max(1) as f64),
         ));
     }
     sentences.push(match steal.accounting {
@@ -83,10 +83,10 @@ fn row(cpu: &str, stolen: &str, throttled: &str, run_queue: &str, lost: &str) ->
 fn figures(totals: &Totals) -> String {
     row(
         &numbers::time(totals.corrected_ns),
-        &numbers::time(totals.stolen_ns),
+        &numbers::time(totals.steal_ns),
         &numbers::time(totals.throttled_ns),
         &numbers::time(totals.run_queue_ns),
-        &numbers::percent(totals.lost_share),
+        &numbers::percent(totals.runnable_share),
     )
 }
 
@@ -141,7 +141,7 @@ fn spent(kind: &TransactionReport) -> String {
         ("blocked", kind.blocked_ns),
         ("parked", kind.parked_ns),
         ("Object.wait", kind.waited_ns),
-        ("stolen", kind.stolen_ns),
+        ("stolen", kind.steal_ns),
         ("throttled", kind.throttled_ns),
         ("run queue", kind.run_queue_ns),
     ];
@@ -167,7 +167,7 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
         let line = format!(
             "  {:>9}  {:>9}  {:>7}  ",
             numbers::time(lock.blocked_ns),
-            numbers::time(lock.holder_off_cpu_ns),
+            numbers::time(lock.owner_no_cpu_ns),
             numbers::percent(lock.share)
         );
         let name = prose::fitted(&lock.lock, screen.width.saturating_sub(line.len()).max(LEAST_ROOM), screen);
@@ -195,10 +195,10 @@ mod tests {
         let totals = Totals {
             cpu_ns: 900 * MS,
             corrected_ns: 800 * MS,
-            stolen_ns: 100 * MS,
+            steal_ns: 100 * MS,
             throttled_ns: 50 * MS,
             run_queue_ns: 60 * MS,
-            lost_share: 0.1667,
+            runnable_share: 0.1667,
         };
         let named = |name: &str, is_service| Named { name: name.into(), is_service, totals };
         let spread =
@@ -207,7 +207,7 @@ mod tests {
             accounting: "included",
             intervals: 2,
             covered_ns: 2_000 * MS,
-            machine: MachineTotals { busy_ns: 900 * MS, stolen_ns: 100 * MS, idle_ns: 3_000 * MS },
+            machine: MachineTotals { busy_ns: 900 * MS, steal_ns: 100 * MS, idle_ns: 3_000 * MS },
             quota: Some(QuotaReport {
                 quota_ns: 50 * MS,
                 period_ns: 100 * MS,
@@ -233,10 +233,10 @@ mod tests {
                 most_ns: 0,
                 lock: "Shop.lock (Shop@1)".into(),
                 blocked_ns: 10 * MS,
-                holder_off_cpu_ns: 4 * MS,
+                owner_no_cpu_ns: 4 * MS,
                 share: 0.4,
                 slices: 3,
-                slices_off_cpu: 1,
+                slices_no_cpu: 1,
             }],
             ..StealReport::default()
         };

@@ -136,11 +136,11 @@ impl Tree<'_> {
                 marks.push_str(&numbers::percent(part(row.approximate_ns)));
             }
         }
-        if part(row.stop_the_world_ns) >= 0.01 {
-            let _ = write!(marks, " ({} stop-the-world)", numbers::percent(part(row.stop_the_world_ns)));
+        if part(row.pause_ns) >= 0.01 {
+            let _ = write!(marks, " ({} stop-the-world)", numbers::percent(part(row.pause_ns)));
         }
-        if part(row.holder_off_cpu_ns) >= 0.01 {
-            let _ = write!(marks, " ({} holder not running)", numbers::percent(part(row.holder_off_cpu_ns)));
+        if part(row.owner_no_cpu_ns) >= 0.01 {
+            let _ = write!(marks, " ({} holder not running)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
         marks
     }

@@ -111,7 +111,7 @@ impl Scenario {
     }
 
     /// A loss.
-    pub fn lost(&mut self, cause: Loss, count: u64) {
+    pub fn drops(&mut self, cause: Loss, count: u64) {
         self.put(Event::Lost(cause, count));
     }
 

@@ -14,6 +14,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// What `headway list --json` prints.
+#[derive(serde::Deserialize)]
+struct Listed {
+    jvms: Vec<serde_json::Value>,
+}
+
 const NEIGHBOURS: &str = "Hostile neighbours";
 const SIGNALS: &str = "Signals while a command works with another process";
 const OUTPUTS: &str = "Outputs that are a source";
@@ -88,8 +94,9 @@ fn beside_libjvm(what: &'static str, trap: Trap) -> Fault {
         if begun.elapsed() > AT_ONCE {
             return Err(format!("it took {:.1} s", begun.elapsed().as_secs_f64()).into());
         }
-        let listed: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).map_err(|_| said.all())?;
-        let has = |program: &Guarded| listed.iter().any(|entry| entry["pid"].as_u64() == Some(program.id().into()));
+        let listed: Listed = serde_json::from_str(&said.stdout).map_err(|_| said.all())?;
+        let has =
+            |program: &Guarded| listed.jvms.iter().any(|entry| entry["pid"].as_u64() == Some(program.id().into()));
         match has(&fake) && has(&java) {
             true => Ok("every JVM was listed at once".to_owned()),
             false => Err(said.all().into()),
@@ -113,8 +120,8 @@ fn evil_jar() -> Fault {
         if forged || obeyed(&text.stdout) || obeyed(&json.stdout) {
             return Err(format!("{:?}\n{:?}", text.stdout, json.stdout).into());
         }
-        let listed: Vec<serde_json::Value> = serde_json::from_str(&json.stdout)?;
-        let own = listed.iter().find(|entry| entry["pid"].as_u64() == Some(program.id().into()));
+        let listed: Listed = serde_json::from_str(&json.stdout)?;
+        let own = listed.jvms.iter().find(|entry| entry["pid"].as_u64() == Some(program.id().into()));
         match own.and_then(|entry| entry["main"].as_str()) {
             Some(main) if Path::new(main) == jar => Ok("one row; the path in JSON".to_owned()),
             other => Err(format!("{other:?} is not {}", jar.display()).into()),

@@ -231,7 +231,7 @@ fn without_place(text: &str) -> String {
 /// # Errors
 /// It does not, with the figures.
 pub fn shows_owners(report: &Report) -> Result<String, Problem> {
-    let with_chain = report.blocked.owner_chain_ns as f64 / report.blocked_ns.max(1) as f64;
+    let with_chain = report.blocked.owner_stack_ns as f64 / report.blocked_ns.max(1) as f64;
     if report.contentions < 20 || with_chain < 0.5 || !by_target(report) {
         return Err(format!(
             "{} contentions, {with_chain:.2} of the blocked time with an owner's call stack: {:?}",

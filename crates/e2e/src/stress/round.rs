@@ -275,7 +275,7 @@ impl Round<'_> {
         tools::run(headway, record)?;
         let report = tools::run(headway, ["causal", "report", "--json", &file_name])?;
         let report: serde_json::Value = serde_json::from_slice(&report.stdout)?;
-        if report.get("windows").and_then(serde_json::Value::as_u64).unwrap_or(0) == 0 {
+        if report.get("periods").and_then(serde_json::Value::as_u64).unwrap_or(0) == 0 {
             return Err("the recording has no experiments".into());
         }
         let contentions = self.check_recording(file)?;

@@ -136,6 +136,7 @@ impl From<&ParkStatistics> for BlockerParks {
 
 /// Blockers that a memory bound did not let us keep apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct FoldedParks {
     /// How many.

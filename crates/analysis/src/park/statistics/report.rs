@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Times are nanoseconds. Utilisations are fractions of a time: 1.0 is one
 /// thread parked all the time, 63.0 are 63.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BlockerStatistics {
     /// Name of the thread whose park reached the collection threshold.
@@ -50,6 +51,7 @@ pub struct BlockerStatistics {
 
 /// The park statistics of a JVM or a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ParkStatisticsReport {
     /// How long parks were watched: what utilisations are parts of.

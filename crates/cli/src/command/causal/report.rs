@@ -121,16 +121,10 @@ pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
 }
 
 fn print(report: &Report, notes: &[String], json: bool) -> Result<(), Failure> {
-    let printed = match json {
-        true => {
-            let text = serde_json::to_string_pretty(report);
-            let text =
-                text.map_err(|error| Failure::System { doing: "cannot write JSON".into(), source: error.into() })?;
-            terminal::print_json(&(text + "\n"))
-        }
-        false => terminal::print(&in_words(report, notes)),
-    };
-    printed.map_err(Failure::doing("cannot write to standard output"))
+    match json {
+        true => crate::json::print(report),
+        false => terminal::print(&in_words(report, notes)).map_err(Failure::doing("cannot write to standard output")),
+    }
 }
 
 fn in_words(report: &Report, notes: &[String]) -> String {

@@ -49,7 +49,7 @@ fn heading_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if state.paused {
         title.push(Span::styled("  paused", IN_PHASE));
     }
-    let lost = state.picture.as_ref().map_or(0, |picture| picture.lost);
+    let lost = state.picture.as_ref().map_or(0, |picture| picture.dropped);
     if lost > 0 {
         title.push(Span::styled(format!("  {} lost", numbers::grouped(lost)), IN_PHASE));
     }
@@ -134,11 +134,11 @@ fn lock_row<'a>(lock: &LiveLock, columns: &Columns) -> Row<'a> {
     let style = if lock.phase_ns.is_some() { IN_PHASE } else { Style::new() };
     Row::new([
         Cell::from(format!("{:>7}", numbers::percent(lock.csp))).style(style),
-        Cell::from(format!("{:>7}", numbers::percent(lock.csp_max))),
+        Cell::from(format!("{:>7}", numbers::percent(lock.csp_peak))),
         Cell::from(history(&lock.history, columns.history)),
         Cell::from(crate::render::prose_fitted(&lock.name, columns.lock)).style(style),
         Cell::from(short(&lock.owner_method, columns.method)),
-        Cell::from(short(&lock.contender_method, columns.method)),
+        Cell::from(short(&lock.waiter_method, columns.method)),
     ])
 }
 
@@ -184,7 +184,7 @@ fn chain_lines(state: &State) -> Vec<Line<'static>> {
     let locks = state.locks();
     let Some(lock) = locks.get(state.chosen()) else { return Vec::new() };
     let mut lines = vec![Line::styled(format!("{} ({})", lock.name, lock.class), STRONG)];
-    for (what, chain) in [("held by", &lock.owner_chain), ("waiting", &lock.contender_chain)] {
+    for (what, chain) in [("held by", &lock.owner_stack), ("waiting", &lock.waiter_stack)] {
         let frames = usize::from(DETAIL_LINES) / 2 - 1;
         lines.extend(chain.iter().take(frames).enumerate().map(|(nth, frame)| {
             let what = if nth == 0 { what } else { "" };
@@ -220,13 +220,13 @@ mod tests {
             name: "Inventory.lock".into(),
             class: "com.acme.Inventory".into(),
             csp: 0.48,
-            csp_max: 0.52,
+            csp_peak: 0.52,
             history: vec![0.0, 0.26, 0.52, 0.48],
             phase_ns: Some(2_000_000_000),
             owner_method: "com.acme.Inventory.rebuildIndex".into(),
-            contender_method: "com.acme.Server.handle".into(),
-            owner_chain: vec!["com.acme.Inventory.rebuildIndex:88".into()],
-            contender_chain: vec!["com.acme.Server.handle:12".into()],
+            waiter_method: "com.acme.Server.handle".into(),
+            owner_stack: vec!["com.acme.Inventory.rebuildIndex:88".into()],
+            waiter_stack: vec!["com.acme.Server.handle:12".into()],
             ..LiveLock::default()
         };
         let picture = Picture {

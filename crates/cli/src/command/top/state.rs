@@ -78,10 +78,10 @@ impl State {
     /// Locks in the order shown.
     pub fn locks(&self) -> Vec<&LiveLock> {
         let mut locks: Vec<&LiveLock> = self.picture.iter().flat_map(|picture| &picture.locks).collect();
-        locks.retain(|lock| self.fits(&[&lock.name, &lock.class, &lock.owner_method, &lock.contender_method]));
+        locks.retain(|lock| self.fits(&[&lock.name, &lock.class, &lock.owner_method, &lock.waiter_method]));
         locks.sort_by(|a, b| match self.sort {
             Sort::Now => b.csp.total_cmp(&a.csp),
-            Sort::Max => b.csp_max.total_cmp(&a.csp_max),
+            Sort::Max => b.csp_peak.total_cmp(&a.csp_peak),
             Sort::Total => b.acquiring_ns.cmp(&a.acquiring_ns),
             Sort::Name => a.name.cmp(&b.name),
         });
@@ -143,10 +143,10 @@ mod tests {
     use super::*;
 
     fn state() -> State {
-        let lock = |name: &str, csp, csp_max, acquiring_ns| LiveLock {
+        let lock = |name: &str, csp, csp_peak, acquiring_ns| LiveLock {
             name: name.into(),
             csp,
-            csp_max,
+            csp_peak,
             acquiring_ns,
             ..LiveLock::default()
         };
