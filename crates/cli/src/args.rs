@@ -6,11 +6,13 @@ use crate::command::{
     parks::Parks, record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, top::Top,
     view::View,
 };
+use crate::config::{self, Config};
 use crate::error::Failure;
 use crate::suggest;
+use crate::terminal::{self, ColorChoice};
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::num::{IntErrorKind, ParseIntError};
 
 const STYLES: Styles = Styles::styled()
@@ -34,7 +36,7 @@ Exit codes:
 /// `./hw dist` gives the text of a release, which names the commit.
 const VERSION: &str = match option_env!("HEADWAY_VERSION") {
     Some(of_release) => of_release,
-    None => concat!(env!("CARGO_PKG_VERSION"), " (development build)"),
+    None => concat!(env!("CARGO_PKG_VERSION"), " (", env!("HEADWAY_COMMIT"), ", ", env!("HEADWAY_BUILD"), ")"),
 };
 
 /// Shows what keeps a JVM's threads from making headway: which locks block
@@ -46,6 +48,10 @@ pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+
+    /// When output has colours: auto is on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_possible_values = true)]
+    pub color: ColorChoice,
 }
 
 /// The commands.
@@ -93,10 +99,29 @@ pub enum Command {
 /// A [`Failure`] with our own sentence for the common mistakes, clap's
 /// otherwise. Asking for help or the version is such a "failure" with code 0.
 pub fn parse() -> Result<Command, Failure> {
-    match Arguments::try_parse() {
-        Ok(arguments) => Ok(arguments.command),
-        Err(error) => Err(explain(error)),
+    let config = Config::read()?;
+    let command = match &config {
+        Some(config) => config.apply(Arguments::command())?,
+        None => Arguments::command(),
+    };
+    match read(command) {
+        Ok(arguments) => {
+            terminal::choose_colours(arguments.color);
+            Ok(arguments.command)
+        }
+        // Without the file all is well: the file it is.
+        Err(failure @ Failure::Usage(_)) => Err(match config {
+            Some(config) if read(Arguments::command()).is_ok() => config.blame(&failure),
+            _ => failure,
+        }),
+        Err(failure) => Err(failure),
     }
+}
+
+/// Reads what was typed.
+fn read(command: clap::Command) -> Result<Arguments, Failure> {
+    let matches = config::with_environment(command).try_get_matches().map_err(explain)?;
+    Arguments::from_arg_matches(&matches).map_err(explain)
 }
 
 /// A sentence for the mistakes that people coming from other tools make.
@@ -120,10 +145,26 @@ fn explain(error: clap::Error) -> Failure {
                 let option = option.split([' ', '=']).next().unwrap_or_default().to_owned();
                 Failure::Usage(format!("{option}: {sentence}"))
             }
-            None => Failure::Clap(error),
+            None => match one_of(&error) {
+                Some(sentence) => Failure::Usage(sentence),
+                None => Failure::Clap(error),
+            },
         },
         _ => Failure::Clap(error),
     }
+}
+
+/// What is said of a value that is none of a few words.
+fn one_of(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let Some(ContextValue::Strings(words)) = error.get(ContextKind::ValidValue) else { return None };
+    let option = text(ContextKind::InvalidArg)?.split([' ', '=']).next()?;
+    let value = text(ContextKind::InvalidValue).filter(|value| !value.is_empty())?;
+    let hint = suggest::did_you_mean(value, words.iter().map(String::as_str));
+    Some(format!("{option}: unknown value \"{value}\"{hint} (values: {})", words.join(", ")))
 }
 
 /// Why a value was refused. The library's own parsers speak of digits, ours say what

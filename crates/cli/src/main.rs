@@ -7,6 +7,8 @@ mod agent;
 mod args;
 mod attach;
 mod command;
+mod complete;
+mod config;
 mod error;
 mod interrupt;
 mod json;
@@ -20,6 +22,7 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    complete::answer();
     let outcome = args::parse().and_then(command::execute);
     ExitCode::from(error::exit_code_of(outcome))
 }

@@ -2,15 +2,37 @@
 //! stop quietly when the reader (a pager, `head`) has gone.
 
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
 use headway_model::printable::{is_printable, printable};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 /// Width used where output is not a terminal or does not say.
 const DEFAULT_WIDTH: usize = 100;
 /// Narrower than this nothing can be aligned.
 const LEAST_WIDTH: usize = 60;
+
+/// When output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// What `--color` said; once, before anything is written.
+static CHOICE: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Sets when output has colours. Only the first call counts.
+pub fn choose_colours(choice: ColorChoice) {
+    let _ = CHOICE.set(choice);
+}
 
 /// The measures and manners of one output stream.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +63,11 @@ impl Screen {
         let width = asked.or_else(|| terminal.then(|| columns_of(stream)).flatten()).unwrap_or(DEFAULT_WIDTH);
         Screen {
             width: width.max(LEAST_WIDTH),
-            colour: terminal && colour_is_welcome(),
+            colour: match CHOICE.get().copied().unwrap_or_default() {
+                ColorChoice::Auto => terminal && colour_is_welcome(),
+                ColorChoice::Always => true,
+                ColorChoice::Never => false,
+            },
             cut: terminal || asked.is_some(),
         }
     }

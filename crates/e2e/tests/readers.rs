@@ -1,7 +1,7 @@
 //! Every kind of recording, read by every reader of JFR files that people use: the
 //! JDK's tools and its two APIs, async-profiler's converter, Grafana's parser (that
 //! of Pyroscope), Mission Control's. All must count the same events. The table in
-//! `docs/readers.md` is what this test saw; `HEADWAY_WRITE_READERS=1` writes it anew.
+//! `docs/readers.md` is what this test saw; `HEADWAY_WRITE_READERS=1` writes it again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -222,7 +222,7 @@ fn wait_for(ty: &str, jdk: &Jdk, recording: &Path) {
 }
 
 /// What is wrong with what a reader said, beside the truth; the counts of those that
-/// know few types are compared as far as they go.
+/// know few types are compared in the types that they know.
 fn difference(reader: &str, counts: &Counts, truth: &Counts) -> Option<String> {
     let of = |name: &str| truth.get(name).copied().unwrap_or(0);
     let expected: Counts = match reader {
@@ -313,7 +313,7 @@ fn check_table(table: &[(String, Vec<&str>)]) {
     if std::env::var_os("HEADWAY_WRITE_READERS").is_some() {
         fs::write(&path, &text).unwrap();
     }
-    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "HEADWAY_WRITE_READERS=1 writes the table anew");
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text, "HEADWAY_WRITE_READERS=1 writes the table again");
 }
 
 const HEAD: &str = "# Who reads a recording
@@ -321,7 +321,7 @@ const HEAD: &str = "# Who reads a recording
 Made by the test `readers` of `crates/e2e`, which records each kind and lets each
 reader read it: `yes` means that it reads the file without complaint and counts the
 same events as all others, of those types that it knows. The JDK's two APIs resolve every
-field of every event; Grafana's parser every stack, but for the killed JVM's, of whose last
+field of every event; Grafana's parser every stack, except for the killed JVM's, of whose last
 chunk it keeps some constants only; the converter makes collapsed
 stacks and flame graphs of locks, CPU and wall-clock samples; `jfr view` shows the active
 settings. Compressed recordings are unpacked by `zstd -d` and `lz4 -d`. The killed JVM was

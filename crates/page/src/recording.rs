@@ -28,6 +28,14 @@ impl Recording {
     /// [`Facts::problems`].
     pub fn read(path: &Path, rows: usize) -> Result<Recording, Problem> {
         let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Recording::read_as(file, path, rows)
+    }
+
+    /// [`Recording::read`] for a file that is shown under another name.
+    ///
+    /// # Errors
+    /// As [`Recording::read`].
+    pub fn read_as(file: String, path: &Path, rows: usize) -> Result<Recording, Problem> {
         let mut gather = Gather::new(rows);
         let mut problems = Vec::new();
         Reader::open(path)?.read_ahead(|item| match item {

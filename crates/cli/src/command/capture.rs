@@ -199,6 +199,11 @@ const EVENT_WORDS: [(&str, Feature); 7] = [
     ("steal", Feature::Steal),
 ];
 
+/// The words that `-e` takes.
+pub fn event_names() -> [&'static str; 7] {
+    EVENT_WORDS.map(|(name, _)| name)
+}
+
 fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {

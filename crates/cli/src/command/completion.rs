@@ -1,9 +1,11 @@
-//! `headway completion`: completion scripts for shells.
+//! `headway completion`: completion scripts for shells. They run `headway` itself, so
+//! that running JVMs, aspects and events are completed, too.
 
-use crate::args::Arguments;
+use crate::complete;
 use crate::error::{Failure, DONE};
 use crate::terminal;
-use clap::{Args, CommandFactory};
+use clap::Args;
+use clap_complete::env::{self, EnvCompleter};
 use clap_complete::Shell;
 
 const EXAMPLES: &str = "\
@@ -28,7 +30,17 @@ impl Completion {
     /// Output that cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "headway", &mut script);
+        let completer: &dyn EnvCompleter = match self.shell {
+            Shell::Bash => &env::Bash,
+            Shell::Elvish => &env::Elvish,
+            Shell::Fish => &env::Fish,
+            Shell::PowerShell => &env::Powershell,
+            Shell::Zsh => &env::Zsh,
+            other => return Err(Failure::Usage(format!("there is no completion for {other}"))),
+        };
+        completer
+            .write_registration(complete::VARIABLE, "headway", "headway", "headway", &mut script)
+            .map_err(Failure::doing("cannot make the script"))?;
         terminal::print(&String::from_utf8_lossy(&script))
             .map_err(Failure::doing("cannot write to standard output"))?;
         Ok(DONE)

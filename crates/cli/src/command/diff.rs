@@ -3,14 +3,16 @@
 use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
 use crate::json;
-use crate::recording::output;
 use crate::recording::profiled::Profiled;
+use crate::recording::{input, output};
+use crate::render::records::{self, Record, TableFormat};
 use crate::render::{self, numbers};
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::method::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
 use headway_export::{collapsed, flame, Format};
 use serde::Serialize;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -43,15 +45,20 @@ pub struct Diff {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
-    /// Write the difference into a file instead: .collapsed or .html
+    /// Print the methods as a table for programs
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output"])]
+    format: TableFormat,
+
+    /// Write the difference into a file instead: .collapsed or .html, or - for collapsed
+    /// stacks to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The recording before
+    /// The recording before, or - for standard input
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
-    /// The recording after
+    /// The recording after, or - for standard input
     #[arg(value_name = "AFTER")]
     after: PathBuf,
 }
@@ -100,8 +107,11 @@ impl Diff {
             check_format(output)?;
             output::check_new(output, &[&self.before, &self.after])?;
         }
+        if input::is_standard(&self.before) && input::is_standard(&self.after) {
+            return Err(Failure::Usage("- (standard input) can be read once only".into()));
+        }
         let mut question = self.weighing.question();
-        question.raw_names = self.json || self.output.is_some();
+        question.raw_names = self.json || self.format != TableFormat::Text || self.output.is_some();
         let before = Profiled::read(&self.before, &question)?;
         question.measure = Some(before.profile.measure);
         let after = Profiled::read(&self.after, &question)?;
@@ -116,7 +126,10 @@ impl Diff {
     fn print(&self, comparison: &Comparison<'_>, before: &Profiled, after: &Profiled) -> Result<(), Failure> {
         let agreement = comparison.agreement(self.threshold);
         let methods = comparison.methods();
-        if self.json {
+        if matches!(self.format, TableFormat::Csv | TableFormat::Jsonl) {
+            return records::print(&methods.iter().map(record).collect::<Vec<_>>(), self.format);
+        }
+        if self.json || self.format == TableFormat::Json {
             return json::print(DiffDocument {
                 measure: after.profile.measure,
                 unit: comparison.unit(),
@@ -140,6 +153,9 @@ fn write(output: &Path, comparison: &Comparison<'_>, before: &Profiled, after: &
         }
         _ => collapsed::write_difference(comparison, out),
     })?;
+    if input::is_standard(output) {
+        return Ok(());
+    }
     terminal::note(&format!("Wrote {} ({}).", output.display(), numbers::bytes(bytes)));
     Ok(())
 }
@@ -147,8 +163,20 @@ fn write(output: &Path, comparison: &Comparison<'_>, before: &Profiled, after: &
 fn check_format(output: &Path) -> Result<(), Failure> {
     match Format::of_name(&output.to_string_lossy()) {
         Some(Format::Flame | Format::Collapsed) => Ok(()),
+        _ if input::is_standard(output) => Ok(()),
         _ => Err(Failure::Usage(format!("-o {}: a difference is written as .collapsed or .html", output.display()))),
     }
+}
+
+fn record(change: &MethodChange) -> Record {
+    vec![
+        ("method", json!(change.method)),
+        ("self_share_before", json!(change.self_share_before)),
+        ("self_share_after", json!(change.self_share_after)),
+        ("total_share_before", json!(change.total_share_before)),
+        ("total_share_after", json!(change.total_share_after)),
+        ("significant", json!(change.significant)),
+    ]
 }
 
 fn side(profiled: &Profiled) -> Side {

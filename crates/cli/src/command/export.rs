@@ -5,14 +5,18 @@ use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
 use crate::recording::analysed::unreadable;
 use crate::recording::file_name::EXTENSIONS;
+use crate::recording::input::{self, is_standard};
 use crate::recording::output;
 use crate::recording::profiled::Profiled;
 use crate::render::numbers;
+use crate::suggest;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_analysis::method::Grouping;
 use headway_export::{Format, Style};
-use headway_jfr::RepairError;
+use headway_jfr::{RepairError, Repaired};
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -24,6 +28,8 @@ Examples:
   headway export app.jfr -o app.json             for profiler.firefox.com
   headway export app.jfr --of contender -o app.speedscope.json
 
+  headway export app.jfr.zst -o - --format jfr | jfr summary /dev/stdin
+
 The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 .pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html.";
 
@@ -31,15 +37,19 @@ The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The new file; its name picks the format, - is collapsed stacks to
-    /// standard output
+    /// The new file, whose name picks the format, or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// The format, whatever the name says: jfr, jfr.zst, jfr.lz4, collapsed, pprof, firefox,
+    /// speedscope, html. Default: what the name says, for - collapsed
+    #[arg(long, value_name = "FORMAT", value_parser = format_name)]
+    format: Option<&'static str>,
 
     #[command(flatten)]
     weighing: Weighing,
 
-    /// The recording
+    /// The recording, or - for standard input
     #[arg(value_name = "FILE")]
     recording: PathBuf,
 }
@@ -50,7 +60,9 @@ impl Export {
     /// # Errors
     /// Nothing can be saved, or the new file cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
-        match target(&self.output)? {
+        let named = self.format.map_or_else(|| self.output.clone(), |end| PathBuf::from(format!("x{end}")));
+        match target(&named)? {
+            Target::Recording if is_standard(&self.output) => self.unpack_to_standard_output(&named),
             Target::Recording => self.repair(),
             Target::Profile(format) => self.profile(format),
         }
@@ -59,21 +71,34 @@ impl Export {
     fn repair(self) -> Result<u8, Failure> {
         output::check_no_source(&self.output, &[&self.recording])?;
         output::check_recording(&self.output)?;
-        let repaired =
-            headway_jfr::repair(&self.recording, &self.output).map_err(|error| explain(&self.recording, error))?;
-        let screen = Screen::stderr();
-        for problem in &repaired.problems {
-            terminal::note(&format!("{} left out: {problem}", screen.warning("headway:")));
-        }
+        let repaired = headway_jfr::repair(&input::place(&self.recording)?, &self.output)
+            .map_err(|error| explain(&self.recording, error))?;
+        note_left_out(&repaired);
         let chunks = numbers::counted(repaired.chunks, "chunk", "chunks");
         terminal::note(&format!("Wrote {} ({chunks}, {}).", self.output.display(), numbers::bytes(repaired.bytes)));
         Ok(DONE)
     }
 
+    /// Whatever can be saved, to standard output. A chunk's header is written last, so
+    /// the recording is made in a file first.
+    fn unpack_to_standard_output(self, named: &Path) -> Result<u8, Failure> {
+        output::check_no_terminal(&self.output, "a recording")?;
+        let place =
+            format!("cannot make a file in {} (TMPDIR chooses another directory)", std::env::temp_dir().display());
+        let scratch = tempfile::tempdir().map_err(Failure::doing(place.clone()))?;
+        let whole = scratch.path().join(named);
+        let repaired = headway_jfr::repair(&input::place(&self.recording)?, &whole);
+        let repaired = repaired.map_err(|error| explain(&self.recording, error))?;
+        note_left_out(&repaired);
+        let mut whole = File::open(&whole).map_err(Failure::doing(place))?;
+        output::write_new(&self.output, &mut |out| io::copy(&mut whole, out).map(drop))?;
+        Ok(DONE)
+    }
+
     fn profile(self, format: Format) -> Result<u8, Failure> {
-        let to_stdout = is_stdout(&self.output);
-        if !to_stdout {
-            output::check_new(&self.output, &[&self.recording])?;
+        output::check_new(&self.output, &[&self.recording])?;
+        if format == Format::Pprof {
+            output::check_no_terminal(&self.output, "pprof's format")?;
         }
         let mut question = self.weighing.question();
         question.grouping = grouping(format, question.grouping);
@@ -82,7 +107,8 @@ impl Export {
         let profiled = Profiled::read(&self.recording, &question)?;
         let title = self.recording.display().to_string();
         let style = Style { title, count_samples: self.weighing.samples };
-        match to_stdout {
+        // On a terminal names must not be obeyed.
+        match is_standard(&self.output) && io::stdout().is_terminal() {
             true => print_profile(&profiled, format, &style)?,
             false => write_profile(&profiled, format, &style, &self.output)?,
         }
@@ -118,6 +144,9 @@ pub fn write_profile(profiled: &Profiled, format: Format, style: &Style, path: &
         facts.push(format!("{} folded to save memory", numbers::counted(profile.folded, "detail", "details")));
     }
     facts.push(numbers::bytes(bytes));
+    if is_standard(path) {
+        return Ok(());
+    }
     terminal::note(&format!("Wrote {} ({}).", path.display(), facts.join(", ")));
     Ok(())
 }
@@ -130,8 +159,29 @@ fn print_profile(profiled: &Profiled, format: Format, style: &Style) -> Result<(
         .map_err(Failure::doing("cannot write to standard output"))
 }
 
-fn is_stdout(output: &Path) -> bool {
-    output.as_os_str() == "-"
+fn note_left_out(repaired: &Repaired) {
+    let screen = Screen::stderr();
+    for problem in &repaired.problems {
+        terminal::note(&format!("{} left out: {problem}", screen.warning("headway:")));
+    }
+}
+
+/// How files of a format are called, from its name.
+fn format_name(name: &str) -> Result<&'static str, String> {
+    const NAMES: [(&str, &str); 8] = [
+        ("jfr", ".jfr"),
+        ("jfr.zst", ".jfr.zst"),
+        ("jfr.lz4", ".jfr.lz4"),
+        ("collapsed", ".collapsed"),
+        ("pprof", ".pb.gz"),
+        ("firefox", ".json"),
+        ("speedscope", ".speedscope.json"),
+        ("html", ".html"),
+    ];
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, end)| *end).ok_or_else(|| {
+        let hint = suggest::did_you_mean(name, NAMES.map(|(known, _)| known));
+        format!("unknown format \"{name}\"{hint} (formats: {})", NAMES.map(|(known, _)| known).join(", "))
+    })
 }
 
 /// What a file's name asks for.
@@ -145,7 +195,7 @@ fn target(output: &Path) -> Result<Target, Failure> {
     if EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
         return Ok(Target::Recording);
     }
-    if is_stdout(output) {
+    if is_standard(output) {
         return Ok(Target::Profile(Format::Collapsed));
     }
     Format::of_name(name).map(Target::Profile).ok_or_else(|| {

@@ -3,8 +3,8 @@
 use crate::command::export::write_profile;
 use crate::command::weighing::Weighing;
 use crate::error::{Failure, DONE};
-use crate::recording::output;
 use crate::recording::profiled::{ProfileQuestion, Profiled};
+use crate::recording::{input, output};
 use clap::Args;
 use headway_export::{Format, Style};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ The page is complete in one file. To compare two recordings, say
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Flame {
-    /// The page (.html)
+    /// The page (.html), or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -33,7 +33,7 @@ pub struct Flame {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// The recording
+    /// The recording, or - for standard input
     #[arg(value_name = "FILE")]
     recording: PathBuf,
 }
@@ -46,7 +46,7 @@ impl Flame {
     /// be written, and, after it has been written, a damaged recording.
     pub fn execute(self) -> Result<u8, Failure> {
         let name = self.output.to_string_lossy();
-        if Format::of_name(&name) != Some(Format::Flame) {
+        if !input::is_standard(&self.output) && Format::of_name(&name) != Some(Format::Flame) {
             return Err(Failure::Usage(format!("-o {name}: a flame graph is written as .html")));
         }
         output::check_new(&self.output, &[&self.recording])?;

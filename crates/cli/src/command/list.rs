@@ -3,11 +3,13 @@
 use crate::error::Failure;
 use crate::json;
 use crate::jvm::{self, users, Jvm, Vm};
+use crate::render::records::{self, Record, TableFormat};
 use crate::terminal::{self, Screen};
 use clap::Args;
 use comfy_table::{presets, ContentArrangement, Table};
 use headway_model::printable;
 use serde::Serialize;
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +23,10 @@ pub struct List {
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    /// How the table is printed
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with = "json")]
+    format: TableFormat,
 }
 
 /// The running JVMs that this user can see.
@@ -62,11 +68,15 @@ impl List {
     /// Output that cannot be written.
     pub fn execute(self) -> Result<u8, Failure> {
         let entries: Vec<Entry> = jvm::running().iter().map(entry).collect();
-        if self.json {
-            json::print(JvmList { jvms: entries })?;
-        } else {
-            let printed = terminal::print(&table(&entries, &Screen::stdout()));
-            printed.map_err(Failure::doing("cannot write to standard output"))?;
+        match self.format {
+            TableFormat::Csv | TableFormat::Jsonl => {
+                records::print(&entries.iter().map(record).collect::<Vec<_>>(), self.format)?;
+            }
+            _ if self.json || self.format == TableFormat::Json => json::print(JvmList { jvms: entries })?,
+            _ => {
+                let printed = terminal::print(&table(&entries, &Screen::stdout()));
+                printed.map_err(Failure::doing("cannot write to standard output"))?;
+            }
         }
         Ok(crate::error::DONE)
     }
@@ -87,6 +97,19 @@ fn entry(jvm: &Jvm) -> Entry {
         reason: obstacle.map(|failure| failure.to_string()),
         headway_loaded: jvm.agent_path.is_some(),
     }
+}
+
+fn record(entry: &Entry) -> Record {
+    vec![
+        ("pid", json!(entry.pid)),
+        ("user", json!(entry.user)),
+        ("java_version", json!(entry.java_version)),
+        ("vm", json!(entry.vm)),
+        ("main", json!(entry.main)),
+        ("attachable", json!(entry.attachable)),
+        ("reason", json!(entry.reason)),
+        ("headway_loaded", json!(entry.headway_loaded)),
+    ]
 }
 
 fn table(entries: &[Entry], screen: &Screen) -> String {

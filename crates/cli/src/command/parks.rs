@@ -10,6 +10,7 @@ use crate::json;
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::analysed::{read_with_names, unreadable};
+use crate::recording::input;
 use crate::terminal;
 use clap::Args;
 use headway_analysis::park::statistics::{ParkStatisticsReport, ParkSummary, TallyOptions};
@@ -77,7 +78,8 @@ impl Parks {
     /// recording the readable part is shown first.
     pub fn execute(self) -> Result<u8, Failure> {
         let path = PathBuf::from(&self.target);
-        let looks_like_file = path.exists() || self.target.contains('/') || self.target.contains(".jfr");
+        let looks_like_file =
+            input::is_standard(&path) || path.exists() || self.target.contains('/') || self.target.contains(".jfr");
         let (report, damage) = match looks_like_file {
             true => self.of_recording(&path)?,
             false => (self.of_jvm(&find::jvm(&self.target)?)?, None),
@@ -93,7 +95,7 @@ impl Parks {
             ..TallyOptions::offline()
         });
         let mut damage = None;
-        let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
+        let reader = Reader::open(input::place(path)?).map_err(|problem| unreadable(path, problem))?;
         read_with_names(reader, self.json, |item| match item {
             Ok(event) => summary.feed(event),
             Err(problem) => {

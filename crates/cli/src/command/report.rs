@@ -8,11 +8,15 @@ use crate::error::{Failure, DONE};
 use crate::json;
 use crate::quantity::{self, Moment, Span};
 use crate::recording::analysed::{Analysed, Question};
-use crate::render;
+use crate::recording::input;
+use crate::render::records::{self, Record, TableFormat};
+use crate::render::{self, totals};
 use crate::terminal::{self, Screen};
 use clap::Args;
+use headway_analysis::report::Row;
 use regex::Regex;
 use serde::Serialize;
+use serde_json::json;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -26,6 +30,8 @@ Examples:
   headway report --method app.jfr                where CPU time goes, by method
   headway report app.jfr -o report.html          a page to look at, in one file
   headway report --json app.jfr | jq '.rows[0]'
+  headway report --by lock-name,owner-method --format csv 'rec-*.jfr' > locks.csv
+  zstdcat app.jfr.zst | headway report -
 
 Any JFR file will do, also one made by JFR itself or by async-profiler; the
 report shows what it contains. A damaged file gives a report of its readable
@@ -74,8 +80,12 @@ pub struct Report {
     #[arg(long)]
     json: bool,
 
-    /// Write a page to look at and drill down in, complete in one file (.html);
-    /// two recordings (before, after) are compared
+    /// Print the breakdown (--by) as a table for programs: a row for each sequence of aspects
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
+    format: TableFormat,
+
+    /// Write a page to look at and drill down in, complete in one file (.html, or - for
+    /// standard output); two recordings (before, after) are compared
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
@@ -83,7 +93,7 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
-    /// Recordings
+    /// Recordings; - is standard input, and of a pattern in quotes ("*.jfr") every file counts
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -106,9 +116,10 @@ impl Report {
             pressure: self.pressure.options(),
             ..self.breakdown.question()
         };
+        let files = input::files(&self.files)?;
         let grouping = self.breakdown.grouping();
         if self.method.method {
-            return match self.files.as_slice() {
+            return match files.as_slice() {
                 [file] => self.method.show(file, &question, grouping, self.json),
                 _ => Err(Failure::Usage("--method shows one recording; `headway diff` compares two".into())),
             };
@@ -121,7 +132,8 @@ impl Report {
             (false, View::Brief) if self.full || self.breakdown.is_asked() => View::Contention,
             (false, view) => view,
         };
-        show_as(&self.files, &question, view, self.json)
+        let format = if self.json { TableFormat::Json } else { self.format };
+        show_as(&files, &question, view, format)
     }
 }
 
@@ -130,11 +142,11 @@ impl Report {
 /// # Errors
 /// The first failure, after all that can be shown has been shown.
 pub fn show(files: &[PathBuf], question: &Question, json: bool) -> Result<u8, Failure> {
-    show_as(files, question, View::Brief, json)
+    show_as(files, question, View::Brief, if json { TableFormat::Json } else { TableFormat::Text })
 }
 
-fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Result<u8, Failure> {
-    let question = &Question { raw_names: json, ..question.clone() };
+fn show_as(files: &[PathBuf], question: &Question, view: View, format: TableFormat) -> Result<u8, Failure> {
+    let question = &Question { raw_names: format != TableFormat::Text, ..question.clone() };
     let mut shown = Vec::new();
     let mut first_failure = None;
     for file in files {
@@ -152,10 +164,14 @@ fn show_as(files: &[PathBuf], question: &Question, view: View, json: bool) -> Re
             }
         }
     }
-    if json {
-        print_json(&shown, view, files.len() == 1)?;
-    } else {
-        terminal::print(&as_text(&shown, view)).map_err(Failure::doing("cannot write to standard output"))?;
+    match format {
+        TableFormat::Json => print_json(&shown, view, files.len() == 1)?,
+        TableFormat::Text => {
+            terminal::print(&as_text(&shown, view)).map_err(Failure::doing("cannot write to standard output"))?;
+        }
+        TableFormat::Csv | TableFormat::Jsonl => {
+            records::print(&shown.iter().flat_map(as_records).collect::<Vec<_>>(), format)?;
+        }
     }
     first_failure.map_or(Ok(DONE), Err)
 }
@@ -169,7 +185,39 @@ fn as_text(shown: &[Analysed], view: View) -> String {
         View::Phases => render::pressure(analysed, true, &screen),
         View::Steal => render::steal(analysed, &screen),
     };
-    shown.iter().map(text).collect::<Vec<_>>().join("\n")
+    let mut out = shown.iter().map(text).collect::<Vec<_>>().join("\n");
+    if shown.len() > 1 {
+        totals::write(shown, &screen, &mut out);
+    }
+    out
+}
+
+/// The innermost rows of a breakdown, each with the aspects above it.
+fn as_records(analysed: &Analysed) -> Vec<Record> {
+    let report = analysed.report_of_top();
+    let file = analysed.path.display().to_string();
+    let origin: Record = vec![("file", json!(file)), ("pid", json!(report.recording.pid))];
+    let mut records = Vec::new();
+    for row in &report.rows {
+        add_records(row, &origin, &mut records);
+    }
+    records
+}
+
+fn add_records(row: &Row, above: &Record, records: &mut Vec<Record>) {
+    let mut record = above.clone();
+    record.push((row.aspect.name(), json!(row.value)));
+    if !row.children.is_empty() {
+        return row.children.iter().for_each(|child| add_records(child, &record, records));
+    }
+    record.extend([
+        ("total_ns", json!(row.total_ns)),
+        ("count", json!(row.count)),
+        ("max_ns", json!(row.max_ns)),
+        ("share", json!(row.share)),
+        ("others", json!(row.others)),
+    ]);
+    records.push(record);
 }
 
 fn print_json(shown: &[Analysed], view: View, single: bool) -> Result<(), Failure> {

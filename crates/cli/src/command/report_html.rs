@@ -2,7 +2,8 @@
 
 use crate::error::{Failure, DONE};
 use crate::recording::analysed::unreadable;
-use crate::recording::output;
+use crate::recording::progress::Progress;
+use crate::recording::{input, output};
 use crate::terminal;
 use headway_page::html::{self, PageError};
 use headway_page::sources::Sources;
@@ -22,14 +23,17 @@ const MOST_RECORDINGS: usize = 2;
 /// A file that is no recording, an output that cannot be written, and, after
 /// the readable part has been written, a damaged recording.
 pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf]) -> Result<u8, Failure> {
-    if output.extension().is_none_or(|extension| extension != "html") {
+    let is_page = input::is_standard(output) || output.extension().is_some_and(|extension| extension == "html");
+    if !is_page {
         return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
     }
     output::check_new(output, files)?;
     let recordings = read(files, ROWS, source_path)?;
     let page = html::in_one_file(&recordings).map_err(no_page)?;
     let bytes = output::write_new(output, &mut |out| out.write_all(page.as_bytes()))?;
-    terminal::note(&format!("{} ({bytes} bytes): open it in a browser", output.display()));
+    if !input::is_standard(output) {
+        terminal::note(&format!("{} ({bytes} bytes): open it in a browser", output.display()));
+    }
     damage(files, &recordings).map_or(Ok(DONE), Err)
 }
 
@@ -38,6 +42,7 @@ pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf]) -> Resul
 /// # Errors
 /// More than two files, or one that is no recording.
 pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
+    let files = &input::files(files)?;
     if files.len() > MOST_RECORDINGS {
         return Err(Failure::Usage(format!("a page compares two recordings (before, after), not {}", files.len())));
     }
@@ -46,7 +51,10 @@ pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<V
     }
     let mut sources = Sources::below(source_path);
     let read = |file: &PathBuf| {
-        let mut recording = Recording::read(file, rows).map_err(|problem| unreadable(file, problem))?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _progress = Progress::of_reading(file);
+        let mut recording =
+            Recording::read_as(name, &input::place(file)?, rows).map_err(|problem| unreadable(file, problem))?;
         if !source_path.is_empty() {
             recording.add_sources(|method, file, line| sources.line(method, file, line));
         }

@@ -44,7 +44,7 @@ pub struct View {
     #[arg(long, value_name = "DIR")]
     source_path: Vec<PathBuf>,
 
-    /// A recording, or two to compare (before, after)
+    /// A recording, or two to compare (before, after); - is standard input
     #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
 }

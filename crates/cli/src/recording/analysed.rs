@@ -2,6 +2,8 @@
 
 use crate::error::Failure;
 use crate::quantity::{Moment, Span};
+use crate::recording::input;
+use crate::recording::progress::Progress;
 use crate::render::numbers;
 use headway_analysis::pressure::report::PressureReport;
 use headway_analysis::pressure::PressureOptions;
@@ -76,7 +78,7 @@ pub fn range(from: Option<Moment>, to: Option<Moment>, path: &Path) -> Result<(O
     if from.is_none() && to.is_none() {
         return Ok((None, None));
     }
-    let summary = Summary::of(path).map_err(|problem| unreadable(path, problem))?;
+    let summary = Summary::of(input::place(path)?).map_err(|problem| unreadable(path, problem))?;
     check_range(from, to, summary.duration.0).map_err(Failure::Usage)?;
     let bound = |moment| match moment {
         Moment::AfterStart(span) => Bound::SinceStart(DurationNs(span.ns)),
@@ -163,7 +165,8 @@ impl Analysed {
     /// # Errors
     /// There is no such file, or nothing in it can be read as a recording.
     pub fn read(path: &Path, question: &Question) -> Result<Analysed, Failure> {
-        let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
+        let reader = Reader::open(input::place(path)?).map_err(|problem| unreadable(path, problem))?;
+        let _progress = Progress::of_reading(path);
         let mut analysis = Analysis::new(question.options(path)?);
         let mut problems = Vec::new();
         read_with_names(reader, question.raw_names, |item| match item {

@@ -3,5 +3,7 @@
 
 pub mod analysed;
 pub mod file_name;
+pub mod input;
 pub mod output;
 pub mod profiled;
+pub mod progress;

@@ -2,10 +2,11 @@
 //! minute of recording does not end in "permission denied".
 
 use crate::error::Failure;
+use crate::recording::input;
 use headway_jfr::{IfTaken, Reader};
 use headway_model::Event;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -118,6 +119,9 @@ pub fn copy_into(source: &mut File, path: &Path) -> Result<u64, Failure> {
 /// # Errors
 /// [`Failure::Unwritable`] with the reason.
 pub fn check_new<P: AsRef<Path>>(path: &Path, sources: &[P]) -> Result<(), Failure> {
+    if input::is_standard(path) {
+        return Ok(());
+    }
     check_no_source(path, sources)?;
     check_writable(path)
 }
@@ -141,11 +145,14 @@ pub fn check_no_source<P: AsRef<Path>>(path: &Path, sources: &[P]) -> Result<(),
 
 /// Writes a new file, for its owner only, and gives its length. The file
 /// appears when it is complete; a link at its place is replaced, not followed.
-/// What is no file (a pipe, standard output) is written to as it is.
+/// What is no file (a pipe, standard output as `-`) is written to as it is.
 ///
 /// # Errors
 /// [`Failure::Unwritable`] with the reason.
 pub fn write_new(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, Failure> {
+    if input::is_standard(path) {
+        return write_to_standard_output(write);
+    }
     let is_special = fs::metadata(path).is_ok_and(|there| !there.is_file());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
@@ -167,6 +174,30 @@ pub fn write_new(path: &Path, write: &mut dyn FnMut(&mut dyn Write) -> io::Resul
         let _ = fs::remove_file(&partial);
         unwritable(path, &error)
     })
+}
+
+/// Bytes to standard output, as they are. A reader that is satisfied early is no failure.
+fn write_to_standard_output(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, Failure> {
+    let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::doing("cannot write to standard output")(error))
+        }
+        _ => Ok(out.bytes),
+    }
+}
+
+/// Makes sure that bytes that no terminal can show do not go to one.
+///
+/// # Errors
+/// [`Failure::Usage`], with what to do.
+pub fn check_no_terminal(path: &Path, what: &str) -> Result<(), Failure> {
+    match input::is_standard(path) && io::stdout().is_terminal() {
+        true => Err(Failure::Usage(format!(
+            "-o -: {what} is no text, and standard output is a terminal: write `> FILE` or use a pipe"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Counts what goes through it.

@@ -3,6 +3,8 @@
 use crate::error::Failure;
 use crate::quantity::Moment;
 use crate::recording::analysed::{range, read_with_names, unreadable};
+use crate::recording::input;
+use crate::recording::progress::Progress;
 use crate::render::numbers;
 use headway_analysis::method::{Grouping, Measure, Profile, ProfileOptions, Profiler};
 use headway_analysis::{Analysis, Options, ThreadFilter};
@@ -53,12 +55,13 @@ impl Profiled {
     /// There is no such file, nothing in it can be read as a recording, or it
     /// has nothing of what is asked for.
     pub fn read(path: &Path, question: &ProfileQuestion) -> Result<Profiled, Failure> {
-        let reader = Reader::open(path).map_err(|problem| unreadable(path, problem))?;
+        let reader = Reader::open(input::place(path)?).map_err(|problem| unreadable(path, problem))?;
         let measure = match question.measure {
             Some(measure) => measure,
             None => first_measure(path)?,
         };
         let options = question.options(path, measure)?;
+        let _progress = Progress::of_reading(path);
         let mut profiler = Profiler::new(options);
         // Stretches come whole; the profiler does the clipping.
         let mut analysis = measure.is_blocked_time().then(|| {
@@ -146,7 +149,7 @@ impl ProfileQuestion {
 
 /// The first measure that a recording has anything of.
 fn first_measure(path: &Path) -> Result<Measure, Failure> {
-    let summary = Summary::of(path).map_err(|problem| unreadable(path, problem))?;
+    let summary = Summary::of(input::place(path)?).map_err(|problem| unreadable(path, problem))?;
     let has = |names: &[&str]| names.iter().any(|name| summary.types.get(*name).is_some_and(|total| total.count > 0));
     Ok(match () {
         () if has(&["jdk.ExecutionSample", "jdk.NativeMethodSample", "jdk.CPUTimeSample"]) => Measure::Cpu,

@@ -41,11 +41,11 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
         }
     }
     trouble(analysed, screen, out);
-    let _ = writeln!(
-        out,
-        "\n{}",
-        screen.faint("More: --full, --by ASPECTS, --steal, --pressure; -o report.html is a page")
-    );
+    let _ = writeln!(out);
+    let more = "More: --full, --by ASPECTS, --steal, --pressure; -o report.html is a page";
+    for line in prose::wrapped(more, screen.width, 0) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
 }
 
 /// Where the time of threads went that had something to do.

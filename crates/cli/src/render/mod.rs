@@ -13,7 +13,9 @@ pub mod numbers;
 mod pressure;
 mod prose;
 mod quality;
+pub mod records;
 mod steal;
+pub mod totals;
 mod tree;
 
 pub use difference::difference;

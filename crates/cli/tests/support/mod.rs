@@ -18,7 +18,12 @@ pub fn program() -> PathBuf {
 /// `headway ARGUMENTS`, in an environment that says nothing.
 pub fn headway<I: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
     let mut command = Command::new(program());
-    command.args(arguments).env("COLUMNS", "80").env_remove("JAVA_TOOL_OPTIONS").stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env("COLUMNS", "80")
+        .env("HEADWAY_CONFIG", "")
+        .env_remove("JAVA_TOOL_OPTIONS")
+        .stdin(Stdio::null());
     command
 }
 
