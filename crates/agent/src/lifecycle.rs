@@ -18,7 +18,7 @@ use crate::steal;
 use crate::vm::HotSpot;
 use crate::{callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
-use jni_sys::{jint, JavaVM};
+use jni_sys::{jclass, jint, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
@@ -67,6 +67,22 @@ pub unsafe extern "system" fn Agent_OnAttach(vm: *mut JavaVM, options: *mut c_ch
 /// What other copies of this library call to have a command carried out, see [`sole`].
 extern "C" fn command_of_another_copy(vm: *mut JavaVM, options: *const c_char) -> jint {
     entered(vm, options)
+}
+
+/// `Native.command(options)` of `java/bundle`, which loaded this library from Java code
+/// (`-javaagent:headway.jar`): what `Agent_OnAttach` does.
+#[no_mangle]
+extern "system" fn Java_io_headway_start_Native_command(env: *mut JNIEnv, _: jclass, options: jstring) -> jint {
+    let commanded = catch_unwind(|| {
+        let options = steal::api::text(env, options).unwrap_or_default();
+        let mut vm: *mut JavaVM = std::ptr::null_mut();
+        // SAFETY: the environment is that of the native method that is now running.
+        match unsafe { ((**env).v1_1.GetJavaVM)(env, &mut vm) } {
+            0 => attach(vm, &options),
+            _ => 1,
+        }
+    });
+    commanded.unwrap_or(1)
 }
 
 fn entered(vm: *mut JavaVM, options: *const c_char) -> jint {

@@ -13,13 +13,15 @@ mod elf;
 mod fresh;
 #[cfg(test)]
 mod install;
+mod kubernetes;
 mod materials;
+mod maven;
 mod notices;
 mod provenance;
 mod tools;
 
-use crate::process::{build_directory, output_of, program, root, run};
-use crate::{java, page, Misuse, Problem};
+use crate::process::{build_directory, output_of, program, root};
+use crate::{page, Misuse, Problem};
 use archive::{Archive, Mode};
 use binaries::Binary;
 use materials::Materials;
@@ -87,8 +89,9 @@ fn make() -> Result<Release, Problem> {
     page::build()?;
     let agent = binaries::agent(&tools, &release)?;
     let cli = binaries::command_line(&tools, &release)?;
-    run(&mut java::maven(None, &["-DskipTests", "-pl", "api", "package"]))?;
     empty(&place())?;
+    let bundle = maven::bundle(&release, &agent, &cli)?;
+    bundle.write(&place().join(format!("{}.tar.gz", maven::name(&release))), release.epoch)?;
     let materials = Materials::read(&release, &tools)?;
     let archive = pack(&release, &tools, &agent, &cli, &materials)?;
     archive.write(&place().join(format!("{}.tar.gz", release.name())), release.epoch)?;

@@ -3,6 +3,7 @@
 
 use crate::Problem;
 use flate2::{write::GzEncoder, Compression};
+use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Everything will be below this folder.
+    /// Everything will be below this folder, if it has a name.
     pub fn new(folder: &str) -> Archive {
         Archive { folder: folder.to_owned(), files: BTreeMap::new() }
     }
@@ -39,6 +40,18 @@ impl Archive {
         self.files.insert(to.to_owned(), (Mode::Data, content.as_bytes().to_vec()));
     }
 
+    /// Adds the sums that repositories of Maven have beside every file.
+    pub fn add_sums_of_maven(&mut self) {
+        let sums: Vec<(String, String)> =
+            self.files.iter().map(|(name, (_, content))| (format!("{name}.sha256"), sum(content))).collect();
+        let sha1 =
+            self.files.iter().map(|(name, (_, content))| (format!("{name}.sha1"), in_digits(&Sha1::digest(content))));
+        let sums: Vec<(String, String)> = sums.into_iter().chain(sha1).collect();
+        for (name, sum) in sums {
+            self.text(&name, &sum);
+        }
+    }
+
     /// Packs everything; `epoch` is the time of every file.
     pub fn write(&self, path: &Path, epoch: u64) -> Result<(), Problem> {
         fs::write(path, self.packed(epoch)?).map_err(|e| format!("cannot write {}: {e}", path.display()).into())
@@ -53,7 +66,8 @@ impl Archive {
             header.set_mtime(epoch);
             header.set_uid(0);
             header.set_gid(0);
-            tar.append_data(&mut header, format!("{}/{name}", self.folder), content.as_slice())?;
+            let folder = if self.folder.is_empty() { String::new() } else { format!("{}/", self.folder) };
+            tar.append_data(&mut header, format!("{folder}{name}"), content.as_slice())?;
         }
         Ok(tar.into_inner()?.finish()?)
     }
@@ -83,7 +97,11 @@ pub fn write_sums(folder: &Path) -> Result<(), Problem> {
 
 /// A SHA-256 in hexadecimal digits.
 pub fn sum(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    in_digits(&Sha256::digest(content))
+}
+
+fn in_digits(sum: &[u8]) -> String {
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,2 @@
+/** Headway as a profiler of JMH. */
+package io.headway.jmh;
