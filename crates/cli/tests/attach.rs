@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -77,6 +78,27 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         assert!(java.lives(), "JDK {version}: the target is unharmed");
         assert!(!loaded_from(java.pid()).exists(), "nothing of ours is left");
     }
+}
+
+#[test]
+fn a_library_that_nobody_may_write_is_shared_by_all_jvms() {
+    let Some(home) = jdk::any_home() else { return };
+    let installed = tempfile::tempdir().expect("a directory");
+    let library = installed.path().join("libheadway.so");
+    std::fs::copy(support::agent_library(), &library).expect("copied");
+    let recorded_from = |mode: u32| {
+        std::fs::set_permissions(&library, std::fs::Permissions::from_mode(mode)).expect("permitted");
+        let java = jdk::running(&home, &[]).expect("a JVM");
+        let mut record = headway(["record", "-d", "1s", "-o", "a-%p.jfr", &java.pid().to_string()]);
+        let said = said(record.env("HEADWAY_AGENT", &library).current_dir(installed.path()));
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        loaded_from(java.pid())
+    };
+    let place = installed.path().canonicalize().expect("a path");
+    assert_eq!((recorded_from(0o555), recorded_from(0o555)), (place.clone(), place.clone()));
+    assert!(library.exists(), "it is not ours to remove");
+    // One that can be written may change while it is mapped.
+    assert_ne!(recorded_from(0o755), place);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn pack(
 ) -> Result<Archive, Problem> {
     let mut archive = Archive::new(&release.name());
     archive.file("bin/headway", Mode::Program, &cli.stripped)?;
-    archive.file("lib/libheadway.so", Mode::Program, &agent.stripped)?;
+    archive.file("lib/libheadway.so", Mode::Library, &agent.stripped)?;
     archive.file("lib/headway-api.jar", Mode::Data, &root().join("java/api/target/headway-api.jar"))?;
     for (shell, path) in [
         ("bash", "share/bash-completion/completions/headway"),

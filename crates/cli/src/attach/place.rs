@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where the target is likely to be able to write, likeliest first; its
@@ -200,6 +201,17 @@ impl Drop for Place {
         }
         let _ = rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
     }
+}
+
+/// True if a process can load the library from where it is installed, so that all processes
+/// share its pages and no copy takes memory. To be called as the target's user.
+///
+/// Only a file that nobody may write, as releases have it: what is mapped must not change, and
+/// an upgrade replaces such a file instead of writing to it.
+pub fn can_be_shared(library: &Path) -> bool {
+    let Ok(file) = File::open(library) else { return false };
+    let is_writable = file.metadata().map_or(true, |file| file.permissions().mode() & 0o222 != 0);
+    !is_writable && forbids_executing(&OwnedFd::from(file)).is_ok()
 }
 
 fn forbids_executing(fd: &OwnedFd) -> Result<(), Errno> {

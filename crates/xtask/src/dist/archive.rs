@@ -14,6 +14,8 @@ use std::path::Path;
 pub enum Mode {
     Data = 0o644,
     Program = 0o755,
+    /// Nobody may write it, so that processes load it from where it is installed.
+    Library = 0o555,
 }
 
 /// What goes into an archive.
