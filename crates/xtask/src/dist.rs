@@ -18,6 +18,7 @@ mod materials;
 mod maven;
 mod notices;
 mod provenance;
+mod system_packages;
 mod tools;
 
 use crate::process::{build_directory, output_of, program, root};
@@ -95,6 +96,8 @@ fn make() -> Result<Release, Problem> {
     let materials = Materials::read(&release, &tools)?;
     let archive = pack(&release, &tools, &agent, &cli, &materials)?;
     archive.write(&place().join(format!("{}.tar.gz", release.name())), release.epoch)?;
+    fs::write(place().join(system_packages::deb_name(&release)), system_packages::deb(&archive, &release)?)?;
+    fs::write(place().join(system_packages::rpm_name(&release)), system_packages::rpm(&archive, &release)?)?;
     debug_symbols(&[agent, cli])?.write(&place().join(format!("{}-debug.tar.gz", release.name())), release.epoch)?;
     fs::copy(root().join("dist/install.sh"), place().join("install.sh"))?;
     fs::write(place().join("sbom.cdx.json"), materials.bill()?)?;

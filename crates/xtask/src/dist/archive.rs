@@ -42,6 +42,11 @@ impl Archive {
         self.files.insert(to.to_owned(), (Mode::Data, content.as_bytes().to_vec()));
     }
 
+    /// Names, modes and contents, in order.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, Mode, &[u8])> {
+        self.files.iter().map(|(name, (mode, content))| (name.as_str(), *mode, content.as_slice()))
+    }
+
     /// Adds the sums that repositories of Maven have beside every file.
     pub fn add_sums_of_maven(&mut self) {
         let sums: Vec<(String, String)> =
