@@ -1,4 +1,4 @@
-//! Recipes and plugin for Kubernetes, as far as they can be tried without a cluster.
+//! Recipes and plugin for Kubernetes, where they can be tried without a cluster.
 
 use crate::process::{is_on_path, program, root, run};
 use crate::{packages, Problem};

@@ -64,7 +64,7 @@ pub fn bundle(release: &Release, agent: &Binary, cli: &Binary) -> Result<Archive
     fs::copy(&agent.stripped, natives.join("libheadway.so"))?;
     fs::copy(&cli.stripped, natives.join("headway"))?;
     let programs = format!("-Dheadway.natives={}", natives.display());
-    // Jars are made anew: an old one may have other programs.
+    // Jars are made again: an old one may have other programs.
     run(&mut java::maven(
         None,
         &["-DskipTests", "-P", "release", "-pl", "api,bundle,jmh", &programs, "clean", "package"],

@@ -83,17 +83,15 @@ fn with_folders(files: &BTreeMap<String, (Mode, Vec<u8>)>, epoch: u64) -> Result
 
 /// RPM's package.
 pub fn rpm(archive: &Archive, release: &Release) -> Result<Vec<u8>, Problem> {
-    let epoch = u32::try_from(release.epoch)?;
-    let mut package = rpm::PackageBuilder::new("headway", &release.version, "Apache-2.0", "x86_64", SUMMARY)
-        .using_config(rpm::BuildConfig::v4().compression(rpm::CompressionWithLevel::Gzip(9)))
-        .description(DESCRIPTION)
-        .url(HOME)
-        .vcs(release.commit.as_str())
-        .build_host("headway.io")
-        .source_date(epoch);
+    let config = rpm::BuildConfig::v4()
+        .compression(rpm::CompressionWithLevel::Gzip(9))
+        .source_date(u32::try_from(release.epoch)?);
+    let mut package = rpm::PackageBuilder::new("headway", &release.version, "Apache-2.0", "x86_64", SUMMARY);
+    package.using_config(config).description(DESCRIPTION).url(HOME).vcs(release.commit.as_str());
+    package.build_host("headway.io");
     for (name, mode, content) in archive.contents() {
-        let options = rpm::FileOptions::new(format!("/{}", in_system(name))).mode(rpm::FileMode::regular(mode as u16));
-        package = package.with_file_contents(content, options)?;
+        let options = rpm::FileOptions::new(format!("/{}", in_system(name)));
+        package.with_file_contents(content, options.permissions(mode as u16))?;
     }
     let mut packed = Vec::new();
     package.build()?.write(&mut packed)?;

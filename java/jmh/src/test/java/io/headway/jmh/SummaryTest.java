@@ -13,11 +13,11 @@ import org.openjdk.jmh.results.Result;
 
 class SummaryTest {
     private static final String REPORT = """
-            {"blocked_ns": 6000, "verdict": "Much is lost.",
+            {"blocked_ns": 6000, "verdict": "Much is blocked.",
              "rows": [{"value": "Shop.lock (java.lang.Object@1f)", "share": 0.75},
                       {"value": "java.lang.String@2a", "share": 0.25}],
              "waits": [{"idle": false, "total_ns": 400}, {"idle": true, "total_ns": 9000}],
-             "findings": [{"text": "Threads lost 6.00 us."}]}""";
+             "findings": [{"text": "Threads waited 6.00 us."}]}""";
 
     @Test
     void aReportBecomesResultsPerOperation() throws IOException {
