@@ -10,6 +10,7 @@ mod archive;
 mod binaries;
 mod check;
 mod elf;
+mod footprint;
 mod fresh;
 #[cfg(test)]
 mod install;

@@ -7,7 +7,7 @@
 use super::archive::{files, sum};
 use super::binaries::{self, OLDEST_GLIBC};
 use super::elf::{Dynamic, Wanted};
-use super::{fresh, kubernetes, make, maven, place, Release};
+use super::{footprint, fresh, kubernetes, make, maven, place, Release};
 use crate::process::{build_directory, is_on_path, output_of, program, root, run};
 use crate::{packages, Problem};
 use std::collections::BTreeSet;
@@ -80,6 +80,7 @@ fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
         ));
     }
     complaints.extend(fresh::complaint(release)?);
+    complaints.extend(footprint::complaint(release)?);
     complaints.extend(maven::complaints(release)?);
     complaints.extend(kubernetes::complaints()?);
     Ok(complaints)

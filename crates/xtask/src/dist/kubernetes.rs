@@ -15,8 +15,8 @@ pub fn complaints() -> Result<Vec<String>, Problem> {
     if !is_on_path("go") {
         return Err("needs go, to decode the recipes of dist/kubernetes".into());
     }
-    let scripts =
-        ["install.sh", "first-finding.sh", "kubernetes/kubectl-headway"].map(|name| root().join("dist").join(name));
+    let scripts = ["install.sh", "first-finding.sh", "attach-footprint.sh", "kubernetes/kubectl-headway"]
+        .map(|name| root().join("dist").join(name));
     let mut complaints = Vec::new();
     let mut check = |command: &mut Command, complaint: &str| {
         if run(command).is_err() {
