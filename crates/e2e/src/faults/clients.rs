@@ -5,7 +5,8 @@ use super::targets::signal;
 use super::Fault;
 use crate::guarded::Guarded;
 use crate::Problem;
-use std::process::Stdio;
+use std::fs;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,7 @@ pub fn faults() -> Vec<Fault> {
         faults.push(killed(release));
         faults.push(together(release));
     }
+    faults.push(killed_in_another_namespace());
     faults.push(interrupted("INT"));
     faults.push(interrupted("TERM"));
     faults.push(twice());
@@ -59,15 +61,15 @@ fn recording_for(stage: &Stage, program: &Guarded, seconds: u32) -> Result<Guard
     let file = stage.name("long.jfr");
     let mut command = stage.command(["record", "-d", &format!("{seconds}s"), "-o", &file, &program.pid()]);
     let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-    await_recording(stage, program)?;
+    await_recording(stage, &program.pid())?;
     thread::sleep(Duration::from_millis(1500));
     Ok(client)
 }
 
 /// Waits until `status` says that something is recorded.
-fn await_recording(stage: &Stage, program: &Guarded) -> Result<(), Problem> {
+fn await_recording(stage: &Stage, pid: &str) -> Result<(), Problem> {
     let deadline = Instant::now() + Duration::from_secs(30);
-    while !is_recording(stage, program)? {
+    while !is_recording(stage, pid)? {
         if Instant::now() > deadline {
             return Err("the recording does not begin".into());
         }
@@ -76,8 +78,8 @@ fn await_recording(stage: &Stage, program: &Guarded) -> Result<(), Problem> {
     Ok(())
 }
 
-fn is_recording(stage: &Stage, program: &Guarded) -> Result<bool, Problem> {
-    let status = stage.headway(["status", "--json", &program.pid()])?;
+fn is_recording(stage: &Stage, pid: &str) -> Result<bool, Problem> {
+    let status = stage.headway(["status", "--json", pid])?;
     let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
     Ok(status.get("recording").is_some_and(serde_json::Value::is_string))
 }
@@ -87,21 +89,48 @@ fn killed(release: u32) -> Fault {
     Fault::new(ENDED, what, "the agent ends the recording within 5 s and completes its file", move |stage| {
         let mut program = stage.contended(release, &[])?;
         let client = recording_for(stage, &program, 600)?;
-        signal(&client, "KILL")?;
-        let killed = Instant::now();
-        while is_recording(stage, &program)? {
-            if killed.elapsed() > Duration::from_secs(15) {
-                return Err("it goes on 15 s later".into());
-            }
-            thread::sleep(Duration::from_millis(200));
-        }
-        if killed.elapsed() > Duration::from_secs(8) {
-            return Err(format!("it took {:.1} s", killed.elapsed().as_secs_f64()).into());
-        }
+        ends_without(stage, &client, &program.pid())?;
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
         Ok("the recording ended and is complete".to_owned())
     })
+}
+
+/// A process id means nothing in the other's namespace: the lease is a file lock.
+fn killed_in_another_namespace() -> Fault {
+    let what = "`headway record -d 600` of a JVM in another PID namespace is killed (SIGKILL)";
+    Fault::new(ENDED, what, "the agent ends the recording within 5 s and completes its file", |stage| {
+        let java = stage.java(&stage.jdk(17)?.tool("java"), &["-XX:+UseSerialGC"], &[]);
+        let mut apart = Command::new("unshare");
+        apart.args(["--pid", "--fork", "--kill-child"]).arg(java.get_program()).args(java.get_args());
+        let mut program = stage.ready(apart.current_dir(stage.path("")))?;
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", program.pid()))?;
+        let pid = children.split_whitespace().next().ok_or("unshare has no child")?;
+        let mut command = stage.command(["record", "-d", "600s", "-o", &stage.name("long.jfr"), pid]);
+        let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        await_recording(stage, pid)?;
+        thread::sleep(Duration::from_millis(1500));
+        ends_without(stage, &client, pid)?;
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
+        Ok("the recording ended and is complete".to_owned())
+    })
+}
+
+/// Kills the command line that records; its recording ends soon.
+fn ends_without(stage: &Stage, client: &Guarded, pid: &str) -> Result<(), Problem> {
+    signal(client, "KILL")?;
+    let killed = Instant::now();
+    while is_recording(stage, pid)? {
+        if killed.elapsed() > Duration::from_secs(15) {
+            return Err("it goes on 15 s later".into());
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+    match killed.elapsed() {
+        late if late > Duration::from_secs(8) => Err(format!("it took {:.1} s", late.as_secs_f64()).into()),
+        _ => Ok(()),
+    }
 }
 
 fn interrupted(name: &'static str) -> Fault {
@@ -113,7 +142,7 @@ fn interrupted(name: &'static str) -> Fault {
         crate::tools::wait_at_most(&mut client, Duration::from_secs(20))?;
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
-        match is_recording(stage, &program)? {
+        match is_recording(stage, &program.pid())? {
             true => Err("the recording goes on".into()),
             false => Ok("the recording is complete".to_owned()),
         }

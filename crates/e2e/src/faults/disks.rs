@@ -1,5 +1,6 @@
 //! Recordings whose place is taken, goes away, or has no room.
 
+use super::endings::{on_a_slow_disk, BROKEN};
 use super::machines::run;
 use super::stage::{refused, shows_owners, Said, Stage};
 use super::Fault;
@@ -31,6 +32,8 @@ pub fn faults() -> Vec<Fault> {
         replaced(),
         full_for_a_while(),
         full_at_the_end(),
+        broken_for_a_while(),
+        broken_at_the_end(),
         too_large(),
         size_limit(),
     ]
@@ -256,6 +259,42 @@ fn full_at_the_end() -> Fault {
             }
             _ => Err(format!("the report counts {:?}", report.losses).into()),
         }
+    })
+}
+
+fn broken_for_a_while() -> Fault {
+    let expected = "`status` says so at once; when writes succeed again the recording goes on and says what happened";
+    Fault::new(FULL, "writes of the recording fail (EIO) for a while", expected, |stage| {
+        let mut program = on_a_slow_disk(stage, 25, &[])?;
+        let pid = program.pid();
+        thread::sleep(Duration::from_secs(2));
+        fs::write(stage.path(BROKEN), "")?;
+        await_status(stage, &pid, "Input/output error", true)?;
+        fs::remove_file(stage.path(BROKEN))?;
+        await_status(stage, &pid, "Input/output error", false)?;
+        thread::sleep(Duration::from_secs(1));
+        ok(stage.headway(["stop", &pid])?)?;
+        stage.survives(&mut program)?;
+        let report = stage.report(&stage.name("slow.jfr"))?;
+        shows_owners(&report)?;
+        let said = report.degraded.iter().find(|degraded| degraded.reason.contains("Input/output error"));
+        said.map(|_| "\"recording: not written for ...: Input/output error\"".to_owned())
+            .ok_or_else(|| format!("{:?}", report.degraded).into())
+    })
+}
+
+fn broken_at_the_end() -> Fault {
+    let expected = "`stop`: exit code 1, one sentence with \"Input/output error\"; what was written before is readable";
+    Fault::new(FULL, "writes of the recording fail (EIO), also at the end", expected, |stage| {
+        let mut program = on_a_slow_disk(stage, 17, &[])?;
+        let pid = program.pid();
+        thread::sleep(Duration::from_secs(3));
+        fs::write(stage.path(BROKEN), "")?;
+        await_status(stage, &pid, "Input/output error", true)?;
+        let said = stage.headway(["stop", &pid])?;
+        stage.survives(&mut program)?;
+        shows_owners(&stage.report(&stage.name("slow.jfr"))?)?;
+        refused(stage, &said, 1, "Input/output error", &[&pid])
     })
 }
 

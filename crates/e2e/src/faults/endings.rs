@@ -26,15 +26,19 @@ pub fn faults() -> Vec<Fault> {
 /// A disk on which nothing is written as long as a file of this stage exists.
 const SLOW: &str = "slow";
 
-/// A contended program that records on such a disk.
-fn on_a_slow_disk(stage: &Stage, release: u32, arguments: &[&str]) -> Result<Guarded, Problem> {
+/// A disk on which every write fails as long as a file of this stage exists.
+pub(super) const BROKEN: &str = "broken";
+
+/// A contended program that records on such a disk, into slow.jfr.
+pub(super) fn on_a_slow_disk(stage: &Stage, release: u32, arguments: &[&str]) -> Result<Guarded, Problem> {
     let (source, library) = (stage.path("slow_disk.c"), stage.path("slow_disk.so"));
     fs::write(&source, include_str!("slow_disk.c"))?;
     let mut compiler = Command::new("cc");
     super::machines::run(compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).arg("-ldl"))?;
     let agent = format!("-agentpath:{}=start,file={}", stage.tools.agent.display(), stage.name("slow.jfr"));
     let mut java = stage.java(&stage.jdk(release)?.tool("java"), &[agent], arguments);
-    stage.ready(java.env("LD_PRELOAD", library).env("HEADWAY_SLOW", stage.path(SLOW)))
+    java.env("LD_PRELOAD", library).env("HEADWAY_SLOW", stage.path(SLOW)).env("HEADWAY_BROKEN", stage.path(BROKEN));
+    stage.ready(&mut java)
 }
 
 fn exits_on_a_slow_disk(release: u32) -> Fault {

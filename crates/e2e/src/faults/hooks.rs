@@ -2,7 +2,7 @@
 //! state.
 
 use super::machines::{compile, run};
-use super::stage::{Said, Stage};
+use super::stage::{shows_owners, Said, Stage};
 use super::Fault;
 use crate::concurrent::{check_same, code};
 use crate::guarded::Guarded;
@@ -25,6 +25,7 @@ pub fn faults() -> Vec<Fault> {
         faults.push(traced(release));
         faults.push(deaf(release));
         faults.push(bound_by_another(release));
+        faults.push(stays_until_the_next(release));
     }
     faults.push(detached_in_every_state());
     faults
@@ -69,6 +70,37 @@ fn deaf(release: u32) -> Fault {
         gone(&program, || check_same(&before, &code(&program)?))?;
         nothing_stays(stage, &mut program)?;
         Ok(seen)
+    })
+}
+
+fn stays_until_the_next(release: u32) -> Fault {
+    let what = format!("hooks of JDK {release} stay (a thread blocks SIGTRAP), and another recording begins");
+    let expected = "it is complete; all hooks are taken out at its end; the program runs on";
+    Fault::new(GROUP, what, expected, move |stage| {
+        let library = compile(stage, include_str!("native/deaf.c"), "libdeaf.so", &["-shared", "-fPIC", "-pthread"])?;
+        let file = stage.path("deaf");
+        let none: [&str; 0] = [];
+        let mut java = stage.java(&stage.jdk(release)?.tool("java"), &none, &[]);
+        let mut program = stage.ready(java.env("LD_PRELOAD", library).env("HEADWAY_DEAF", &file))?;
+        let (pid, before) = (program.pid(), code(&program)?);
+        start(stage, &program)?;
+        fs::write(&file, "")?;
+        thread::sleep(Duration::from_millis(200));
+        stays(stage, &program, "thread \"deaf\"")?;
+        let next = stage.name("next.jfr");
+        let meanwhile = stage.headway(["start", "-o", &next, &pid])?;
+        // The agent's thread sees the recording and leaves its hooks alone.
+        thread::sleep(Duration::from_secs(3));
+        fs::remove_file(&file)?;
+        thread::sleep(Duration::from_secs(2));
+        let stopped = stage.headway(["stop", &pid])?;
+        if let Some(said) = [&meanwhile, &stopped].into_iter().find(|said| said.code != Some(0)) {
+            return Err(said.all().into());
+        }
+        shows_owners(&stage.report(&next)?).map_err(|problem| format!("the second recording: {problem}"))?;
+        gone(&program, || check_same(&before, &code(&program)?))?;
+        nothing_stays(stage, &mut program)?;
+        Ok("the second recording is complete; no hook stayed".to_owned())
     })
 }
 

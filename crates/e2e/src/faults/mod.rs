@@ -11,9 +11,11 @@
 //! * [`hooks`]: what keeps hooks in the process.
 //! * [`hostile`]: other processes that are up to something.
 //! * [`neighbours`]: what else happens in the target meanwhile.
+//! * `costs`: what attaching and a killed JVM cost.
 //! * [`table`]: the document.
 
 pub mod clients;
+mod costs;
 pub mod disks;
 mod endings;
 mod environment;
@@ -75,5 +77,6 @@ pub fn all() -> Vec<Fault> {
     faults.extend(endings::faults());
     faults.extend(hostile::faults());
     faults.extend(disks::faults());
+    faults.extend(costs::faults());
     faults
 }
