@@ -1,6 +1,8 @@
 //! The one value that everything hangs on. Built and checked once, when the
 //! VM is ready; it lives as long as the process.
 
+mod observer;
+
 use crate::causal::Causal;
 use crate::chain::{Chains, FullDebugInfo};
 use crate::clock;
@@ -24,10 +26,14 @@ use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Loss, ThreadId, TimeNs};
 use headway_signal::Pool;
+pub use observer::{Observer, OfThread, Sampled};
 use regex_lite::Regex;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+/// The observer of this agent: experiments.
+pub type Observing = Causal;
 
 /// Default bound on event buffers.
 pub const DEFAULT_MEMORY_BYTES: u64 = 16 << 20;
@@ -61,8 +67,8 @@ pub struct Agent {
     pub samples: Samples,
     /// Threads that ended, transactions.
     pub steal: Steal,
-    /// Experiments.
-    pub causal: Causal,
+    /// Who follows what threads do.
+    pub observer: Observing,
     /// Losses by cause.
     pub losses: Losses,
     /// Parked threads.
@@ -145,7 +151,7 @@ pub fn install(parts: Parts) -> &'static Agent {
         definitions: Definitions::default(),
         samples: Samples::default(),
         steal: Steal::default(),
-        causal: Causal::default(),
+        observer: Observing::default(),
         losses: Losses::default(),
         parks: Parks::default(),
         parks_asked: AtomicBool::new(false),

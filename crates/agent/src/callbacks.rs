@@ -1,7 +1,7 @@
 //! What the VM calls: JVMTI events. Each function only checks whether anyone
 //! listens, stops panics at the border, and hands on to the feature's file.
 
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Observer};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
 use crate::sample::agct;
@@ -141,7 +141,7 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
         if start != 0 {
             let start = TimeNs(start);
             let duration = clock::now().since(start);
-            agent.causal.stopped(duration.0);
+            agent.observer.paused(duration.0);
             agent.definitions.pause(StopTheWorld { start, duration });
         }
     });
@@ -186,8 +186,8 @@ extern "system" fn class_file_load_hook(
             true => None,
             false => agent.parks.on_class_file(agent, &name, bytes),
         };
-        let counted = || agent.causal.counted.on_class_file(&agent.jvmti, &name, bytes);
-        if let Some((memory, size)) = redirected.or_else(counted) {
+        let observed = || agent.observer.class_file(&agent.jvmti, &name, bytes);
+        if let Some((memory, size)) = redirected.or_else(observed) {
             // SAFETY: the VM passes places for what the class is to become.
             unsafe {
                 *new_length = size as jint;

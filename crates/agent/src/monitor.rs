@@ -5,7 +5,7 @@
 //! [`on_exit`] run while the lock is held: they take number and time and
 //! append a few words. Chains are walked before blocking or after releasing.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::chain::{Holder, Place};
 use crate::clock;
 use crate::jni::{Jni, Ref};
@@ -113,9 +113,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
         false => slot.enter.begin(begun),
         true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
     }
-    agent.causal.held.contended(agent, jni, lock.id(), monitor, object);
+    agent.observer.contended(agent, jni, lock.id(), monitor, object);
     if !current.is_virtual {
-        agent.causal.block(slot);
+        agent.observer.block(slot);
     }
     let enter = MonitorEnter { time, thread: current.thread, lock: lock.id(), seq, chain, owner };
     agent.append(slot, &Record::enter(&enter));
@@ -126,7 +126,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     if !current.is_virtual {
-        agent.causal.woken(slot);
+        agent.observer.woken(slot);
     }
     let time = clock::now();
     if agent.pressure.is_sparing() && !current.is_virtual {
@@ -144,7 +144,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
-    agent.causal.acquired(slot, begun.lock, time);
+    agent.observer.acquired(slot, begun.lock, time);
     let entered = MonitorEntered {
         time,
         start: begun.start,
@@ -210,7 +210,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         return None;
     }
     let slot = agent.threads.find(vm_thread)?;
-    agent.causal.before_release(agent, slot);
+    agent.observer.before_release(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
@@ -220,7 +220,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
-    agent.causal.released(slot, lock.id(), time);
+    agent.observer.released(slot, lock.id(), time);
     exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock: lock.id(), seq, ..MonitorExit::default() })
 }
 
@@ -311,7 +311,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         true => give_up(agent, agent.virtuals.begin_wait(current.thread, begun)),
     }
     if !current.is_virtual {
-        agent.causal.block(slot);
+        agent.observer.block(slot);
     }
     let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
     agent.append(slot, &Record::wait(&wait));
@@ -345,11 +345,11 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     match (current.is_virtual, outcome) {
         (true, _) => {}
         (false, WaitOutcome::Notified) => {
-            agent.causal.woken(slot);
+            agent.observer.woken(slot);
             // Until it has the monitor again.
-            agent.causal.block(slot);
+            agent.observer.block(slot);
         }
-        (false, _) => agent.causal.returned(slot),
+        (false, _) => agent.observer.returned(slot),
     }
     let seq = lock.next_seq();
     if current.is_virtual {
@@ -431,11 +431,11 @@ fn give_up(agent: &Agent, stale: Option<Begun>) {
 pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     let Some(slot) = agent.threads.find(vm_thread) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
-    agent.causal.woken(slot);
+    agent.observer.woken(slot);
     let time = clock::now();
     if let Some(begun) = slot.reenter.end() {
         agent.locks.unpin(begun.pin);
-        agent.causal.acquired(slot, begun.lock, time);
+        agent.observer.acquired(slot, begun.lock, time);
         append_reentered(agent, slot, slot.thread(), begun, time);
     } else if slot.is_carrier.load(Ordering::Relaxed) {
         // On JDK 21 a waiting virtual thread keeps its carrier.

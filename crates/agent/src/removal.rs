@@ -2,7 +2,7 @@
 //! out: each hook and binding is reported with its reason, and tried again by every
 //! later `stop`, `status` and `detach` and, for some minutes, by a thread.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::callbacks::guarded;
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
@@ -43,7 +43,7 @@ impl InPlace {
 pub fn take_out(agent: &'static Agent, jni: Option<Jni>) -> Vec<InPlace> {
     let mut left = agent.hooks.remove(agent);
     if let Some(jni) = jni {
-        left.extend(agent.causal.unprepare(agent, jni));
+        left.extend(agent.observer.undo(agent, jni));
         left.extend(agent.parks.remove(agent, jni));
     }
     if agent.debug_info.is_switched() {

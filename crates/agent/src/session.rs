@@ -1,7 +1,6 @@
 //! A recording under way: beginning it, ending it, and the commands.
 
-use crate::agent::Agent;
-use crate::causal::{self, ExperimentsHandle};
+use crate::agent::{Agent, Observer, Observing};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::ending::{Deadline, WITHIN};
 use crate::jni::Jni;
@@ -28,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// The recording under way.
 pub struct Session {
-    experiments: Option<ExperimentsHandle>,
+    observed: Option<<Observing as Observer>::Running>,
     sampler: Option<SamplerHandle>,
     drain: DrainHandle,
     _lease: Option<Lease>,
@@ -232,16 +231,13 @@ fn begin(
             |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
         sampler.inspect_err(failed).ok()
     });
-    let experiments = eager.and_then(|plan| {
-        let begun = causal::spawn(agent, options.causal.clone(), plan.interval_ns);
-        begun.inspect_err(|error| agent.definitions.degraded("causal", &format!("no experiments: {error}"))).ok()
-    });
+    let observed = eager.and_then(|plan| agent.observer.begin(agent, options, plan.interval_ns));
     let without_lease = "the recording goes on if the command line that began it is killed";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), started).inspect_err(failed).ok().flatten();
     lock(&agent.ended_by_itself).take();
     *session = Some(Session {
-        experiments,
+        observed,
         sampler,
         drain,
         _lease: lease,
@@ -276,7 +272,7 @@ fn prepare(
     mechanisms.extend(sampling);
     if options.wants("causal") {
         let ready = plan.ok_or("running threads cannot be sampled here".to_owned());
-        let ready = ready.and_then(|_| agent.causal.prepare(agent, jni, options, &libjvm));
+        let ready = ready.and_then(|_| agent.observer.prepare(agent, jni, options, &libjvm));
         if let Err(reason) = ready {
             unprepare(agent);
             return Err(StartError::Causal(reason));
@@ -421,11 +417,8 @@ fn end(
     deadline: Deadline,
     unprepare: impl FnOnce(&'static Agent),
 ) -> (Session, Recorded) {
-    if let Some(mut experiments) = session.experiments.take() {
-        experiments.finish(deadline.after(AWAITING_SAMPLES));
-        for problem in agent.causal.counted.problems() {
-            agent.definitions.degraded("causal", &problem);
-        }
+    if let Some(observed) = session.observed.take() {
+        agent.observer.finish(agent, observed, deadline.after(AWAITING_SAMPLES));
     }
     // Its last samples are decoded while the VM is as it was for the others.
     let sampler = session.sampler.as_mut();

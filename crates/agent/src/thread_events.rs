@@ -1,6 +1,6 @@
 //! Threads: who is there, who comes, who goes, and what they are called.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::park;
@@ -21,7 +21,7 @@ const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, process::current_os_id()) else { return };
-    agent.causal.started(slot);
+    agent.observer.thread_started(slot);
     if !agent.is_recording() {
         return;
     }
@@ -36,7 +36,7 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
-    agent.causal.before_wake(agent, slot);
+    agent.observer.before_wake(agent, slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
@@ -88,7 +88,7 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
-    agent.causal.started(slot);
+    agent.observer.thread_started(slot);
     define(agent, jni, slot, thread, os_id);
     Some(slot)
 }
@@ -107,7 +107,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
     let is_carrier = slot.is_carrier.load(Ordering::Relaxed);
     // A carrier's name says nothing about the threads that run on it.
     slot.is_filtered.store(!is_carrier && !agent.wants_thread(&name), Ordering::Relaxed);
-    agent.causal.named(slot, &name);
+    agent.observer.thread_named(slot, &name);
     let os_id = slot.os_id.load(Ordering::Relaxed);
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
     definition.is_service |= is_carrier;

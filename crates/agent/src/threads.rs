@@ -15,6 +15,7 @@
 //! thread's carrier changes under it and because the first touch of a
 //! thread-local in a loaded library allocates.
 
+use crate::agent::{Observer, Observing, OfThread};
 use crate::chain::Holder;
 use crate::clock;
 use headway_model::event::ThreadDef;
@@ -71,12 +72,8 @@ pub struct Slot {
     pub reenter: Pending,
     /// Who notified it, written by the notifier.
     pub notifier: AtomicU64,
-    /// What it has had of the delays of experiments.
-    pub delays: headway_causal::accounting::Account,
-    /// True while it sleeps off what it owes.
-    pub is_paying: AtomicBool,
-    /// What it did with locks that are targets of experiments.
-    pub held: crate::causal::held::OfThread,
+    /// What the observer keeps of it.
+    pub observed: <Observing as Observer>::OfThread,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// What it spent blocked and parked, where only that is recorded.
@@ -239,7 +236,7 @@ impl Slot {
         self.notifier.store(0, Ordering::Relaxed);
         self.found_blocked.store(0, Ordering::Relaxed);
         self.parks.reset();
-        self.is_paying.store(false, Ordering::Relaxed);
+        self.observed.reset();
         self.enter.end();
         self.wait.end();
         self.reenter.end();

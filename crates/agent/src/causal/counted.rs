@@ -97,7 +97,7 @@ impl Counted {
     pub fn install(&self, agent: &'static Agent, jni: Jni, names: &[String]) -> Result<(), String> {
         let mut wanted = Vec::new();
         for name in names {
-            let point = agent.causal.points.number(name);
+            let point = agent.observer.points.number(name);
             if point == 0 {
                 return Err(format!("there are too many progress points for {name}"));
             }

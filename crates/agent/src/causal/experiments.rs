@@ -56,8 +56,8 @@ impl ExperimentsHandle {
             // A panic of it is no reason to lose the recording, nor is one that hangs.
             let _ = deadline.join(thread);
         }
-        self.agent.causal.end_window();
-        self.agent.causal.on.store(false, Ordering::SeqCst);
+        self.agent.observer.end_window();
+        self.agent.observer.on.store(false, Ordering::SeqCst);
     }
 }
 
@@ -109,7 +109,7 @@ struct Run {
 
 impl Run {
     fn go(mut self) {
-        let causal = &self.agent.causal;
+        let causal = &self.agent.observer;
         causal.settle(self.agent);
         causal.on.store(true, Ordering::SeqCst);
         causal.targets.choose_from(&self.wishes.scope);
@@ -167,7 +167,7 @@ impl Run {
             }
             if rates.is_empty() {
                 // What ran before is how the program starts.
-                self.agent.causal.targets.choose_from(&self.wishes.scope);
+                self.agent.observer.targets.choose_from(&self.wishes.scope);
             }
             rates.push(visits as f64 / window.duration_ns as f64);
             let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
@@ -181,7 +181,7 @@ impl Run {
     }
 
     fn most_visited(&self) -> String {
-        let points = self.agent.causal.points.all();
+        let points = self.agent.observer.points.all();
         let most = points.into_iter().max_by_key(|(_, visits)| *visits);
         most.map_or(String::new(), |(name, _)| name.to_string())
     }
@@ -190,7 +190,7 @@ impl Run {
     fn run_from_start_to_end(&mut self, target: Option<&Target>) {
         let speedup = self.wishes.speedups.first().copied().unwrap_or(0);
         let target = target.filter(|_| speedup > 0);
-        let causal = &self.agent.causal;
+        let causal = &self.agent.observer;
         causal.aim(target.cloned());
         causal.settle(self.agent);
         let before = Stand::now(self.agent, &self.wishes);
@@ -234,7 +234,7 @@ impl Run {
 
     /// One window; `None` if it was cut short.
     fn window(&mut self, target: Option<&Target>, speedup: u32) -> Option<Experiment> {
-        let causal = &self.agent.causal;
+        let causal = &self.agent.observer;
         causal.aim(target.cloned());
         causal.watch_streams(self.agent);
         causal.settle(self.agent);
@@ -261,7 +261,7 @@ impl Run {
 
     /// Debts are paid in the pause, as far as threads run.
     fn cool_off(&self) {
-        let causal = &self.agent.causal;
+        let causal = &self.agent.observer;
         let until = Instant::now() + PAID_WITHIN;
         while self.wait(COOL_OFF) && pay::is_owed(causal, self.agent) && Instant::now() < until {}
         causal.settle(self.agent);

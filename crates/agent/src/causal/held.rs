@@ -10,11 +10,12 @@
 //! VM took away because nobody had used it for long, readers of a read-write lock.
 
 use super::targets::is_called;
-use super::Sampled;
 use crate::agent::Agent;
+use crate::agent::Sampled;
 use crate::jni::{Jni, Ref};
 use crate::naming::class_name;
 use crate::threads::Slot;
+use headway_causal::accounting::Account;
 use headway_causal::experiment::{Target, TargetKind};
 use headway_model::{LockId, ThreadId, TimeNs};
 use std::collections::HashMap;
@@ -26,9 +27,14 @@ const MAX_TARGETS: usize = 64;
 /// Most locks and names remembered.
 const MAX_KNOWN: usize = 16_384;
 
-/// What a thread did with locks that are targets, and how often it was woken.
+/// What experiments keep of a thread: its account, what it did with locks that are
+/// targets, and how often it was woken.
 #[derive(Default)]
 pub struct OfThread {
+    /// What it has had of the delays.
+    pub delays: Account,
+    /// True while it sleeps off what it owes.
+    pub is_paying: AtomicBool,
     /// When it last acquired one after a wait.
     pub acquired: AtomicU64,
     /// When it last released one for which others waited.
@@ -186,7 +192,7 @@ impl Held {
             return false;
         }
         let time = |word: &AtomicU64| TimeNs(word.load(Ordering::Relaxed));
-        let (acquired, released) = (time(&slot.held.acquired), time(&slot.held.released));
+        let (acquired, released) = (time(&slot.observed.acquired), time(&slot.observed.released));
         held_at(sample.time, acquired, released, || self.is_owner(agent, sample.thread))
     }
 

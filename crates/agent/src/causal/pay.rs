@@ -114,7 +114,7 @@ fn is_owing(causal: &Causal, agent: &Agent, slot: &Slot) -> bool {
         let state = known.and_then(|known| known.memory.read_u32(slot.vm_thread() + known.layout.thread.state));
         state == Some(IN_JAVA)
     };
-    slot.delays.debt(&causal.ledger) > 0 && !slot.held.hands_on.load(Ordering::Relaxed) && in_java()
+    slot.observed.delays.debt(&causal.ledger) > 0 && !slot.observed.hands_on.load(Ordering::Relaxed) && in_java()
 }
 
 /// True if somebody owes who could pay now.
@@ -133,7 +133,7 @@ pub fn remind_all(causal: &Causal, agent: &'static Agent) {
 
 fn remind(slot: &Slot) {
     let tid = slot.os_id.load(Ordering::Relaxed);
-    if tid == 0 || slot.is_paying.load(Ordering::Relaxed) {
+    if tid == 0 || slot.observed.is_paying.load(Ordering::Relaxed) {
         return;
     }
     // SAFETY: takes no arguments.
@@ -174,7 +174,7 @@ fn interrupted_pc(context: &libc::ucontext_t) -> u64 {
 
 fn reminded(value: u64, pc: u64) {
     let Some(agent) = agent::get() else { return };
-    let causal = &agent.causal;
+    let causal = &agent.observer;
     // Anybody may send a signal with a value; ours is one of the slots.
     let Some(slot) = agent.threads.slot_at(value) else { return };
     if !causal.is_on() || slot.os_id.load(Ordering::Relaxed) != crate::process::current_os_id() {
@@ -187,9 +187,9 @@ fn reminded(value: u64, pc: u64) {
     let state = slot.vm_thread() + known.layout.thread.state;
     // SAFETY: the thread that runs this handler lives, and with it its object.
     let state = unsafe { std::ptr::read_volatile(state as *const u32) };
-    if state == IN_JAVA && !slot.is_paying.swap(true, Ordering::Relaxed) {
+    if state == IN_JAVA && !slot.observed.is_paying.swap(true, Ordering::Relaxed) {
         sleep_off(causal, slot, PIECES);
-        slot.is_paying.store(false, Ordering::Relaxed);
+        slot.observed.is_paying.store(false, Ordering::Relaxed);
     }
 }
 
@@ -197,7 +197,7 @@ fn reminded(value: u64, pc: u64) {
 /// another one. A hit that is entered only then would be owed by that one, which gets
 /// no credit for it any more: it was blocked when the sample was taken.
 pub fn after_own_samples(causal: &Causal, agent: &Agent, slot: &Slot) {
-    let ring = slot.held.ring.load(Ordering::Relaxed);
+    let ring = slot.observed.ring.load(Ordering::Relaxed);
     let Some(known) = agent.hotspot.known().filter(|_| ring != 0) else { return };
     let is_unread = || perf::is_unread(ring, |address| known.memory.read_u64(address));
     if !is_unread() {
@@ -212,7 +212,7 @@ pub fn after_own_samples(causal: &Causal, agent: &Agent, slot: &Slot) {
 /// Pays in a native method or callback: no safepoint waits for the thread.
 pub fn here(causal: &Causal, slot: &Slot) {
     let mut pieces = 0;
-    while slot.delays.debt(&causal.ledger) > 0 && causal.is_on() && pieces < 200 {
+    while slot.observed.delays.debt(&causal.ledger) > 0 && causal.is_on() && pieces < 200 {
         piece(causal, slot);
         pieces += 1;
     }
@@ -229,7 +229,7 @@ pub fn in_leaf(causal: &Causal, agent: &Agent, slot: &Slot) {
 
 fn sleep_off(causal: &Causal, slot: &Slot, pieces: usize) {
     for _ in 0..pieces {
-        if slot.delays.debt(&causal.ledger) == 0 || !causal.is_on() || causal.payment.is_safepoint_pending() {
+        if slot.observed.delays.debt(&causal.ledger) == 0 || !causal.is_on() || causal.payment.is_safepoint_pending() {
             return;
         }
         piece(causal, slot);
@@ -245,14 +245,14 @@ impl Payment {
 }
 
 fn piece(causal: &Causal, slot: &Slot) {
-    let span = slot.delays.debt(&causal.ledger).min(SLICE_NS);
+    let span = slot.observed.delays.debt(&causal.ledger).min(SLICE_NS);
     let begun = monotonic_ns();
     let request = libc::timespec { tv_sec: 0, tv_nsec: span as libc::c_long };
     // SAFETY: the request is a place of this frame; an interruption only ends
     // the piece early.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &request, std::ptr::null_mut()) };
-    slot.delays.slept(&causal.ledger, monotonic_ns().saturating_sub(begun));
-    slot.held.resumed.fetch_add(1, Ordering::Relaxed);
+    slot.observed.delays.slept(&causal.ledger, monotonic_ns().saturating_sub(begun));
+    slot.observed.resumed.fetch_add(1, Ordering::Relaxed);
 }
 
 fn monotonic_ns() -> u64 {

@@ -41,7 +41,7 @@ impl RunQueue {
     /// between; 0 where the kernel does not say.
     pub fn since_last(&self, slot: &Slot) -> u64 {
         let os_id = slot.os_id.load(Ordering::Relaxed);
-        let resumed = slot.held.resumed.load(Ordering::Relaxed);
+        let resumed = slot.observed.resumed.load(Ordering::Relaxed);
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = threads.get_mut(&os_id) {
             let Some(now) = waited(&known.file) else {

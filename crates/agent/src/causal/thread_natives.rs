@@ -6,7 +6,7 @@
 //! back, and where it slept may be the target. Before a thread starts another one
 //! it pays what it owes; what it could not pay the new thread inherits.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::callbacks::guarded;
 use crate::clock;
 use crate::jni::{Jni, Native, Ref};
@@ -88,10 +88,10 @@ extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
         guarded(|agent| {
             let jni = environment(env);
             let Some(slot) = agent.threads.find(agent.java.current_vm_thread(jni)) else { return };
-            agent.causal.before_wake(agent, slot);
+            agent.observer.before_wake(agent, slot);
             // SAFETY: an argument of the native method that is running; not null.
             let id = agent.java.thread_id(jni, unsafe { Ref::new(thread) });
-            agent.causal.thread_natives.starting.put(id, slot.delays.standing(&agent.causal.ledger));
+            agent.observer.thread_natives.starting.put(id, slot.observed.delays.standing(&agent.observer.ledger));
         });
     }
     // SAFETY: set to the VM's own function, which has this signature, before
@@ -106,10 +106,10 @@ extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     let original: SleepFunction = unsafe { mem::transmute(SLEEP_ORIGINAL.load(Ordering::Relaxed)) };
     original(env, class, time);
     guarded(|agent| {
-        if agent.causal.is_on() {
+        if agent.observer.is_on() {
             let jni = environment(env);
             let Some(slot) = agent.threads.find(agent.java.current_vm_thread(jni)) else { return };
-            agent.causal.waited_outside(agent, jni, slot, begun);
+            agent.observer.waited_outside(agent, jni, slot, begun);
         }
     });
 }
@@ -121,7 +121,7 @@ pub const BIND_VMS: jint = 4;
 
 /// Carries out such a step; 0, or JNI's error.
 pub fn bind(agent: &Agent, jni: Jni, step: jint) -> jint {
-    let Some((class, sleep_method)) = jni.find_class(THREAD).zip(agent.causal.thread_natives.sleep.get()) else {
+    let Some((class, sleep_method)) = jni.find_class(THREAD).zip(agent.observer.thread_natives.sleep.get()) else {
         return -1;
     };
     let natives = match step {
@@ -129,7 +129,7 @@ pub fn bind(agent: &Agent, jni: Jni, step: jint) -> jint {
             Native { name: START.0, descriptor: START.1, function: start as *const c_void },
             Native { name: sleep_method.0, descriptor: sleep_method.1, function: sleep as *const c_void },
         ],
-        _ => bindings::vms(agent, &agent.causal.thread_natives.methods(jni, class)),
+        _ => bindings::vms(agent, &agent.observer.thread_natives.methods(jni, class)),
     };
     if natives.iter().any(|native| native.function.is_null()) {
         return -1;

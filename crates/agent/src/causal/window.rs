@@ -29,7 +29,7 @@ pub struct Stand {
 impl Stand {
     /// Now.
     pub fn now(agent: &Agent, wishes: &Wishes) -> Stand {
-        let causal = &agent.causal;
+        let causal = &agent.observer;
         Stand {
             run_queue: causal.run_queue.of_all(agent),
             wakes: causal.wakes(agent),
@@ -76,7 +76,7 @@ fn gained(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> u64 {
 /// earlier recordings, or are ends of latency points.
 fn visits(agent: &Agent, wishes: &Wishes) -> BTreeMap<String, u64> {
     let is_end = |name: &String| wishes.latency.iter().any(|(begin, end)| begin == name || end == name);
-    let points = agent.causal.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
+    let points = agent.observer.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
     let is_asked = |name: &String| wishes.progress.contains(name);
     points.filter(|(name, visits)| is_asked(name) || *visits > 0 && !is_end(name)).collect()
 }
@@ -110,7 +110,7 @@ impl InFlight {
 
     /// Looks.
     pub fn look(&mut self, agent: &Agent, wishes: &Wishes) {
-        let points = &agent.causal.points;
+        let points = &agent.observer.points;
         let counts = wishes.latency.iter().map(|(begin, end)| (points.visits_of(begin), points.visits_of(end)));
         self.take(counts);
     }

@@ -11,7 +11,7 @@ mod site;
 pub use debug_info::FullDebugInfo;
 pub use scratch::{Scratch, ScratchCell, Side};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::FrameInfo;
 use crate::locks::{self, Lock};
@@ -454,6 +454,6 @@ impl Chains {
 /// Tells everybody what a lock is called.
 fn give_name(agent: &Agent, lock: &Lock<'_>, name: Arc<str>) {
     lock.is_named();
-    agent.causal.held.named(lock.id(), &name);
+    agent.observer.lock_named(lock.id(), &name);
     agent.definitions.lock_name(lock.id(), name);
 }

@@ -10,7 +10,7 @@
 //! no memory and their parks are not lost.
 
 use super::heap::{Calm, Fields, Pauses};
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::jni::{Class, Field, Jni, Ref};
 use crate::naming::class_name;
 use headway_model::event::LockDef;
@@ -137,7 +137,7 @@ impl Blockers {
         let Ok(thread) = agent.jvmti.current_thread() else { return Blocker::default() };
         let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
             if is_ownable {
-                agent.causal.held.parked_on(agent, jni, id, object);
+                agent.observer.parked_on(agent, jni, id, object);
                 agent.chains.name_synchronizer(agent, jni, id);
             }
             let Some(known) = agent.hotspot.known() else { return };

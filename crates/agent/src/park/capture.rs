@@ -12,7 +12,7 @@ use super::short::Short;
 use super::under_way;
 use super::virtual_threads::{Place, VirtualThreads};
 use super::Counting;
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::chain::Side;
 use crate::clock;
 use crate::jni::{Jni, Ref};
@@ -155,7 +155,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
     begin(&current, limit, time);
-    agent.causal.block(slot);
+    agent.observer.block(slot);
     Some(slot)
 }
 
@@ -264,11 +264,11 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let (outcome, given) = outcome(current, &begin, time, was_known);
     match outcome {
         _ if current.is_virtual => {}
-        ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.causal.returned(slot),
-        ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => agent.causal.woken(slot),
+        ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.observer.returned(slot),
+        ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => agent.observer.woken(slot),
     }
     if !current.is_virtual {
-        agent.causal.acquired(slot, begin.blocker, time);
+        agent.observer.acquired(slot, begin.blocker, time);
     }
     if !agent.is_recording() {
         return;
@@ -413,7 +413,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
-    agent.causal.before_wake(agent, slot);
+    agent.observer.before_wake(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;
@@ -429,7 +429,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let seq = agent.parks.next_seq();
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
-        agent.causal.released(slot, park.blocker(), time);
+        agent.observer.released(slot, park.blocker(), time);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }

@@ -12,9 +12,8 @@
 
 use super::bindings::{self, Bindings, Method};
 use super::capture;
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::callbacks::guarded;
-use crate::causal::{counted, thread_natives};
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::reply::InPlace;
 use crate::sole;
@@ -158,9 +157,7 @@ extern "system" fn carry_out(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
         code = match step {
             BIND_HELPER => bind_helper(jni),
             BIND_OURS | BIND_VMS => bind_park(agent, jni, step),
-            thread_natives::BIND_OURS | thread_natives::BIND_VMS => thread_natives::bind(agent, jni, step),
-            counted::BIND => counted::bind(jni),
-            _ => -1,
+            _ => agent.observer.bind(agent, jni, step).unwrap_or(-1),
         };
     });
     code

@@ -3,8 +3,7 @@
 use super::naming::Names;
 use super::places::Places;
 use super::subjects::Subject;
-use crate::agent::Agent;
-use crate::causal::{Matcher, Seen};
+use crate::agent::{Agent, Observer, Observing};
 use crate::chain::by_walk::MAX_RECORDS;
 use crate::clock;
 use crate::vm::Known;
@@ -53,7 +52,7 @@ pub struct Decoding {
     frames: Frames,
     names: Names,
     places: Places,
-    matcher: Matcher,
+    matcher: <Observing as Observer>::Matcher,
     key: Vec<u64>,
     unloaded: u64,
     generation: u64,
@@ -72,7 +71,7 @@ impl Decoding {
             frames: Frames::with_room(MAX_RECORDS),
             names: Names::default(),
             places: Places::default(),
-            matcher: Matcher::default(),
+            matcher: Default::default(),
             key: Vec::new(),
             unloaded: known.classes_unloaded(),
             generation: agent.chains.generation(),
@@ -132,9 +131,9 @@ impl Decoding {
     }
 
     /// What the sample that was decoded last lies in; `chain` is its chain.
-    pub fn seen(&mut self, chain: ChainId) -> Seen {
+    pub fn seen(&mut self, chain: ChainId) -> <Observing as Observer>::Seen {
         let Decoding { agent, known, frames, names, matcher, .. } = self;
-        matcher.look(&agent.causal, &agent.definitions, chain, || {
+        agent.observer.look(matcher, &agent.definitions, chain, || {
             let options = agent.debug_info.decode_options();
             let (decoded, _) = decode(&known.layout, &known.memory, frames.records(), options);
             decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame)).collect()
@@ -198,7 +197,7 @@ impl Decoding {
             self.generation = generation;
             self.names.forget();
             self.places.forget();
-            self.matcher.forget();
+            self.agent.observer.forget_chains(&mut self.matcher);
         }
     }
 

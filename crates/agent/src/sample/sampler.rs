@@ -8,8 +8,7 @@ use super::plan::{Plan, Source};
 use super::sources::Sources;
 use super::subjects::Subject;
 use super::waiting::Waiting;
-use crate::agent::Agent;
-use crate::causal::Sampled;
+use crate::agent::{Agent, Observer, Sampled};
 use crate::clock;
 use crate::ending::{Deadline, Ended, WITHIN};
 use crate::jni::{self, Jni};
@@ -296,7 +295,7 @@ impl Sampler {
         }
         match self.sources.add(subject) {
             Ok(()) if self.plan.eager => {
-                self.agent.causal.sampled_into(self.agent, subject.vm_thread, self.sources.ring_of(subject.os_id));
+                self.agent.observer.sampled_into(self.agent, subject.vm_thread, self.sources.ring_of(subject.os_id));
             }
             Ok(()) => {}
             // It ended meanwhile; what the kernel calls that depends on what was asked.
@@ -340,7 +339,7 @@ impl Sampler {
                     let seen = decoding.seen(decoded.chain);
                     let Sample { time, thread, .. } = decoded;
                     let sampled = Sampled { vm_thread: subject.vm_thread, thread, time, ticks: sample.ticks };
-                    agent.causal.sampled(agent, &sampled, &seen);
+                    agent.observer.sampled(agent, &sampled, &seen);
                 }
                 batch.push(Event::Sample(decoded));
             }
@@ -348,7 +347,7 @@ impl Sampler {
             Record::Throttled => {}
         });
         if plan.eager {
-            agent.causal.collect(agent);
+            agent.observer.collect(agent);
         }
         if let Some(asking) = asking {
             asking.round(sources.subjects(), decoding, batch);

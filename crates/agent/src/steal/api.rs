@@ -7,9 +7,8 @@
 //! that announced themselves, and those that were loaded before the agent.
 
 use super::transaction::{self, Caller};
-use crate::agent::{self, Agent};
+use crate::agent::{self, Agent, Observer, Observing};
 use crate::callbacks::guarded_or as guarded;
-use crate::causal;
 use crate::jni::{Jni, Ref};
 use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
@@ -42,7 +41,7 @@ extern "system" fn Java_io_headway_Headway_register(env: *mut JNIEnv, class: jcl
     // The class may come before the agent is built: then it is found later.
     if let Some(agent) = agent::get() {
         remember(env, class);
-        return agent.is_recording() && (agent.steal.ended.is_wanted() || agent.causal.is_wanted());
+        return agent.is_recording() && (agent.steal.ended.is_wanted() || agent.observer.is_wanted());
     }
     false
 }
@@ -84,13 +83,13 @@ extern "system" fn Java_io_headway_Headway_end(
 /// `Headway.point(name)`: the number of a progress point, 0 if there is no room.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_point(env: *mut JNIEnv, _: jclass, name: jstring) -> jint {
-    guarded(0, |agent| text(env, name).map_or(0, |name| agent.causal.points.number(&name) as jint))
+    guarded(0, |agent| text(env, name).map_or(0, |name| agent.observer.point(&name) as jint))
 }
 
 /// `Headway.visit(point)`: it is counted.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_visit(_: *mut JNIEnv, _: jclass, point: jint) {
-    causal::points::visit(usize::try_from(point).unwrap_or(0));
+    Observing::visit(usize::try_from(point).unwrap_or(0));
 }
 
 /// A string of the Java code that is now running.
