@@ -313,6 +313,11 @@ impl Losses {
         self.counts.get(Self::index(loss)).map_or(0, |counter| counter.load(Ordering::Relaxed))
     }
 
+    /// Everything that was counted so far, by cause.
+    pub fn all(&self) -> impl Iterator<Item = (Loss, u64)> + '_ {
+        Loss::ALL.into_iter().map(|loss| (loss, self.get(loss))).filter(|(_, count)| *count > 0)
+    }
+
     /// Begins again at zero.
     pub fn reset(&self) {
         for counter in &self.counts {

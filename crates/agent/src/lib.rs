@@ -8,7 +8,6 @@
 //! * [`monitor`], [`park`], [`thread_events`]: features, as application threads run them.
 //! * [`causal`]: experiments with virtual speedups.
 //! * [`steal`]: CPU, stolen and run-queue time, and transactions.
-//! * [`park_statistics`]: how much threads parked on each blocker so far.
 //! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
 //! * [`drain`], [`session`]: the background thread and the recording it makes.
 //! * [`large_blocks`]: where the agent's memory comes from.
@@ -38,13 +37,13 @@ pub mod lifecycle;
 pub mod locks;
 pub mod mapping;
 pub mod masked_signals;
+mod minimum_duration;
 pub mod monitor;
 pub mod naming;
 pub mod online;
 pub mod options;
 mod pace;
 pub mod park;
-mod park_statistics;
 mod pressure;
 pub mod process;
 pub mod raw;

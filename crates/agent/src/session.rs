@@ -7,8 +7,7 @@ use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
-use crate::park::Counting;
-use crate::park_statistics::Wish;
+use crate::park::{Counting, Wish};
 use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
@@ -640,7 +639,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.duration_ns = Some(clock::now().since(session.started).0);
     reply.events = recorded.events.clone();
     let unwritten = Some((Loss::WriteFailed, recorded.unwritten)).filter(|(_, count)| *count > 0);
-    let losses = drain::losses(agent).chain(unwritten);
+    let losses = agent.losses.all().chain(unwritten);
     reply.losses = losses.map(|(loss, count)| (loss.name().to_owned(), count)).collect();
     let mut mechanisms = session.mechanisms.clone();
     agent.chains.correct(&mut mechanisms);

@@ -11,6 +11,7 @@
 //! * [`under_way`]: threads that were parked before the recording.
 //! * [`permit`], [`in_progress`], [`virtual_threads`], [`short`]: what is kept
 //!   about a thread between two events.
+//! * `statistics`: how much threads parked on each blocker so far.
 
 pub mod bindings;
 pub mod blocker;
@@ -22,11 +23,13 @@ pub mod natives;
 pub mod permit;
 pub mod redirect;
 pub mod short;
+mod statistics;
 pub mod under_way;
 pub mod virtual_threads;
 
 pub use blocker::Remembered;
 pub use capture::ThreadParks;
+pub use statistics::{LiveParks, Wish};
 
 use crate::agent::Agent;
 use crate::jni::Jni;

@@ -3,7 +3,6 @@
 use super::announce::Announcer;
 use super::found::Found;
 use super::publish::Publisher;
-use super::shorts::Shorts;
 use crate::agent::Agent;
 use crate::options::Options;
 use headway_analysis::monitor::{Stretch, StretchSink};
@@ -26,7 +25,6 @@ pub struct LivePressure {
     alone: bool,
     /// Threads that wait since before the recording.
     found: Vec<Found>,
-    shorts: Shorts,
     folded: u64,
 }
 
@@ -48,7 +46,6 @@ impl LivePressure {
             publisher: Publisher::default(),
             alone,
             found: Vec::new(),
-            shorts: Shorts::new(DurationNs(options.min_duration_ns.unwrap_or(0))),
             folded: 0,
         }
     }
@@ -56,29 +53,6 @@ impl LivePressure {
     /// True if nothing but windows and phases is recorded.
     pub fn is_alone(&self) -> bool {
         self.alone
-    }
-
-    /// True if the event is to be recorded now. What the recording's minimum holds
-    /// back comes out of `advance` and `finish`.
-    pub fn records(&mut self, event: &Event) -> bool {
-        let of_a_lock = matches!(
-            event,
-            Event::MonitorEnter(_)
-                | Event::MonitorEntered(_)
-                | Event::MonitorExit(_)
-                | Event::MonitorWait(_)
-                | Event::MonitorNotify(_)
-                | Event::MonitorWaited(_)
-                | Event::MonitorReentered(_)
-                | Event::ParkBegin(_)
-                | Event::Park(_)
-                | Event::Unpark(_)
-                | Event::Spent(_)
-        );
-        match self.alone {
-            true => !of_a_lock,
-            false => self.shorts.records(event),
-        }
     }
 
     /// Takes in an event.
@@ -97,8 +71,7 @@ impl LivePressure {
         self.take_found(watermark);
         let closed = self.guarded(|online| online.advance(watermark)).unwrap_or_default();
         let any = !closed.is_empty();
-        let mut events = self.shorts.flush(watermark);
-        events.extend(self.tell(closed, dictionary));
+        let events = self.tell(closed, dictionary);
         if any {
             self.publish(dictionary);
             self.count_folded();
@@ -142,9 +115,7 @@ impl LivePressure {
         self.publisher.end();
         self.agent.pressure.beans.show(None);
         self.agent.pressure.begin(false);
-        let mut events = self.shorts.flush(end);
-        events.extend(self.tell(closed, dictionary));
-        events
+        self.tell(closed, dictionary)
     }
 
     /// From now on the picture of now goes into this file, too.
@@ -193,7 +164,7 @@ impl LivePressure {
         picture.threads.running -= sleeping;
         // Acquisitions that were under way when the recording began are no loss
         // that anybody can do something about.
-        let losses = crate::drain::losses(self.agent).filter(|(loss, _)| *loss != Loss::UnpairedEntered);
+        let losses = self.agent.losses.all().filter(|(loss, _)| *loss != Loss::UnpairedEntered);
         picture.dropped = losses.map(|(_, count)| count).sum();
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);

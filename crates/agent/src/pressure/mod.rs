@@ -8,7 +8,6 @@
 //! * `requests`: which locks' chains are worth taking.
 //! * [`capture`], [`spans`]: what a thread spends on locks, added up by itself.
 //! * `live`: windows, phases and the picture of now.
-//! * `shorts`: contended enters below the recording's minimum, added up.
 //! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
 //! * `announce`: a command, or a line, when a phase begins or ends.
@@ -21,7 +20,6 @@ mod found;
 mod live;
 mod publish;
 mod requests;
-mod shorts;
 pub mod spans;
 
 pub use live::LivePressure;
