@@ -6,7 +6,7 @@
 //! append a few words. Chains are walked before blocking or after releasing.
 
 use crate::agent::{Agent, Observer};
-use crate::chain::{Holder, Place};
+use crate::chain::{Holder, LockEvent};
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
@@ -102,7 +102,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let time = clock::now();
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
-    let place = Place { agent, jni, slot, lock: &lock };
+    let place = LockEvent { agent, jni, slot, lock: &lock };
     let mut chain = ChainId::NONE;
     if agent.pressure.wants_contender(lock.id()) {
         chain = agent.chains.in_callback(place);
@@ -296,7 +296,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     let time = clock::now();
     let seq = lock.next_seq();
     let chain = match agent.pressure.wants_contender(lock.id()) {
-        true => agent.chains.in_callback(Place { agent, jni, slot, lock: &lock }),
+        true => agent.chains.in_callback(LockEvent { agent, jni, slot, lock: &lock }),
         false => ChainId::NONE,
     };
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));

@@ -27,7 +27,7 @@ pub struct Record {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-enum Kind {
+enum RawKind {
     Enter = 1,
     Entered,
     Exit,
@@ -46,29 +46,29 @@ enum Kind {
     Spent,
 }
 
-impl Kind {
-    const ALL: &'static [Kind] = &[
-        Kind::Enter,
-        Kind::Entered,
-        Kind::Exit,
-        Kind::Wait,
-        Kind::Notify,
-        Kind::Waited,
-        Kind::Reentered,
-        Kind::ThreadStart,
-        Kind::ThreadEnd,
-        Kind::StopTheWorld,
-        Kind::ParkBegin,
-        Kind::Park,
-        Kind::Unpark,
-        Kind::ShortParks,
-        Kind::Transaction,
-        Kind::Spent,
+impl RawKind {
+    const ALL: &'static [RawKind] = &[
+        RawKind::Enter,
+        RawKind::Entered,
+        RawKind::Exit,
+        RawKind::Wait,
+        RawKind::Notify,
+        RawKind::Waited,
+        RawKind::Reentered,
+        RawKind::ThreadStart,
+        RawKind::ThreadEnd,
+        RawKind::StopTheWorld,
+        RawKind::ParkBegin,
+        RawKind::Park,
+        RawKind::Unpark,
+        RawKind::ShortParks,
+        RawKind::Transaction,
+        RawKind::Spent,
     ];
 
-    fn of(header: u64) -> Option<Kind> {
+    fn of(header: u64) -> Option<RawKind> {
         let number = (header >> 16) as u8;
-        Kind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+        RawKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
     }
 }
 
@@ -88,7 +88,7 @@ impl Record {
     }
 
     #[inline]
-    fn new<const N: usize>(kind: Kind, flags: u64, argument: u16, body: [u64; N]) -> Record {
+    fn new<const N: usize>(kind: RawKind, flags: u64, argument: u16, body: [u64; N]) -> Record {
         let mut words = [0; MAX_WORDS];
         words[0] = (N as u64 + 1) | (kind as u64) << 16 | flags << 24 | u64::from(argument) << 32;
         for (place, word) in words.iter_mut().skip(1).zip(body) {
@@ -101,14 +101,14 @@ impl Record {
     #[inline]
     pub fn enter(e: &MonitorEnter) -> Record {
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.owner.0];
-        Record::new(Kind::Enter, 0, 0, body)
+        Record::new(RawKind::Enter, 0, 0, body)
     }
 
     /// See [`Event::MonitorEntered`].
     #[inline]
     pub fn entered(e: &MonitorEntered) -> Record {
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.previous_owner.0];
-        Record::new(Kind::Entered, 0, 0, body)
+        Record::new(RawKind::Entered, 0, 0, body)
     }
 
     /// See [`Event::MonitorExit`].
@@ -117,21 +117,21 @@ impl Record {
         let wait = if e.cause == ExitCause::Wait { FLAG_WAIT } else { 0 };
         let approximate = if e.holder_approximate { FLAG_APPROXIMATE } else { 0 };
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0];
-        Record::new(Kind::Exit, wait | approximate, e.holder_frame, body)
+        Record::new(RawKind::Exit, wait | approximate, e.holder_frame, body)
     }
 
     /// See [`Event::MonitorWait`].
     #[inline]
     pub fn wait(e: &MonitorWait) -> Record {
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.timeout.0];
-        Record::new(Kind::Wait, 0, 0, body)
+        Record::new(RawKind::Wait, 0, 0, body)
     }
 
     /// See [`Event::MonitorNotify`].
     #[inline]
     pub fn notify(e: &MonitorNotify) -> Record {
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.waiter.0];
-        Record::new(Kind::Notify, 0, 0, body)
+        Record::new(RawKind::Notify, 0, 0, body)
     }
 
     /// See [`Event::MonitorWaited`].
@@ -143,7 +143,7 @@ impl Record {
             WaitOutcome::Interrupted => FLAG_INTERRUPTED,
         };
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.timeout.0, e.notifier.0];
-        Record::new(Kind::Waited, flags, 0, body)
+        Record::new(RawKind::Waited, flags, 0, body)
     }
 
     /// See [`Event::MonitorReentered`].
@@ -151,24 +151,24 @@ impl Record {
     pub fn reentered(e: &MonitorReentered) -> Record {
         let flags = if e.bound { FLAG_BOUND } else { 0 };
         let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.start_seq.0];
-        Record::new(Kind::Reentered, flags, 0, body)
+        Record::new(RawKind::Reentered, flags, 0, body)
     }
 
     /// See [`Event::ThreadStart`].
     pub fn thread_start(e: &ThreadPoint) -> Record {
-        Record::new(Kind::ThreadStart, 0, 0, [e.time.0, e.thread.0])
+        Record::new(RawKind::ThreadStart, 0, 0, [e.time.0, e.thread.0])
     }
 
     /// See [`Event::ThreadEnd`].
     pub fn thread_end(e: &ThreadPoint) -> Record {
-        Record::new(Kind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
+        Record::new(RawKind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
     }
 
     /// See [`Event::ParkBegin`].
     #[inline]
     pub fn park_begin(e: &ParkBegin) -> Record {
         let body = [e.time.0, e.thread.0, e.blocker.0, e.seq.0, e.chain.0, e.owner.0, limit_to_word(e.limit)];
-        Record::new(Kind::ParkBegin, 0, 0, body)
+        Record::new(RawKind::ParkBegin, 0, 0, body)
     }
 
     /// See [`Event::Park`].
@@ -187,25 +187,25 @@ impl Record {
             e.unpark.0,
             e.waker.0,
         ];
-        Record::new(Kind::Park, e.outcome as u64, 0, body)
+        Record::new(RawKind::Park, e.outcome as u64, 0, body)
     }
 
     /// See [`Event::Unpark`].
     #[inline]
     pub fn unpark(e: &Unpark) -> Record {
-        Record::new(Kind::Unpark, 0, 0, [e.time.0, e.thread.0, e.target.0, e.seq.0, e.chain.0])
+        Record::new(RawKind::Unpark, 0, 0, [e.time.0, e.thread.0, e.target.0, e.seq.0, e.chain.0])
     }
 
     /// See [`Event::ShortParks`].
     pub fn short_parks(e: &ShortParks) -> Record {
         let body = [e.time.0, e.thread.0, e.blocker.0, e.count, e.chain.0, e.total.0];
-        Record::new(Kind::ShortParks, 0, 0, body)
+        Record::new(RawKind::ShortParks, 0, 0, body)
     }
 
     /// See [`Event::Spent`].
     #[inline]
     pub fn spent(e: &Spent) -> Record {
-        Record::new(Kind::Spent, e.on as u64, 0, [e.time.0, e.thread.0, e.lock.0, e.count, e.total.0])
+        Record::new(RawKind::Spent, e.on as u64, 0, [e.time.0, e.thread.0, e.lock.0, e.count, e.total.0])
     }
 
     /// See [`Event::TransactionPoint`].
@@ -214,12 +214,12 @@ impl Record {
         let end = if e.is_end { FLAG_END } else { 0 };
         let no_cpu = if e.cpu.is_none() { FLAG_NO_CPU } else { 0 };
         let body = [e.time.0, e.thread.0, e.id, u64::from(e.kind), e.cpu.map_or(0, |cpu| cpu.0)];
-        Record::new(Kind::Transaction, end | no_cpu, 0, body)
+        Record::new(RawKind::Transaction, end | no_cpu, 0, body)
     }
 
     /// See [`Event::StopTheWorld`].
     pub fn stop_the_world(e: &StopTheWorld) -> Record {
-        Record::new(Kind::StopTheWorld, 0, 0, [e.start.0, e.duration.0])
+        Record::new(RawKind::StopTheWorld, 0, 0, [e.start.0, e.duration.0])
     }
 }
 
@@ -228,39 +228,39 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     let header = *words.first()?;
     let word = |index: usize| words.get(index).copied();
     let flags = (header >> 24) & 0xFF;
-    let kind = Kind::of(header)?;
+    let kind = RawKind::of(header)?;
     let time = TimeNs(word(1)?);
-    if kind == Kind::StopTheWorld {
+    if kind == RawKind::StopTheWorld {
         return Some(Event::StopTheWorld(StopTheWorld { start: time, duration: DurationNs(word(2)?) }));
     }
     let thread = ThreadId(word(2)?);
-    if kind == Kind::ThreadStart {
+    if kind == RawKind::ThreadStart {
         return Some(Event::ThreadStart(ThreadPoint { time, thread }));
     }
-    if kind == Kind::ThreadEnd {
+    if kind == RawKind::ThreadEnd {
         return Some(Event::ThreadEnd(ThreadPoint { time, thread }));
     }
-    if kind == Kind::Transaction {
+    if kind == RawKind::Transaction {
         let (id, kind, cpu) = (word(3)?, word(4)? as u32, DurationNs(word(5)?));
         let (cpu, is_end) = ((flags & FLAG_NO_CPU == 0).then_some(cpu), flags & FLAG_END != 0);
         return Some(Event::TransactionPoint(TransactionPoint { time, thread, id, kind, cpu, is_end }));
     }
     let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
-    if kind == Kind::Spent {
+    if kind == RawKind::Spent {
         let (on, count, total) = (spent_on(flags)?, seq.0, DurationNs(word(5)?));
         return Some(Event::Spent(Spent { time, thread, lock, chain: ChainId::NONE, on, count, total }));
     }
-    if kind == Kind::Notify {
+    if kind == RawKind::Notify {
         let waiter = ThreadId(word(5)?);
         return Some(Event::MonitorNotify(MonitorNotify { time, thread, waiter, lock, seq }));
     }
     let chain = ChainId(word(5)?);
     Some(match kind {
-        Kind::Enter => {
+        RawKind::Enter => {
             let owner = ThreadId(word(6)?);
             Event::MonitorEnter(MonitorEnter { time, thread, lock, seq, chain, owner })
         }
-        Kind::Entered => Event::MonitorEntered(MonitorEntered {
+        RawKind::Entered => Event::MonitorEntered(MonitorEntered {
             time,
             start: TimeNs(word(6)?),
             thread,
@@ -269,7 +269,7 @@ pub fn decode(words: &[u64]) -> Option<Event> {
             chain,
             previous_owner: ThreadId(word(7)?),
         }),
-        Kind::Exit => Event::MonitorExit(MonitorExit {
+        RawKind::Exit => Event::MonitorExit(MonitorExit {
             time,
             thread,
             lock,
@@ -279,11 +279,11 @@ pub fn decode(words: &[u64]) -> Option<Event> {
             holder_approximate: flags & FLAG_APPROXIMATE != 0,
             cause: if flags & FLAG_WAIT != 0 { ExitCause::Wait } else { ExitCause::Exit },
         }),
-        Kind::Wait => {
+        RawKind::Wait => {
             let timeout = DurationNs(word(6)?);
             Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout })
         }
-        Kind::Waited => Event::MonitorWaited(MonitorWaited {
+        RawKind::Waited => Event::MonitorWaited(MonitorWaited {
             time,
             start: TimeNs(word(6)?),
             thread,
@@ -298,7 +298,7 @@ pub fn decode(words: &[u64]) -> Option<Event> {
             },
             notifier: ThreadId(word(8)?),
         }),
-        Kind::Reentered => Event::MonitorReentered(MonitorReentered {
+        RawKind::Reentered => Event::MonitorReentered(MonitorReentered {
             time,
             start: TimeNs(word(6)?),
             thread,
@@ -312,21 +312,21 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     })
 }
 
-fn decode_park(kind: Kind, flags: u64, words: &[u64]) -> Option<Event> {
+fn decode_park(kind: RawKind, flags: u64, words: &[u64]) -> Option<Event> {
     let word = |index: usize| words.get(index).copied();
     let (time, thread) = (TimeNs(word(1)?), ThreadId(word(2)?));
     let (blocker, seq, chain) = (LockId(word(3)?), Seq(word(4)?), ChainId(word(5)?));
     Some(match kind {
-        Kind::Unpark => Event::Unpark(Unpark { time, thread, seq, chain, target: ThreadId(blocker.0) }),
-        Kind::ShortParks => {
+        RawKind::Unpark => Event::Unpark(Unpark { time, thread, seq, chain, target: ThreadId(blocker.0) }),
+        RawKind::ShortParks => {
             let total = DurationNs(word(6)?);
             Event::ShortParks(ShortParks { time, thread, blocker, chain, count: seq.0, total })
         }
-        Kind::ParkBegin => {
+        RawKind::ParkBegin => {
             let (owner, limit) = (ThreadId(word(6)?), limit_of_word(word(7)?));
             Event::ParkBegin(ParkBegin { time, thread, seq, chain, blocker, owner, limit })
         }
-        Kind::Park => Event::Park(Park {
+        RawKind::Park => Event::Park(Park {
             time,
             start: TimeNs(word(8)?),
             thread,

@@ -272,7 +272,7 @@ pub struct Threads {
     /// Address of the VM's thread object of each slot, apart from the slots so
     /// that going through all of them touches little memory.
     keys: Box<[AtomicU64]>,
-    places: Box<[Place]>,
+    places: Box<[SlotCell]>,
     /// Threads turned away because the table was full.
     pub refused: AtomicU64,
     changes: AtomicU64,
@@ -287,13 +287,13 @@ fn is_free(key: u64) -> bool {
 
 /// Where a slot is once its place has had a key.
 #[repr(transparent)]
-struct Place(UnsafeCell<MaybeUninit<Slot>>);
+struct SlotCell(UnsafeCell<MaybeUninit<Slot>>);
 
 // SAFETY: the slot is made under the table's lock before the place's key is
 // published, and from then on only shared; slots may be.
-unsafe impl Sync for Place {}
+unsafe impl Sync for SlotCell {}
 
-impl Place {
+impl SlotCell {
     /// The slot.
     ///
     /// # Safety
@@ -320,7 +320,7 @@ impl Default for Threads {
         Threads {
             keys: (0..CAPACITY).map(|_| AtomicU64::new(EMPTY)).collect(),
             // SAFETY: places need not be initialised: slots are made one by one.
-            places: unsafe { Box::<[Place]>::new_uninit_slice(CAPACITY).assume_init() },
+            places: unsafe { Box::<[SlotCell]>::new_uninit_slice(CAPACITY).assume_init() },
             refused: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             epoch: AtomicU64::new(1),
@@ -361,7 +361,7 @@ impl Threads {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &Place)> {
+    fn probe(&self, key: u64) -> impl Iterator<Item = (&AtomicU64, &SlotCell)> {
         // Thread objects are aligned to 64 bytes and more; mix the rest.
         let hash = (key >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         (0..PROBES).filter_map(move |i| {
@@ -396,7 +396,7 @@ impl Threads {
     #[inline]
     pub fn slot_at(&self, address: u64) -> Option<&Slot> {
         let offset = address.checked_sub(self.places.as_ptr() as u64)? as usize;
-        let size = size_of::<Place>();
+        let size = size_of::<SlotCell>();
         let (key, place) = self.keys.get(offset / size).zip(self.places.get(offset / size))?;
         let is_slot = offset % size == 0 && key.load(Ordering::Acquire) != EMPTY;
         // SAFETY: the place has a key.
@@ -465,7 +465,7 @@ impl Threads {
 
     /// All slots in use.
     pub fn iter(&self) -> impl Iterator<Item = &Slot> {
-        let used = |(key, _): &(&AtomicU64, &Place)| !is_free(key.load(Ordering::Acquire));
+        let used = |(key, _): &(&AtomicU64, &SlotCell)| !is_free(key.load(Ordering::Acquire));
         // SAFETY: the place has a key.
         self.keys.iter().zip(&self.places).filter(used).map(|(_, place)| unsafe { place.slot() })
     }

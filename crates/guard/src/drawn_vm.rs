@@ -3,8 +3,8 @@
 //! same with it as with a real one.
 
 use headway_hotspot::layout::{
-    CodeLayout, Coloring, DebugInfoLayout, FlagTable, FrameLayout, HeapLayout, KindField, MethodLayout, MonitorLayout,
-    NmethodLayout, OopLayout, Place, ThreadLayout, MAX_HEAPS,
+    AddressField, CodeLayout, Coloring, DebugInfoLayout, FlagTable, FrameLayout, HeapLayout, KindField, MethodLayout,
+    MonitorLayout, NmethodLayout, OopLayout, ThreadLayout, MAX_HEAPS,
 };
 use headway_hotspot::{AddressRange, Layout, Memory, Registers};
 
@@ -143,7 +143,7 @@ fn layout() -> Layout {
             blob_frame_complete: 48,
             frame_complete_is_short: false,
             kind: KindField::HeaderSize { offset: HEADER_SIZE, nmethod: NMETHOD_MARK },
-            blob_code_begin: Place::Pointer(56),
+            blob_code_begin: AddressField::Pointer(56),
             blob_data_offset: 64,
         },
         nmethod: nmethod(),
@@ -175,7 +175,7 @@ fn nmethod() -> NmethodLayout {
         comp_level: 80,
         state: 81,
         stub_offset: STUB_OFFSET,
-        deopt_handler: Place::Pointer(88),
+        deopt_handler: AddressField::Pointer(88),
         deopt_mh_handler: None,
         orig_pc_offset: 96,
         debug_info: DebugInfoLayout::InBlob {

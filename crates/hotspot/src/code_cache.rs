@@ -6,7 +6,7 @@
 //! checked against itself, and a compiled method is told apart from a later one
 //! at the same address by its compile id.
 
-use crate::layout::{CodeLayout, HeapLayout, KindField, Layout, Place};
+use crate::layout::{AddressField, CodeLayout, HeapLayout, KindField, Layout};
 use crate::live::AddressRange;
 use crate::memory::Memory;
 
@@ -184,13 +184,13 @@ impl<'a> CodeCache<'a> {
     }
 }
 
-impl Place {
+impl AddressField {
     /// The address that this place in the header at `blob` gives.
     #[inline]
     pub fn resolve<M: Memory>(self, memory: &M, blob: u64) -> Option<u64> {
         match self {
-            Place::Pointer(offset) => memory.read_u64(blob + offset),
-            Place::Distance(offset) => {
+            AddressField::Pointer(offset) => memory.read_u64(blob + offset),
+            AddressField::Distance(offset) => {
                 let distance = memory.read_i32(blob + offset)?;
                 blob.checked_add_signed(i64::from(distance))
             }

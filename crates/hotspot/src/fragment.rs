@@ -20,7 +20,7 @@ mod memory;
 mod shape;
 
 pub use memory::FragmentMemory;
-pub use shape::{Captured, Place, Reg, Run, Shape};
+pub use shape::{Captured, Location, Reg, Run, Shape};
 
 use self::calls::KnownCalls;
 use crate::code_cache::{Blob, BlobKind, CodeCache};

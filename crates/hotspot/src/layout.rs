@@ -56,7 +56,7 @@ pub struct HeapLayout {
 /// How a value is given in a blob's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Place {
+pub enum AddressField {
     /// An address, stored at this offset (17, 21).
     Pointer(u64),
     /// A 32-bit distance from the blob's start, stored at this offset (25).
@@ -114,7 +114,7 @@ pub struct CodeLayout {
     /// What tells kinds of blobs apart.
     pub kind: KindField,
     /// Where its code begins.
-    pub blob_code_begin: Place,
+    pub blob_code_begin: AddressField,
     /// Where its data (25: its oops) begins, a distance (32 bits).
     pub blob_data_offset: u64,
 }
@@ -170,9 +170,9 @@ pub struct NmethodLayout {
     /// Distance of the stubs, behind which the deoptimization handlers lie.
     pub stub_offset: u64,
     /// The handler a deoptimized frame returns to.
-    pub deopt_handler: Place,
+    pub deopt_handler: AddressField,
     /// The same for method handle calls, where there is one.
-    pub deopt_mh_handler: Option<Place>,
+    pub deopt_mh_handler: Option<AddressField>,
     /// Where in a deoptimized frame the real pc is, in bytes from its sp.
     pub orig_pc_offset: u64,
     /// The debug information.

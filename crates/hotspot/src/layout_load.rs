@@ -107,8 +107,8 @@ impl<'a, M: Memory> Loader<'a, M> {
             end: in_use.iter().map(|h| h.reserved_end).max().unwrap_or(0),
         };
         let blob_code_begin = match self.has("CodeBlob::_code_begin") {
-            true => Place::Pointer(self.offset("CodeBlob::_code_begin")?),
-            false => Place::Distance(self.offset("CodeBlob::_code_offset")?),
+            true => AddressField::Pointer(self.offset("CodeBlob::_code_begin")?),
+            false => AddressField::Distance(self.offset("CodeBlob::_code_offset")?),
         };
         Ok(CodeLayout {
             heaps,
@@ -197,17 +197,17 @@ impl<'a, M: Memory> Loader<'a, M> {
         })
     }
 
-    fn deopt_handlers(&self) -> Result<(Place, Option<Place>)> {
+    fn deopt_handlers(&self) -> Result<(AddressField, Option<AddressField>)> {
         if self.has("CompiledMethod::_deopt_handler_begin") {
             return Ok((
-                Place::Pointer(self.offset("CompiledMethod::_deopt_handler_begin")?),
-                self.optional_offset("CompiledMethod::_deopt_mh_handler_begin").map(Place::Pointer),
+                AddressField::Pointer(self.offset("CompiledMethod::_deopt_handler_begin")?),
+                self.optional_offset("CompiledMethod::_deopt_mh_handler_begin").map(AddressField::Pointer),
             ));
         }
         let handler =
             self.structs.first_offset(&["nmethod::_deopt_handler_offset", "nmethod::_deopt_handler_entry_offset"])?;
         let for_method_handles = self.optional_offset("nmethod::_deopt_mh_handler_offset");
-        Ok((Place::Distance(handler), for_method_handles.map(Place::Distance)))
+        Ok((AddressField::Distance(handler), for_method_handles.map(AddressField::Distance)))
     }
 
     fn debug_info(&self) -> Result<DebugInfoLayout> {

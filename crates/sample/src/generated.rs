@@ -10,7 +10,7 @@
 
 mod state;
 
-use headway_hotspot::fragment::{Place, Reg, Run, Shape};
+use headway_hotspot::fragment::{Location, Reg, Run, Shape};
 use headway_hotspot::{AddressRange, Memory};
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
@@ -254,7 +254,7 @@ impl<'m, M: Memory> Reader<'m, M> {
                 state.store(address(instruction, state), state.get(from));
             }
             // Aligned: from here on the stack is a place of its own.
-            Mnemonic::And if to == Register::RSP => state.set(to, Value::Is(Place::Register(ALIGNED, 0))),
+            Mnemonic::And if to == Register::RSP => state.set(to, Value::Is(Location::Register(ALIGNED, 0))),
             Mnemonic::Leave => {
                 state.set(Register::RSP, state.get(Register::RBP));
                 let link = state.pop();
@@ -318,9 +318,9 @@ fn returned(caller: Shape, way: &Way) -> Run {
 fn jump(state: &State) -> Step {
     let Some(mut caller) = state.returning(8) else { return Step::Dead };
     match caller.pc {
-        Place::Memory(Reg::SP, at) => caller.sp = Place::Register(Reg::SP, at + 8),
-        Place::Register(..) => caller.sp = Place::Register(Reg::R13, 0),
-        Place::Memory(..) => {}
+        Location::Memory(Reg::SP, at) => caller.sp = Location::Register(Reg::SP, at + 8),
+        Location::Register(..) => caller.sp = Location::Register(Reg::R13, 0),
+        Location::Memory(..) => {}
     }
     Step::End(Run::Jump { caller, or: None })
 }
@@ -334,7 +334,7 @@ fn indirect(instruction: &Instruction, way: &Way) -> Step {
     }
     // A return address that was popped, into r13 perhaps before the start: the
     // interpreter returns like that.
-    if let Value::Is(popped @ (Place::Memory(Reg::SP | Reg::BP, _) | Place::Register(Reg::R13, 0))) =
+    if let Value::Is(popped @ (Location::Memory(Reg::SP | Reg::BP, _) | Location::Register(Reg::R13, 0))) =
         way.state.get(instruction.op0_register())
     {
         let caller = way.state.jumping_to(popped);

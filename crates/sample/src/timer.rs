@@ -36,7 +36,7 @@ const FREE: u32 = 0;
 const WRITING: u32 = 1;
 const FULL: u32 = 2;
 
-struct Place {
+struct TimerSlot {
     state: AtomicU32,
     copy: UnsafeCell<Copy>,
 }
@@ -108,10 +108,10 @@ pub enum Take {
 
 // SAFETY: `copy` is written by the handler that moved `state` from free to
 // writing, and read by the one reader between full and free.
-unsafe impl Sync for Place {}
+unsafe impl Sync for TimerSlot {}
 
 struct Shared {
-    places: Box<[Place]>,
+    places: Box<[TimerSlot]>,
     next: AtomicU32,
     lost: AtomicU64,
     on: AtomicBool,
@@ -125,7 +125,7 @@ static BEFORE: Mutex<Option<libc::sigaction>> = Mutex::new(None);
 
 fn shared() -> &'static Shared {
     SHARED.get_or_init(|| {
-        let place = || Place {
+        let place = || TimerSlot {
             state: AtomicU32::new(FREE),
             copy: UnsafeCell::new(Copy {
                 time_ns: 0,
@@ -256,7 +256,7 @@ impl Handler {
 
     /// Memory of the places.
     pub fn memory_bytes(&self) -> usize {
-        PLACES * std::mem::size_of::<Place>()
+        PLACES * std::mem::size_of::<TimerSlot>()
     }
 }
 
@@ -385,7 +385,7 @@ unsafe fn ask(copy: &mut Copy, function: AsyncGetCallTrace, env: u64, context: &
     copy.length = usize::try_from(trace.count).unwrap_or(0).min(room) * CallFrame::BYTES;
 }
 
-fn free_place(shared: &Shared) -> Option<&Place> {
+fn free_place(shared: &Shared) -> Option<&TimerSlot> {
     let first = shared.next.fetch_add(1, Ordering::Relaxed) as usize;
     (0..PROBES)
         .filter_map(|i| shared.places.get((first + i) % PLACES))

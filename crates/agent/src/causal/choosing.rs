@@ -9,7 +9,7 @@
 //! own: what could be made shorter is the line, not the method around it. Waiting is
 //! compared with waiting alone, or a hundred idle threads would hide what runs.
 
-use super::targets::{Place, Seen};
+use super::targets::{SampledLine, Seen};
 use headway_causal::experiment::Target;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +27,7 @@ const EVERYTHING: f64 = 0.9;
 const NOT_IN_SCOPE: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "io.headway.Headway"];
 
 struct Stack {
-    frames: Arc<[Place]>,
+    frames: Arc<[SampledLine]>,
     /// Periods that it ran, or waited.
     ticks: u64,
 }
@@ -190,7 +190,7 @@ mod tests {
         let place = |frame: &str| {
             let (method, line) = frame.split_once(':').unwrap();
             let file = format!("{}.java", method.split('.').rev().nth(1).unwrap());
-            Place { method: method.into(), file: file.into(), line: line.parse().unwrap(), is_compiled: true }
+            SampledLine { method: method.into(), file: file.into(), line: line.parse().unwrap(), is_compiled: true }
         };
         Seen::of(text.split(" < ").map(place).collect(), None)
     }

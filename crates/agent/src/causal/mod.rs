@@ -4,7 +4,7 @@
 //! * `points`, `inject`, `counted`: what counts as progress.
 //! * `targets`: what samples lie in.
 //! * `choosing`, `allocation`: which targets are worth a try, and how many experiments.
-//! * `held`: locks as targets: who holds which.
+//! * `target_locks`: locks as targets: who holds which.
 //! * `off_cpu`, `thread_natives`: threads that sleep, and threads that are started.
 //! * `io`, `streams`: threads that wait for pipes and sockets, and who wakes them.
 //! * `run_queue`: how long threads wait for a CPU.
@@ -21,7 +21,6 @@ mod allocation;
 mod choosing;
 mod counted;
 mod experiments;
-mod held;
 mod inject;
 mod insert;
 mod io;
@@ -31,6 +30,7 @@ mod pay;
 mod points;
 mod run_queue;
 mod streams;
+mod target_locks;
 mod targets;
 mod thread_natives;
 mod window;
@@ -43,13 +43,13 @@ use counted::Counted;
 use headway_causal::accounting::Ledger;
 use headway_causal::experiment::Target;
 use headway_model::TimeNs;
-use held::Held;
 use io::Io;
 use off_cpu::OffCpu;
 use pay::{Living, Payment};
 use points::Points;
 use run_queue::RunQueue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use target_locks::TargetLocks;
 use targets::Targets;
 use thread_natives::ThreadNatives;
 
@@ -76,7 +76,7 @@ pub struct Causal {
     payment: Payment,
     living: Living,
     /// Locks as targets.
-    pub held: Held,
+    pub target_locks: TargetLocks,
     run_queue: RunQueue,
     off_cpu: OffCpu,
     thread_natives: ThreadNatives,
@@ -117,7 +117,7 @@ impl Causal {
 
     /// What counts as a hit from now on.
     fn aim(&self, target: Option<Target>) {
-        self.held.aim(target.as_ref());
+        self.target_locks.aim(target.as_ref());
         self.targets.aim(target);
     }
 
@@ -141,7 +141,7 @@ impl Causal {
         slot.observed.resumed.fetch_add(1, Ordering::Relaxed);
         let seen = self.off_cpu.seen(agent, jni, slot);
         let here = Sampled { vm_thread: slot.vm_thread(), thread: slot.thread(), time: now, ticks: 1 };
-        let is_hit = seen.hit.is_some() || self.held.holds(agent, slot, &here);
+        let is_hit = seen.hit.is_some() || self.target_locks.holds(agent, slot, &here);
         let period = self.period_ns.load(Ordering::Relaxed).max(1);
         self.targets.count_off_cpu(&seen, is_hit, off_cpu::ticks(now.since(start).0, period));
         let speedup = self.speedup.load(Ordering::Relaxed);

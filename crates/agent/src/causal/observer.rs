@@ -1,7 +1,7 @@
 //! What hooks and the sampler say, on the threads that they run on.
 
 use super::experiments::{self, ExperimentsHandle};
-use super::held::OfThread;
+use super::target_locks::OfThread;
 use super::targets::{Matcher, Seen};
 use super::{counted, pay, points, thread_natives, Causal, UNBLOCKER};
 use crate::agent::{self, Agent, Observer, Sampled};
@@ -40,7 +40,7 @@ impl Observer for Causal {
     ) -> Result<(), String> {
         pay::install(self, libjvm.as_ref().map_err(String::clone)?)?;
         self.counted.install(agent, jni, &options.causal.points())?;
-        self.held.want(&options.causal.targets);
+        self.target_locks.want(&options.causal.targets);
         self.off_cpu.forget();
         let sleeps = self.thread_natives.install(agent, jni, libjvm.as_ref().map_err(String::clone)?);
         if let Err(reason) = sleeps {
@@ -66,7 +66,7 @@ impl Observer for Causal {
 
     fn undo(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {
         self.set_wanted(false);
-        self.held.want(&[]);
+        self.target_locks.want(&[]);
         let mut left = self.io.remove();
         left.extend(self.thread_natives.remove(agent, jni));
         left.extend(self.counted.remove(agent, jni));
@@ -140,28 +140,28 @@ impl Observer for Causal {
 
     #[inline]
     fn acquired(&self, slot: &Slot, lock: LockId, time: TimeNs) {
-        if self.is_on() && self.held.is_target(lock) {
+        if self.is_on() && self.target_locks.is_target(lock) {
             slot.observed.acquired.store(time.0, Ordering::Relaxed);
         }
     }
 
     #[inline]
     fn released(&self, slot: &Slot, lock: LockId, time: TimeNs) {
-        if self.is_on() && self.held.is_target(lock) {
+        if self.is_on() && self.target_locks.is_target(lock) {
             slot.observed.released.store(time.0, Ordering::Relaxed);
         }
     }
 
     fn contended(&self, agent: &Agent, jni: Jni, lock: LockId, monitor: u64, object: Ref) {
-        self.held.contended(agent, jni, lock, monitor, object);
+        self.target_locks.contended(agent, jni, lock, monitor, object);
     }
 
     fn parked_on(&self, agent: &Agent, jni: Jni, lock: LockId, synchronizer: Ref) {
-        self.held.parked_on(agent, jni, lock, synchronizer);
+        self.target_locks.parked_on(agent, jni, lock, synchronizer);
     }
 
     fn lock_named(&self, lock: LockId, name: &Arc<str>) {
-        self.held.named(lock, name);
+        self.target_locks.named(lock, name);
     }
 
     fn paused(&self, ns: u64) {
@@ -191,7 +191,7 @@ impl Observer for Causal {
     fn sampled(&self, agent: &'static Agent, sample: &Sampled, seen: &Seen) {
         let slot = agent.threads.find(sample.vm_thread);
         let waited = slot.map_or(0, |slot| self.run_queue.since_last(slot));
-        let is_hit = seen.hit.is_some() || slot.is_some_and(|slot| self.held.holds(agent, slot, sample));
+        let is_hit = seen.hit.is_some() || slot.is_some_and(|slot| self.target_locks.holds(agent, slot, sample));
         self.targets.count(seen, is_hit, sample.ticks);
         let speedup = self.speedup.load(Ordering::Relaxed);
         let Some(slot) = slot.filter(|_| is_hit && speedup > 0) else { return };

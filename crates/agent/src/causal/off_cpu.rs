@@ -1,6 +1,6 @@
 //! Where a thread is that has slept, or waited for the world outside.
 
-use super::targets::{Place, Seen};
+use super::targets::{SampledLine, Seen};
 use crate::agent::Agent;
 use crate::chain::{by_jvmti, Side};
 use crate::jni::Jni;
@@ -21,7 +21,7 @@ type Known = (u64, ChainId);
 /// The places of chains that were seen before.
 #[derive(Default)]
 pub struct OffCpu {
-    chains: Mutex<HashMap<Known, Arc<[Place]>>>,
+    chains: Mutex<HashMap<Known, Arc<[SampledLine]>>>,
 }
 
 impl OffCpu {
@@ -51,14 +51,14 @@ impl OffCpu {
     }
 }
 
-fn places(agent: &Agent, jni: Jni) -> Arc<[Place]> {
+fn places(agent: &Agent, jni: Jni) -> Arc<[SampledLine]> {
     let mut frames = [FrameInfo::EMPTY; MAX_FRAMES];
     let count = agent.jvmti.current_stack(&mut frames).unwrap_or(0);
     let place = |frame: &FrameInfo| {
         let method = by_jvmti::method_of(&agent.jvmti, jni, frame.method);
         let line = by_jvmti::line_of(&agent.jvmti, frame);
         let file = method.source_file.clone();
-        Place { method: format!("{}.{}", method.class, method.name).into(), file, line, is_compiled: true }
+        SampledLine { method: format!("{}.{}", method.class, method.name).into(), file, line, is_compiled: true }
     };
     frames.get(..count).unwrap_or_default().iter().map(place).collect()
 }

@@ -16,7 +16,7 @@ const MAX_CHAINS: usize = 16_384;
 
 /// A frame as targets see it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct SampledLine {
     /// `pkg.Class.method`.
     pub method: Arc<str>,
     /// `File.java`.
@@ -32,17 +32,17 @@ pub struct Place {
 pub struct Seen {
     /// The frame by which it lies in the target; `None` if it does not.
     pub hit: Option<usize>,
-    frames: Arc<[Place]>,
+    frames: Arc<[SampledLine]>,
 }
 
 impl Seen {
     /// A stack, compared with a target.
-    pub fn of(frames: Arc<[Place]>, target: Option<&Target>) -> Seen {
+    pub fn of(frames: Arc<[SampledLine]>, target: Option<&Target>) -> Seen {
         Seen { hit: target.and_then(|target| lies_in(&frames, target)), frames }
     }
 
     /// The stack, leaf first.
-    pub fn frames(&self) -> &Arc<[Place]> {
+    pub fn frames(&self) -> &Arc<[SampledLine]> {
         &self.frames
     }
 
@@ -89,7 +89,7 @@ impl Matcher {
         }
         if !self.chains.contains_key(&chain) {
             let frames = resolve().into_iter().filter_map(|frame| self.place(definitions, frame));
-            let frames: Vec<Place> = frames.collect();
+            let frames: Vec<SampledLine> = frames.collect();
             self.chains.insert(chain, Chain { compared: 0, seen: Seen { hit: None, frames: frames.into() } });
         }
         let Some(known) = self.chains.get_mut(&chain) else { return Seen::default() };
@@ -101,7 +101,7 @@ impl Matcher {
         known.seen.clone()
     }
 
-    fn place(&mut self, definitions: &Definitions, frame: Frame) -> Option<Place> {
+    fn place(&mut self, definitions: &Definitions, frame: Frame) -> Option<SampledLine> {
         let (method, file) = match self.methods.entry(frame.method) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
@@ -114,13 +114,13 @@ impl Matcher {
             }
         };
         let is_compiled = matches!(frame.kind, FrameKind::Compiled | FrameKind::Inlined);
-        Some(Place { method: method.clone(), file: file.clone(), line: frame.line, is_compiled })
+        Some(SampledLine { method: method.clone(), file: file.clone(), line: frame.line, is_compiled })
     }
 }
 
 /// The frame by which a stack lies in a target. A called method's own caller is
 /// the next frame. What a thread holds no stack says.
-fn lies_in(frames: &[Place], target: &Target) -> Option<usize> {
+fn lies_in(frames: &[SampledLine], target: &Target) -> Option<usize> {
     match target.kind {
         TargetKind::Method => frames.iter().position(|place| is_called(&place.method, &target.name)),
         TargetKind::Line => frames.iter().position(|place| {
@@ -226,8 +226,8 @@ impl Targets {
 mod tests {
     use super::*;
 
-    fn place(method: &str, line: u32) -> Place {
-        Place { method: method.into(), file: "Shop.java".into(), line, is_compiled: true }
+    fn place(method: &str, line: u32) -> SampledLine {
+        SampledLine { method: method.into(), file: "Shop.java".into(), line, is_compiled: true }
     }
 
     fn target(kind: TargetKind, name: &str) -> Target {

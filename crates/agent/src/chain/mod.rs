@@ -90,9 +90,9 @@ pub struct Chains {
     monitor_places: Mutex<HashMap<ChainId, Arc<[MonitorSlot]>>>,
 }
 
-/// What the caller knows about the current place.
+/// A lock's event on the current thread, as the caller knows it.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct LockEvent<'a> {
     /// The agent.
     pub agent: &'static Agent,
     /// The current thread's environment.
@@ -160,8 +160,8 @@ impl Chains {
 
     /// The chain of the current thread, in a JVMTI callback. `NONE` for native
     /// threads, which have none.
-    pub fn in_callback(&self, place: Place<'_>) -> ChainId {
-        let Place { agent, slot, .. } = place;
+    pub fn in_callback(&self, place: LockEvent<'_>) -> ChainId {
+        let LockEvent { agent, slot, .. } = place;
         match self.walker(agent) {
             Some(known) => self.by_walk(agent, known, slot, From::Anchor, Side::Blocks),
             None => self.by_jvmti(agent, place.jni, slot),
@@ -180,7 +180,7 @@ impl Chains {
     /// Sees to the lock's name, if nobody has: called where the current thread
     /// is about to acquire it. `chain` is the thread's call chain.
     #[inline]
-    pub fn name_lock(&self, place: Place<'_>, chain: ChainId) {
+    pub fn name_lock(&self, place: LockEvent<'_>, chain: ChainId) {
         if place.lock.needs_name() {
             self.name_lock_after_site(place, chain);
         }
@@ -401,7 +401,7 @@ impl Chains {
     /// Names a lock seen for the first time after the field, class or receiver
     /// that the chain's leaf loaded it from.
     #[cold]
-    fn name_lock_after_site(&self, place: Place<'_>, chain: ChainId) {
+    fn name_lock_after_site(&self, place: LockEvent<'_>, chain: ChainId) {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
             let name: Arc<str> = site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();

@@ -10,7 +10,7 @@ use super::in_progress::InProgress;
 use super::permit::{Given, Permit};
 use super::short::Short;
 use super::under_way;
-use super::virtual_threads::{Place, VirtualThreads};
+use super::virtual_threads::{VirtualPark, VirtualThreads};
 use super::Counting;
 use crate::agent::{Agent, Observer};
 use crate::chain::Side;
@@ -194,7 +194,7 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
     if place.is_name_due(now, NAME_CHECK_NS) {
         define_virtual(agent, jni, thread, now);
     }
-    let Place { park, permit, .. } = place;
+    let VirtualPark { park, permit, .. } = place;
     begin(&Current { agent, jni, slot, thread, is_virtual: true, park, permit }, limit, now);
     VirtualThreads::token(number, park.seq())
 }
@@ -216,7 +216,7 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
     let Some(slot) = slot_of_current(agent, jni) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let Some(place) = agent.parks.virtuals.of_token(token) else { return };
-    let Place { park, permit, .. } = place;
+    let VirtualPark { park, permit, .. } = place;
     let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit };
     end(&current, || place.known.swap(1, Ordering::Relaxed) != 0);
 }

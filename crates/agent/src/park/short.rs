@@ -11,7 +11,7 @@ const KEPT: usize = 8;
 const SENT_AFTER_NS: u64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct ParkSum {
     /// None if `count` is 0.
     parks: ShortParks,
     since: TimeNs,
@@ -20,7 +20,7 @@ struct Sum {
 /// The sums of the parks on one platform thread. The thread adds, the draining
 /// thread takes; whoever finds the other inside goes without.
 #[derive(Default)]
-pub struct Sums(Exclusive<[Sum; KEPT]>);
+pub struct Sums(Exclusive<[ParkSum; KEPT]>);
 
 /// A park that ended.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +55,8 @@ fn alone(park: Short) -> ShortParks {
     ShortParks { time, thread, blocker, chain, count: 1, total: duration }
 }
 
-fn add(sums: &mut [Sum; KEPT], park: Short) -> Option<ShortParks> {
-    let same = |sum: &&mut Sum| {
+fn add(sums: &mut [ParkSum; KEPT], park: Short) -> Option<ShortParks> {
+    let same = |sum: &&mut ParkSum| {
         let parks = &sum.parks;
         parks.count > 0 && (parks.thread, parks.blocker, parks.chain) == (park.thread, park.blocker, park.chain)
     };
@@ -69,7 +69,7 @@ fn add(sums: &mut [Sum; KEPT], park: Short) -> Option<ShortParks> {
     }
     // An unused one has been there since ever.
     let oldest = sums.iter_mut().min_by_key(|sum| sum.since)?;
-    let sent = std::mem::replace(oldest, Sum { parks: alone(park), since: park.time });
+    let sent = std::mem::replace(oldest, ParkSum { parks: alone(park), since: park.time });
     (sent.parks.count > 0).then_some(sent.parks)
 }
 

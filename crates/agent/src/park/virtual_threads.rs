@@ -31,7 +31,7 @@ const PLACE_BITS: u32 = 18;
 /// What is kept about a virtual thread.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Place {
+pub struct VirtualPark {
     thread: AtomicU64,
     checked: AtomicU64,
     /// The park in progress.
@@ -42,7 +42,7 @@ pub struct Place {
     pub known: AtomicU64,
 }
 
-impl Place {
+impl VirtualPark {
     /// True if the thread's name should be looked at, at most once in `every_ns`.
     pub fn is_name_due(&self, now: TimeNs, every_ns: u64) -> bool {
         let checked = TimeNs(self.checked.load(Ordering::Relaxed));
@@ -70,7 +70,7 @@ impl Place {
 /// See the module.
 #[derive(Default)]
 pub struct VirtualThreads {
-    places: OnceLock<Option<Box<[Place]>>>,
+    places: OnceLock<Option<Box<[VirtualPark]>>>,
     locks: [Shard; LOCKS],
 }
 
@@ -79,22 +79,22 @@ pub struct VirtualThreads {
 #[repr(align(64))]
 struct Shard(Mutex<()>);
 
-fn zeroed_places() -> Option<Box<[Place]>> {
-    let layout = Layout::array::<Place>(PLACES).ok()?;
+fn zeroed_places() -> Option<Box<[VirtualPark]>> {
+    let layout = Layout::array::<VirtualPark>(PLACES).ok()?;
     // SAFETY: the layout is not empty; a place of zeros is a valid one, as its
     // parts promise; allocation and box use the same layout.
     unsafe {
-        let memory = alloc_zeroed(layout).cast::<Place>();
+        let memory = alloc_zeroed(layout).cast::<VirtualPark>();
         (!memory.is_null()).then(|| Box::from_raw(std::ptr::slice_from_raw_parts_mut(memory, PLACES)))
     }
 }
 
 impl VirtualThreads {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[VirtualPark] {
         self.places.get_or_init(zeroed_places).as_deref().unwrap_or_default()
     }
 
-    fn window(&self, thread: ThreadId) -> (usize, &[Place]) {
+    fn window(&self, thread: ThreadId) -> (usize, &[VirtualPark]) {
         let hash = thread.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         let start = hash as usize % (PLACES / WINDOW) * WINDOW;
         (start, self.places().get(start..start + WINDOW).unwrap_or_default())
@@ -102,7 +102,7 @@ impl VirtualThreads {
 
     /// The thread's place and its number.
     #[inline]
-    fn find(&self, thread: ThreadId) -> Option<(usize, &Place)> {
+    fn find(&self, thread: ThreadId) -> Option<(usize, &VirtualPark)> {
         let (start, window) = self.window(thread);
         let at = window.iter().position(|place| place.thread.load(Ordering::Acquire) == thread.0)?;
         Some((start + at, window.get(at)?))
@@ -111,12 +111,12 @@ impl VirtualThreads {
     /// The thread's place and its number, given to it now if it has none.
     /// `None` if all that it could have belong to parked threads.
     #[inline]
-    pub fn place_of(&self, thread: ThreadId, now: TimeNs) -> Option<(usize, &Place)> {
+    pub fn place_of(&self, thread: ThreadId, now: TimeNs) -> Option<(usize, &VirtualPark)> {
         self.find(thread).or_else(|| self.settle(thread, now))
     }
 
     #[cold]
-    fn settle(&self, thread: ThreadId, now: TimeNs) -> Option<(usize, &Place)> {
+    fn settle(&self, thread: ThreadId, now: TimeNs) -> Option<(usize, &VirtualPark)> {
         let (start, window) = self.window(thread);
         let lock = self.locks.get(start / WINDOW % LOCKS)?;
         let _settling = lock.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,14 +138,14 @@ impl VirtualThreads {
     /// The place of a park in progress; `None` if it does not go on: another
     /// recording began meanwhile.
     #[inline]
-    pub fn of_token(&self, token: u64) -> Option<&Place> {
+    pub fn of_token(&self, token: u64) -> Option<&VirtualPark> {
         let place = (token & ((1 << PLACE_BITS) - 1)).checked_sub(1)?;
         let seq = Seq(token >> PLACE_BITS);
         self.places().get(place as usize).filter(|place| place.park.seq() == seq)
     }
 
     /// All places that were ever given away, if any.
-    pub fn iter(&self) -> impl Iterator<Item = &Place> {
+    pub fn iter(&self) -> impl Iterator<Item = &VirtualPark> {
         let places = self.places.get().and_then(Option::as_deref).unwrap_or_default();
         places.iter().filter(|place| place.thread.load(Ordering::Relaxed) != 0)
     }

@@ -8,7 +8,7 @@
 
 use super::spans::Span;
 use crate::agent::Agent;
-use crate::chain::Place;
+use crate::chain::LockEvent;
 use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::raw::Record;
@@ -82,7 +82,7 @@ fn pin(agent: &'static Agent, jni: Jni, slot: &Slot, object: Ref) -> u64 {
 #[cold]
 fn chain(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: LockId) -> ChainId {
     let Some(lock) = agent.locks.by_id(lock) else { return ChainId::NONE };
-    let place = Place { agent, jni, slot, lock: &lock };
+    let place = LockEvent { agent, jni, slot, lock: &lock };
     let chain = agent.chains.in_callback(place);
     agent.chains.name_lock(place, chain);
     chain

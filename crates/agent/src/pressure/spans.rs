@@ -66,7 +66,7 @@ impl Span {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct SpanSum {
     /// None if `count` is 0.
     spent: Spent,
     from: TimeNs,
@@ -75,7 +75,7 @@ struct Sum {
 
 /// The sums of one platform thread.
 #[derive(Default)]
-pub struct Spans(Exclusive<[Sum; KEPT]>);
+pub struct Spans(Exclusive<[SpanSum; KEPT]>);
 
 impl Spans {
     /// Adds a stretch. What has no room is handed to `send`, now.
@@ -99,8 +99,8 @@ impl Spans {
 }
 
 #[inline]
-fn add(sums: &mut [Sum; KEPT], span: Span, grid: &Grid, send: &impl Fn(&Spent)) {
-    let fits = |sum: &&mut Sum| {
+fn add(sums: &mut [SpanSum; KEPT], span: Span, grid: &Grid, send: &impl Fn(&Spent)) {
+    let fits = |sum: &&mut SpanSum| {
         (sum.spent.lock, sum.spent.on) == (span.lock, span.on) && sum.from <= span.start && span.end <= sum.until
     };
     if let Some(sum) = sums.iter_mut().find(fits) {
@@ -113,7 +113,7 @@ fn add(sums: &mut [Sum; KEPT], span: Span, grid: &Grid, send: &impl Fn(&Spent)) 
     // One not in use has been there since ever.
     let oldest = sums.iter_mut().min_by_key(|sum| sum.spent.time).filter(|_| from <= span.start);
     let Some(oldest) = oldest else { return send(&span.alone()) };
-    let sent = std::mem::replace(oldest, Sum { spent: span.alone(), from, until });
+    let sent = std::mem::replace(oldest, SpanSum { spent: span.alone(), from, until });
     if sent.spent.count > 0 {
         send(&sent.spent);
     }

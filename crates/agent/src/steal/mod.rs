@@ -2,7 +2,7 @@
 //!
 //! * [`sampler`]: on the draining thread, once an interval, reads what the
 //!   kernel tells of machine, threads and control group.
-//! * `held`: intervals that wait until the machine is looked at.
+//! * `pending_intervals`: intervals that wait until the machine is looked at.
 //! * `tracked`: which threads are worth a look.
 //! * [`clocks`]: the kernel's clocks of threads and of the process.
 //! * [`ended`]: the last readings of threads that end between two samples.
@@ -14,10 +14,10 @@
 pub mod api;
 pub mod clocks;
 pub mod ended;
-mod held;
 pub mod migrating;
 pub mod mounted;
 pub mod pairing;
+mod pending_intervals;
 pub mod sampler;
 mod tracked;
 pub mod transaction;

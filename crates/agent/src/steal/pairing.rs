@@ -30,7 +30,7 @@ struct Open {
 
 /// Transactions of one kind and nearly one length.
 #[derive(Default)]
-struct Sum {
+struct TransactionSum {
     count: u64,
     last: TimeNs,
     length_ns: u64,
@@ -55,7 +55,7 @@ pub struct Pairing {
     /// Open transactions of each thread, outermost first.
     stacks: HashMap<ThreadId, Vec<u64>>,
     told: usize,
-    sums: HashMap<Class, Sum>,
+    sums: HashMap<Class, TransactionSum>,
     /// Whether those who parked so acquired a lock.
     locks: HashMap<(ChainId, LockId), bool>,
     forgotten: u64,
@@ -234,7 +234,7 @@ impl Pairing {
     /// Tells what was added up. Sorted, so that equal runs give equal recordings.
     pub fn flush(&mut self, sink: &mut dyn FnMut(Event)) {
         self.told = 0;
-        let mut sums: Vec<(Class, Sum)> = self.sums.drain().collect();
+        let mut sums: Vec<(Class, TransactionSum)> = self.sums.drain().collect();
         sums.sort_by(|(a, _), (b, _)| (&a.kind, a.length, a.has_cpu).cmp(&(&b.kind, b.length, b.has_cpu)));
         for (class, sum) in sums {
             sink(Event::Transaction(Transaction {

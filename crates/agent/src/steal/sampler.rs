@@ -12,8 +12,8 @@
 
 use super::clocks::Clocks;
 use super::ended::Ended;
-use super::held::Held;
 use super::native_definition;
+use super::pending_intervals::PendingIntervals;
 use super::tracked::Tracked;
 use crate::options::STEAL_INTERVALS_NS;
 use headway_host::control_group::{self, Quota};
@@ -68,7 +68,7 @@ pub struct Sampler<C> {
     machine_read: TimeNs,
     is_much_stolen: bool,
     /// Intervals since.
-    held: Held,
+    pending: PendingIntervals,
     group: Option<ControlGroup>,
     quotas: Vec<Option<Quota>>,
     threads: Tracked<C>,
@@ -97,7 +97,7 @@ impl<C: Clocks> Sampler<C> {
             machine: None,
             machine_read: TimeNs(0),
             is_much_stolen: false,
-            held: Held::default(),
+            pending: PendingIntervals::default(),
             group,
             quotas: Vec::new(),
             natives_counted: TimeNs(0),
@@ -145,19 +145,19 @@ impl<C: Clocks> Sampler<C> {
         }
         self.natives(now, &mut events);
         let ran = self.threads.look(interval, self.is_undecided(), &mut events);
-        if let Some(machine) = machine.as_ref().filter(|_| self.held.is_empty()) {
+        if let Some(machine) = machine.as_ref().filter(|_| self.pending.is_empty()) {
             self.decide(machine, interval, &ran);
         }
         self.quota(interval, &mut events);
-        self.held.add(interval, events);
+        self.pending.add(interval, events);
         if is_due {
-            self.held.tell(machine.as_ref(), self.accounting, out);
+            self.pending.tell(machine.as_ref(), self.accounting, out);
         }
     }
 
     fn is_machine_due(&self, now: TimeNs) -> bool {
         let is_old = now.since(self.machine_read).0 >= MACHINE_EVERY_NS;
-        self.machine.is_none() || is_old || self.is_much_stolen || self.is_undecided() || self.held.is_full()
+        self.machine.is_none() || is_old || self.is_much_stolen || self.is_undecided() || self.pending.is_full()
     }
 
     /// The machine since it was last looked at; `None` for the first time, or

@@ -1,7 +1,7 @@
 //! Reading an ELF file into what is needed of it.
 
 use super::probes::{self, Probe};
-use super::symbols::{Entry, Kind, Symbols, Table};
+use super::symbols::{Entry, SymbolKind, Symbols, Table};
 use crate::error::ImageError;
 use crate::sys::linux::{LoadedObject, Segment};
 use object::elf::{FileHeader64, PF_R, PF_X, PT_LOAD, PT_NOTE, STT_FUNC, STT_OBJECT};
@@ -97,8 +97,8 @@ fn symbols(elf: &Parsed<'_>) -> Table {
     let endian = elf.endian();
     let entries = table.iter().filter_map(|symbol| {
         let kind = match symbol.st_type() {
-            STT_FUNC => Kind::Function,
-            STT_OBJECT => Kind::Variable,
+            STT_FUNC => SymbolKind::Function,
+            STT_OBJECT => SymbolKind::Variable,
             _ => return None,
         };
         (!symbol.is_undefined(endian)).then_some(Entry {

@@ -17,7 +17,7 @@ use crate::sys::Sys;
 pub use probes::Probe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use symbols::{Found, Kind, Symbols};
+use symbols::{Found, SymbolKind, Symbols};
 
 /// A function: where it is and what its code is in the file.
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ impl Image {
     /// # Errors
     /// If there is none or it is no function with code.
     pub fn function(&self, symbol: &str) -> Result<Function, ImageError> {
-        let found = self.symbols.exact(symbol, Kind::Function).ok_or_else(|| self.no_symbol(symbol))?;
+        let found = self.symbols.exact(symbol, SymbolKind::Function).ok_or_else(|| self.no_symbol(symbol))?;
         self.to_function(&found)
     }
 
@@ -199,7 +199,7 @@ impl Image {
     /// # Errors
     /// If there is none, it is smaller, or the image is not loaded.
     pub fn variable(&self, symbol: &str, size: u64) -> Result<usize, ImageError> {
-        let found = self.symbols.exact(symbol, Kind::Variable).ok_or_else(|| self.no_symbol(symbol))?;
+        let found = self.symbols.exact(symbol, SymbolKind::Variable).ok_or_else(|| self.no_symbol(symbol))?;
         if found.size < size {
             return Err(ImageError::UnfitSymbol {
                 symbol: symbol.to_owned(),
@@ -212,7 +212,9 @@ impl Image {
     /// Address in this process of the function or variable with exactly this
     /// linker's name; `None` if there is none or the image is not loaded.
     pub fn address_of(&self, symbol: &str) -> Option<usize> {
-        let found = [Kind::Variable, Kind::Function].into_iter().find_map(|kind| self.symbols.exact(symbol, kind))?;
+        let found = [SymbolKind::Variable, SymbolKind::Function]
+            .into_iter()
+            .find_map(|kind| self.symbols.exact(symbol, kind))?;
         Some(self.bias? + found.address as usize)
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a symbol stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Kind {
+pub(super) enum SymbolKind {
     Function,
     Variable,
 }
@@ -27,7 +27,7 @@ pub(super) struct Found {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) name: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: SymbolKind,
     pub(super) address: u64,
     pub(super) size: u64,
 }
@@ -35,7 +35,7 @@ pub(super) struct Entry {
 /// What is asked of a table.
 #[derive(PartialEq, Eq, Hash)]
 enum Question {
-    Exact(String, Kind),
+    Exact(String, SymbolKind),
     Demangled(String),
 }
 
@@ -103,7 +103,7 @@ impl Symbols {
     }
 
     /// The symbol with exactly this name.
-    pub(super) fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+    pub(super) fn exact(&self, symbol: &str, kind: SymbolKind) -> Option<Found> {
         let question = Question::Exact(symbol.to_owned(), kind);
         self.answer(question, |table| table.exact(symbol, kind).into_iter().collect()).into_iter().next()
     }
@@ -135,7 +135,7 @@ impl Table {
     }
 
     /// The symbol with exactly this name.
-    fn exact(&self, symbol: &str, kind: Kind) -> Option<Found> {
+    fn exact(&self, symbol: &str, kind: SymbolKind) -> Option<Found> {
         let terminated = [symbol.as_bytes(), &[0]].concat();
         let places: Vec<usize> = memmem::find_iter(&self.names, &terminated).collect();
         self.entries.iter().find(|e| e.kind == kind && places.contains(&(e.name as usize))).map(|e| self.found(e))
@@ -153,7 +153,7 @@ impl Table {
         let mut found: Vec<Found> = self
             .entries
             .iter()
-            .filter(|e| e.kind == Kind::Function && within(&candidates, e.name as usize))
+            .filter(|e| e.kind == SymbolKind::Function && within(&candidates, e.name as usize))
             .map(|e| self.found(e))
             .filter(|f| demangle(&f.symbol).is_some_and(|d| without_spaces(&d) == wanted))
             .collect();
@@ -204,7 +204,7 @@ mod tests {
         let mut names = vec![0];
         let mut entries = Vec::new();
         for (symbol, address) in symbols {
-            entries.push(Entry { name: names.len() as u32, kind: Kind::Function, address: *address, size: 16 });
+            entries.push(Entry { name: names.len() as u32, kind: SymbolKind::Function, address: *address, size: 16 });
             names.extend(symbol.as_bytes());
             names.push(0);
         }
@@ -221,7 +221,7 @@ mod tests {
         let table = table(&symbols);
         let found = table.demangled("ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)");
         assert_eq!(found.iter().map(|f| f.address).collect::<Vec<_>>(), [2]);
-        assert_eq!(table.exact(REENTER, Kind::Function).unwrap().address, 2);
+        assert_eq!(table.exact(REENTER, SymbolKind::Function).unwrap().address, 2);
     }
 
     #[test]
@@ -242,6 +242,6 @@ mod tests {
     #[test]
     fn a_prefix_of_a_name_is_not_the_name() {
         let table = table(&[("DebugNonSafepointsX", 1), ("DebugNonSafepoints", 2)]);
-        assert_eq!(table.exact("DebugNonSafepoints", Kind::Function).unwrap().address, 2);
+        assert_eq!(table.exact("DebugNonSafepoints", SymbolKind::Function).unwrap().address, 2);
     }
 }

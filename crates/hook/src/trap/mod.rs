@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
-use table::{Full, Kind, Table};
+use table::{Full, Table, TrapKind};
 pub use threads::check_threads;
 
 /// How many different addresses can ever be trapped.
@@ -56,15 +56,15 @@ pub fn taken() -> u64 {
 
 /// Arms a trap that sends its threads to `target`.
 pub(crate) fn arm_redirect(address: usize, target: usize) -> Result<(), HookError> {
-    arm(address, Kind::Redirect, target)
+    arm(address, TrapKind::Redirect, target)
 }
 
 /// Arms a trap that calls and goes on behind the trap instruction.
 pub(crate) fn arm_call(address: usize, call: &'static TrapCall) -> Result<(), HookError> {
-    arm(address, Kind::Call, ptr::from_ref(call) as usize)
+    arm(address, TrapKind::Call, ptr::from_ref(call) as usize)
 }
 
-fn arm(address: usize, kind: Kind, target: usize) -> Result<(), HookError> {
+fn arm(address: usize, kind: TrapKind, target: usize) -> Result<(), HookError> {
     let _writer = writer();
     TABLE.arm(address, kind, target).map_err(|full| match full {
         Full::NoSlot => HookError::TrapTableFull(CAPACITY),

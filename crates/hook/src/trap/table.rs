@@ -36,18 +36,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What happens at a trap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TrapKind {
     /// The thread goes on at the target.
     Redirect,
     /// The target is called and the thread goes on behind the trap.
     Call,
 }
 
-impl Kind {
+impl TrapKind {
     const fn code(self) -> usize {
         match self {
-            Kind::Redirect => 1,
-            Kind::Call => 2,
+            TrapKind::Redirect => 1,
+            TrapKind::Call => 2,
         }
     }
 }
@@ -120,7 +120,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// Arms a trap. Writers only.
-    pub(super) fn arm(&self, address: usize, kind: Kind, target: usize) -> Result<(), Full> {
+    pub(super) fn arm(&self, address: usize, kind: TrapKind, target: usize) -> Result<(), Full> {
         let slot = match self.find(address) {
             Some(slot) if slot.kind.load(Ordering::Relaxed) == kind.code() => slot,
             Some(_) => return Err(Full::OtherKind),
@@ -156,13 +156,13 @@ impl<const N: usize> Table<N> {
                 0 if !trap_is_there() => return Decision::Again,
                 0 if slot.armings.load(Ordering::Acquire) == armings => return Decision::NotOurs,
                 0 => {}
-                target if slot.kind.load(Ordering::Relaxed) == Kind::Call.code() => return Decision::Call(target),
+                target if slot.kind.load(Ordering::Relaxed) == TrapKind::Call.code() => return Decision::Call(target),
                 target => return Decision::GoTo(target),
             }
         }
     }
 
-    fn claim(&self, address: usize, kind: Kind) -> Option<&Slot> {
+    fn claim(&self, address: usize, kind: TrapKind) -> Option<&Slot> {
         let is_free = |slot: &&Slot| slot.address.load(Ordering::Relaxed) == 0;
         let slot = self.slots.iter().find(is_free)?;
         slot.kind.store(kind.code(), Ordering::Relaxed);
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn an_armed_trap_leads_to_its_target_whatever_is_there_now() {
         let table = Table::<2>::new();
-        table.arm(PLACE, Kind::Redirect, 7).unwrap();
+        table.arm(PLACE, TrapKind::Redirect, 7).unwrap();
         assert_eq!(table.decide(PLACE, || true), Decision::GoTo(7));
         assert_eq!(table.decide(PLACE, || false), Decision::GoTo(7));
         assert_eq!(table.decide(PLACE + 1, || true), Decision::NotOurs);
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_late_trap_executes_the_place_again_and_a_foreign_one_is_passed_on() {
         let table = Table::<2>::new();
-        table.arm(PLACE, Kind::Redirect, 7).unwrap();
+        table.arm(PLACE, TrapKind::Redirect, 7).unwrap();
         table.retire(PLACE);
         assert_eq!(table.decide(PLACE, || false), Decision::Again);
         assert_eq!(table.decide(PLACE, || true), Decision::NotOurs);
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn a_full_table_and_another_kind_are_refused() {
         let table = Table::<1>::new();
-        table.arm(PLACE, Kind::Call, 7).unwrap();
+        table.arm(PLACE, TrapKind::Call, 7).unwrap();
         assert_eq!(table.decide(PLACE, || true), Decision::Call(7));
-        assert_eq!(table.arm(PLACE, Kind::Redirect, 7), Err(Full::OtherKind));
-        assert_eq!(table.arm(PLACE + 1, Kind::Call, 7), Err(Full::NoSlot));
+        assert_eq!(table.arm(PLACE, TrapKind::Redirect, 7), Err(Full::OtherKind));
+        assert_eq!(table.arm(PLACE + 1, TrapKind::Call, 7), Err(Full::NoSlot));
     }
 }
 
@@ -238,7 +238,7 @@ mod model {
                 let (table, trapped) = (table.clone(), trapped.clone());
                 loom::thread::spawn(move || {
                     for target in NEXT {
-                        table.arm(PLACE, Kind::Redirect, target).unwrap();
+                        table.arm(PLACE, TrapKind::Redirect, target).unwrap();
                         trapped.store(1, Ordering::Release);
                         trapped.store(0, Ordering::Release);
                         table.retire(PLACE);

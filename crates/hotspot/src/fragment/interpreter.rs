@@ -1,6 +1,6 @@
 //! The interpreter's frame that was interrupted.
 
-use super::shape::{Captured, Place, Reg, Run};
+use super::shape::{Captured, Location, Reg, Run};
 use super::{Code, FragmentMemory};
 use crate::frame::{slot, FrameRecord, RecordKind, Registers};
 use crate::layout::Layout;
@@ -24,7 +24,7 @@ pub(super) fn leaf<M: Memory>(
         Run::Enter { caller } => entering(layout, memory, at, caller.pc),
         // The frame is gone, or never was (methods that need none): rbp is the
         // caller's.
-        Run::Return { caller, straight: true, .. } if caller.fp == Place::Register(Reg::BP, 0) => {
+        Run::Return { caller, straight: true, .. } if caller.fp == Location::Register(Reg::BP, 0) => {
             let pc = caller.pc.value(at, memory)?;
             let known = super::is_return_address(layout, memory, pc);
             let caller = Registers { pc, sp: caller.sp.value(at, memory)?, fp: at.fp()?, leaf_call: false };
@@ -39,7 +39,7 @@ fn entering<M: Memory>(
     layout: &Layout,
     memory: &FragmentMemory<'_, M>,
     at: &Captured,
-    return_address: Place,
+    return_address: Location,
 ) -> Option<(Option<FrameRecord>, Registers)> {
     let method = at.get(Reg::BX)?;
     let (sp, fp) = (at.sp()?, at.fp()?);

@@ -1,7 +1,7 @@
 //! A blob of code that was interrupted, or that called somebody off the record:
 //! its frame and its caller.
 
-use super::shape::{Captured, Place, Reg, Run, Shape};
+use super::shape::{Captured, Location, Reg, Run, Shape};
 use super::{follows_call, is_call_stub, is_known_call, is_return_address, Code, FragmentMemory, Native};
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers};
@@ -86,9 +86,9 @@ impl<M: Memory> Search<'_, '_, M> {
         let size = self.code().frame_size(self.memory, self.blob.address)?;
         let size = i64::try_from(size).ok().filter(|size| *size >= 16)?;
         Some(Shape {
-            pc: Place::Memory(Reg::SP, size - 8),
-            sp: Place::Register(Reg::SP, size),
-            fp: Place::Memory(Reg::SP, size - 16),
+            pc: Location::Memory(Reg::SP, size - 8),
+            sp: Location::Register(Reg::SP, size),
+            fp: Location::Memory(Reg::SP, size - 16),
         })
     }
 
@@ -97,9 +97,9 @@ impl<M: Memory> Search<'_, '_, M> {
         let size = self.code().frame_size(self.memory, self.blob.address)?;
         let size = i64::try_from(size).ok().filter(|size| *size >= 16)?;
         Some(Shape {
-            pc: Place::Memory(Reg::SP, size),
-            sp: Place::Register(Reg::SP, size + 8),
-            fp: Place::Memory(Reg::SP, size - 8),
+            pc: Location::Memory(Reg::SP, size),
+            sp: Location::Register(Reg::SP, size + 8),
+            fp: Location::Memory(Reg::SP, size - 8),
         })
     }
 
@@ -108,9 +108,12 @@ impl<M: Memory> Search<'_, '_, M> {
     /// may leave another stack pointer. The code that takes the frame down reads
     /// rbp from the stack, which leads nowhere from the registers alone.
     fn barrier_frame(&self) -> Option<Shape> {
-        let mark = Place::Memory(Reg::BP, 8).value(self.at, self.memory)?;
-        let shape =
-            Shape { pc: Place::Memory(Reg::BP, 16), sp: Place::Register(Reg::BP, 24), fp: Place::Memory(Reg::BP, 0) };
+        let mark = Location::Memory(Reg::BP, 8).value(self.at, self.memory)?;
+        let shape = Shape {
+            pc: Location::Memory(Reg::BP, 16),
+            sp: Location::Register(Reg::BP, 24),
+            fp: Location::Memory(Reg::BP, 0),
+        };
         (mark == u64::MAX).then_some(shape)
     }
 
@@ -126,8 +129,11 @@ impl<M: Memory> Search<'_, '_, M> {
         let is_return = |word: u64| is_return_address(self.layout, self.memory, word);
         let nobody_between =
             (sp..fp).step_by(8).all(|at| self.memory.read_u64(at).is_some_and(|word| !is_return(word)));
-        let shape =
-            Shape { pc: Place::Memory(Reg::BP, 8), sp: Place::Register(Reg::BP, 16), fp: Place::Memory(Reg::BP, 0) };
+        let shape = Shape {
+            pc: Location::Memory(Reg::BP, 8),
+            sp: Location::Register(Reg::BP, 16),
+            fp: Location::Memory(Reg::BP, 0),
+        };
         nobody_between.then_some(shape)
     }
 
@@ -173,8 +179,11 @@ impl<M: Memory> Search<'_, '_, M> {
         if !self.interrupted || !is_call_stub(self.memory, self.at.pc) {
             return None;
         }
-        let on_top =
-            Shape { pc: Place::Memory(Reg::SP, 0), sp: Place::Register(Reg::SP, 8), fp: Place::Register(Reg::BP, 0) };
+        let on_top = Shape {
+            pc: Location::Memory(Reg::SP, 0),
+            sp: Location::Register(Reg::SP, 8),
+            fp: Location::Register(Reg::BP, 0),
+        };
         self.caller(on_top).filter(|caller| range.holds(caller.pc, 1))
     }
 
@@ -210,8 +219,11 @@ impl<M: Memory> Search<'_, '_, M> {
                 return Some((self.record(Interrupted::Edge), caller));
             }
         }
-        let on_rbp =
-            Shape { pc: Place::Memory(Reg::BP, 8), sp: Place::Register(Reg::BP, 16), fp: Place::Memory(Reg::BP, 0) };
+        let on_rbp = Shape {
+            pc: Location::Memory(Reg::BP, 8),
+            sp: Location::Register(Reg::BP, 16),
+            fp: Location::Memory(Reg::BP, 0),
+        };
         let whole = self.whole_frame().and_then(|shape| self.caller(shape));
         let caller = whole
             .or_else(|| self.caller(on_rbp))

@@ -68,19 +68,19 @@ impl Captured {
 
 /// Where a value is to be found, in terms of the registers at some instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Location {
     /// A register's value plus an offset.
     Register(Reg, i64),
     /// The word at a register's value plus an offset.
     Memory(Reg, i64),
 }
 
-impl Place {
+impl Location {
     /// The value.
     pub fn value<M: Memory>(self, at: &Captured, memory: &M) -> Option<u64> {
         match self {
-            Place::Register(reg, offset) => Some(at.get(reg)?.wrapping_add_signed(offset)),
-            Place::Memory(reg, offset) => memory.read_u64(at.get(reg)?.wrapping_add_signed(offset)),
+            Location::Register(reg, offset) => Some(at.get(reg)?.wrapping_add_signed(offset)),
+            Location::Memory(reg, offset) => memory.read_u64(at.get(reg)?.wrapping_add_signed(offset)),
         }
     }
 }
@@ -89,11 +89,11 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The return address.
-    pub pc: Place,
+    pub pc: Location,
     /// The caller's stack pointer behind it.
-    pub sp: Place,
+    pub sp: Location,
     /// The caller's rbp.
-    pub fp: Place,
+    pub fp: Location,
 }
 
 /// Where running on from an instruction led.

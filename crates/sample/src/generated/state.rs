@@ -1,7 +1,7 @@
 //! The values that are followed: registers and words of the stack, in terms of
 //! the registers at the start.
 
-use headway_hotspot::fragment::{Place, Reg, Shape};
+use headway_hotspot::fragment::{Location, Reg, Shape};
 use iced_x86::Register;
 
 /// What is known of a value.
@@ -10,19 +10,19 @@ pub(super) enum Value {
     /// Nothing.
     Unknown,
     /// That it is there.
-    Is(Place),
+    Is(Location),
 }
 
 impl Value {
     /// The value plus an offset.
     pub fn plus(self, offset: i64) -> Value {
         match self {
-            Value::Is(Place::Register(reg, at)) => Value::Is(Place::Register(reg, at.wrapping_add(offset))),
+            Value::Is(Location::Register(reg, at)) => Value::Is(Location::Register(reg, at.wrapping_add(offset))),
             _ => Value::Unknown,
         }
     }
 
-    fn place(self) -> Option<Place> {
+    fn place(self) -> Option<Location> {
         match self {
             Value::Is(place) => Some(place),
             Value::Unknown => None,
@@ -44,7 +44,7 @@ impl Default for State {
         let mut number = 0;
         let registers = [(); 16].map(|()| {
             number += 1;
-            Value::Is(Place::Register(Reg(number - 1), 0))
+            Value::Is(Location::Register(Reg(number - 1), 0))
         });
         State { registers, written: Vec::new(), touched: false }
     }
@@ -70,15 +70,15 @@ impl State {
 
     /// The word at an address.
     pub fn load(&self, address: Value) -> Value {
-        let Value::Is(Place::Register(reg, at)) = address else { return Value::Unknown };
+        let Value::Is(Location::Register(reg, at)) = address else { return Value::Unknown };
         let written = self.written.iter().rev().find(|(r, a, _)| (*r, *a) == (reg, at));
-        written.map_or(Value::Is(Place::Memory(reg, at)), |(_, _, value)| *value)
+        written.map_or(Value::Is(Location::Memory(reg, at)), |(_, _, value)| *value)
     }
 
     /// Writes the word at an address.
     pub fn store(&mut self, address: Value, value: Value) {
         self.touched = true;
-        if let Value::Is(Place::Register(reg, at)) = address {
+        if let Value::Is(Location::Register(reg, at)) = address {
             self.written.push((reg, at, value));
         }
     }
@@ -118,7 +118,7 @@ impl State {
     }
 
     /// The caller, if its return address, popped before, were jumped to now.
-    pub fn jumping_to(&self, pc: Place) -> Option<Shape> {
+    pub fn jumping_to(&self, pc: Location) -> Option<Shape> {
         Some(Shape { pc, sp: self.get(Register::RSP).place()?, fp: self.get(Register::RBP).place()? })
     }
 
@@ -127,8 +127,8 @@ impl State {
     pub fn throwing(&self) -> Option<Shape> {
         let (pc, sp) = (self.get(Register::RDX).place()?, self.get(Register::RSP).place()?);
         let popped = match (pc, sp) {
-            (Place::Memory(Reg::SP, at), Place::Register(Reg::SP, top)) => top == at + 8,
-            (Place::Register(Reg::DX, 0), Place::Register(Reg::SP, top)) => top == 0,
+            (Location::Memory(Reg::SP, at), Location::Register(Reg::SP, top)) => top == at + 8,
+            (Location::Register(Reg::DX, 0), Location::Register(Reg::SP, top)) => top == 0,
             _ => false,
         };
         popped.then(|| self.jumping_to(pc)).flatten()
@@ -138,24 +138,28 @@ impl State {
     /// pushed just before.
     pub fn entering(&self) -> Option<Shape> {
         let top = self.get(Register::RSP);
-        let pushed = self.load(top) == Value::Is(Place::Register(Reg::BP, 0));
+        let pushed = self.load(top) == Value::Is(Location::Register(Reg::BP, 0));
         (pushed || !self.touched).then_some(())?;
-        Some(Shape { pc: self.load(top.plus(8)).place()?, sp: top.plus(16).place()?, fp: Place::Register(Reg::BP, 0) })
+        Some(Shape {
+            pc: self.load(top.plus(8)).place()?,
+            sp: top.plus(16).place()?,
+            fp: Location::Register(Reg::BP, 0),
+        })
     }
 
     /// The caller in terms of the registers as they are now, if the state was
     /// followed from a function's entry.
     pub fn shape_now(&self) -> Option<Shape> {
-        let Value::Is(Place::Register(Reg::SP, moved)) = self.get(Register::RSP) else { return None };
+        let Value::Is(Location::Register(Reg::SP, moved)) = self.get(Register::RSP) else { return None };
         let depth = moved.checked_neg().filter(|depth| *depth >= 0)?;
-        let own = Value::Is(Place::Register(Reg::BP, 0));
+        let own = Value::Is(Location::Register(Reg::BP, 0));
         let fp = match self.get(Register::RBP) == own {
-            true => Place::Register(Reg::BP, 0),
+            true => Location::Register(Reg::BP, 0),
             false => {
                 let saved = self.written.iter().find(|(reg, _, value)| *reg == Reg::SP && *value == own);
-                Place::Memory(Reg::SP, saved?.1 + depth)
+                Location::Memory(Reg::SP, saved?.1 + depth)
             }
         };
-        Some(Shape { pc: Place::Memory(Reg::SP, depth), sp: Place::Register(Reg::SP, depth + 8), fp })
+        Some(Shape { pc: Location::Memory(Reg::SP, depth), sp: Location::Register(Reg::SP, depth + 8), fp })
     }
 }

@@ -11,8 +11,8 @@ fn code(bytes: &[u8]) -> (Fragments, AddressRange) {
     (memory, AddressRange { start: START, end: START + bytes.len() as u64 })
 }
 
-fn on_sp(offset: i64) -> Place {
-    Place::Memory(Reg::SP, offset)
+fn on_sp(offset: i64) -> Location {
+    Location::Memory(Reg::SP, offset)
 }
 
 /// mov [rsp-0x14000], eax; push rbp; sub rsp, 0x20; nop; add rsp, 0x20; pop rbp;
@@ -26,14 +26,14 @@ const METHOD: [u8; 33] = [
 fn a_frame_is_followed_while_it_is_built() {
     let (memory, range) = code(&METHOD);
     let mut reader = Reader::new(&memory);
-    let own = Place::Register(Reg::BP, 0);
+    let own = Location::Register(Reg::BP, 0);
     let built = |reader: &mut Reader<'_, _>, at: u64| reader.built(range, START + at);
-    let entry = Shape { pc: on_sp(0), sp: Place::Register(Reg::SP, 8), fp: own };
+    let entry = Shape { pc: on_sp(0), sp: Location::Register(Reg::SP, 8), fp: own };
     assert_eq!(built(&mut reader, 0), Some(entry));
     assert_eq!(built(&mut reader, 7), Some(entry));
-    let pushed = Shape { pc: on_sp(8), sp: Place::Register(Reg::SP, 16), fp: own };
+    let pushed = Shape { pc: on_sp(8), sp: Location::Register(Reg::SP, 16), fp: own };
     assert_eq!(built(&mut reader, 8), Some(pushed));
-    let whole = Shape { pc: on_sp(40), sp: Place::Register(Reg::SP, 48), fp: own };
+    let whole = Shape { pc: on_sp(40), sp: Location::Register(Reg::SP, 48), fp: own };
     assert_eq!(built(&mut reader, 12), Some(whole));
     assert_eq!(built(&mut reader, 9), None, "inside an instruction");
 }
@@ -55,8 +55,8 @@ fn an_epilogue_leads_to_the_caller_from_each_of_its_instructions() {
         (12, 40, on_sp(32)),
         (13, 40, on_sp(32)),
         (17, 8, on_sp(0)),
-        (18, 0, Place::Register(Reg::BP, 0)),
-        (27, 0, Place::Register(Reg::BP, 0)),
+        (18, 0, Location::Register(Reg::BP, 0)),
+        (27, 0, Location::Register(Reg::BP, 0)),
     ] {
         let Run::Return { caller, straight, .. } = reader.run(range, START + at, 12) else { panic!("at {at}") };
         assert!(straight);
@@ -81,16 +81,16 @@ fn the_interpreter_returns_by_a_jump_and_enters_by_pushing_rbp() {
     let (memory, range) = code(&[0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0x41, 0x5d, 0x48, 0x89, 0xdc, 0x41, 0xff, 0xe5]);
     let Run::Return { caller, .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
     let expected =
-        Shape { pc: Place::Memory(Reg::BP, 8), sp: Place::Memory(Reg::BP, -8), fp: Place::Memory(Reg::BP, 0) };
+        Shape { pc: Location::Memory(Reg::BP, 8), sp: Location::Memory(Reg::BP, -8), fp: Location::Memory(Reg::BP, 0) };
     assert_eq!(caller, expected);
     // pop rax; push 0; push rax; push rbp; mov rbp, rsp
     let (memory, range) = code(&[0x58, 0x6a, 0x00, 0x50, 0x55, 0x48, 0x89, 0xe5]);
     let Run::Enter { caller } = Reader::new(&memory).run(range, START, 12) else { panic!() };
     assert_eq!(caller.pc, on_sp(0));
     let Run::Enter { caller } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
-    assert_eq!(caller.pc, Place::Register(Reg::AX, 0));
+    assert_eq!(caller.pc, Location::Register(Reg::AX, 0));
     let Run::Enter { caller } = Reader::new(&memory).run(range, START + 5, 12) else { panic!() };
-    assert_eq!((caller.pc, caller.sp), (on_sp(8), Place::Register(Reg::SP, 16)));
+    assert_eq!((caller.pc, caller.sp), (on_sp(8), Location::Register(Reg::SP, 16)));
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_handler_is_entered_with_the_return_address_in_rdx() {
     // pop rdx; jmp rbx
     let (memory, range) = code(&[0x5a, 0xff, 0xe3]);
     let Run::Jump { caller, .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
-    assert_eq!((caller.pc, caller.sp), (on_sp(0), Place::Register(Reg::SP, 8)));
+    assert_eq!((caller.pc, caller.sp), (on_sp(0), Location::Register(Reg::SP, 8)));
     let Run::Jump { caller, .. } = Reader::new(&memory).run(range, START + 1, 12) else { panic!() };
-    assert_eq!((caller.pc, caller.sp), (Place::Register(Reg::DX, 0), Place::Register(Reg::SP, 0)));
+    assert_eq!((caller.pc, caller.sp), (Location::Register(Reg::DX, 0), Location::Register(Reg::SP, 0)));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn an_adapter_that_jumps_by_a_register_leaves_the_top_of_the_stack_open() {
         0x41, 0xff, 0xe3, // jmp r11
     ]);
     let Run::Jump { or: Some(or), .. } = Reader::new(&memory).run(range, START, 12) else { panic!() };
-    assert_eq!(or.pc, Place::Memory(Reg::SP, 0));
+    assert_eq!(or.pc, Location::Memory(Reg::SP, 0));
 }
 
 /// mov byte [r15+0x3be], 0; pop r13; mov rsp, rbx; cmp rsp, [r15+0x620]; jb +11;
@@ -140,12 +140,12 @@ const REMOVED_ACTIVATION: [u8; 36] = [
 fn the_interpreters_return_is_followed_from_each_of_its_instructions() {
     let (memory, range) = code(&REMOVED_ACTIVATION);
     let mut reader = Reader::new(&memory);
-    let (r13, rbx) = (Place::Register(Reg::R13, 0), Place::Register(Reg::BX, 0));
-    let own = Place::Register(Reg::SP, 0);
+    let (r13, rbx) = (Location::Register(Reg::R13, 0), Location::Register(Reg::BX, 0));
+    let own = Location::Register(Reg::SP, 0);
     for (at, pc, sp) in [(0, on_sp(0), rbx), (8, on_sp(0), rbx), (10, r13, rbx), (13, r13, own), (33, r13, own)] {
         let run = reader.run(range, START + at, 240);
         let Run::Return { caller, straight: true, .. } = run else { panic!("at {at}: {run:?}") };
-        assert_eq!(caller, Shape { pc, sp, fp: Place::Register(Reg::BP, 0) }, "at {at}");
+        assert_eq!(caller, Shape { pc, sp, fp: Location::Register(Reg::BP, 0) }, "at {at}");
     }
 }
 

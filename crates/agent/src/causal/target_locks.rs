@@ -52,7 +52,7 @@ pub struct OfThread {
 
 /// Where a lock's owner is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum OwnerSource {
     /// The VM's monitor.
     Monitor(u64),
     /// Where a weak reference to a synchronizer is kept.
@@ -63,7 +63,7 @@ enum Place {
 struct Known {
     class: Arc<str>,
     hash: u32,
-    place: Place,
+    place: OwnerSource,
 }
 
 #[derive(Default)]
@@ -77,7 +77,7 @@ struct State {
 
 /// See the module. The lock is not held while the VM is called.
 #[derive(Default)]
-pub struct Held {
+pub struct TargetLocks {
     /// True if a lock is among the targets.
     is_wanted: AtomicBool,
     state: Mutex<State>,
@@ -96,7 +96,7 @@ impl Default for Ids {
     }
 }
 
-impl Held {
+impl TargetLocks {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,10 +157,10 @@ impl Held {
         }
         if let Some(known) = self.lock().known.get_mut(&lock) {
             // A monitor may be another one than before.
-            known.place = Place::Monitor(monitor);
+            known.place = OwnerSource::Monitor(monitor);
             return;
         }
-        self.add(agent, jni, lock, Place::Monitor(monitor), object);
+        self.add(agent, jni, lock, OwnerSource::Monitor(monitor), object);
     }
 
     /// Somebody parks on a synchronizer that has an owner.
@@ -169,11 +169,11 @@ impl Held {
             return;
         }
         if let Some(reference) = jni.weak(synchronizer) {
-            self.add(agent, jni, lock, Place::Synchronizer(reference), synchronizer);
+            self.add(agent, jni, lock, OwnerSource::Synchronizer(reference), synchronizer);
         }
     }
 
-    fn add(&self, agent: &Agent, jni: Jni, lock: LockId, place: Place, object: Ref) {
+    fn add(&self, agent: &Agent, jni: Jni, lock: LockId, place: OwnerSource, object: Ref) {
         let class = jni.class_of(object);
         let (class_name, _) = class_name(&agent.jvmti.class_signature(class).unwrap_or_default());
         jni.forget(class);
@@ -226,10 +226,10 @@ fn held_at(time: TimeNs, acquired: TimeNs, released: TimeNs, owns_now: impl FnOn
     }
 }
 
-fn owner(agent: &Agent, place: Place) -> ThreadId {
+fn owner(agent: &Agent, place: OwnerSource) -> ThreadId {
     match place {
-        Place::Monitor(monitor) => agent.owner_of(monitor),
-        Place::Synchronizer(reference) => agent.parks.owner_behind(agent, reference).unwrap_or(ThreadId::NONE),
+        OwnerSource::Monitor(monitor) => agent.owner_of(monitor),
+        OwnerSource::Synchronizer(reference) => agent.parks.owner_behind(agent, reference).unwrap_or(ThreadId::NONE),
     }
 }
 

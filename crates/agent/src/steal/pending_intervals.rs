@@ -12,12 +12,12 @@ const MOST: usize = 4_096;
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct PendingIntervals {
     intervals: Vec<(Interval, Vec<Event>)>,
     events: usize,
 }
 
-impl Held {
+impl PendingIntervals {
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
@@ -86,18 +86,18 @@ mod tests {
 
     #[test]
     fn intervals_get_their_part_and_together_all() {
-        let mut held = Held::default();
+        let mut pending = PendingIntervals::default();
         for (start, duration) in [(0, 1), (1, 1), (2, 5)] {
-            held.add(Interval { start: TimeNs(start), duration: DurationNs(duration) }, Vec::new());
+            pending.add(Interval { start: TimeNs(start), duration: DurationNs(duration) }, Vec::new());
         }
         let machine = Machine { all: CpuTime { busy_ns: 100, stolen_ns: 0, idle_ns: 70 }, cpus: Vec::new() };
         let mut out = Vec::new();
-        held.tell(Some(&machine), StealAccounting::LeftOut, &mut out);
+        pending.tell(Some(&machine), StealAccounting::LeftOut, &mut out);
         let parts = out.iter().map(|event| match event {
             Event::MachineTime(e) => (e.start.0, e.busy.0, e.idle.0),
             other => panic!("{other:?}"),
         });
         assert_eq!(parts.collect::<Vec<_>>(), [(0, 14, 10), (1, 14, 10), (2, 72, 50)]);
-        assert!(held.is_empty() && !held.is_full());
+        assert!(pending.is_empty() && !pending.is_full());
     }
 }
