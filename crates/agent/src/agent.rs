@@ -2,6 +2,7 @@
 //! VM is ready; it lives as long as the process.
 
 mod observer;
+mod owners;
 
 use crate::causal::Causal;
 use crate::chain::{Chains, FullDebugInfo};
@@ -28,6 +29,7 @@ use headway_model::{Dictionary, Loss, ThreadId, TimeNs};
 use headway_signal::Pool;
 pub use observer::{Observer, OfThread, Sampled};
 use regex_lite::Regex;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -112,6 +114,22 @@ static AGENT: OnceLock<Agent> = OnceLock::new();
 #[inline]
 pub fn get() -> Option<&'static Agent> {
     AGENT.get()
+}
+
+/// Runs `body` with the agent; a panic ends here and is counted.
+#[inline]
+pub fn guarded(body: impl FnOnce(&'static Agent)) {
+    guarded_or((), body);
+}
+
+/// The same for a function that the VM wants something of: `otherwise`, without
+/// an agent or after a panic.
+pub fn guarded_or<T>(otherwise: T, body: impl FnOnce(&'static Agent) -> T) -> T {
+    let Some(agent) = get() else { return otherwise };
+    catch_unwind(AssertUnwindSafe(|| body(agent))).unwrap_or_else(|_| {
+        agent.losses.add(Loss::Panic, 1);
+        otherwise
+    })
 }
 
 /// What an [`Agent`] is built from.

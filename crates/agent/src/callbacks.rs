@@ -1,13 +1,13 @@
 //! What the VM calls: JVMTI events. Each function only checks whether anyone
 //! listens, stops panics at the border, and hands on to the feature's file.
 
-use crate::agent::{self, Agent, Observer};
+use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
 use crate::sample::agct;
 use crate::{clock, lifecycle, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
-use headway_model::{Loss, TimeNs};
+use headway_model::TimeNs;
 use jni_sys::{jboolean, jint, jlong, jobject, JNIEnv};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -33,22 +33,6 @@ pub fn table() -> EventCallbacks {
     set(EventKind::ClassPrepare, class_prepare as *const c_void);
     set(EventKind::ClassFileLoadHook, class_file_load_hook as *const c_void);
     callbacks
-}
-
-/// Runs `body` with the agent; a panic ends here and is counted.
-#[inline]
-pub fn guarded(body: impl FnOnce(&'static Agent)) {
-    guarded_or((), body);
-}
-
-/// The same for a function that the VM wants something of: `otherwise`, without
-/// an agent or after a panic.
-pub fn guarded_or<T>(otherwise: T, body: impl FnOnce(&'static Agent) -> T) -> T {
-    let Some(agent) = agent::get() else { return otherwise };
-    catch_unwind(AssertUnwindSafe(|| body(agent))).unwrap_or_else(|_| {
-        agent.losses.add(Loss::Panic, 1);
-        otherwise
-    })
 }
 
 /// Like [`guarded`], but only while a recording is under way.

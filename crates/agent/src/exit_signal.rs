@@ -18,8 +18,7 @@
 //! given up: park events are never freed, only handed on to other threads. The
 //! thread beside it is only a hint, checked against the thread table.
 
-use crate::agent::Agent;
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent};
 use crate::jni;
 use crate::monitor;
 use crate::reply::InPlace;

@@ -2,8 +2,7 @@
 //! way: the contended exit, and begin and end of the re-acquisition after a
 //! wait; and a virtual thread's coming to a carrier and leaving it.
 
-use crate::agent::Agent;
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent};
 use crate::exit_signal::ExitSignal;
 use crate::monitor;
 use crate::options::{Mechanism, Options};

@@ -7,8 +7,7 @@
 //! would, when nobody has it. It also ends a recording that is longer than it was to
 //! be, should the command line hang. The thread is the VM's only while it does so.
 
-use crate::agent::Agent;
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Terms;
 use crate::{jni, session};

@@ -11,7 +11,7 @@ use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::options::{Command, Mechanism, Options};
-use crate::reply::{Jvm, Reply};
+use crate::reply::Reply;
 use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
@@ -244,14 +244,5 @@ fn tell(options: &Options, reply: &Reply) {
     };
     if let Err(line) = told {
         say(&line);
-    }
-}
-
-/// What a reply says about the JVM.
-pub fn jvm(agent: &Agent) -> Jvm {
-    Jvm {
-        name: agent.jvmti.system_property(c"java.vm.name").unwrap_or_default(),
-        version: agent.jvmti.system_property(c"java.vm.version").unwrap_or_default(),
-        java: agent.java.version,
     }
 }

@@ -11,8 +11,7 @@
 //! The draining thread tells of the classes; a thread of its own, which is the
 //! VM's only while it does so, retransforms each once.
 
-use crate::agent::Agent;
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent};
 use crate::jni::{self, Jni, Ref};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Options;

@@ -2,8 +2,7 @@
 //! out: each hook and binding is reported with its reason, and tried again by every
 //! later `stop`, `status` and `detach` and, for some minutes, by a thread.
 
-use crate::agent::{Agent, Observer};
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
 use crate::reply::{InPlace, Reply};

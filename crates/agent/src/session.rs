@@ -8,11 +8,11 @@ use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::{Counting, Wish};
-use crate::reply::{DegradedMechanism, MechanismState, Reply, State};
+use crate::reply::{DegradedMechanism, Jvm, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
-use crate::{clock, lifecycle, process, recompile, removal, thread_events, vm};
+use crate::{clock, process, recompile, removal, thread_events, vm};
 use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
@@ -469,7 +469,7 @@ pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -
     };
     let (session, recorded) = end_in_living_vm(agent, session);
     drop(changing);
-    let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
+    let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
     answer_to_stop(agent, &mut reply, &session, recorded);
     reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
     *lock(&agent.ended_by_itself) = Some(reply);
@@ -479,7 +479,7 @@ pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -
 
 /// Carries out a command on a running VM.
 pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
-    let mut reply = Reply { jvm: lifecycle::jvm(agent), ..Reply::default() };
+    let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
     match options.command {
         Command::Start => {
             if let Err(error) = start(agent, jni, options) {
@@ -656,4 +656,13 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());
     reply.own_cpu_ns = Some(recorded.own_cpu.0 + sampler.map_or(0, |sampler| sampler.cpu().0));
     reply.memory_bytes = Some(recorded.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
+}
+
+/// What a reply says about the JVM.
+fn jvm(agent: &Agent) -> Jvm {
+    Jvm {
+        name: agent.jvmti.system_property(c"java.vm.name").unwrap_or_default(),
+        version: agent.jvmti.system_property(c"java.vm.version").unwrap_or_default(),
+        java: agent.java.version,
+    }
 }

@@ -3,7 +3,6 @@
 //! VM's structures are not known and somebody else must say.
 
 use crate::jni::Ref;
-use crate::threads::{Slot, Threads};
 use headway_hook::sys::linux::Linux;
 use headway_hook::Image;
 use headway_hotspot::{monitor, symbols, thread, AddressRange, Layout, LiveMemory, Memory};
@@ -116,47 +115,6 @@ impl HotSpot {
     /// because it had been interrupted before; false if not known.
     pub fn never_waited(&self, vm_thread: u64) -> bool {
         self.known().is_some() && self.waiting_monitor(vm_thread) == 0
-    }
-
-    /// The Java thread that owns a monitor; `NONE` if nobody or not readable.
-    #[inline]
-    pub fn owner_of(&self, monitor: u64, threads: &Threads) -> ThreadId {
-        let Some(known) = self.known().filter(|_| monitor != 0) else { return ThreadId::NONE };
-        let layout = &known.layout.monitor;
-        let owner = known.memory.read_u64(monitor + layout.owner).unwrap_or(0);
-        if owner <= layout.last_special_owner {
-            return ThreadId::NONE;
-        }
-        if layout.owner_is_thread_id {
-            return ThreadId(owner);
-        }
-        match threads.find(owner) {
-            Some(slot) => self.mounted_on(slot),
-            None => self.owner_by_stack(owner, threads),
-        }
-    }
-
-    /// The Java thread that runs on a VM thread: a carrier's virtual thread.
-    pub fn mounted_on(&self, slot: &Slot) -> ThreadId {
-        if !slot.is_carrier.load(Ordering::Relaxed) {
-            return slot.thread();
-        }
-        let Some(known) = self.known() else { return slot.thread() };
-        let id = thread::current_thread_id(&known.layout, &known.memory, slot.vm_thread());
-        id.map_or(slot.thread(), ThreadId)
-    }
-
-    /// The thread on whose stack this address lies: before JDK 24 a monitor
-    /// that was inflated by a contender names its owner by the owner's lock
-    /// record.
-    #[cold]
-    fn owner_by_stack(&self, address: u64, threads: &Threads) -> ThreadId {
-        let Some(known) = self.known() else { return ThreadId::NONE };
-        let owner = threads.iter().find(|slot| {
-            thread::stack_range(&known.layout, &known.memory, slot.vm_thread())
-                .is_some_and(|stack| stack.holds(address, 1))
-        });
-        owner.map_or(ThreadId::NONE, |slot| self.mounted_on(slot))
     }
 
     /// Kernel id of a VM thread; 0 if not known.

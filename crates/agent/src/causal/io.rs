@@ -9,8 +9,7 @@
 //! sleep. A selector's wait for many is no target: what it waits for is work.
 
 use super::streams::{key_of, key_of_port, stays_here, Direction, Streams};
-use crate::agent::{Agent, Observer};
-use crate::callbacks::{guarded, guarded_or};
+use crate::agent::{guarded, guarded_or, Agent, Observer};
 use crate::clock;
 use crate::jni::{self, Jni};
 use crate::reply::InPlace;

@@ -6,8 +6,7 @@
 //! back, and where it slept may be the target. Before a thread starts another one
 //! it pays what it owes; what it could not pay the new thread inherits.
 
-use crate::agent::{Agent, Observer};
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent, Observer};
 use crate::clock;
 use crate::jni::{Jni, Native, Ref};
 use crate::park::bindings::{self, Bindings, Method};

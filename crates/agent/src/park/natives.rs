@@ -12,8 +12,7 @@
 
 use super::bindings::{self, Bindings, Method};
 use super::capture;
-use crate::agent::{Agent, Observer};
-use crate::callbacks::guarded;
+use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::reply::InPlace;
 use crate::sole;

@@ -4,7 +4,7 @@
 //! the JDK's management classes into the program: only where that was asked for
 //! (`jmx`). The picture of now is kept for it as long as somebody reads it.
 
-use crate::callbacks::guarded_or as guarded;
+use crate::agent::guarded_or as guarded;
 use crate::clock;
 use crate::jni::{Class, Jni, Native};
 use crate::options::{features, Command, Options};

@@ -7,8 +7,7 @@
 //! that announced themselves, and those that were loaded before the agent.
 
 use super::transaction::{self, Caller};
-use crate::agent::{self, Agent, Observer, Observing};
-use crate::callbacks::guarded_or as guarded;
+use crate::agent::{self, guarded_or as guarded, Agent, Observer, Observing};
 use crate::jni::{Jni, Ref};
 use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
