@@ -14,7 +14,7 @@ use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{Pressure, Recorded};
 use crate::report::Report;
-use crate::sites::{is_lock, Parks};
+use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
@@ -141,10 +141,10 @@ impl Analysis {
                 self.set_range(time);
             }
         }
-        match (&mut self.pressure, event) {
-            // Told by `feed_park`, which knows more about it.
-            (None, _) | (_, Event::Park(_)) => {}
-            (Some(pressure), _) => pressure.feed(event),
+        // Parks of threads that a filter leaves out are not fed.
+        let counts = !matches!(event, Event::Park(park) if !self.accepts(park.thread));
+        if let Some(pressure) = self.pressure.as_mut().filter(|_| counts) {
+            pressure.feed(event, self.park.acquires(event, &self.names));
         }
         match event {
             Event::MonitorEnter(e) => {
@@ -216,7 +216,7 @@ impl Analysis {
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
             Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
-            Event::ShortParks(parks) => self.add_short_parks(parks),
+            Event::ShortParks(parks) => self.add_short_parks(parks, event),
             Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
@@ -332,21 +332,18 @@ impl Analysis {
             Event::Park(park) => {
                 self.numbered |= park.seq.is_some();
                 self.threads.acts(park.thread, park.time);
-                self.add_park(park);
+                self.add_park(park, event);
             }
             _ => {}
         }
         self.feed_replay(event, also);
     }
 
-    fn add_park(&mut self, park: &Park) {
+    fn add_park(&mut self, park: &Park, event: &Event) {
         if !self.accepts(park.thread) {
             return;
         }
-        let acquires = self.park.classify(park, &self.names).is_lock();
-        if let Some(pressure) = &mut self.pressure {
-            pressure.parked(park, acquires);
-        }
+        let acquires = self.park.acquires(event, &self.names);
         let class = match self.names.lock(park.blocker) {
             Some(def) if !def.class.is_empty() => def.class.clone(),
             _ => park.blocker_class.clone(),
@@ -361,12 +358,12 @@ impl Analysis {
         self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 });
     }
 
-    fn add_short_parks(&mut self, parks: &ShortParks) {
+    fn add_short_parks(&mut self, parks: &ShortParks, event: &Event) {
         let ShortParks { time, thread, blocker, chain, count, total } = *parks;
         self.numbered = true;
         self.threads.acts(thread, time);
         let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
-        let acquires = is_lock(&class);
+        let acquires = self.park.acquires(event, &self.names);
         if self.accepts(thread) {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }

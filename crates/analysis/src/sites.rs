@@ -87,25 +87,3 @@ impl Parks {
         sites
     }
 }
-
-/// True if parking on such a blocker means waiting for a lock. Conditions,
-/// latches, queues and futures are waiting for something to happen.
-pub(crate) fn is_lock(class: &str) -> bool {
-    let Some(class) = class.strip_prefix("java.util.concurrent.locks.") else { return false };
-    ["ReentrantLock$", "ReentrantReadWriteLock$", "StampedLock"].iter().any(|lock| class.starts_with(lock))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_lock;
-
-    #[test]
-    fn only_locks_are_locks() {
-        let prefix = "java.util.concurrent.locks.";
-        assert!(is_lock(&format!("{prefix}ReentrantLock$NonfairSync")));
-        assert!(is_lock(&format!("{prefix}ReentrantReadWriteLock$FairSync")));
-        assert!(!is_lock(&format!("{prefix}AbstractQueuedSynchronizer$ConditionObject")));
-        assert!(!is_lock("java.util.concurrent.CountDownLatch$Sync"));
-        assert!(!is_lock(""));
-    }
-}

@@ -467,7 +467,7 @@ impl Drained {
 
     fn take(&mut self, event: &Event) {
         self.dictionary.feed(event);
-        self.pressure.feed(event);
+        self.pressure.feed(event, &self.dictionary);
         self.analysis.feed_to(event, &mut self.pressure);
         self.dying.feed(event);
         if let Event::Watermark(time) = event {

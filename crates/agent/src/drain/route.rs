@@ -46,7 +46,7 @@ impl Drain {
         }
         // Where parks are only counted, nobody asks for more.
         if self.writer.is_some() {
-            self.pressure.feed(event);
+            self.pressure.feed(event, &self.dictionary);
         }
         if self.writer.is_some() && !self.pressure.is_alone() {
             self.online.feed(event, &mut self.pressure);

@@ -55,9 +55,9 @@ impl LivePressure {
         self.alone
     }
 
-    /// Takes in an event.
-    pub fn feed(&mut self, event: &Event) {
-        self.guarded(|online| online.feed(event));
+    /// Takes in an event. `names` has the definitions that it refers to.
+    pub fn feed(&mut self, event: &Event, names: &Dictionary) {
+        self.guarded(|online| online.feed(event, names));
     }
 
     /// A lock's object died, and all its events were fed.

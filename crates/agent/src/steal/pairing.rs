@@ -6,9 +6,9 @@
 //! by one in a second. What goes beyond the last is added up by kind and length
 //! (rounded to 3 %), which keeps totals exact and percentiles nearly so.
 
-use headway_analysis::park::acquires_lock;
+use headway_analysis::park::Classifier;
 use headway_model::event::{Transaction, TransactionPoint};
-use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
+use headway_model::{Dictionary, DurationNs, Event, Loss, ThreadId, TimeNs};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -18,8 +18,6 @@ const MAX_OPEN: usize = 65_536;
 const MAX_DEPTH: usize = 64;
 /// Transactions told one by one between two flushes.
 const MAX_TOLD: usize = 1_000;
-/// Chains and blockers of which it is remembered what is parked for.
-const MAX_PARKS: usize = 8_192;
 /// Bits of a length that tell its class from the next.
 const CLASS_BITS: u32 = 5;
 
@@ -56,8 +54,8 @@ pub struct Pairing {
     stacks: HashMap<ThreadId, Vec<u64>>,
     told: usize,
     sums: HashMap<Class, TransactionSum>,
-    /// Whether those who parked so acquired a lock.
-    locks: HashMap<(ChainId, LockId), bool>,
+    /// Says who acquired a lock.
+    classifier: Classifier,
     forgotten: u64,
     lost: u64,
 }
@@ -78,10 +76,10 @@ impl Pairing {
             Event::MonitorEntered(e) => self.add(e.thread, e.start, e.time, |t| &mut t.blocked),
             Event::MonitorReentered(e) => self.add(e.thread, e.start, e.time, |t| &mut t.blocked),
             Event::MonitorWaited(e) => self.add(e.thread, e.start, e.time, |t| &mut t.waited),
-            Event::Park(e) => self.park(e.thread, (e.start, e.time), (e.chain, e.blocker), dictionary),
+            Event::Park(e) => self.park(event, e.thread, (e.start, e.time), dictionary),
             Event::ShortParks(e) => {
                 // They lie somewhere before `time`; longer than that they cannot have been.
-                self.park(e.thread, (e.time - e.total, e.time), (e.chain, e.blocker), dictionary);
+                self.park(event, e.thread, (e.time - e.total, e.time), dictionary);
             }
             Event::ThreadEnd(e) => self.forget_above(e.thread, 0, e.time, sink),
             _ => {}
@@ -89,16 +87,11 @@ impl Pairing {
     }
 
     /// A park: blocked if it was for a lock.
-    fn park(&mut self, thread: ThreadId, span: (TimeNs, TimeNs), how: (ChainId, LockId), dictionary: &Dictionary) {
+    fn park(&mut self, event: &Event, thread: ThreadId, span: (TimeNs, TimeNs), dictionary: &Dictionary) {
         if !self.stacks.contains_key(&thread) {
             return;
         }
-        if self.locks.len() >= MAX_PARKS {
-            // Only a shortcut; it fills again.
-            self.locks.clear();
-        }
-        let acquires = *self.locks.entry(how).or_insert_with(|| acquires_lock(dictionary, how.0, how.1));
-        match acquires {
+        match self.classifier.acquires(event, dictionary) {
             true => self.add(thread, span.0, span.1, |t| &mut t.blocked),
             false => self.add(thread, span.0, span.1, |t| &mut t.parked),
         }

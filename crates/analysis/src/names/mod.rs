@@ -251,13 +251,9 @@ impl Names {
         }
     }
 
-    /// Class and method of each frame of a chain as they are defined, leaf first.
-    pub fn raw_frames(&self, chain: ChainId) -> impl Iterator<Item = (&str, &str)> {
-        let def = self.dictionary.chain(chain);
-        def.into_iter().flat_map(|def| &def.chain.frames).map(|frame| {
-            let method = self.dictionary.method(frame.method);
-            method.map_or(("", ""), |method| (&*method.class, &*method.name))
-        })
+    /// The definitions.
+    pub(crate) fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
     }
 
     /// The same, with all frames where they are those of a lock's own methods.

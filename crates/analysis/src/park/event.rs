@@ -1,12 +1,10 @@
 //! Parks and unparks in one shape, with what their frames say.
 
-use super::synchronizer::{classify, release, Classified, Release};
-use super::Synchronizer;
+use super::classifier::Classifier;
+use super::synchronizer::{Classified, Release};
 use crate::monitor::order::Numbered;
-use crate::names::Names;
 use headway_model::event::{Park, ParkBegin, ParkOutcome, Unpark};
-use headway_model::{ChainId, LockId, ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
+use headway_model::{ChainId, Dictionary, LockId, ThreadId, TimeNs};
 
 /// Something that happened in the order of all parks and unparks.
 #[derive(Clone, Copy, Debug)]
@@ -53,32 +51,17 @@ impl Numbered for ParkEvent {
     }
 }
 
-/// Remembers what was said of chains.
-#[derive(Debug)]
-pub(crate) struct Classifier {
-    parks: FxHashMap<(ChainId, LockId), Classified>,
-    unparks: FxHashMap<ChainId, Release>,
-    /// Blockers found to be developers' own synchronizers.
-    pub own: Vec<LockId>,
-    bound: usize,
-}
-
-impl Classifier {
-    pub fn new(bound: usize) -> Classifier {
-        Classifier { parks: FxHashMap::default(), unparks: FxHashMap::default(), own: Vec::new(), bound }
-    }
-
-    pub fn begin(&mut self, e: &ParkBegin, names: &Names) -> ParkEvent {
-        let what = self.park(e.chain, e.blocker, "", names);
-        let kind = ParkEventKind::Begin { blocker: e.blocker, owner: e.owner, what };
+impl ParkEvent {
+    pub fn begin(e: &ParkBegin, classifier: &mut Classifier, names: &Dictionary) -> ParkEvent {
+        let kind = ParkEventKind::Begin { blocker: e.blocker, owner: e.owner, what: classifier.park_begin(e, names) };
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
     }
 
-    pub fn end(&mut self, e: &Park, names: &Names) -> ParkEvent {
+    pub fn end(e: &Park, classifier: &mut Classifier, names: &Dictionary) -> ParkEvent {
         let kind = ParkEventKind::End {
             blocker: e.blocker,
             owner: e.owner,
-            what: self.park(e.chain, e.blocker, &e.blocker_class, names),
+            what: classifier.park(e, names),
             start: e.start,
             start_seq: e.start_seq.0,
             outcome: e.outcome,
@@ -88,41 +71,9 @@ impl Classifier {
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
     }
 
-    pub fn unpark(&mut self, e: &Unpark, last_blocked: LockId, names: &Names) -> ParkEvent {
-        if self.unparks.len() >= self.bound {
-            // Only a shortcut; it fills again.
-            self.unparks.clear();
-        }
-        let release = *self.unparks.entry(e.chain).or_insert_with(|| release(names.raw_frames(e.chain)));
+    pub fn unpark(e: &Unpark, last_blocked: LockId, classifier: &mut Classifier, names: &Dictionary) -> ParkEvent {
+        let release = classifier.unpark(e, names);
         let kind = ParkEventKind::Unpark { target: e.target, release, last_blocked };
         ParkEvent { seq: e.seq.0, time: e.time, thread: e.thread, chain: e.chain, kind }
-    }
-
-    /// What a thread with this chain parks for.
-    pub fn park(&mut self, chain: ChainId, blocker: LockId, class: &str, names: &Names) -> Classified {
-        let say = || {
-            let class = match names.lock(blocker) {
-                Some(def) if !def.class.is_empty() => &def.class,
-                _ => class,
-            };
-            classify(class, names.raw_frames(chain))
-        };
-        if chain.is_none() || (blocker.is_none() && !class.is_empty()) {
-            // Foreign recordings may name a class without an object.
-            return say();
-        }
-        if self.parks.len() >= self.bound {
-            self.parks.clear();
-        }
-        let own = &mut self.own;
-        *self.parks.entry((chain, blocker)).or_insert_with(|| {
-            let said = say();
-            let user =
-                matches!(said.synchronizer, Synchronizer::ExclusiveSynchronizer | Synchronizer::SharedSynchronizer);
-            if user {
-                own.push(blocker);
-            }
-            said
-        })
     }
 }

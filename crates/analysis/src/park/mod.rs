@@ -19,6 +19,7 @@
 //! its unpark is an exit from the *lock*. Which lock a condition belongs to is
 //! learned when a thread that waited on the condition parks on the lock.
 
+mod classifier;
 mod event;
 mod hand_over;
 mod replay;
@@ -28,9 +29,10 @@ mod stream;
 mod synchronizer;
 mod wait;
 
+pub use classifier::Classifier;
 pub use replay::ParkCounts;
 pub(crate) use replay::ParkReplay;
 pub(crate) use rounds::{Rounds, Stragglers};
 pub use stream::ParkStream;
-pub use synchronizer::{acquires_lock, Synchronizer};
+pub use synchronizer::Synchronizer;
 pub use wait::{ParkWait, Waker};

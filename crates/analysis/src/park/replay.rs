@@ -1,6 +1,7 @@
 //! The replay of all parks, in their order.
 
-use super::event::{Classifier, ParkEvent, ParkEventKind};
+use super::classifier::Classifier;
+use super::event::{ParkEvent, ParkEventKind};
 use super::synchronizer::{Classified, Release};
 use super::wait::{ParkWait, Waker};
 use super::Synchronizer;
@@ -12,7 +13,7 @@ use crate::monitor::table::LockTable;
 use crate::monitor::{Basis, Holders, Kind, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
-use headway_model::event::{Park, ParkOutcome};
+use headway_model::event::ParkOutcome;
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
@@ -164,11 +165,14 @@ impl ParkReplay {
     ///
     /// `last_blocked` is what the event's thread was last blocked on.
     pub(crate) fn prepare(&mut self, event: &Event, last_blocked: LockId, names: &Names) -> Prepared {
+        let (classifier, names) = (&mut self.classifier, names.dictionary());
         match event {
-            Event::ParkBegin(e) if e.seq.is_some() => Prepared::Placed(self.classifier.begin(e, names)),
-            Event::Park(e) if e.seq.is_some() => Prepared::Placed(self.classifier.end(e, names)),
-            Event::Park(e) => Prepared::Told(self.classifier.end(e, names)),
-            Event::Unpark(e) if e.seq.is_some() => Prepared::Placed(self.classifier.unpark(e, last_blocked, names)),
+            Event::ParkBegin(e) if e.seq.is_some() => Prepared::Placed(ParkEvent::begin(e, classifier, names)),
+            Event::Park(e) if e.seq.is_some() => Prepared::Placed(ParkEvent::end(e, classifier, names)),
+            Event::Park(e) => Prepared::Told(ParkEvent::end(e, classifier, names)),
+            Event::Unpark(e) if e.seq.is_some() => {
+                Prepared::Placed(ParkEvent::unpark(e, last_blocked, classifier, names))
+            }
             Event::StopTheWorld(e) => Prepared::Pause(e.start, e.duration),
             Event::Watermark(time) => Prepared::Watermark(*time),
             _ => Prepared::Nothing,
@@ -223,12 +227,12 @@ impl ParkReplay {
 
     /// Blockers found to be developers' own synchronizers since this was called last.
     pub(crate) fn take_own_synchronizers(&mut self) -> Vec<LockId> {
-        std::mem::take(&mut self.classifier.own)
+        self.classifier.take_own()
     }
 
-    /// What a thread parks for.
-    pub(crate) fn classify(&mut self, park: &Park, names: &Names) -> Synchronizer {
-        self.classifier.park(park.chain, park.blocker, &park.blocker_class, names).synchronizer
+    /// True if the event is about time in which a thread acquired a lock.
+    pub(crate) fn acquires(&mut self, event: &Event, names: &Names) -> bool {
+        self.classifier.acquires(event, names.dictionary())
     }
 
     /// Says whether the recording leaves parks out on purpose (a floor), so that

@@ -7,7 +7,6 @@
 //! by a developer parks on a class of theirs. The frames between
 //! `LockSupport.park` and the caller tell them apart.
 
-use headway_model::{ChainId, Dictionary, LockId};
 use serde::Serialize;
 
 /// What a thread parks for.
@@ -210,15 +209,6 @@ pub(crate) fn classify<'a>(class: &str, frames: impl Iterator<Item = (&'a str, &
         }
     }
     walk.ended(class)
-}
-
-/// True if a thread that parks on this blocker through this chain acquires a
-/// lock: somebody holds it meanwhile.
-pub fn acquires_lock(dictionary: &Dictionary, chain: ChainId, blocker: LockId) -> bool {
-    let class = dictionary.lock(blocker).map_or("", |lock| &lock.class);
-    let frames = dictionary.chain(chain).into_iter().flat_map(|def| &def.chain.frames);
-    let frames = frames.map(|frame| dictionary.method(frame.method).map_or(("", ""), |m| (&*m.class, &*m.name)));
-    blocker.is_some() && classify(class, frames).synchronizer.is_lock()
 }
 
 /// What was seen on the way from the leaf.

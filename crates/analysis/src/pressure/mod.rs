@@ -39,7 +39,7 @@ pub(crate) use recorded::Recorded;
 use crate::monitor::{Basis, Stretch};
 use crate::options::{Bounds, ThreadFilter};
 use activity::{Activities, Role, Spent};
-use headway_model::event::{MonitorExit, Park, SpentOn, ThreadDef};
+use headway_model::event::{MonitorExit, ThreadDef};
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use windows::Windows;
@@ -89,8 +89,6 @@ pub struct Pressure {
     activities: Activities,
     windows: Windows,
     counts: FxHashMap<LockId, LockCounts>,
-    /// Blockers whose parks are lock acquisitions.
-    locks: FxHashMap<LockId, bool>,
     /// True if a virtual thread keeps its carrier while it blocks on a monitor.
     pinned: bool,
     /// True if owners' chains come from exits alone (there is no replay).
@@ -109,7 +107,6 @@ impl Pressure {
             activities: Activities::new(bounds.threads),
             windows: Windows::new(options.interval, bounds),
             counts: FxHashMap::default(),
-            locks: FxHashMap::default(),
             pinned: false,
             owners_at_exits: false,
             folded: 0,
@@ -138,9 +135,9 @@ impl Pressure {
     }
 
     /// Takes in an event; ones that say nothing about threads or locks change
-    /// nothing.
-    pub fn feed(&mut self, event: &Event) {
-        let acquires = self.acquires(event);
+    /// nothing. `acquires` is what [`Classifier::acquires`](crate::park::Classifier)
+    /// says about it.
+    pub fn feed(&mut self, event: &Event, acquires: bool) {
         let (activities, mut spent) = self.parts();
         activities.leaves_found(event, &mut spent);
         match event {
@@ -167,18 +164,6 @@ impl Pressure {
         }
     }
 
-    /// True if the event's thread parks for a lock.
-    fn acquires(&self, event: &Event) -> bool {
-        let is_known = |blocker| self.locks.get(blocker).copied().unwrap_or(false);
-        match event {
-            Event::ParkBegin(e) => e.owner.is_some() || is_known(&e.blocker),
-            Event::Park(e) => e.owner.is_some() || is_known(&e.blocker) || is_lock(&e.blocker_class),
-            Event::ShortParks(e) => is_known(&e.blocker),
-            Event::Spent(e) => e.on != SpentOn::Park || is_known(&e.lock),
-            _ => false,
-        }
-    }
-
     /// What threads do, and where the time that they spent goes.
     fn parts(&mut self) -> (&mut Activities, Ledger<'_>) {
         let spent = Ledger {
@@ -189,13 +174,6 @@ impl Pressure {
             folded: &mut self.folded,
         };
         (&mut self.activities, spent)
-    }
-
-    /// A park that is over, where the caller knows whether it acquired a lock:
-    /// the frames through which a thread parked say more than the blocker.
-    pub(crate) fn parked(&mut self, park: &Park, acquires: bool) {
-        let (activities, mut spent) = self.parts();
-        activities.parked(park, acquires, &mut spent);
     }
 
     /// A thread that was found waiting runs again.
@@ -210,13 +188,6 @@ impl Pressure {
             Event::Thread(def) => {
                 let role = self.role(def);
                 self.activities.known(def.id, role);
-            }
-            Event::Lock(def) if is_lock(&def.class) => {
-                if self.locks.len() < self.bounds.locks {
-                    self.locks.insert(def.id, true);
-                } else {
-                    self.folded += 1;
-                }
             }
             _ => {}
         }
@@ -237,7 +208,6 @@ impl Pressure {
 
     /// A lock's object died; nothing refers to it any more.
     pub(crate) fn forget_lock(&mut self, lock: LockId) {
-        self.locks.remove(&lock);
         self.counts.remove(&lock);
     }
 
@@ -317,11 +287,6 @@ impl Spent for Ledger<'_> {
             self.windows.add_waiting(span.0, span.1);
         }
     }
-}
-
-/// True if parking on a blocker of this class means acquiring a lock.
-fn is_lock(class: &str) -> bool {
-    crate::sites::is_lock(class)
 }
 
 /// `17` of `17.0.15+6` or `1.8.0_402` (8).

@@ -7,8 +7,9 @@ use super::windows::{lives, Cell, Window};
 use super::{Pressure, PressureOptions};
 use crate::monitor::{Basis, Stretch, StretchSink};
 use crate::options::Bounds;
+use crate::park::Classifier;
 use headway_model::event::{PressurePhase, PressureWindow};
-use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -59,6 +60,7 @@ pub struct Closed {
 #[derive(Debug)]
 pub struct OnlinePressure {
     pressure: Pressure,
+    classifier: Classifier,
     pub(super) followed: FxHashMap<LockId, Followed>,
     /// Pressure of all locks together in the last intervals.
     pub(super) history: VecDeque<f32>,
@@ -80,6 +82,7 @@ impl OnlinePressure {
         }
         OnlinePressure {
             pressure,
+            classifier: Classifier::new(bounds.sites),
             followed: FxHashMap::default(),
             history: VecDeque::new(),
             now: 0.0,
@@ -95,9 +98,9 @@ impl OnlinePressure {
         self.pressure.options
     }
 
-    /// Takes in an event.
-    pub fn feed(&mut self, event: &Event) {
-        self.pressure.feed(event);
+    /// Takes in an event. `names` has the definitions that it refers to.
+    pub fn feed(&mut self, event: &Event, names: &Dictionary) {
+        self.pressure.feed(event, self.classifier.acquires(event, names));
         self.parks.feed(event);
     }
 

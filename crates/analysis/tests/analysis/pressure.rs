@@ -8,7 +8,7 @@ use headway_analysis::pressure::report::{LockPressure, PressureReport};
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Bound, Bounds, Options};
 use headway_model::event::*;
-use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, Dictionary, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::collections::{BTreeMap, HashMap};
 
 const MS: u64 = 1_000_000;
@@ -197,9 +197,11 @@ fn intervals_closed_while_the_program_runs_equal_those_of_the_oracle() {
         let interval = [50_000, 300_000, 3_000_000][dice.below(3) as usize];
         let measure = PressureOptions { interval: DurationNs(interval), ..PressureOptions::default() };
         let mut online = OnlinePressure::new(measure, Bounds::online(), TimeNs(1_000_000), true);
+        let mut names = Dictionary::default();
         let mut windows = Vec::new();
         for event in definitions(&ids, locks).iter().chain(&shuffled(&events, &mut dice)) {
-            online.feed(event);
+            names.feed(event);
+            online.feed(event, &names);
             if let Event::Watermark(time) = event {
                 windows.extend(online.advance(*time).into_iter().flat_map(|closed| closed.windows));
             }
@@ -255,11 +257,13 @@ fn what_threads_add_up_themselves_gives_the_same_windows() {
         let windows = |events: &[Event]| {
             let measure = PressureOptions { interval: DurationNs(interval), ..PressureOptions::default() };
             let mut online = OnlinePressure::new(measure, Bounds::online(), TimeNs(1_000_000), false);
+            let mut names = Dictionary::default();
             let mut windows = Vec::new();
             for event in definitions(&ids, 3).iter().chain(events) {
                 let watermark = event.time().map_or(TimeNs(0), |time| time - DurationNs(1));
                 windows.extend(online.advance(watermark).into_iter().flat_map(|closed| closed.windows));
-                online.feed(event);
+                names.feed(event);
+                online.feed(event, &names);
             }
             windows.extend(online.finish(TimeNs(end)).into_iter().flat_map(|closed| closed.windows));
             windows
@@ -475,7 +479,7 @@ fn recorded_windows_give_the_figures_where_events_are_missing() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
     let mut kept = Vec::new();
     for event in &events {
-        online.feed(event);
+        online.feed(event, &Dictionary::default());
         if matches!(
             event,
             Event::Recording(_) | Event::Thread(_) | Event::Lock(_) | Event::Method(..) | Event::Chain(_)
@@ -505,7 +509,7 @@ fn phases_begin_and_end_while_the_program_runs() {
     }
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
     for event in &turns.until(0) {
-        online.feed(event);
+        online.feed(event, &Dictionary::default());
     }
     let mut told = Vec::new();
     for second in 1..=8 {
@@ -524,12 +528,12 @@ fn phases_begin_and_end_while_the_program_runs() {
 #[test]
 fn threads_found_waiting_do_not_run_until_something_says_so() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
-    [1, 2, 3].iter().for_each(|id| online.feed(&story::thread(*id, "worker")));
+    [1, 2, 3].iter().for_each(|id| online.feed(&story::thread(*id, "worker"), &Dictionary::default()));
     let start = TimeNs(START);
     assert!(online.found_waiting(ThreadId(2), start, true) && online.found_waiting(ThreadId(3), start, false));
     let time = TimeNs(START + 1500 * MS);
     let waited = MonitorWaited { time, thread: ThreadId(2), lock: LockId(1), ..MonitorWaited::default() };
-    online.feed(&Event::MonitorWaited(waited));
+    online.feed(&Event::MonitorWaited(waited), &Dictionary::default());
     assert!(!online.is_found_waiting(ThreadId(2)) && online.is_found_waiting(ThreadId(3)));
     assert!(!online.found_waiting(ThreadId(2), start, true), "it has done something since");
     let running = |closed: Vec<Closed>| closed.iter().map(|one| one.windows[0].running.0 / MS).collect::<Vec<_>>();
@@ -541,16 +545,19 @@ fn threads_found_waiting_do_not_run_until_something_says_so() {
 #[test]
 fn tens_of_thousands_of_locks_stay_in_bounds_and_in_the_total() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), false);
-    online.feed(&story::thread(1, "worker"));
+    online.feed(&story::thread(1, "worker"), &Dictionary::default());
     for lock in 1..=60_000u64 {
-        online.feed(&Event::MonitorEntered(MonitorEntered {
-            time: TimeNs(START + lock * 10_000 + 5_000),
-            start: TimeNs(START + lock * 10_000),
-            thread: ThreadId(1),
-            lock: LockId(lock),
-            seq: Seq(1),
-            ..MonitorEntered::default()
-        }));
+        online.feed(
+            &Event::MonitorEntered(MonitorEntered {
+                time: TimeNs(START + lock * 10_000 + 5_000),
+                start: TimeNs(START + lock * 10_000),
+                thread: ThreadId(1),
+                lock: LockId(lock),
+                seq: Seq(1),
+                ..MonitorEntered::default()
+            }),
+            &Dictionary::default(),
+        );
     }
     let closed = online.advance(TimeNs(START + 1000 * MS));
     let total = closed[0].windows.iter().find(|window| window.lock.is_none()).unwrap();
@@ -562,14 +569,17 @@ fn tens_of_thousands_of_locks_stay_in_bounds_and_in_the_total() {
 /// One thread blocks on each of `locks` for `ns` within a second, one after the other.
 fn blocks_on_each(online: &mut OnlinePressure, locks: std::ops::Range<u64>, begin: u64, ns: u64) {
     for (nth, lock) in (0..).zip(locks) {
-        online.feed(&Event::MonitorEntered(MonitorEntered {
-            time: TimeNs(begin + nth * ns + ns),
-            start: TimeNs(begin + nth * ns),
-            thread: ThreadId(1),
-            lock: LockId(lock),
-            seq: Seq(1),
-            ..MonitorEntered::default()
-        }));
+        online.feed(
+            &Event::MonitorEntered(MonitorEntered {
+                time: TimeNs(begin + nth * ns + ns),
+                start: TimeNs(begin + nth * ns),
+                thread: ThreadId(1),
+                lock: LockId(lock),
+                seq: Seq(1),
+                ..MonitorEntered::default()
+            }),
+            &Dictionary::default(),
+        );
     }
 }
 
@@ -582,7 +592,7 @@ fn numbers(closed: &[Closed]) -> Vec<u64> {
 #[test]
 fn thousands_of_short_lived_locks_neither_count_as_a_loss_nor_push_out_a_heavy_one() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
-    online.feed(&story::thread(1, "worker"));
+    online.feed(&story::thread(1, "worker"), &Dictionary::default());
     for second in 0..5u64 {
         let begin = START + second * 1000 * MS;
         let first = 1000 + second * 2000;
@@ -603,7 +613,7 @@ fn thousands_of_short_lived_locks_neither_count_as_a_loss_nor_push_out_a_heavy_o
 #[test]
 fn a_lock_that_weighs_and_finds_no_room_is_counted() {
     let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
-    online.feed(&story::thread(1, "worker"));
+    online.feed(&story::thread(1, "worker"), &Dictionary::default());
     blocks_on_each(&mut online, 1..601, START, 1_100_000);
     blocks_on_each(&mut online, 601..602, START + 700 * MS, 20 * MS);
     let closed = online.advance(TimeNs(START + 1000 * MS));
@@ -632,10 +642,10 @@ fn a_short_phase_has_the_chain_that_was_known_last() {
     };
     for (asked_before, asked_after) in [(7, 0), (0, 7), (6, 7)] {
         let mut online = OnlinePressure::new(PressureOptions::default(), Bounds::online(), TimeNs(START), true);
-        online.feed(&story::thread(1, "worker"));
+        online.feed(&story::thread(1, "worker"), &Dictionary::default());
         [entered(100, 101, asked_before), entered(2100, 2900, 0), entered(3100, 3101, asked_after)]
             .iter()
-            .for_each(|event| online.feed(event));
+            .for_each(|event| online.feed(event, &Dictionary::default()));
         let closed = online.finish(TimeNs(START + 6000 * MS));
         let ended: Vec<_> = closed.iter().flat_map(|closed| &closed.ended).collect();
         assert_eq!(ended.len(), 1);
