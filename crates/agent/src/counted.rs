@@ -4,84 +4,42 @@ use headway_model::event::SampleState;
 use headway_model::Event;
 use std::collections::BTreeMap;
 
-/// The words for the kinds, each at the place that [`place`] gives.
-const WORDS: [&str; 23] = [
-    "monitor_enter",
-    "monitor_entered",
-    "monitor_exit",
-    "monitor_wait",
-    "monitor_notify",
-    "monitor_waited",
-    "monitor_reentered",
-    "park_begin",
-    "park",
-    "unpark",
-    "short_parks",
-    "thread_start",
-    "thread_end",
-    "stop_the_world",
-    "steal",
-    "thread_time",
-    "throttling",
-    "transaction",
-    "experiment",
-    "pressure_window",
-    "pressure_phase",
-    "cpu_sample",
-    "wall_sample",
-];
+/// The word for samples of threads that wait. Those of running ones have the word of samples.
+const WALL_SAMPLE: &str = "wall_sample";
+/// Its place, behind those of all kinds.
+const OF_WALL_SAMPLES: usize = Event::WORDS.len();
 
 /// Events by kind: an addition for each, however many there are.
-#[derive(Clone, Debug, Default)]
-pub struct Counted([u64; WORDS.len()]);
+#[derive(Clone, Debug)]
+pub struct Counted([u64; OF_WALL_SAMPLES + 1]);
+
+impl Default for Counted {
+    fn default() -> Counted {
+        Counted([0; OF_WALL_SAMPLES + 1])
+    }
+}
 
 impl Counted {
-    /// Counts an event; definitions are none.
+    /// Counts an event; definitions have no word.
     #[inline]
     pub fn add(&mut self, event: &Event) {
-        if let Some(count) = place(event).and_then(|place| self.0.get_mut(place)) {
+        let place = match event {
+            Event::Sample(sample) if matches!(sample.state, SampleState::Waiting | SampleState::Runnable) => {
+                OF_WALL_SAMPLES
+            }
+            _ => event.kind(),
+        };
+        if let Some(count) = self.0.get_mut(place) {
             *count += 1;
         }
     }
 
     /// The kinds that came, by their words.
     pub fn by_word(&self) -> BTreeMap<String, u64> {
-        let counts = WORDS.iter().zip(self.0).filter(|(_, count)| *count > 0);
-        counts.map(|(word, count)| ((*word).to_owned(), count)).collect()
+        let words = Event::WORDS.iter().copied().chain([Some(WALL_SAMPLE)]);
+        let counts = words.zip(self.0).filter(|(_, count)| *count > 0);
+        counts.filter_map(|(word, count)| Some((word?.to_owned(), count))).collect()
     }
-}
-
-/// The place of an event's word; `None` for what is no event.
-#[inline]
-fn place(event: &Event) -> Option<usize> {
-    Some(match event {
-        Event::MonitorEnter(_) => 0,
-        Event::MonitorEntered(_) => 1,
-        Event::MonitorExit(_) => 2,
-        Event::MonitorWait(_) => 3,
-        Event::MonitorNotify(_) => 4,
-        Event::MonitorWaited(_) => 5,
-        Event::MonitorReentered(_) => 6,
-        Event::ParkBegin(_) => 7,
-        Event::Park(_) => 8,
-        Event::Unpark(_) => 9,
-        Event::ShortParks(_) => 10,
-        Event::ThreadStart(_) => 11,
-        Event::ThreadEnd(_) => 12,
-        Event::StopTheWorld(_) => 13,
-        Event::MachineTime(_) => 14,
-        Event::ThreadTime(_) => 15,
-        Event::Throttling(_) => 16,
-        Event::Transaction(_) => 17,
-        Event::Experiment(_) => 18,
-        Event::PressureWindow(_) => 19,
-        Event::PressurePhase(_) => 20,
-        Event::Sample(sample) => match sample.state {
-            SampleState::Java | SampleState::Native => 21,
-            SampleState::Waiting | SampleState::Runnable => 22,
-        },
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

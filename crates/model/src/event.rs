@@ -15,92 +15,133 @@ use std::sync::Arc;
 pub use crate::causal::Experiment;
 pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
-/// Anything that is fed to an analysis or written to a recording.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Event {
+/// The kinds of events, one entry each: what it carries, the word under which `status`
+/// counts it (definitions and bookkeeping have none), and when it happened.
+macro_rules! events {
+    ($($(#[$doc:meta])* $kind:ident($($data:ty),+) $(, word $word:literal)? $(, at |$e:ident| $time:expr)?;)*) => {
+        /// Anything that is fed to an analysis or written to a recording.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Event {
+            $($(#[$doc])* $kind($($data),+),)*
+        }
+
+        /// The number of each kind.
+        #[repr(usize)]
+        enum Kind {
+            $($kind,)*
+        }
+
+        impl Event {
+            /// The word of each kind, at its number; `None` for what is not counted.
+            pub const WORDS: &[Option<&'static str>] = &[$(last(&[None, $(Some($word))?]),)*];
+
+            /// The number of its kind: a place in [`Event::WORDS`].
+            #[inline]
+            pub const fn kind(&self) -> usize {
+                match self {
+                    $(Event::$kind(..) => Kind::$kind as usize,)*
+                }
+            }
+
+            /// When it happened; `None` for definitions and losses.
+            pub fn time(&self) -> Option<TimeNs> {
+                match self {
+                    $($(Event::$kind($e) => Some($time),)?)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+const fn last(words: &[Option<&'static str>]) -> Option<&'static str> {
+    words[words.len() - 1]
+}
+
+events! {
     /// Facts about the recording itself; first, and again when they change.
-    Recording(Arc<RecordingInfo>),
+    Recording(Arc<RecordingInfo>);
     /// A thread's identity. Comes again when its name changes.
-    Thread(ThreadDef),
+    Thread(ThreadDef);
     /// A method's names.
-    Method(MethodId, Arc<Method>),
+    Method(MethodId, Arc<Method>);
     /// The frames of a call chain.
-    Chain(Arc<ChainDef>),
+    Chain(Arc<ChainDef>);
     /// A lock's identity. Comes again when its readable name becomes known.
-    Lock(LockDef),
+    Lock(LockDef);
 
     /// A thread started.
-    ThreadStart(ThreadPoint),
+    ThreadStart(ThreadPoint), word "thread_start", at |e| e.time;
     /// A thread ended.
-    ThreadEnd(ThreadPoint),
+    ThreadEnd(ThreadPoint), word "thread_end", at |e| e.time;
 
     /// A thread found a monitor owned and is about to block.
-    MonitorEnter(MonitorEnter),
+    MonitorEnter(MonitorEnter), word "monitor_enter", at |e| e.time;
     /// A thread that had blocked acquired the monitor.
-    MonitorEntered(MonitorEntered),
+    MonitorEntered(MonitorEntered), word "monitor_entered", at |e| e.time;
     /// An owner released a monitor for which others queue.
-    MonitorExit(MonitorExit),
+    MonitorExit(MonitorExit), word "monitor_exit", at |e| e.time;
     /// A thread begins `Object.wait`, still owning the monitor.
-    MonitorWait(MonitorWait),
+    MonitorWait(MonitorWait), word "monitor_wait", at |e| e.time;
     /// A waiter was chosen by `notify`; its contended re-acquisition begins.
-    MonitorNotify(MonitorNotify),
+    MonitorNotify(MonitorNotify), word "monitor_notify", at |e| e.time;
     /// `Object.wait` is over, the monitor not yet acquired again.
-    MonitorWaited(MonitorWaited),
+    MonitorWaited(MonitorWaited), word "monitor_waited", at |e| e.time;
     /// A waiter acquired its monitor again.
-    MonitorReentered(MonitorReentered),
+    MonitorReentered(MonitorReentered), word "monitor_reentered", at |e| e.time;
 
     /// A thread is about to park. Not in foreign recordings.
-    ParkBegin(ParkBegin),
+    ParkBegin(ParkBegin), word "park_begin", at |e| e.time;
     /// A thread parked in `LockSupport.park` or its like came back.
-    Park(Park),
+    Park(Park), word "park", at |e| e.time;
     /// A thread got the permit to go on. Not in foreign recordings.
-    Unpark(Unpark),
+    Unpark(Unpark), word "unpark", at |e| e.time;
     /// Parks of one thread that were too short to be recorded one by one.
-    ShortParks(ShortParks),
+    ShortParks(ShortParks), word "short_parks", at |e| e.time;
     /// What a thread spent on one lock, added up.
-    Spent(Spent),
+    Spent(Spent), at |e| e.time;
     /// A sample of what a thread executed (or, for wall clock, where it waited).
-    Sample(Sample),
+    Sample(Sample), word "cpu_sample", at |e| e.time;
 
     /// How much a lock impeded progress in an interval.
-    PressureWindow(PressureWindow),
+    PressureWindow(PressureWindow), word "pressure_window", at |e| e.start + e.duration;
     /// Consecutive intervals in which a lock's pressure was above the threshold.
-    PressurePhase(PressurePhase),
+    PressurePhase(PressurePhase), word "pressure_phase", at |e| e.end;
     /// What is known of all parks on one blocker so far.
-    ParkStatistics(ParkStatistics),
+    ParkStatistics(ParkStatistics), at |e| e.time;
 
     /// CPU and steal of the machine, or of one CPU, in an interval. Those
     /// of single CPUs come only for intervals in which time was stolen.
-    MachineTime(MachineTime),
+    MachineTime(MachineTime), word "steal", at |e| e.start + e.duration;
     /// CPU time and run-queue wait of a thread in an interval. Comes only for
     /// threads that ran.
-    ThreadTime(ThreadTime),
+    ThreadTime(ThreadTime), word "thread_time", at |e| e.start + e.duration;
     /// How the container's CPU quota held threads back in an interval.
-    Throttling(Throttling),
+    Throttling(Throttling), word "throttling", at |e| e.start + e.duration;
     /// A unit of work that the application named, complete.
-    Transaction(Transaction),
+    Transaction(Transaction), word "transaction", at |e| e.time;
     /// Such a unit began or ended. Only on its way inside the agent, never in a
     /// recording.
-    TransactionPoint(TransactionPoint),
+    TransactionPoint(TransactionPoint), at |e| e.time;
 
     /// A window of causal profiling.
-    Experiment(Experiment),
+    Experiment(Experiment), word "experiment", at |e| e.end;
 
     /// A pause of the VM.
-    StopTheWorld(StopTheWorld),
+    StopTheWorld(StopTheWorld), word "stop_the_world", at |e| e.start + e.duration;
     /// Something is missing; adds `count` to the cause.
-    Lost(Loss, u64),
+    Lost(Loss, u64);
     /// A mechanism that is not active, and what is used instead.
-    Degraded(Degraded),
+    Degraded(Degraded);
     /// Load of process and machine.
-    CpuLoad(CpuLoad),
+    CpuLoad(CpuLoad), at |e| e.time;
     /// The profiler's own cost so far.
-    SelfCost(SelfCost),
+    SelfCost(SelfCost), at |e| e.time;
     /// No event that happened before this time follows.
-    Watermark(TimeNs),
+    Watermark(TimeNs), at |time| *time;
     /// An event of a type that Headway does not know, by its type's name.
-    Other(Arc<str>),
+    Other(Arc<str>);
 }
 
 /// Facts about the recording.
@@ -617,40 +658,4 @@ pub struct SelfCost {
     pub attach_pause: DurationNs,
     /// Memory in use for buffers and tables, in bytes.
     pub memory_bytes: u64,
-}
-
-impl Event {
-    /// When it happened; `None` for definitions and losses.
-    pub fn time(&self) -> Option<TimeNs> {
-        Some(match self {
-            Event::ThreadStart(e) | Event::ThreadEnd(e) => e.time,
-            Event::MonitorEnter(e) => e.time,
-            Event::MonitorEntered(e) => e.time,
-            Event::MonitorExit(e) => e.time,
-            Event::MonitorWait(e) => e.time,
-            Event::MonitorNotify(e) => e.time,
-            Event::MonitorWaited(e) => e.time,
-            Event::MonitorReentered(e) => e.time,
-            Event::ParkBegin(e) => e.time,
-            Event::Park(e) => e.time,
-            Event::Unpark(e) => e.time,
-            Event::ShortParks(e) => e.time,
-            Event::Spent(e) => e.time,
-            Event::Sample(e) => e.time,
-            Event::PressureWindow(e) => e.start + e.duration,
-            Event::PressurePhase(e) => e.end,
-            Event::ParkStatistics(e) => e.time,
-            Event::MachineTime(e) => e.start + e.duration,
-            Event::ThreadTime(e) => e.start + e.duration,
-            Event::Throttling(e) => e.start + e.duration,
-            Event::Transaction(e) => e.time,
-            Event::TransactionPoint(e) => e.time,
-            Event::Experiment(e) => e.end,
-            Event::StopTheWorld(e) => e.start + e.duration,
-            Event::CpuLoad(e) => e.time,
-            Event::SelfCost(e) => e.time,
-            Event::Watermark(time) => *time,
-            _ => return None,
-        })
-    }
 }

@@ -6,294 +6,184 @@ use super::schema::{Field, Schema, Type, Unit, Wire};
 use crate::header::ChunkHeader;
 use std::sync::Arc;
 
-/// What an event is, by its type's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EventKind {
-    ThreadStart,
-    ThreadEnd,
-    MonitorEnter,
-    MonitorEntered,
-    MonitorExit,
-    MonitorWait,
-    MonitorNotify,
-    MonitorWaited,
-    MonitorReentered,
-    ParkBegin,
-    Park,
-    Unpark,
-    ShortParks,
-    ShortEnters,
-    JavaSample,
-    NativeSample,
-    WallSample,
-    PressureWindow,
-    PressurePhase,
-    ParkStatistics,
-    MachineTime,
-    ThreadTime,
-    Throttling,
-    Transaction,
-    Experiment,
-    StopTheWorld,
-    GcPause,
-    NativeLock,
-    SamplesLost,
-    DataLoss,
-    SafepointBegin,
-    SafepointEnd,
-    Loss,
-    Degraded,
-    CpuLoad,
-    SelfCost,
-    Flush,
+/// Kinds of events and the names of their types, one entry each.
+macro_rules! event_kinds {
+    ($($(#[$doc:meta])* $kind:ident: $($name:literal)|+;)*) => {
+        /// What an event is, by its type's name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum EventKind {
+            $($(#[$doc])* $kind,)*
+            Other,
+        }
+
+        fn kind(name: &str) -> EventKind {
+            match name {
+                $($($name)|+ => EventKind::$kind,)*
+                _ => EventKind::Other,
+            }
+        }
+    };
+}
+
+event_kinds! {
+    ThreadStart: "jdk.ThreadStart";
+    ThreadEnd: "jdk.ThreadEnd";
+    MonitorEnter: "headway.MonitorContendedEnter";
+    MonitorEntered: "jdk.JavaMonitorEnter";
+    MonitorExit: "headway.MonitorContendedExit";
+    MonitorWait: "headway.MonitorWaitBegin";
+    MonitorNotify: "headway.MonitorNotify";
+    MonitorWaited: "jdk.JavaMonitorWait";
+    MonitorReentered: "headway.MonitorReenter";
+    ParkBegin: "headway.ParkBegin";
+    Park: "jdk.ThreadPark";
+    Unpark: "headway.Unpark";
+    ShortParks: "headway.ShortParks";
+    ShortEnters: "headway.ShortEnters";
+    JavaSample: "jdk.ExecutionSample" | "jdk.CPUTimeSample";
+    NativeSample: "jdk.NativeMethodSample";
+    WallSample: "profiler.WallClockSample" | "headway.WallSample";
+    PressureWindow: "headway.PressureWindow";
+    PressurePhase: "headway.PressurePhase";
+    ParkStatistics: "headway.ParkStatistics";
+    MachineTime: "headway.Steal";
+    ThreadTime: "headway.ThreadTime";
+    Throttling: "headway.Throttling";
+    Transaction: "headway.Transaction";
+    Experiment: "headway.CausalExperiment";
+    StopTheWorld: "headway.StopTheWorld";
+    GcPause: "jdk.GCPhasePause";
+    NativeLock: "profiler.NativeLock";
+    SamplesLost: "jdk.CPUTimeSamplesLost";
+    DataLoss: "jdk.DataLoss";
+    SafepointBegin: "jdk.SafepointBegin";
+    SafepointEnd: "jdk.SafepointEnd";
+    Loss: "headway.Loss";
+    Degraded: "headway.Degraded";
+    CpuLoad: "jdk.CPULoad";
+    SelfCost: "headway.SelfCost";
+    Flush: "headway.Flush";
     /// Facts about the recording, read before everything else of a chunk.
-    Info,
+    Info: "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording";
     /// A lock's identity, read before everything else of a chunk.
-    LockDefinition,
+    LockDefinition: "headway.Lock";
     /// A thread that is none of the application's, read before everything else.
-    ServiceThread,
+    ServiceThread: "headway.ServiceThread";
     /// What completes the event behind it.
-    Detail,
+    Detail: "headway.MonitorEnterDetail" | "headway.MonitorWaitDetail" | "headway.ThreadParkDetail" | "headway.SampleDetail";
     /// Room that a killed writer left.
-    Reserve,
-    Other,
+    Reserve: "headway.Reserve";
 }
 
-fn kind(name: &str) -> EventKind {
-    match name {
-        "jdk.ThreadStart" => EventKind::ThreadStart,
-        "jdk.ThreadEnd" => EventKind::ThreadEnd,
-        "headway.MonitorContendedEnter" => EventKind::MonitorEnter,
-        "jdk.JavaMonitorEnter" => EventKind::MonitorEntered,
-        "headway.MonitorContendedExit" => EventKind::MonitorExit,
-        "headway.MonitorWaitBegin" => EventKind::MonitorWait,
-        "headway.MonitorNotify" => EventKind::MonitorNotify,
-        "jdk.JavaMonitorWait" => EventKind::MonitorWaited,
-        "headway.MonitorReenter" => EventKind::MonitorReentered,
-        "jdk.ThreadPark" => EventKind::Park,
-        "jdk.ExecutionSample" | "jdk.CPUTimeSample" => EventKind::JavaSample,
-        "jdk.NativeMethodSample" => EventKind::NativeSample,
-        "profiler.WallClockSample" | "headway.WallSample" => EventKind::WallSample,
-        "headway.ParkBegin" => EventKind::ParkBegin,
-        "headway.Unpark" => EventKind::Unpark,
-        "headway.ShortParks" => EventKind::ShortParks,
-        "headway.ShortEnters" => EventKind::ShortEnters,
-        "headway.PressureWindow" => EventKind::PressureWindow,
-        "headway.PressurePhase" => EventKind::PressurePhase,
-        "headway.ParkStatistics" => EventKind::ParkStatistics,
-        "headway.Steal" => EventKind::MachineTime,
-        "headway.ThreadTime" => EventKind::ThreadTime,
-        "headway.Throttling" => EventKind::Throttling,
-        "headway.Transaction" => EventKind::Transaction,
-        "headway.CausalExperiment" => EventKind::Experiment,
-        "headway.StopTheWorld" => EventKind::StopTheWorld,
-        "jdk.GCPhasePause" => EventKind::GcPause,
-        "jdk.SafepointBegin" => EventKind::SafepointBegin,
-        "jdk.SafepointEnd" => EventKind::SafepointEnd,
-        "headway.Loss" => EventKind::Loss,
-        "jdk.CPUTimeSamplesLost" => EventKind::SamplesLost,
-        "jdk.DataLoss" => EventKind::DataLoss,
-        "profiler.NativeLock" => EventKind::NativeLock,
-        "headway.Degraded" => EventKind::Degraded,
-        "jdk.CPULoad" => EventKind::CpuLoad,
-        "headway.SelfCost" => EventKind::SelfCost,
-        "headway.Flush" => EventKind::Flush,
-        "headway.Reserve" => EventKind::Reserve,
-        "headway.Lock" => EventKind::LockDefinition,
-        "headway.ServiceThread" => EventKind::ServiceThread,
-        "headway.MonitorEnterDetail"
-        | "headway.MonitorWaitDetail"
-        | "headway.ThreadParkDetail"
-        | "headway.SampleDetail" => EventKind::Detail,
-        "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording" => EventKind::Info,
-        _ => EventKind::Other,
-    }
+/// Places of values and the names of the fields whose values they take, one entry each.
+macro_rules! slots {
+    ($($(#[$doc:meta])* $slot:ident: $($field:literal)|+;)*) => {
+        /// Where a value goes, by the field's name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(usize)]
+        pub(crate) enum Slot {
+            $($(#[$doc])* $slot,)*
+        }
+
+        /// Number of slots.
+        pub(crate) const SLOTS: usize = [$(Slot::$slot),*].len();
+
+        fn slot(field: &str) -> Option<Slot> {
+            Some(match field {
+                $($($field)|+ => Slot::$slot,)*
+                _ => return None,
+            })
+        }
+    };
 }
 
-/// Where a value goes, by the field's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(crate) enum Slot {
-    Start,
-    Duration,
-    Thread,
-    Subject,
-    Stack,
-    Class,
-    Other,
-    Address,
-    Lock,
-    Seq,
-    StartSeq,
-    Timeout,
-    TimedOut,
-    Outcome,
-    HolderFrame,
-    HolderApproximate,
-    Cause,
-    State,
-    Weight,
-    Samples,
-    Bound,
-    Count,
-    JvmUser,
-    JvmSystem,
-    MachineTotal,
-    OwnCpu,
-    AttachPause,
-    Memory,
-    SafepointId,
-    Failed,
-    Mechanism,
-    Reason,
-    Until,
-    Unpark,
-    Waker,
+slots! {
+    Start: "startTime";
+    Duration: "duration";
+    Thread: "eventThread" | "sampledThread";
+    Subject: "thread";
+    Stack: "stackTrace";
+    Class: "monitorClass" | "parkedClass";
+    Other: "previousOwner" | "owner" | "notifier" | "waiter" | "target";
+    Address: "address";
+    Lock: "lock" | "blocker";
+    Seq: "seq";
+    StartSeq: "startSeq";
+    Timeout: "timeout";
+    TimedOut: "timedOut";
+    Outcome: "outcome";
+    HolderFrame: "holderFrame";
+    HolderApproximate: "holderApproximate";
+    Cause: "cause";
+    State: "state";
+    Weight: "weight" | "samplingPeriod";
+    Samples: "samples";
+    Bound: "bound";
+    Count: "count" | "lostSamples" | "amount";
+    JvmUser: "jvmUser";
+    JvmSystem: "jvmSystem";
+    MachineTotal: "machineTotal";
+    OwnCpu: "ownCpu";
+    AttachPause: "attachPause";
+    Memory: "memory";
+    SafepointId: "safepointId";
+    Failed: "failed";
+    Mechanism: "mechanism";
+    Reason: "reason";
+    Until: "until";
+    Unpark: "unpark";
+    Waker: "waker";
     /// One more than the number of the CPU, so that 0 means none.
-    CpuFromOne,
-    Acquiring,
-    Running,
-    Mean,
-    Peak,
-    OwnerStack,
-    TimesParked,
-    ParkedNow,
-    PeakParked,
-    ThreadTime,
-    RealTime,
-    FirstParked,
-    LastAlive,
-    Busy,
-    Stolen,
-    Idle,
-    Accounting,
-    CpuTime,
-    CpuTimeKnown,
-    RunQueue,
-    RunQueueKnown,
-    Throttled,
-    Periods,
-    ThrottledPeriods,
-    Quota,
-    Period,
-    Used,
-    Kind,
-    Id,
-    Parent,
-    Blocked,
-    Parked,
-    Waited,
-    Forgotten,
-    Experiment,
-    Speedup,
-    Delay,
-    Stopped,
-    Selected,
-    Cpus,
-    OffCpu,
-    Interpreted,
-    Wakes,
-    InFlight,
-    Visits,
-    ExperimentTarget,
-    ProgressPoint,
-    SeqStep,
-    StartBack,
-    UnparkBack,
-}
-
-/// Number of slots.
-pub(crate) const SLOTS: usize = Slot::UnparkBack as usize + 1;
-
-fn slot(field: &str) -> Option<Slot> {
-    Some(match field {
-        "startTime" => Slot::Start,
-        "duration" => Slot::Duration,
-        "eventThread" | "sampledThread" => Slot::Thread,
-        "thread" => Slot::Subject,
-        "stackTrace" => Slot::Stack,
-        "monitorClass" | "parkedClass" => Slot::Class,
-        "previousOwner" | "owner" | "notifier" | "waiter" | "target" => Slot::Other,
-        "address" => Slot::Address,
-        "lock" | "blocker" => Slot::Lock,
-        "seq" => Slot::Seq,
-        "startSeq" => Slot::StartSeq,
-        "timeout" => Slot::Timeout,
-        "timedOut" => Slot::TimedOut,
-        "outcome" => Slot::Outcome,
-        "holderFrame" => Slot::HolderFrame,
-        "holderApproximate" => Slot::HolderApproximate,
-        "cause" => Slot::Cause,
-        "state" => Slot::State,
-        "weight" | "samplingPeriod" => Slot::Weight,
-        "samples" => Slot::Samples,
-        "bound" => Slot::Bound,
-        "count" | "lostSamples" | "amount" => Slot::Count,
-        "jvmUser" => Slot::JvmUser,
-        "jvmSystem" => Slot::JvmSystem,
-        "machineTotal" => Slot::MachineTotal,
-        "ownCpu" => Slot::OwnCpu,
-        "attachPause" => Slot::AttachPause,
-        "memory" => Slot::Memory,
-        "safepointId" => Slot::SafepointId,
-        "failed" => Slot::Failed,
-        "mechanism" => Slot::Mechanism,
-        "reason" => Slot::Reason,
-        "until" => Slot::Until,
-        "unpark" => Slot::Unpark,
-        "waker" => Slot::Waker,
-        "cpu" => Slot::CpuFromOne,
-        "acquiring" => Slot::Acquiring,
-        "running" => Slot::Running,
-        "mean" => Slot::Mean,
-        "peak" => Slot::Peak,
-        "ownerStackTrace" => Slot::OwnerStack,
-        "timesParked" => Slot::TimesParked,
-        "parkedNow" => Slot::ParkedNow,
-        "peakParked" => Slot::PeakParked,
-        "threadTime" => Slot::ThreadTime,
-        "realTime" => Slot::RealTime,
-        "firstParked" => Slot::FirstParked,
-        "lastAlive" => Slot::LastAlive,
-        "busy" => Slot::Busy,
-        "stolen" => Slot::Stolen,
-        "idle" => Slot::Idle,
-        "accounting" => Slot::Accounting,
-        "cpuTime" => Slot::CpuTime,
-        "cpuTimeKnown" => Slot::CpuTimeKnown,
-        "runQueue" => Slot::RunQueue,
-        "runQueueKnown" => Slot::RunQueueKnown,
-        "throttled" => Slot::Throttled,
-        "periods" => Slot::Periods,
-        "throttledPeriods" => Slot::ThrottledPeriods,
-        "quota" => Slot::Quota,
-        "period" => Slot::Period,
-        "used" => Slot::Used,
-        "kind" => Slot::Kind,
-        "id" => Slot::Id,
-        "parent" => Slot::Parent,
-        "blocked" => Slot::Blocked,
-        "parked" => Slot::Parked,
-        "waited" => Slot::Waited,
-        "forgotten" => Slot::Forgotten,
-        "experiment" => Slot::Experiment,
-        "speedup" => Slot::Speedup,
-        "delay" => Slot::Delay,
-        "stopped" => Slot::Stopped,
-        "selected" => Slot::Selected,
-        "cpus" => Slot::Cpus,
-        "offCpu" => Slot::OffCpu,
-        "interpreted" => Slot::Interpreted,
-        "wakes" => Slot::Wakes,
-        "inFlight" => Slot::InFlight,
-        "visits" => Slot::Visits,
-        "experimentTarget" => Slot::ExperimentTarget,
-        "progressPoint" => Slot::ProgressPoint,
-        "seqStep" => Slot::SeqStep,
-        "startBack" => Slot::StartBack,
-        "unparkBack" => Slot::UnparkBack,
-        _ => return None,
-    })
+    CpuFromOne: "cpu";
+    Acquiring: "acquiring";
+    Running: "running";
+    Mean: "mean";
+    Peak: "peak";
+    OwnerStack: "ownerStackTrace";
+    TimesParked: "timesParked";
+    ParkedNow: "parkedNow";
+    PeakParked: "peakParked";
+    ThreadTime: "threadTime";
+    RealTime: "realTime";
+    FirstParked: "firstParked";
+    LastAlive: "lastAlive";
+    Busy: "busy";
+    Stolen: "stolen";
+    Idle: "idle";
+    Accounting: "accounting";
+    CpuTime: "cpuTime";
+    CpuTimeKnown: "cpuTimeKnown";
+    RunQueue: "runQueue";
+    RunQueueKnown: "runQueueKnown";
+    Throttled: "throttled";
+    Periods: "periods";
+    ThrottledPeriods: "throttledPeriods";
+    Quota: "quota";
+    Period: "period";
+    Used: "used";
+    Kind: "kind";
+    Id: "id";
+    Parent: "parent";
+    Blocked: "blocked";
+    Parked: "parked";
+    Waited: "waited";
+    Forgotten: "forgotten";
+    Experiment: "experiment";
+    Speedup: "speedup";
+    Delay: "delay";
+    Stopped: "stopped";
+    Selected: "selected";
+    Cpus: "cpus";
+    OffCpu: "offCpu";
+    Interpreted: "interpreted";
+    Wakes: "wakes";
+    InFlight: "inFlight";
+    Visits: "visits";
+    ExperimentTarget: "experimentTarget";
+    ProgressPoint: "progressPoint";
+    SeqStep: "seqStep";
+    StartBack: "startBack";
+    UnparkBack: "unparkBack";
 }
 
 /// Converts a chunk's ticks.

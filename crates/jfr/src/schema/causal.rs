@@ -1,13 +1,13 @@
 //! The event type of causal profiling.
 
 use super::Note::{Bare, Category, Description, Label};
-use super::{event, fields, id, Field, Store, Type, NANO_SPAN, TICKS, TICK_SPAN};
+use super::{event_types, fields, id, Field, Store, Type, NANO_SPAN, TICKS, TICK_SPAN};
 
-/// In the order in which the metadata declares them.
-pub(crate) static CAUSAL_EVENTS: &[Type] = &[event(
-    id::EXPERIMENT,
-    "headway.CausalExperiment",
-    fields! {
+event_types! {
+    /// In the order in which the metadata declares them.
+    CAUSAL_EVENTS:
+
+    EXPERIMENT = 120, "headway.CausalExperiment", fields! {
         "startTime" Inline LONG [Label("Start Time"), TICKS];
         "duration" Inline LONG [Label("Duration"), TICK_SPAN];
         "experiment" Inline LONG [Label("Number"), Description("Place in the order of all windows; several progress points share it")];
@@ -32,5 +32,5 @@ pub(crate) static CAUSAL_EVENTS: &[Type] = &[event(
         Category(&["Headway", "Causal"]),
         Label("Causal Experiment"),
         Description("What a virtual speedup did to the visits of a progress point"),
-    ],
-)];
+    ];
+}

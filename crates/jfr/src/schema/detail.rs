@@ -5,36 +5,27 @@
 
 use super::Note::{Category, Description, Label};
 use super::{
-    event, fields, id, Field, Store, Type, BACK, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, WEIGHT,
+    event_types, fields, id, Field, Store, Type, BACK, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, WEIGHT,
 };
 
-/// In the order in which the metadata declares them.
-pub(crate) static DETAIL_EVENTS: &[Type] = &[
-    event(
-        id::ENTER_DETAIL,
-        "headway.MonitorEnterDetail",
-        fields! {
+event_types! {
+    /// In the order in which the metadata declares them.
+    DETAIL_EVENTS:
+
+    ENTER_DETAIL = 101, "headway.MonitorEnterDetail", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread")];
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
         },
-        &[LOCKS, Label("Monitor Enter Detail"), Description("Completes the jdk.JavaMonitorEnter that follows it")],
-    ),
-    event(
-        id::WAIT_DETAIL,
-        "headway.MonitorWaitDetail",
-        fields! {
+        &[LOCKS, Label("Monitor Enter Detail"), Description("Completes the jdk.JavaMonitorEnter that follows it")];
+    WAIT_DETAIL = 102, "headway.MonitorWaitDetail", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread")];
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "outcome" Pool WAIT_OUTCOME [Label("Outcome")];
         },
-        &[LOCKS, Label("Monitor Wait Detail"), Description("Completes the jdk.JavaMonitorWait that follows it")],
-    ),
-    event(
-        id::PARK_DETAIL,
-        "headway.ThreadParkDetail",
-        fields! {
+        &[LOCKS, Label("Monitor Wait Detail"), Description("Completes the jdk.JavaMonitorWait that follows it")];
+    PARK_DETAIL = 103, "headway.ThreadParkDetail", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread")];
             "seqStep" Inline LONG [Label("Sequence Step"), PARK_SEQ];
@@ -44,12 +35,8 @@ pub(crate) static DETAIL_EVENTS: &[Type] = &[
             "owner" Pool THREAD [Label("Owner"), Description("The blocker's exclusive owner when the thread parked")];
             "waker" Pool THREAD [Label("Waker"), Description("The thread that unparked it")];
         },
-        &[LOCKS, Label("Thread Park Detail"), Description("Completes the jdk.ThreadPark that follows it")],
-    ),
-    event(
-        id::SAMPLE_DETAIL,
-        "headway.SampleDetail",
-        fields! {
+        &[LOCKS, Label("Thread Park Detail"), Description("Completes the jdk.ThreadPark that follows it")];
+    SAMPLE_DETAIL = 104, "headway.SampleDetail", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "sampledThread" Pool THREAD [Label("Thread")];
             "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
@@ -59,12 +46,8 @@ pub(crate) static DETAIL_EVENTS: &[Type] = &[
             Category(&["Headway", "Profiling"]),
             Label("Sample Detail"),
             Description("Completes the jdk.ExecutionSample or jdk.NativeMethodSample that follows it"),
-        ],
-    ),
-    event(
-        id::SERVICE_THREAD,
-        "headway.ServiceThread",
-        fields! {
+        ];
+    SERVICE_THREAD = 105, "headway.ServiceThread", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "thread" Pool THREAD [Label("Thread")];
         },
@@ -72,6 +55,5 @@ pub(crate) static DETAIL_EVENTS: &[Type] = &[
             HEADWAY,
             Label("Service Thread"),
             Description("A thread of the JVM, the JDK or the profiler, not of the application"),
-        ],
-    ),
-];
+        ];
+}

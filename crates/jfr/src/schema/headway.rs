@@ -2,16 +2,15 @@
 
 use super::Note::{Bare, Category, Description, Label, Unit};
 use super::{
-    event, fields, id, Field, Store, Type, BACK, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, TICK_SPAN,
+    event_types, fields, id, Field, Store, Type, BACK, CPU, HEADWAY, LOCKS, NANO_SPAN, PARK_SEQ, SEQ, TICKS, TICK_SPAN,
     WEIGHT,
 };
 
-/// In the order in which the metadata declares them.
-pub(crate) static HEADWAY_EVENTS: &[Type] = &[
-    event(
-        id::MONITOR_ENTER,
-        "headway.MonitorContendedEnter",
-        fields! {
+event_types! {
+    /// In the order in which the metadata declares them.
+    HEADWAY_EVENTS:
+
+    MONITOR_ENTER = 80, "headway.MonitorContendedEnter", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The contender")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The contender's call chain")];
@@ -19,12 +18,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "owner" Pool THREAD [Label("Owner"), Description("Owner of the monitor at that moment")];
         },
-        &[LOCKS, Label("Monitor Contended Enter"), Description("A thread found a monitor owned and is about to block")],
-    ),
-    event(
-        id::MONITOR_EXIT,
-        "headway.MonitorContendedExit",
-        fields! {
+        &[LOCKS, Label("Monitor Contended Enter"), Description("A thread found a monitor owned and is about to block")];
+    MONITOR_EXIT = 81, "headway.MonitorContendedExit", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The owner")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The owner's call chain")];
@@ -38,12 +33,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             LOCKS,
             Label("Monitor Contended Exit"),
             Description("An owner released a monitor for which other threads queue"),
-        ],
-    ),
-    event(
-        id::MONITOR_WAIT,
-        "headway.MonitorWaitBegin",
-        fields! {
+        ];
+    MONITOR_WAIT = 82, "headway.MonitorWaitBegin", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("The waiter's call chain")];
@@ -51,12 +42,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "seqStep" Inline LONG [Label("Sequence Step"), SEQ];
             "timeout" Inline LONG [NANO_SPAN, Label("Timeout"), Description("Maximum wait time, 0 if none")];
         },
-        &[LOCKS, Label("Monitor Wait Begin"), Description("A thread begins Object.wait, still owning the monitor")],
-    ),
-    event(
-        id::MONITOR_NOTIFY,
-        "headway.MonitorNotify",
-        fields! {
+        &[LOCKS, Label("Monitor Wait Begin"), Description("A thread begins Object.wait, still owning the monitor")];
+    MONITOR_NOTIFY = 83, "headway.MonitorNotify", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The notifier")];
             "waiter" Pool THREAD [Label("Waiter"), Description("The thread that was chosen")];
@@ -67,12 +54,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             LOCKS,
             Label("Monitor Notify"),
             Description("A waiter was chosen by notify; its contended re-acquisition begins"),
-        ],
-    ),
-    event(
-        id::MONITOR_REENTERED,
-        "headway.MonitorReenter",
-        fields! {
+        ];
+    MONITOR_REENTERED = 84, "headway.MonitorReenter", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The waiter, owner again")];
@@ -82,12 +65,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "startBack" Inline LONG [Label("Steps since Start"), BACK];
             "bound" Inline BOOLEAN [Label("Bound"), Description("The end was not observed; the duration is an upper bound")];
         },
-        &[LOCKS, Label("Monitor Re-enter"), Description("A contended re-acquisition of a monitor after Object.wait")],
-    ),
-    event(
-        id::WALL_SAMPLE,
-        "headway.WallSample",
-        fields! {
+        &[LOCKS, Label("Monitor Re-enter"), Description("A contended re-acquisition of a monitor after Object.wait")];
+    WALL_SAMPLE = 85, "headway.WallSample", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "sampledThread" Pool THREAD [Label("Thread")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
@@ -99,90 +78,54 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             Category(&["Headway", "Profiling"]),
             Label("Wall Clock Sample"),
             Description("Snapshot of a thread by the wall clock, mostly of one that waits, sleeps or is blocked"),
-        ],
-    ),
-    event(
-        id::STOP_THE_WORLD,
-        "headway.StopTheWorld",
-        fields! {
+        ];
+    STOP_THE_WORLD = 86, "headway.StopTheWorld", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
         },
-        &[HEADWAY, Label("Stop The World"), Description("All application threads stood still")],
-    ),
-    event(
-        id::LOSS,
-        "headway.Loss",
-        fields! {
+        &[HEADWAY, Label("Stop The World"), Description("All application threads stood still")];
+    LOSS = 87, "headway.Loss", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "cause" Pool LOSS_CAUSE [Label("Cause")];
             "count" Inline LONG [Label("Count"), Description("How many are missing since the previous event of this cause")];
         },
-        &[HEADWAY, Label("Loss"), Description("Something is missing from the recording")],
-    ),
-    event(
-        id::DEGRADED,
-        "headway.Degraded",
-        fields! {
+        &[HEADWAY, Label("Loss"), Description("Something is missing from the recording")];
+    DEGRADED = 88, "headway.Degraded", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "mechanism" Inline STRING [Label("Mechanism")];
             "reason" Inline STRING [Label("Reason"), Description("What is lost, why, and what is used instead")];
         },
-        &[HEADWAY, Label("Degraded"), Description("A mechanism that is not in force")],
-    ),
-    event(
-        id::SELF_COST,
-        "headway.SelfCost",
-        fields! {
+        &[HEADWAY, Label("Degraded"), Description("A mechanism that is not in force")];
+    SELF_COST = 89, "headway.SelfCost", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "ownCpu" Inline LONG [NANO_SPAN, Label("Own CPU Time"), Description("CPU time of the profiler's own threads since the recording's start")];
             "attachPause" Inline LONG [NANO_SPAN, Label("Attach Pause"), Description("How long attaching held up the application")];
             "memory" Inline LONG [Unit(id::DATA_AMOUNT, "BYTES"), Label("Memory"), Description("Memory in use for buffers and tables")];
         },
-        &[HEADWAY, Label("Self Cost"), Description("What the profiler itself has cost so far")],
-    ),
-    event(
-        id::RECORDING,
-        "headway.Recording",
-        fields! {
+        &[HEADWAY, Label("Self Cost"), Description("What the profiler itself has cost so far")];
+    RECORDING = 90, "headway.Recording", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "formatVersion" Inline INT [Label("Format Version")];
             "producer" Inline STRING [Label("Producer")];
         },
-        &[HEADWAY, Label("Recording"), Description("Who made this recording, and in which version of the format")],
-    ),
-    event(
-        id::LOCK_DEFINITION,
-        "headway.Lock",
-        fields! {
+        &[HEADWAY, Label("Recording"), Description("Who made this recording, and in which version of the format")];
+    LOCK_DEFINITION = 92, "headway.Lock", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Lock Id"), Description("Bound to the lock object while it lives; never a real address, never used again")];
             "monitorClass" Pool CLASS [Label("Lock Class")];
             "identityHash" Inline INT [Label("Identity Hash Code"), Description("0 if unknown")];
             "name" Inline STRING [Label("Name"), Description("Field or class from which the lock was loaded where it was acquired")];
         },
-        &[LOCKS, Label("Lock"), Description("Identity of a lock that events of this chunk refer to")],
-    ),
-    event(
-        id::RESERVE,
-        "headway.Reserve",
-        fields! { "startTime" Inline LONG [Label("Start Time"), TICKS]; },
+        &[LOCKS, Label("Lock"), Description("Identity of a lock that events of this chunk refer to")];
+    RESERVE = 93, "headway.Reserve", fields! { "startTime" Inline LONG [Label("Start Time"), TICKS]; },
         &[
             HEADWAY,
             Label("Reserve"),
             Description("Room for what would have been written next; only in recordings of processes that were killed"),
-        ],
-    ),
-    event(
-        id::FLUSH,
-        "headway.Flush",
-        fields! { "startTime" Inline LONG [Label("Start Time"), TICKS, Description("No event that happened before this time follows")]; },
-        &[HEADWAY, Label("Flush"), Description("End of what was written at once")],
-    ),
-    event(
-        id::PARK_BEGIN,
-        "headway.ParkBegin",
-        fields! {
+        ];
+    FLUSH = 91, "headway.Flush", fields! { "startTime" Inline LONG [Label("Start Time"), TICKS, Description("No event that happened before this time follows")]; },
+        &[HEADWAY, Label("Flush"), Description("End of what was written at once")];
+    PARK_BEGIN = 94, "headway.ParkBegin", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parks")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
@@ -192,24 +135,16 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "timeout" Inline LONG [NANO_SPAN, Label("Park Timeout"), Description("0 if none")];
             "until" Inline LONG [Unit(id::TIMESTAMP, "MILLISECONDS_SINCE_EPOCH"), Label("Park Until"), Description("0 if no deadline")];
         },
-        &[LOCKS, Label("Park Begin"), Description("A thread is about to park")],
-    ),
-    event(
-        id::UNPARK,
-        "headway.Unpark",
-        fields! {
+        &[LOCKS, Label("Park Begin"), Description("A thread is about to park")];
+    UNPARK = 95, "headway.Unpark", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that gave the permit")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
             "seqStep" Inline LONG [Label("Sequence Step"), PARK_SEQ];
             "target" Pool THREAD [Label("Target"), Description("The thread that got the permit")];
         },
-        &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")],
-    ),
-    event(
-        id::SHORT_PARKS,
-        "headway.ShortParks",
-        fields! {
+        &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")];
+    SHORT_PARKS = 99, "headway.ShortParks", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parked")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
@@ -217,12 +152,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "count" Inline LONG [Label("Count")];
             "threadTime" Inline LONG [NANO_SPAN, Label("Parking Thread Time"), Description("Their durations together")];
         },
-        &[LOCKS, Label("Short Parks"), Description("Parks of one thread that were too short to be told one by one")],
-    ),
-    event(
-        id::SHORT_ENTERS,
-        "headway.ShortEnters",
-        fields! {
+        &[LOCKS, Label("Short Parks"), Description("Parks of one thread that were too short to be told one by one")];
+    SHORT_ENTERS = 100, "headway.ShortEnters", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that was blocked")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
@@ -234,24 +165,16 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             LOCKS,
             Label("Short Contended Enters"),
             Description("Contended enters of one thread that were too short to be told one by one"),
-        ],
-    ),
-    event(
-        id::PRESSURE_WINDOW,
-        "headway.PressureWindow",
-        fields! {
+        ];
+    PRESSURE_WINDOW = 96, "headway.PressureWindow", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "lock" Pool LOCK [Label("Lock"), Description("None for all locks together")];
             "acquiring" Inline LONG [NANO_SPAN, Label("Acquiring Time"), Description("Time that threads spent acquiring the lock within the interval")];
             "running" Inline LONG [NANO_SPAN, Label("Running Time"), Description("Life of all threads within the interval minus their condition waits")];
         },
-        &[LOCKS, Label("Critical Section Pressure"), Description("How much a lock impeded progress in an interval")],
-    ),
-    event(
-        id::PRESSURE_PHASE,
-        "headway.PressurePhase",
-        fields! {
+        &[LOCKS, Label("Critical Section Pressure"), Description("How much a lock impeded progress in an interval")];
+    PRESSURE_PHASE = 97, "headway.PressurePhase", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("Call chain that spent most time acquiring the lock")];
@@ -264,12 +187,8 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             LOCKS,
             Label("Critical Section Pressure Phase"),
             Description("Consecutive intervals in which a lock's pressure was above the threshold"),
-        ],
-    ),
-    event(
-        id::PARK_STATISTICS,
-        "headway.ParkStatistics",
-        fields! {
+        ];
+    PARK_STATISTICS = 98, "headway.ParkStatistics", fields! {
             "startTime" Inline LONG [Label("Time"), TICKS];
             "thread" Pool THREAD [Label("Thread"), Description("The thread that parked when the collection threshold was reached")];
             "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), Description("Its call chain")];
@@ -282,6 +201,5 @@ pub(crate) static HEADWAY_EVENTS: &[Type] = &[
             "firstParked" Inline LONG [TICKS, Label("First Parked")];
             "lastAlive" Inline LONG [TICKS, Label("Last Alive"), Description("When the blocker was collected, or the time of this event")];
         },
-        &[LOCKS, Label("Park Statistics"), Description("What is known of all parks on one blocker so far")],
-    ),
-];
+        &[LOCKS, Label("Park Statistics"), Description("What is known of all parks on one blocker so far")];
+}

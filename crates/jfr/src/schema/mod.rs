@@ -30,6 +30,12 @@ pub(crate) type TypeId = u8;
 
 /// Numbers of all types, those of events below 128 so that they take one byte.
 pub(crate) mod id {
+    pub(crate) use super::absent::ids::*;
+    pub(crate) use super::causal::ids::*;
+    pub(crate) use super::detail::ids::*;
+    pub(crate) use super::headway::ids::*;
+    pub(crate) use super::jdk::ids::*;
+    pub(crate) use super::steal::ids::*;
     use super::TypeId;
     pub(crate) const METADATA: TypeId = 0;
     pub(crate) const CHECKPOINT: TypeId = 1;
@@ -73,60 +79,6 @@ pub(crate) mod id {
     pub(crate) const DATA_AMOUNT: TypeId = 49;
     pub(crate) const CONTENT_TYPE: TypeId = 50;
     pub(crate) const RELATIONAL: TypeId = 51;
-    pub(crate) const THREAD_START: TypeId = 60;
-    pub(crate) const THREAD_END: TypeId = 61;
-    pub(crate) const MONITOR_ENTERED: TypeId = 62;
-    pub(crate) const MONITOR_WAITED: TypeId = 63;
-    pub(crate) const THREAD_PARK: TypeId = 64;
-    pub(crate) const EXECUTION_SAMPLE: TypeId = 65;
-    pub(crate) const NATIVE_SAMPLE: TypeId = 66;
-    pub(crate) const CPU_LOAD: TypeId = 67;
-    pub(crate) const JVM_INFORMATION: TypeId = 68;
-    pub(crate) const ACTIVE_SETTING: TypeId = 69;
-    pub(crate) const GC_PAUSE: TypeId = 70;
-    pub(crate) const THREAD_SLEEP: TypeId = 71;
-    pub(crate) const SOCKET_READ: TypeId = 72;
-    pub(crate) const SOCKET_WRITE: TypeId = 73;
-    pub(crate) const FILE_READ: TypeId = 74;
-    pub(crate) const FILE_WRITE: TypeId = 75;
-    pub(crate) const THREAD_PINNED: TypeId = 76;
-    pub(crate) const THREAD_STATISTICS: TypeId = 77;
-    pub(crate) const THREAD_CPU_LOAD: TypeId = 78;
-    pub(crate) const SAFEPOINT_BEGIN: TypeId = 79;
-    pub(crate) const MONITOR_ENTER: TypeId = 80;
-    pub(crate) const MONITOR_EXIT: TypeId = 81;
-    pub(crate) const MONITOR_WAIT: TypeId = 82;
-    pub(crate) const MONITOR_NOTIFY: TypeId = 83;
-    pub(crate) const MONITOR_REENTERED: TypeId = 84;
-    pub(crate) const WALL_SAMPLE: TypeId = 85;
-    pub(crate) const STOP_THE_WORLD: TypeId = 86;
-    pub(crate) const LOSS: TypeId = 87;
-    pub(crate) const DEGRADED: TypeId = 88;
-    pub(crate) const SELF_COST: TypeId = 89;
-    pub(crate) const RECORDING: TypeId = 90;
-    pub(crate) const FLUSH: TypeId = 91;
-    pub(crate) const LOCK_DEFINITION: TypeId = 92;
-    pub(crate) const RESERVE: TypeId = 93;
-    pub(crate) const PARK_BEGIN: TypeId = 94;
-    pub(crate) const UNPARK: TypeId = 95;
-    pub(crate) const PRESSURE_WINDOW: TypeId = 96;
-    pub(crate) const PRESSURE_PHASE: TypeId = 97;
-    pub(crate) const PARK_STATISTICS: TypeId = 98;
-    pub(crate) const SHORT_PARKS: TypeId = 99;
-    pub(crate) const SHORT_ENTERS: TypeId = 100;
-    pub(crate) const ENTER_DETAIL: TypeId = 101;
-    pub(crate) const WAIT_DETAIL: TypeId = 102;
-    pub(crate) const PARK_DETAIL: TypeId = 103;
-    pub(crate) const SAMPLE_DETAIL: TypeId = 104;
-    pub(crate) const SERVICE_THREAD: TypeId = 105;
-    pub(crate) const SAFEPOINT_END: TypeId = 106;
-    pub(crate) const SAFEPOINT_SYNCHRONIZATION: TypeId = 107;
-    pub(crate) const SAFEPOINT_CLEANUP: TypeId = 108;
-    pub(crate) const MACHINE_TIME: TypeId = 110;
-    pub(crate) const THREAD_TIME: TypeId = 111;
-    pub(crate) const THROTTLING: TypeId = 112;
-    pub(crate) const TRANSACTION: TypeId = 113;
-    pub(crate) const EXPERIMENT: TypeId = 120;
 }
 
 /// What a type is, which decides its super type in the metadata.
@@ -189,6 +141,21 @@ macro_rules! fields {
     };
 }
 use fields;
+
+/// Types of events as a table, one entry each: number, name, fields, annotations. The numbers are constants
+/// in [`id`].
+macro_rules! event_types {
+    ($(#[$doc:meta])* $table:ident: $($number_name:ident = $number:literal, $name:literal, $fields:expr, $notes:expr;)*) => {
+        pub(crate) mod ids {
+            use super::super::TypeId;
+            $(pub(crate) const $number_name: TypeId = $number;)*
+        }
+
+        $(#[$doc])*
+        pub(crate) static $table: &[Type] = &[$(super::event(id::$number_name, $name, $fields, $notes)),*];
+    };
+}
+use event_types;
 
 use Note::{Category, Description, Unit};
 

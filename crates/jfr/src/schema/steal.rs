@@ -1,16 +1,15 @@
 //! Event types of stolen time and transactions.
 
 use super::Note::{Category, Description, Label};
-use super::{event, fields, id, Field, Store, Type, CPU, NANO_SPAN, TICKS, TICK_SPAN};
+use super::{event_types, fields, id, Field, Store, Type, CPU, NANO_SPAN, TICKS, TICK_SPAN};
 
 const ENVIRONMENT: super::Note = Category(&["Headway", "Environment"]);
 
-/// In the order in which the metadata declares them.
-pub(crate) static STEAL_EVENTS: &[Type] = &[
-    event(
-        id::MACHINE_TIME,
-        "headway.Steal",
-        fields! {
+event_types! {
+    /// In the order in which the metadata declares them.
+    STEAL_EVENTS:
+
+    MACHINE_TIME = 110, "headway.Steal", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "cpu" Inline INT [Label("CPU"), CPU];
@@ -19,12 +18,8 @@ pub(crate) static STEAL_EVENTS: &[Type] = &[
             "idle" Inline LONG [NANO_SPAN, Label("Idle Time")];
             "accounting" Inline INT [Label("Accounting"), Description("Stolen time in thread times: 0 unknown, 1 left out, 2 included")];
         },
-        &[ENVIRONMENT, Label("Stolen Time"), Description("CPU time of the machine, or of one CPU, in an interval")],
-    ),
-    event(
-        id::THREAD_TIME,
-        "headway.ThreadTime",
-        fields! {
+        &[ENVIRONMENT, Label("Stolen Time"), Description("CPU time of the machine, or of one CPU, in an interval")];
+    THREAD_TIME = 111, "headway.ThreadTime", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "eventThread" Pool THREAD [Label("Thread"), Description("None for the whole process")];
@@ -32,12 +27,8 @@ pub(crate) static STEAL_EVENTS: &[Type] = &[
             "runQueue" Inline LONG [NANO_SPAN, Label("Run-Queue Wait"), Description("Time ready to run but waiting for a CPU")];
             "runQueueKnown" Inline BOOLEAN [Label("Run-Queue Wait Known")];
         },
-        &[ENVIRONMENT, Label("Thread Time"), Description("CPU time of a thread that ran in an interval")],
-    ),
-    event(
-        id::THROTTLING,
-        "headway.Throttling",
-        fields! {
+        &[ENVIRONMENT, Label("Thread Time"), Description("CPU time of a thread that ran in an interval")];
+    THROTTLING = 112, "headway.Throttling", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "throttled" Inline LONG [NANO_SPAN, Label("Throttled Time"), Description("Time for which the quota held threads back, all CPUs added up")];
@@ -47,12 +38,8 @@ pub(crate) static STEAL_EVENTS: &[Type] = &[
             "period" Inline LONG [NANO_SPAN, Label("Period")];
             "used" Inline LONG [NANO_SPAN, Label("Used"), Description("CPU time of the control group, 0 if unknown")];
         },
-        &[ENVIRONMENT, Label("CPU Throttling"), Description("How the container's CPU quota held threads back")],
-    ),
-    event(
-        id::TRANSACTION,
-        "headway.Transaction",
-        fields! {
+        &[ENVIRONMENT, Label("CPU Throttling"), Description("How the container's CPU quota held threads back")];
+    TRANSACTION = 113, "headway.Transaction", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];
             "eventThread" Pool THREAD [Label("Thread"), Description("The thread on which it began; none for several")];
@@ -71,6 +58,5 @@ pub(crate) static STEAL_EVENTS: &[Type] = &[
             Category(&["Headway", "Transactions"]),
             Label("Transaction"),
             Description("A unit of work that the application named"),
-        ],
-    ),
-];
+        ];
+}
