@@ -92,6 +92,8 @@ pub enum Mechanism {
     Condvar,
     /// Sampling by the kernel.
     Perf,
+    /// Samples of threads that others wait for.
+    Owners,
     /// The bound natives of `Unsafe.park` and `unpark`.
     ParkNatives,
     /// The fallback for them: `LockSupport`'s calls.
@@ -105,7 +107,7 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    const ALL: [(&'static str, Mechanism); 12] = [
+    const ALL: [(&'static str, Mechanism); 13] = [
         ("exit-detour", Mechanism::ExitDetour),
         ("reenter-detour", Mechanism::ReenterDetour),
         ("carrier-detour", Mechanism::CarrierDetour),
@@ -113,6 +115,7 @@ impl Mechanism {
         ("usdt", Mechanism::Usdt),
         ("condvar", Mechanism::Condvar),
         ("perf", Mechanism::Perf),
+        ("owners", Mechanism::Owners),
         ("park-natives", Mechanism::ParkNatives),
         ("park-locksupport", Mechanism::ParkLockSupport),
         ("park-redirect", Mechanism::ParkRedirect),

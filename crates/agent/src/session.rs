@@ -316,6 +316,7 @@ fn reset(agent: &Agent) {
     for slot in agent.threads.iter() {
         slot.end_pending(|pin| agent.locks.unpin(pin));
         slot.parks.reset();
+        slot.exchanged.clear();
     }
 }
 
@@ -335,7 +336,7 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),
         ("threads".to_owned(), options.threads.clone().unwrap_or_default()),
     ];
-    if let Some(plan) = plan {
+    if let Some(plan) = plan.filter(|plan| !plan.only_owners) {
         settings.push(("engine".to_owned(), plan.source.name().to_owned()));
         settings.push(("interval".to_owned(), format!("{} ns", plan.interval_ns)));
     }

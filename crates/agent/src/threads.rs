@@ -74,6 +74,8 @@ pub struct Slot {
     pub notifier: AtomicU64,
     /// What the observer keeps of it.
     pub observed: <Observing as Observer>::OfThread,
+    /// What it took and gave that others wait for.
+    pub exchanged: crate::sample::Exchanged,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// What it spent blocked and parked, where only that is recorded.
@@ -237,6 +239,7 @@ impl Slot {
         self.found_blocked.store(0, Ordering::Relaxed);
         self.parks.reset();
         self.observed.reset();
+        self.exchanged.clear();
         self.enter.end();
         self.wait.end();
         self.reenter.end();

@@ -6,6 +6,7 @@ use crate::by_id::ById;
 use crate::findings::{self, Grounds};
 use crate::ledger::{self, Accounts, LockSplit};
 use crate::lock_groups::LockGroups;
+use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
 use crate::names::Names;
@@ -21,7 +22,10 @@ use crate::threads::{Running, Threads};
 use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
-use headway_model::event::{Degraded, MonitorExit, Park, RecordingInfo, SelfCost, ShortParks, Spent, SpentOn, Unpark};
+use headway_model::event::{
+    Degraded, MonitorExit, OwnerSample, Park, RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn,
+    Unpark,
+};
 use headway_model::{DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -53,6 +57,7 @@ pub struct Analysis {
     pub(crate) accounts: Accounts,
     pub(crate) samples: Samples,
     pub(crate) owners: Owners,
+    pub(crate) meanwhile: Meanwhile,
     pub(crate) parks: Parks,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) recorded_pressure: Recorded,
@@ -98,6 +103,7 @@ impl Analysis {
             accounts: Accounts::new(bounds.threads),
             samples: Samples::new(bounds.leaves, Grouping::Together, false),
             owners: Owners::new(bounds.marks, bounds.leaves),
+            meanwhile: Meanwhile::new(bounds.sites),
             parks: Parks::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
@@ -225,6 +231,7 @@ impl Analysis {
                 }
                 self.owners.sample(sample);
             }
+            Event::OwnerSample(seen) => self.add_owner_sample(seen),
             Event::Lost(cause, count) => {
                 self.drops_events |= matches!(cause, Loss::BufferFull | Loss::Unfinished | Loss::WriteFailed);
                 // Some threads' events were read beyond the last watermark, others' were not.
@@ -349,6 +356,16 @@ impl Analysis {
             _ => park.blocker_class.clone(),
         };
         self.parks.add(park, &class, acquires, self.range);
+    }
+
+    /// Only what runs and what waits is told apart of a thread that others wait for.
+    fn add_owner_sample(&mut self, seen: &OwnerSample) {
+        let state = match seen.sample.state {
+            SampleState::Runnable => SampleState::Java,
+            state => state,
+        };
+        self.owners.sample(&Sample { state, ..seen.sample });
+        self.meanwhile.add(seen, self.range, &mut self.names);
     }
 
     fn add_short_enters(&mut self, spent: &Spent) {

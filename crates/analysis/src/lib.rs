@@ -33,6 +33,7 @@ mod analysis;
 mod by_id;
 mod findings;
 mod lock_groups;
+mod meanwhile;
 mod pauses;
 mod sites;
 mod summary;

@@ -90,6 +90,7 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.waits.folded
         + analysis.samples.folded()
         + analysis.owners.folded()
+        + analysis.meanwhile.folded
         + analysis.parks.folded
         + analysis.recorded_pressure.folded
         + analysis.steal.folded()

@@ -4,8 +4,10 @@
 mod support;
 
 use headway_jfr::{IfTaken, RecordingWriter, Summary, WriterConfig};
-use headway_model::event::{LockDef, Park, ParkBegin, PressurePhase, RecordingInfo, ThreadDef, Unpark};
-use headway_model::{Dictionary, Event, ThreadId, TimeNs};
+use headway_model::event::{
+    LockDef, OwnerSample, Park, ParkBegin, PressurePhase, RecordingInfo, Sample, SampleState, ThreadDef, Unpark,
+};
+use headway_model::{Dictionary, DurationNs, Event, ThreadId, TimeNs};
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -47,6 +49,27 @@ fn every_event_comes_back() {
         let read: Vec<Event> = read_sound(&path).into_iter().filter(|e| !is_definition(e)).collect();
         assert_eq!(read, expected, "{name}");
     }
+}
+
+/// With its definitions, whoever else names them.
+#[test]
+fn samples_of_owners_come_back() {
+    let scratch = Scratch::new();
+    let path = scratch.file("a.jfr");
+    let dictionary = dictionary();
+    let mut writer = writer(&path);
+    let sample = |state| Sample { time: at(60), thread: WORKER, chain: CHAIN, state, weight: DurationNs(7), cpu: None };
+    let seen = |state, waiters| {
+        Event::OwnerSample(OwnerSample { sample: sample(state), lock: LOCK, waiter_chain: WAIT_CHAIN, waiters })
+    };
+    let written = [seen(SampleState::Waiting, 3), seen(SampleState::Runnable, 1)];
+    written.iter().for_each(|event| writer.event(event, &dictionary));
+    writer.finish(&dictionary, at(100)).unwrap();
+    let read = read_sound(&path);
+    let expected: Vec<Event> = written.iter().map(|event| as_read(event, offset())).collect();
+    let seen: Vec<Event> = read.iter().filter(|event| matches!(event, Event::OwnerSample(_))).cloned().collect();
+    assert_eq!(seen, expected);
+    assert!(read.iter().any(|event| matches!(event, Event::Lock(def) if def.id == LOCK)));
 }
 
 #[test]

@@ -103,6 +103,9 @@ events! {
     Spent(Spent), at |e| e.time;
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample), word "cpu_sample", at |e| e.time;
+    /// The same of a thread that others wait for just then: of no other threads, and so
+    /// no profile.
+    OwnerSample(OwnerSample), word "owner_sample", at |e| e.sample.time;
 
     /// How much a lock impeded progress in an interval.
     PressureWindow(PressureWindow), word "pressure_window", at |e| e.start + e.duration;
@@ -550,6 +553,19 @@ pub struct Sample {
     pub weight: DurationNs,
     /// Number of the CPU it ran on; `None` where the recording does not say.
     pub cpu: Option<u16>,
+}
+
+/// See [`Event::OwnerSample`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct OwnerSample {
+    /// The owner's stack; weighted by the time it stands for, once whoever waits.
+    pub sample: Sample,
+    /// What somebody waits for: a lock, or what others park or wait on.
+    pub lock: LockId,
+    /// The stack of one of those who wait.
+    pub waiter_chain: ChainId,
+    /// How many wait for it.
+    pub waiters: u32,
 }
 
 /// See [`Event::PressureWindow`]: critical section pressure is `acquiring /

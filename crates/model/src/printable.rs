@@ -86,6 +86,7 @@ pub fn printable_event(event: &Event) -> Option<Event> {
         | Event::ShortParks(_)
         | Event::Spent(_)
         | Event::Sample(_)
+        | Event::OwnerSample(_)
         | Event::PressureWindow(_)
         | Event::PressurePhase(_)
         | Event::ParkStatistics(_)

@@ -21,7 +21,7 @@ mod allocation;
 mod choosing;
 mod counted;
 mod experiments;
-mod inject;
+pub mod inject;
 mod insert;
 mod io;
 mod observer;

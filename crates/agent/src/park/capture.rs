@@ -262,6 +262,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let seq = agent.parks.next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
+    if outcome == ParkOutcome::Unparked && !current.is_virtual {
+        slot.exchanged.got(begin.blocker, begin.chain);
+    }
     match outcome {
         _ if current.is_virtual => {}
         ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.observer.returned(slot),
@@ -430,6 +433,8 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
         agent.observer.released(slot, park.blocker(), time);
+        let (lock, chain) = park.waits_for();
+        slot.exchanged.gave(lock, chain);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }

@@ -98,6 +98,15 @@ impl InProgress {
         }
     }
 
+    /// What the thread waits for and where; `NONE` if it is not parked.
+    #[inline]
+    pub fn waits_for(&self) -> (LockId, ChainId) {
+        match self.state.load(Ordering::Acquire) {
+            0 => (LockId::NONE, ChainId::NONE),
+            _ => (LockId(self.blocker.load(Ordering::Relaxed)), ChainId(self.chain.load(Ordering::Relaxed))),
+        }
+    }
+
     fn read(&self, state: u64) -> ParkBegin {
         ParkBegin {
             time: TimeNs(self.start.load(Ordering::Relaxed)),

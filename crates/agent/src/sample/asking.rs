@@ -69,7 +69,7 @@ impl Asking {
         let one_by_one = match source {
             Source::Handshake => true,
             Source::Safepoint => false,
-            Source::Perf { .. } | Source::Timer | Source::CallTrace(_) => return None,
+            Source::Perf { .. } | Source::Timer | Source::CallTrace(_) | Source::Nothing => return None,
         };
         Some(Asking {
             agent,

@@ -46,6 +46,8 @@ pub enum Source {
     Timer,
     /// By such signals whose handler asks the VM.
     CallTrace(AsyncGetCallTrace),
+    /// Not at all.
+    Nothing,
     /// By asking the VM for all threads that are due, at a safepoint.
     Safepoint,
     /// By asking it for one after the other, by handshakes.
@@ -58,6 +60,7 @@ impl Source {
         match self {
             Source::Perf { .. } => "perf",
             Source::Timer => "signal",
+            Source::Nothing => "none",
             Source::CallTrace(_) => "agct",
             Source::Safepoint => "jvmti",
             Source::Handshake => "handshake",
@@ -84,6 +87,10 @@ pub struct Plan {
     pub interval_ns: u64,
     /// Sample waiting threads too.
     pub wall: bool,
+    /// Sample threads that others wait for, while they do.
+    pub owners: bool,
+    /// Sample no others: `source` is for those of them that run.
+    pub only_owners: bool,
     /// Look at each sample at once: experiments hang on it.
     pub eager: bool,
 }
@@ -93,8 +100,10 @@ pub const EAGER_INTERVAL_NS: u64 = 1_000_000;
 
 /// Decides, and says so. `None` if nothing is to be sampled, or cannot be.
 pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
+    let locks = options.wants("monitor") || options.wants("park");
+    let owners = locks && !options.wants("wall") && !options.is_pressure_alone() && options.parks_to.is_none();
     if !options.wants("cpu") && !options.wants("wall") {
-        return (None, Vec::new());
+        return if owners { of_owners(agent, options) } else { (None, Vec::new()) };
     }
     let state = |state, detail: String| MechanismState { name: "cpu".to_owned(), state, detail };
     if options.safe {
@@ -116,8 +125,32 @@ pub fn choose(agent: &Agent, jni: Jni, options: &Options) -> (Option<Plan>, Vec<
         Engine::Handshake => (Source::Handshake, (State::On, BY_HANDSHAKES.to_owned())),
     };
     let detail = format!("engine {}: {}", source.name(), said.1);
-    (Some(Plan { source, interval_ns, wall, eager }), vec![state(said.0, detail)])
+    let owners = owners && !eager;
+    let plan = Plan { source, interval_ns, wall, owners, only_owners: false, eager };
+    (Some(plan), vec![state(said.0, detail)])
 }
+
+/// Owners are sampled where everything about them is known, and else not: whoever
+/// reads the report sees by how much is covered.
+fn of_owners(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismState>) {
+    let state =
+        |state, detail: &str| vec![MechanismState { name: "owners".to_owned(), state, detail: detail.to_owned() }];
+    if options.safe || !options.allows(Mechanism::Owners) || agent.hotspot.failure().is_some() {
+        return (None, state(State::Off, NO_OWNERS));
+    }
+    let by_perf = options.allows(Mechanism::Perf) && matches!(try_perf(DEFAULT_INTERVAL_NS), Ok(_));
+    let (source, said) = match by_perf {
+        true => (Source::Perf { kernel: false }, OWNERS),
+        false => (Source::Nothing, WAITING_OWNERS),
+    };
+    let interval_ns = DEFAULT_INTERVAL_NS;
+    let plan = Plan { source, interval_ns, wall: false, owners: true, only_owners: true, eager: false };
+    (Some(plan), state(State::On, said))
+}
+
+const NO_OWNERS: &str = "threads are not sampled while others wait for them";
+const OWNERS: &str = "threads are sampled while others wait for them";
+const WAITING_OWNERS: &str = "threads are sampled while others wait for them, unless they run: there is no perf_event";
 
 /// Said of every engine.
 const NOT_SAFE: &str = "no samples: every engine reads the VM's own structures, jvmti and handshake too (which thread \

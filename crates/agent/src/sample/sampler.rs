@@ -4,6 +4,7 @@
 
 use super::asking::Asking;
 use super::decoding::{Copied, Decoding};
+use super::owners::Owners;
 use super::plan::{Plan, Source};
 use super::sources::Sources;
 use super::subjects::Subject;
@@ -13,7 +14,7 @@ use crate::clock;
 use crate::ending::{Deadline, Ended, WITHIN};
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
-use headway_model::event::{RecordingInfo, Sample, ThreadDef};
+use headway_model::event::{RecordingInfo, Sample, SampleState, ThreadDef};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use headway_sample::perf::Record;
 use headway_sample::task;
@@ -136,6 +137,7 @@ struct Sampler {
     decoding: Decoding,
     asking: Option<Asking>,
     waiting: Option<Waiting>,
+    owners: Option<Owners>,
     batch: Vec<Event>,
     refused: HashSet<u32>,
     /// What the table of threads had seen when ended threads were last looked for.
@@ -159,6 +161,7 @@ impl Sampler {
             decoding: Decoding::new(agent)?,
             asking: Asking::new(agent, jni, plan.source, plan.interval_ns),
             waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
+            owners: plan.owners.then(|| Owners::new(agent)),
             batch: Vec::new(),
             refused: HashSet::new(),
             changes: 0,
@@ -171,7 +174,8 @@ impl Sampler {
         if self.plan.eager {
             task::go_first();
         }
-        for slot in self.agent.threads.iter() {
+        let only_owners = self.plan.only_owners;
+        for slot in self.agent.threads.iter().filter(|_| !only_owners) {
             if let Some(subject) = Subject::of_slot(self.agent, slot) {
                 self.add(subject);
             }
@@ -179,8 +183,10 @@ impl Sampler {
         let mut look = Instant::now();
         let mut release = look + RELEASE_FILES;
         while !stop.load(Ordering::SeqCst) {
-            self.add_started();
-            if Instant::now() >= look {
+            if !only_owners {
+                self.add_started();
+            }
+            if !only_owners && Instant::now() >= look {
                 self.add_native();
                 look = Instant::now() + LOOK_FOR_THREADS;
             }
@@ -196,7 +202,7 @@ impl Sampler {
             }
             if self.plan.source.asks() {
                 std::thread::park_timeout(Duration::from_nanos(self.plan.interval_ns));
-            } else if self.sources.wait(self.pause()) || self.have_come_or_gone() {
+            } else if self.sources.wait(self.pause()) || (!only_owners && self.have_come_or_gone()) {
                 self.take_leave(&task::all());
             }
         }
@@ -232,6 +238,9 @@ impl Sampler {
     fn pause(&self) -> Duration {
         if self.plan.eager {
             return Duration::from_millis(1);
+        }
+        if let Some(owners) = self.owners.as_ref().filter(|_| self.plan.only_owners) {
+            return owners.pause();
         }
         Duration::from_nanos(self.plan.interval_ns.saturating_mul(2)).clamp(PAUSES.0, PAUSES.1)
     }
@@ -319,7 +328,7 @@ impl Sampler {
     /// Takes what has been copied, and says up to when nothing is missing.
     fn round(&mut self) {
         let begun = clock::now();
-        let Sampler { sources, decoding, asking, waiting, batch, agent, plan, .. } = self;
+        let Sampler { sources, decoding, asking, waiting, owners, batch, agent, plan, .. } = self;
         let interval = plan.interval_ns;
         let all = sources.drain(&mut |subject, record| match record {
             Record::Sample(sample) => {
@@ -341,7 +350,13 @@ impl Sampler {
                     let sampled = Sampled { vm_thread: subject.vm_thread, thread, time, ticks: sample.ticks };
                     agent.observer.sampled(agent, &sampled, &seen);
                 }
-                batch.push(Event::Sample(decoded));
+                match (plan.only_owners, &owners) {
+                    (true, Some(owners)) => {
+                        let sample = Sample { state: SampleState::Runnable, ..decoded };
+                        batch.extend(owners.running(subject, sample).map(Event::OwnerSample));
+                    }
+                    _ => batch.push(Event::Sample(decoded)),
+                }
             }
             Record::Lost(count) => agent.losses.add(Loss::SampleLost, count),
             Record::Throttled => {}
@@ -354,6 +369,9 @@ impl Sampler {
         }
         if let Some(waiting) = waiting {
             waiting.round(sources.subjects(), decoding, batch);
+        }
+        if let Some(owners) = owners {
+            owners.round(sources, plan.only_owners, decoding, batch);
         }
         let refused = agent.samples.push(batch);
         if refused > 0 {

@@ -98,14 +98,15 @@ impl Sources {
     /// The signal is in use by somebody else.
     pub fn new(plan: Plan) -> io::Result<Sources> {
         let handler = match plan.source {
-            Source::Perf { .. } | Source::Safepoint | Source::Handshake => None,
+            Source::Perf { .. } | Source::Safepoint | Source::Handshake | Source::Nothing => None,
             Source::Timer => Some(Handler::install(Take::Stack)?),
             Source::CallTrace(function) => Some(Handler::install(Take::CallTrace(function))?),
         };
         let readiness = if plan.source.is_perf() { Some(Readiness::new()?) } else { None };
         let shared = match plan.source {
             // Experiments wait for each thread's own samples.
-            Source::Perf { kernel } if !plan.eager => Rings::open(plan.interval_ns, kernel).ok(),
+            // Few owners run at a time.
+            Source::Perf { kernel } if !plan.eager && !plan.only_owners => Rings::open(plan.interval_ns, kernel).ok(),
             _ => None,
         };
         for ring in shared.iter().flat_map(Rings::rings) {
@@ -133,7 +134,10 @@ impl Sources {
         self.remove(subject.os_id);
         let means = match self.plan.source {
             Source::Perf { kernel } => match self.by_the_kernel(&subject, kernel) {
-                Err(error) if error.raw_os_error() != Some(libc::ESRCH) => self.timer(&subject)?,
+                // No signals for a thread that others wait for.
+                Err(error) if error.raw_os_error() != Some(libc::ESRCH) && !self.plan.only_owners => {
+                    self.timer(&subject)?
+                }
                 means => means?,
             },
             Source::Timer => self.timer(&subject)?,
@@ -141,7 +145,7 @@ impl Sources {
                 Means::Timer(Timer::start(subject.os_id, subject.env, self.plan.interval_ns)?)
             }
             Source::Safepoint | Source::Handshake if subject.is_java() => Means::Asked,
-            Source::CallTrace(_) | Source::Safepoint | Source::Handshake => {
+            Source::CallTrace(_) | Source::Safepoint | Source::Handshake | Source::Nothing => {
                 return Err(io::Error::from(io::ErrorKind::Unsupported))
             }
         };

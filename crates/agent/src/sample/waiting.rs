@@ -21,6 +21,8 @@ const MAX_VISITS: usize = 128;
 const STACK_BYTES: usize = 32 << 10;
 /// Bytes copied below the last Java frame: the return address may be there.
 const BELOW: u64 = 16;
+/// Most threads that are remembered: all that there can be.
+const MAX_KNOWN: usize = crate::threads::CAPACITY;
 /// Longest time that one visit stands for.
 const MAX_WEIGHT_NS: u64 = 10_000_000_000;
 /// `_thread_in_native` and `_thread_blocked` of the VM's `JavaThreadState`.
@@ -39,8 +41,10 @@ struct Visit {
     time: TimeNs,
     stand: Stand,
     /// Its chain and who it was, if it waited.
-    found: Option<(ChainId, ThreadId)>,
+    found: Found,
 }
+
+type Found = Option<(ChainId, ThreadId)>;
 
 /// See the module.
 pub struct Waiting {
@@ -64,10 +68,7 @@ impl Waiting {
         decoding: &mut Decoding,
         batch: &mut Vec<Event>,
     ) {
-        if self.generation != self.agent.chains.generation() {
-            self.generation = self.agent.chains.generation();
-            self.visits.clear();
-        }
+        self.forget_what_changed();
         let now = task::monotonic_ns();
         let last = |subject: &Subject| self.visits.get(&subject.os_id).map_or(0, |visit| visit.time.0);
         let mut due: Vec<(u64, &Subject)> =
@@ -84,7 +85,14 @@ impl Waiting {
         self.visits.retain(|os_id, _| alive.contains(os_id));
     }
 
-    fn visit(&mut self, subject: &Subject, decoding: &mut Decoding) -> Option<Sample> {
+    /// Where a thread waits now, and who it is; `None` if it does not wait.
+    pub fn look(&mut self, subject: &Subject, decoding: &mut Decoding) -> Option<(ChainId, ThreadId)> {
+        self.forget_what_changed();
+        self.found(subject, decoding).and_then(|(_, _, found)| found)
+    }
+
+    /// When, when it was looked at before, and where it waits.
+    fn found(&mut self, subject: &Subject, decoding: &mut Decoding) -> Option<(TimeNs, Option<TimeNs>, Found)> {
         let time = TimeNs(task::monotonic_ns());
         let stand = self.stand(subject)?;
         let before = self.visits.remove(&subject.os_id);
@@ -92,9 +100,24 @@ impl Waiting {
             Some(before) if before.stand == stand && before.found.is_some() => before.found,
             _ => self.waits_at(subject, stand, decoding),
         };
+        if self.visits.len() >= MAX_KNOWN {
+            self.visits.clear();
+        }
         self.visits.insert(subject.os_id, Visit { time, stand, found });
+        Some((time, before.map(|before| before.time), found))
+    }
+
+    fn forget_what_changed(&mut self) {
+        if self.generation != self.agent.chains.generation() {
+            self.generation = self.agent.chains.generation();
+            self.visits.clear();
+        }
+    }
+
+    fn visit(&mut self, subject: &Subject, decoding: &mut Decoding) -> Option<Sample> {
+        let (time, before, found) = self.found(subject, decoding)?;
         let (chain, thread) = found?;
-        let weight = DurationNs(time.since(before?.time).0.min(MAX_WEIGHT_NS));
+        let weight = DurationNs(time.since(before?).0.min(MAX_WEIGHT_NS));
         Some(Sample { time, thread, chain, state: SampleState::Waiting, weight, cpu: None })
     }
 

@@ -266,6 +266,7 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::{ChainId, LockId};
     use headway_model::event::{LockDef, MonitorEntered, Park, ThreadPoint};
     use headway_model::stack::ChainDef;
     use headway_model::{CallChain, Frame, FrameKind, Method, MethodId};

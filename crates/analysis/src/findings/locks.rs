@@ -1,5 +1,6 @@
 //! Findings about locks: who blocked whom.
 
+use super::seen::{Doings, OfLocks};
 use super::words::{code, count, percent};
 use super::{evidence, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Side};
@@ -64,6 +65,7 @@ pub(super) fn find(
     running: Running,
     grounds: &Grounds<'_>,
     moved: &FxHashMap<usize, u64>,
+    seen: &OfLocks,
 ) -> (Vec<Finding>, Vec<usize>) {
     let blocked = analysis.aggregate.blocked_ns;
     let mut groups: Vec<Group> = (0..grounds.groups.len()).map(|_| Group::default()).collect();
@@ -99,7 +101,7 @@ pub(super) fn find(
         matter.filter_map(|(place, (group, matters))| matters.then_some((place, group))).collect();
     groups.sort_by(|(_, a), (_, b)| b.cost().cmp(&a.cost()).then_with(|| a.kind.name.cmp(&b.kind.name)));
     groups.truncate(MOST);
-    groups.iter().map(|(place, group)| (group.finding(running, names), *place)).unzip()
+    groups.iter().map(|(place, group)| (group.finding(running, names, (seen, *place)), *place)).unzip()
 }
 
 impl Group {
@@ -150,16 +152,23 @@ impl Group {
         *owner.threads.entry(holder.thread).or_default() += ns;
     }
 
-    fn finding(&self, running: Running, names: &Names) -> Finding {
+    fn finding(&self, running: Running, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
         let (kind, owner) = self.owner(names);
         let (lost, share) = self.lost(running);
         let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
-        if let Some(cause) = evidence::cause(&self.split) {
+        let holder = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
+        let full = holder.and_then(|holder| names.method_name(holder)).map_or("", |name| &name.full);
+        let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOver);
+        let did = holder.zip(seen).and_then(|(holder, seen)| seen.text(&code(&short(holder, names))));
+        if let Some(cause) = did.or_else(|| evidence::cause(&self.split)) {
             text = format!("{text} {cause}");
         }
-        let evidence = evidence::of_split(&self.split);
+        let mut evidence = evidence::of_split(&self.split);
+        evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
-        let (details, stacks) = (self.details(names), self.stacks(names));
+        let (mut details, stacks) = (self.details(names), self.stacks(names));
+        let at = details.len().min(1);
+        details.splice(at..at, seen.and_then(Doings::coverage));
         Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence }
     }
 

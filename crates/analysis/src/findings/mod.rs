@@ -13,6 +13,7 @@ mod evidence;
 mod locks;
 mod other;
 mod phases;
+mod seen;
 mod steal;
 mod stragglers;
 mod verdict;
@@ -72,8 +73,9 @@ pub(crate) fn find(
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
-    let (roots, told) = wait_for::find(analysis, report, running, grounds);
-    let (mut ranked, mut told_locks) = locks::find(analysis, running, grounds, &told);
+    let seen = seen::OfLocks::new(analysis, report, grounds);
+    let (roots, told) = wait_for::find(analysis, report, running, grounds, &seen);
+    let (mut ranked, mut told_locks) = locks::find(analysis, running, grounds, &told, &seen);
     for (finding, place) in ranked.iter_mut().zip(&told_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }

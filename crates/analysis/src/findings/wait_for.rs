@@ -2,11 +2,12 @@
 //! a chain explains.
 
 use super::locks::{full, short, OF_BLOCKED, OF_RUNNING};
+use super::seen::OfLocks;
 use super::words::{code, count, percent};
 use super::{evidence, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
-use crate::ledger::{EntryKind, LockSplit, Quality};
+use crate::ledger::{EntryKind, Quality};
 use crate::monitor::Kind;
 use crate::names::{NameId, Names};
 use crate::report::{Evidence, Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
@@ -44,6 +45,7 @@ pub(super) fn find(
     report: &mut Report,
     running: Running,
     grounds: &Grounds<'_>,
+    seen: &OfLocks,
 ) -> (Vec<Finding>, Moved) {
     let chains = sorted(analysis, grounds);
     let direct = direct(analysis, grounds);
@@ -70,7 +72,7 @@ pub(super) fn find(
         .values()
         .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
         .filter(|root| share(root.direct_ns + root.through_ns, running.running_ns.max(1)) >= OF_RUNNING)
-        .map(|root| (finding(root, blocked, names, grounds.splits), root))
+        .map(|root| (finding(root, blocked, names, grounds, seen), root))
         .collect();
     matter.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     matter.truncate(MOST);
@@ -129,7 +131,7 @@ fn chain(path: &[Link], blocked_ns: u64, count: u64, share: f64, names: &Names) 
     WaitForChain { links: path.iter().map(link).collect(), blocked_ns, count, share }
 }
 
-fn finding(root: &Explains, blocked: u64, names: &Names, splits: &FxHashMap<LockId, LockSplit>) -> Finding {
+fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, seen: &OfLocks) -> Finding {
     let (first, last) = (root.longest.first(), root.longest.last());
     let cost_ns = root.through_ns + root.direct_ns;
     let part = share(cost_ns, blocked);
@@ -159,9 +161,15 @@ fn finding(root: &Explains, blocked: u64, names: &Names, splits: &FxHashMap<Lock
         );
     }
     let split = last
-        .and_then(|last| splits.get(&last.lock))
+        .and_then(|last| grounds.splits.get(&last.lock))
         .filter(|split| !evidence::is_worth_saying(split.waited, split.total()));
-    if let Some(cause) = split.and_then(evidence::cause) {
+    let holder_seen = last.and_then(|last| {
+        let full = &names.method_name(last.method?)?.full;
+        seen.get(grounds.groups.place(last.lock)?, full)?.text(&holder(last, names))
+    });
+    if let Some(did) = holder_seen {
+        text = format!("{text} {did}");
+    } else if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
     let mut details = vec![format!(

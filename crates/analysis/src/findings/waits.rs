@@ -3,11 +3,13 @@
 //! are left out.
 
 use super::locks::{caller, full, ranked, short};
+use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
 use super::{evidence, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
+use crate::meanwhile::Seen;
 use crate::names::{NameId, Names, PathFrame, PathId, TextId};
 use crate::park::Synchronizer;
 use crate::report::{Evidence, Finding, FindingKind, FindingStack};
@@ -16,7 +18,7 @@ use crate::threads::Threads;
 use crate::wait_class::is_giving;
 use crate::waits::Site;
 use headway_model::{DurationNs, ThreadId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
@@ -34,6 +36,8 @@ struct Group {
     timed_out: u64,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
+    /// What was seen of others meanwhile, by group and stack.
+    meanwhile: FxHashMap<(TextId, PathId), Seen>,
     /// Waited time by who ended it.
     wakers: FxHashMap<(TextId, Option<PathId>), u64>,
     paths: FxHashMap<PathId, u64>,
@@ -52,6 +56,11 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
             let group = grouped.entry((site.class, method, site.synchronizer)).or_default();
             group.entry = grounds.classes.get(place);
             group.add(site);
+            for (actor, seen) in analysis.meanwhile.of(site.class, site.path) {
+                let known = group.meanwhile.entry(*actor).or_default();
+                known.count += seen.count;
+                known.ns += seen.ns;
+            }
         }
     }
     let mut findings: Vec<Finding> = grouped
@@ -97,7 +106,7 @@ impl Group {
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
-        let text = format!(
+        let mut text = format!(
             "{} waited {} ({} of {} time) for {} in {}{from}; {}.",
             self.waiters(names),
             evidence::time(self.total),
@@ -107,6 +116,14 @@ impl Group {
             code(&short(method, names)),
             self.outcome(method, names),
         );
+        let (doings, who) = self.seen(names).unzip();
+        let doings: Doings = doings.unwrap_or_default();
+        let did = who.and_then(|who: String| doings.text(&who));
+        if let Some(did) = &did {
+            text = format!("{text} {did}");
+        }
+        let mut evidence = self.evidence();
+        evidence.extend(did.and_then(|_| doings.evidence()));
         Some(Finding {
             kind: FindingKind::Waiting,
             text,
@@ -115,7 +132,7 @@ impl Group {
             stacks: self.stacks(names),
             cost_ns: self.total,
             share: Some(part),
-            evidence: self.evidence(),
+            evidence,
         })
     }
 
@@ -214,6 +231,35 @@ impl Group {
         Some((from.as_ref()?.text(names), *group, *ns))
     }
 
+    /// What threads did that had what is waited for, or made it: of those that end
+    /// such waits, as far as their stacks say that it was that.
+    fn seen(&self, names: &Names) -> Option<(Doings, String)> {
+        let waits = names.frames(self.path()?);
+        let own: FxHashSet<String> = self.threads.keys().map(|thread| names.group_text(*thread)).collect();
+        let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
+        for ((group, path), seen) in &self.meanwhile {
+            let stack = names.frames(*path);
+            let is_peer = own.contains(names.text(*group));
+            let wakers = self.wakers.keys().filter(|(by, _)| by == group).filter_map(|(_, path)| *path);
+            let common = wakers.map(|waker| {
+                let waker = names.frames(waker);
+                let must = if is_peer { in_common(&waker, &waits) } else { 1 };
+                Some(in_common(&waker, &stack)).filter(|common| *common >= must.max(1)).unwrap_or(0)
+            });
+            let Some(common) = common.max().filter(|common| *common > 0) else { continue };
+            // With the method that had it, if that is the application's.
+            let within = (stack.len() - common + usize::from(is_peer)).max(1);
+            let frames: Vec<String> = stack.iter().take(within).map(|frame| names.frame_text(*frame)).collect();
+            if let Some(doing) = Doing::of(frames.iter().map(String::as_str)) {
+                doings.entry(*group).or_default().add(doing, seen.ns, seen.count);
+            }
+        }
+        let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
+        let who = code(names.text(group));
+        let who = if own.contains(names.text(group)) { format!("a thread of {who} that had one") } else { who };
+        Some((doings, who))
+    }
+
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
         vec![
             format!(
@@ -254,8 +300,7 @@ impl Returned {
     fn of(ended: &[PathFrame], waits: &[PathFrame], method: NameId, names: &Names) -> Option<Returned> {
         let is_own = |frame: &PathFrame| !names.is_plumbing(frame.name);
         let by = ended.iter().position(is_own)?;
-        let in_common = ended.iter().rev().zip(waits.iter().rev()).take_while(|(a, b)| a.name == b.name).count();
-        let both = ended.len() - in_common;
+        let both = ended.len() - in_common(ended, waits);
         let name = |at: usize| ended.get(at).map(|frame| frame.name);
         if ended.get(both).is_some_and(is_own) {
             return Some(Returned { by: name(by)?, called_from: name(both).filter(|_| both > by) });
@@ -271,6 +316,11 @@ impl Returned {
         let from = self.called_from.filter(|from| *from != self.by);
         from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
     }
+}
+
+/// Frames from the root on that two stacks, leaf first, have in common.
+fn in_common(a: &[PathFrame], b: &[PathFrame]) -> usize {
+    a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a.name == b.name).count()
 }
 
 /// The class of a method, in its readable name.

@@ -6,7 +6,7 @@ use headway_analysis::ledger::EntryKind;
 use headway_analysis::report::{FindingKind, Report, WaitSite};
 use headway_analysis::{Analysis, Options};
 use headway_model::event::*;
-use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 
 const MS: u64 = 1_000_000;
 const CONDITION: &str = "java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject";
@@ -209,6 +209,90 @@ fn renumbered(event: Event, by: u64) -> Event {
         }
         other => other,
     }
+}
+
+/// What `thread` does at a moment, while others wait where chain 1 says.
+fn seen(waiting: &mut Waiting, thread: u64, ms: u64, stack: u64) {
+    let sample = Sample {
+        time: at(ms),
+        thread: ThreadId(thread),
+        chain: ChainId(stack),
+        state: SampleState::Waiting,
+        weight: DurationNs(20 * MS),
+        cpu: None,
+    };
+    let (lock, waiter_chain) = (LockId(1), ChainId(1));
+    waiting.events.push(Event::OwnerSample(OwnerSample { sample, lock, waiter_chain, waiters: 4 }));
+}
+
+fn defined(waiting: &mut Waiting, chains: &[(u64, &str)]) {
+    let mut naming = Naming::new();
+    chains.iter().for_each(|(id, frames)| naming.chain(*id, frames, 1));
+    let from = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap_or(0);
+    let named: Vec<Event> = naming.events.into_iter().map(|event| renumbered(event, 3_000)).collect();
+    waiting.events.splice(from..from, named);
+}
+
+#[test]
+fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
+    let mut waiting = exhausted();
+    let (with, without) = (
+        "java.lang.Thread.sleep com.acme.Remote.call com.acme.Db.handleRequest com.acme.Server.run",
+        "java.lang.Thread.sleep com.acme.Elsewhere.idle com.acme.Server.run",
+    );
+    // The stack of returning has the same root here.
+    defined(&mut waiting, &[(7, with), (8, without)]);
+    for sample in 0..20 {
+        seen(&mut waiting, 1 + sample % 6, 100 + sample, if sample < 12 { 7 } else { 8 });
+    }
+    let root = |event: &mut Event| {
+        let Event::Chain(def) = event else { return };
+        if def.id == ChainId(1) {
+            let mut def_of_waits = (**def).clone();
+            def_of_waits.chain.frames.pop();
+            *def = std::sync::Arc::new(def_of_waits);
+        }
+    };
+    waiting.events.iter_mut().for_each(root);
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    let did = "In 100 % of 12 samples a thread of `exec-*` that had one was in `Thread.sleep`, called from \
+               `Remote.call`, in `Db.handleRequest`.";
+    assert!(text.ends_with(did), "{text}");
+    let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
+    assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
+}
+
+#[test]
+fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them_over() {
+    let waits = "j.CompletableFuture.join com.acme.Quotes.serve java.lang.Thread.run";
+    let wakes = "j.CompletableFuture.postComplete j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
+    let mut waiting = Waiting::new(waits, wakes);
+    for round in 0..10 {
+        (1..=3).for_each(|waiter| waiting.wait(waiter, round * 90, round * 90 + 80, Some(9)));
+    }
+    let computes = "java.lang.Thread.sleep com.acme.Quotes.compute j.ThreadPoolExecutor.runWorker java.lang.Thread.run";
+    defined(&mut waiting, &[(7, computes)]);
+    (0..10).for_each(|sample| seen(&mut waiting, 9, 100 + sample, 7));
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    let did = "ended by `other`. In 100 % of 10 samples `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+    assert!(text.ends_with(did), "{text}");
+}
+
+#[test]
+fn the_owner_of_a_lock_is_seen_at_work() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    waiting.lock(500);
+    defined(&mut waiting, &[(7, "java.lang.Thread.sleep com.acme.Remote.call com.acme.Small.update com.acme.Server.handle java.lang.Thread.run")]);
+    (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
+    let report = waiting.report();
+    let finding = &report.findings[0];
+    let did = "In 100 % of 40 samples `Small.update` was in `Thread.sleep`, called from `Remote.call`.";
+    assert!(finding.text.ends_with(did), "{}", finding.text);
+    assert!(finding.details.iter().any(|line| line.contains("which cover 80 % of that time")), "{:?}", finding.details);
+    assert_eq!(report.owner_activity[0].coverage, 0.8);
+    assert!(report.samples.is_none(), "no profile: others were not sampled");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::intern::Interner;
 use super::plan::{EventKind, Slot};
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
-    MonitorWait, MonitorWaited, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow, Sample,
-    SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+    MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
+    Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -199,6 +199,19 @@ impl Chunk {
                     cpu: cpu.checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
                 })
             }
+            EventKind::OwnerSample => Event::OwnerSample(OwnerSample {
+                sample: Sample {
+                    time: start,
+                    thread,
+                    chain,
+                    state: self.sample_state(EventKind::WallSample),
+                    weight: DurationNs(number(Slot::Weight)),
+                    cpu: None,
+                },
+                lock,
+                waiter_chain: self.resolver.chain(self.values.get(Slot::OwnerStack), interner, out),
+                waiters: u32::try_from(number(Slot::Count)).unwrap_or(u32::MAX),
+            }),
             EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
             EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
             EventKind::MachineTime => Event::MachineTime(self.machine_time()),

@@ -43,6 +43,7 @@ event_kinds! {
     JavaSample: "jdk.ExecutionSample" | "jdk.CPUTimeSample";
     NativeSample: "jdk.NativeMethodSample";
     WallSample: "profiler.WallClockSample" | "headway.WallSample";
+    OwnerSample: "headway.OwnerSample";
     PressureWindow: "headway.PressureWindow";
     PressurePhase: "headway.PressurePhase";
     ParkStatistics: "headway.ParkStatistics";
@@ -119,7 +120,7 @@ slots! {
     Weight: "weight" | "samplingPeriod";
     Samples: "samples";
     Bound: "bound";
-    Count: "count" | "lostSamples" | "amount";
+    Count: "count" | "waiters" | "lostSamples" | "amount";
     JvmUser: "jvmUser";
     JvmSystem: "jvmSystem";
     MachineTotal: "machineTotal";
@@ -139,7 +140,7 @@ slots! {
     Running: "running";
     Mean: "mean";
     Peak: "peak";
-    OwnerStack: "ownerStackTrace";
+    OwnerStack: "ownerStackTrace" | "waiterStackTrace";
     TimesParked: "timesParked";
     ParkedNow: "parkedNow";
     PeakParked: "peakParked";

@@ -79,6 +79,17 @@ event_types! {
             Label("Wall Clock Sample"),
             Description("Snapshot of a thread by the wall clock, mostly of one that waits, sleeps or is blocked"),
         ];
+    OWNER_SAMPLE = 114, "headway.OwnerSample", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "sampledThread" Pool THREAD [Label("Thread")];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace")];
+            "weight" Inline LONG [NANO_SPAN, Label("Weight"), WEIGHT];
+            "state" Pool THREAD_STATE [Label("Thread State")];
+            "lock" Pool LOCK [Label("Lock"), Description("What others wait for")];
+            "waiterStackTrace" Pool STACK_TRACE [Label("Waiter's Stack Trace"), Description("Call chain of a thread that waits")];
+            "waiters" Inline LONG [Label("Waiters"), Description("Threads that wait for it")];
+        },
+        &[LOCKS, Label("Owner Sample"), Description("Snapshot of a thread while others waited for what it had or did")];
     STOP_THE_WORLD = 86, "headway.StopTheWorld", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];

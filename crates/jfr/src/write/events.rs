@@ -6,7 +6,7 @@ use crate::encode::Encoder;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
-    MonitorWaited, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
+    MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
     RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
@@ -77,6 +77,7 @@ impl Context<'_> {
             Event::PressurePhase(e) => self.pressure_phase(e, out),
             Event::ParkStatistics(e) => self.park_statistics(e, out),
             Event::Sample(e) => self.sample(e, out),
+            Event::OwnerSample(e) => self.owner_sample(e, out),
             Event::ThreadStart(e) => self.thread_point(id::THREAD_START, e.time, e.thread, out),
             Event::ThreadEnd(e) => self.thread_point(id::THREAD_END, e.time, e.thread, out),
             Event::MachineTime(e) => self.machine_time(e, out),
@@ -339,6 +340,21 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.stack(e.chain));
             o.varint(state.0);
+        });
+    }
+
+    fn owner_sample(&mut self, e: &OwnerSample, out: &mut Encoder) {
+        self.constants.lock(e.lock, self.dictionary);
+        let state = if e.sample.state == SampleState::Waiting { schema::WAITING } else { schema::RUNNABLE };
+        out.event(|o| {
+            self.head(id::OWNER_SAMPLE, e.sample.time, o);
+            o.varint(self.constants.thread(e.sample.thread));
+            o.varint(self.constants.chain(e.sample.chain));
+            o.varint(e.sample.weight.0);
+            o.varint(state.0);
+            o.varint(e.lock.0);
+            o.varint(self.constants.chain(e.waiter_chain));
+            o.varint(u64::from(e.waiters));
         });
     }
 

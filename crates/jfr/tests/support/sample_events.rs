@@ -372,6 +372,7 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
             [&mut e.time, &mut e.first_parked, &mut e.last_alive].into_iter().for_each(move_time);
         }
         Event::Sample(e) => move_time(&mut e.time),
+        Event::OwnerSample(e) => move_time(&mut e.sample.time),
         Event::MachineTime(e) => move_time(&mut e.start),
         Event::ThreadTime(e) => move_time(&mut e.start),
         Event::Throttling(e) => move_time(&mut e.start),

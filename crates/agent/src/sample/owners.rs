@@ -1,0 +1,239 @@
+//! Owners seen at work: threads are sampled while others wait for them, and only
+//! then, so that a recording can say what the owner of a lock, a permit or a result
+//! did meanwhile.
+//!
+//! A few times a second all threads are looked at: whoever has been waiting for more
+//! than a few milliseconds is waiting for somebody. That is the owner of its monitor,
+//! read while the waiter pins the monitor; the owner that it saw when it parked; or a
+//! thread that has, or makes, what is waited for there
+//! ([`waited_for`](super::waited_for)). Of these so many as fit the budget are
+//! visited: one that waits itself is copied without being woken
+//! ([`waiting`](super::waiting)), one that runs gets a perf event for a while. What
+//! the recording knows without samples, that an owner was itself blocked or parked,
+//! is left out.
+
+use super::decoding::Decoding;
+use super::sources::Sources;
+use super::subjects::Subject;
+use super::waited_for::Key;
+use super::waiting::Waiting;
+use crate::agent::Agent;
+use crate::threads::Slot;
+use headway_model::event::{OwnerSample, Sample, SampleState};
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_sample::task;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Who waits for less is not looked at.
+const WAITS_NS: u64 = 4_000_000;
+/// Time between two looks while somebody waits, and while nobody does.
+const LOOKS_NS: (u64, u64) = (20_000_000, 60_000_000);
+/// Threads visited at a look.
+const MAX_VISITS: usize = 6;
+/// Threads that run and have a perf event at a time.
+const MAX_ARMED: usize = 4;
+/// An event is closed when nobody has waited for its thread for so long.
+const ARMED_NS: u64 = 500_000_000;
+/// Things waited for that are looked at.
+const MAX_WAITED_FOR: usize = 64;
+/// Longest time that one look stands for.
+const MAX_WEIGHT_NS: u64 = 500_000_000;
+
+/// Something that somebody waits for.
+#[derive(Clone, Copy, Debug)]
+struct WaitedFor {
+    lock: LockId,
+    chain: ChainId,
+    waiters: u32,
+    /// `NONE` where nobody owns it.
+    owner: ThreadId,
+    /// True if who owns it is all there is to know: a monitor.
+    is_owned: bool,
+}
+
+/// See the module.
+pub struct Owners {
+    agent: &'static Agent,
+    waiting: Waiting,
+    waited_for: Vec<WaitedFor>,
+    candidates: Vec<(Subject, WaitedFor)>,
+    armed: HashMap<u32, (WaitedFor, u64)>,
+    last_ns: u64,
+    next_ns: u64,
+    turn: usize,
+}
+
+impl Owners {
+    /// Looks at nobody yet.
+    pub fn new(agent: &'static Agent) -> Owners {
+        Owners {
+            agent,
+            waiting: Waiting::new(agent, 0),
+            waited_for: Vec::with_capacity(MAX_WAITED_FOR),
+            candidates: Vec::new(),
+            armed: HashMap::new(),
+            last_ns: task::monotonic_ns(),
+            next_ns: 0,
+            turn: 0,
+        }
+    }
+
+    /// Looks who waits for whom, if it is time, and visits those who are waited for.
+    /// `arms` says whether running ones get events in `sources`, which has no others.
+    pub fn round(&mut self, sources: &mut Sources, arms: bool, decoding: &mut Decoding, batch: &mut Vec<Event>) {
+        let now = task::monotonic_ns();
+        if now < self.next_ns {
+            return;
+        }
+        self.find_waiters(now);
+        let is_calm = self.waited_for.is_empty();
+        self.next_ns = now + if is_calm { LOOKS_NS.1 } else { LOOKS_NS.0 };
+        let since = now.saturating_sub(self.last_ns).min(MAX_WEIGHT_NS);
+        self.last_ns = now;
+        if !is_calm {
+            self.find_owners();
+            self.visit(since, now, sources, arms, decoding, batch);
+        }
+        if arms {
+            self.disarm(now, sources);
+        }
+    }
+
+    /// How long until the next look.
+    pub fn pause(&self) -> Duration {
+        Duration::from_nanos(if self.waited_for.is_empty() { LOOKS_NS.1 } else { LOOKS_NS.0 })
+    }
+
+    /// What a sample of a running thread stands for: nothing if nobody waits for it.
+    pub fn running(&self, subject: &Subject, sample: Sample) -> Option<OwnerSample> {
+        let (waited, until) = self.armed.get(&subject.os_id)?;
+        let fresh = until.saturating_sub(ARMED_NS) + 2 * LOOKS_NS.0 >= sample.time.0;
+        fresh.then(|| waited.sample(sample))
+    }
+
+    fn find_waiters(&mut self, now: u64) {
+        self.waited_for.clear();
+        let is_long = |start: TimeNs| now.saturating_sub(start.0) >= WAITS_NS;
+        for slot in self.agent.threads.iter() {
+            if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
+                let owner = self.owner_of_pending(slot, enter.start);
+                self.add(WaitedFor { lock: enter.lock, chain: enter.chain, waiters: 1, owner, is_owned: true });
+            } else if let Some(park) = slot.parks.park().peek().filter(|park| is_long(park.time)) {
+                let (lock, chain, owner) = (park.blocker, park.chain, park.owner);
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false });
+            } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
+                let (lock, chain, owner) = (wait.lock, wait.chain, ThreadId::NONE);
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false });
+            }
+        }
+    }
+
+    /// The owner of the monitor that a thread is blocked on since `start`. Its address
+    /// means that monitor as long as the thread is; so that is looked at afterwards.
+    fn owner_of_pending(&self, slot: &Slot, start: TimeNs) -> ThreadId {
+        let monitor = self.agent.hotspot.pending_monitor(slot.vm_thread());
+        let owner = self.agent.owner_of(monitor);
+        let still = slot.enter.peek().is_some_and(|enter| enter.start == start);
+        if still {
+            owner
+        } else {
+            ThreadId::NONE
+        }
+    }
+
+    fn add(&mut self, waited: WaitedFor) {
+        let same = |known: &&mut WaitedFor| {
+            known.owner == waited.owner && (known.lock == waited.lock || known.chain == waited.chain)
+        };
+        if let Some(known) = self.waited_for.iter_mut().find(same) {
+            known.waiters += 1;
+        } else if self.waited_for.len() < MAX_WAITED_FOR {
+            self.waited_for.push(waited);
+        }
+    }
+
+    /// Threads that are waited for and not blocked or parked themselves.
+    fn find_owners(&mut self) {
+        self.candidates.clear();
+        for slot in self.agent.threads.iter() {
+            let waits = slot.enter.peek().is_some()
+                || slot.parks.park().peek().is_some()
+                || slot.wait.peek().is_some()
+                || slot.reenter.peek().is_some();
+            if waits {
+                continue;
+            }
+            let thread = self.agent.hotspot.mounted_on(slot);
+            let waited = self.waited_for.iter().find(|waited| waited.by(thread, slot));
+            let subject = waited.and_then(|_| Subject::of_slot(self.agent, slot));
+            self.candidates.extend(subject.zip(waited.copied()));
+        }
+    }
+
+    fn visit(
+        &mut self,
+        since: u64,
+        now: u64,
+        sources: &mut Sources,
+        arms: bool,
+        decoding: &mut Decoding,
+        batch: &mut Vec<Event>,
+    ) {
+        let all = self.candidates.len();
+        if all == 0 {
+            return;
+        }
+        let visits = all.min(MAX_VISITS);
+        // One of those that are left out is visited for all of them, by turns.
+        let weight = since.saturating_mul(all as u64) / visits as u64;
+        self.turn = self.turn.wrapping_add(visits);
+        for at in 0..visits {
+            let Some((subject, waited)) = self.candidates.get((self.turn + at) % all).copied() else { continue };
+            match self.waiting.look(&subject, decoding) {
+                Some((chain, thread)) => {
+                    let (time, weight) = (TimeNs(task::monotonic_ns()), DurationNs(weight));
+                    let sample = Sample { time, thread, chain, state: SampleState::Waiting, weight, cpu: None };
+                    batch.push(Event::OwnerSample(waited.sample(sample)));
+                }
+                None if arms => self.arm(subject, waited, now, sources),
+                None => {}
+            }
+            if let Some((known, until)) = self.armed.get_mut(&subject.os_id) {
+                *known = waited;
+                *until = now + ARMED_NS;
+            }
+        }
+    }
+
+    fn arm(&mut self, subject: Subject, waited: WaitedFor, now: u64, sources: &mut Sources) {
+        let has_room = self.armed.len() < MAX_ARMED && !self.armed.contains_key(&subject.os_id);
+        // Where none can be had, only owners that wait are seen, as their coverage says.
+        if has_room && sources.add(subject).is_ok() {
+            self.armed.insert(subject.os_id, (waited, now + ARMED_NS));
+        }
+    }
+
+    fn disarm(&mut self, now: u64, sources: &mut Sources) {
+        let before = self.armed.len();
+        self.armed.retain(|_, (_, until)| *until > now);
+        if self.armed.len() < before {
+            let kept: Vec<u32> = self.armed.keys().copied().collect();
+            sources.keep(&kept);
+        }
+    }
+}
+
+impl WaitedFor {
+    fn by(&self, thread: ThreadId, slot: &Slot) -> bool {
+        if self.owner.is_some() && self.owner == thread {
+            return true;
+        }
+        let keys = [Key::of_lock(self.lock), Key::of_chain(self.chain)];
+        !self.is_owned && keys.into_iter().flatten().any(|key| slot.exchanged.is_waited_for(key))
+    }
+
+    fn sample(&self, sample: Sample) -> OwnerSample {
+        OwnerSample { sample, lock: self.lock, waiter_chain: self.chain, waiters: self.waiters }
+    }
+}

@@ -1,0 +1,205 @@
+//! What owners were seen to do while others waited for them, in a sentence.
+
+use super::words::{code, grouped, percent};
+use super::Grounds;
+use crate::aggregate::share;
+use crate::analysis::Analysis;
+use crate::ledger::Quality;
+use crate::names::is_plumbing;
+use crate::report::{Evidence, OwnerActivity, Report};
+use rustc_hash::FxHashMap;
+
+/// Samples from which on something is said.
+const FEW: u64 = 5;
+/// A part of them that is worth a sentence.
+const WORTH_SAYING: f64 = 0.3;
+
+/// Where a thread was, as far as it says something: `Thread.sleep`, called from
+/// `Web.remotePrice`, somewhere below `Web.priceSync`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Doing {
+    /// What the innermost method of the application called; empty if nothing.
+    call: String,
+    /// The innermost method of the application.
+    inner: String,
+    /// The outermost one that is looked at.
+    outer: String,
+}
+
+impl Doing {
+    /// From a stack, leaf first, cut where it begins to matter.
+    pub fn of<'a>(frames: impl Iterator<Item = &'a str> + Clone) -> Option<Doing> {
+        let methods = frames.map(without_line);
+        let own = || methods.clone().filter(|full| !is_plumbing(full));
+        let Some(inner) = own().next() else {
+            // Nothing of the application: its last call says most.
+            let call = methods.clone().filter(|full| full.contains('.')).last()?;
+            return Some(Doing { call: short(call), ..Doing::default() });
+        };
+        let call = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.')).last();
+        Some(Doing {
+            call: call.map_or_else(String::new, short),
+            inner: short(inner),
+            outer: own().last().map_or_else(String::new, short),
+        })
+    }
+
+    /// `in `Thread.sleep`, called from `Web.remotePrice``.
+    fn text(&self) -> String {
+        match (self.call.as_str(), self.inner.as_str()) {
+            ("", inner) => format!("in {}", code(inner)),
+            (call, "") => format!("in {}", code(call)),
+            (call, inner) => format!("in {}, called from {}", code(call), code(inner)),
+        }
+    }
+}
+
+/// Samples of what was done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doings {
+    by: FxHashMap<Doing, u64>,
+    ns: u64,
+    samples: u64,
+    waiting_for: u64,
+}
+
+impl Doings {
+    /// Adds so many samples that stand for so long.
+    pub fn add(&mut self, doing: Doing, ns: u64, samples: u64) {
+        *self.by.entry(doing).or_default() += ns.max(1);
+        self.ns += ns.max(1);
+        self.samples += samples;
+    }
+
+    /// The time that all samples stand for.
+    pub fn ns(&self) -> u64 {
+        self.ns
+    }
+
+    fn most(&self) -> Option<(&Doing, f64)> {
+        let most = self.by.iter().max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
+        let part = share(*most.1, self.ns);
+        (self.samples >= FEW && part >= WORTH_SAYING).then_some((most.0, part))
+    }
+
+    /// `In 98 % of 412 samples `Web.priceSync` was in `Thread.sleep`, called from
+    /// `Web.remotePrice`.` `who` had it, or made it.
+    pub fn text(&self, who: &str) -> Option<String> {
+        let (doing, part) = self.most()?;
+        let below = match doing.outer.is_empty() || doing.outer == doing.inner || who == code(&doing.outer) {
+            true => String::new(),
+            false => format!(", in {}", code(&doing.outer)),
+        };
+        let samples = grouped(self.samples);
+        Some(format!("In {} of {samples} samples {who} was {}{below}.", percent(part), doing.text()))
+    }
+
+    /// The numbers behind it.
+    pub fn evidence(&self) -> Option<Evidence> {
+        let (_, part) = self.most()?;
+        let coverage = share(self.ns, self.waiting_for).min(1.0);
+        Some(Evidence {
+            quality: Quality::Estimated,
+            coverage: (self.waiting_for > 0).then_some(coverage),
+            ..Evidence::exact("samples", self.ns, Some(part))
+        })
+    }
+
+    /// `sampled: 88 % of that time`.
+    pub fn coverage(&self) -> Option<String> {
+        self.most().filter(|_| self.waiting_for > 0)?;
+        let covered = percent(share(self.ns, self.waiting_for).min(1.0));
+        Some(format!("owner's stack: {} samples, which cover {covered} of that time", grouped(self.samples)))
+    }
+}
+
+/// What owners of locks did, by group of locks and method that had the lock.
+#[derive(Default)]
+pub(super) struct OfLocks(FxHashMap<usize, FxHashMap<String, Doings>>);
+
+impl OfLocks {
+    /// From what is in the report already.
+    pub fn new(analysis: &Analysis, report: &Report, grounds: &Grounds<'_>) -> OfLocks {
+        let mut of_locks = OfLocks::default();
+        if report.owner_activity.is_empty() {
+            return of_locks;
+        }
+        let locks = analysis.aggregate.locks();
+        let places: FxHashMap<String, usize> = locks
+            .iter()
+            .filter_map(|totals| Some((analysis.names.lock_text(totals.lock), grounds.groups.place(totals.lock)?)))
+            .collect();
+        for activity in report.owner_activity.iter().filter(|activity| activity.sampled_ns > 0) {
+            let Some(place) = places.get(&activity.lock) else { continue };
+            let of_place = of_locks.0.entry(*place).or_default();
+            add(of_place.entry(activity.owner_method.clone()).or_default(), activity);
+        }
+        of_locks
+    }
+
+    /// While this method (its full name) had the lock.
+    pub fn get(&self, place: usize, holder: &str) -> Option<&Doings> {
+        self.0.get(&place)?.get(holder)
+    }
+}
+
+fn add(doings: &mut Doings, activity: &OwnerActivity) {
+    doings.samples += activity.samples;
+    doings.waiting_for += activity.blocked_ns;
+    for path in &activity.stacks {
+        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str)) {
+            doings.add(doing, (path.share * activity.sampled_ns as f64).round() as u64, 0);
+        }
+    }
+}
+
+/// `pkg.Class.method` of `pkg.Class.method:12`.
+fn without_line(frame: &str) -> &str {
+    match frame.rsplit_once(':') {
+        Some((method, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => method,
+        _ => frame,
+    }
+}
+
+/// `Class.method` of `pkg.Class.method`.
+fn short(full: &str) -> String {
+    let (class, method) = full.rsplit_once('.').unwrap_or(("", full));
+    let class = class.rsplit('.').next().unwrap_or(class);
+    if class.is_empty() {
+        method.to_owned()
+    } else {
+        format!("{class}.{method}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doing(frames: &str) -> Option<Doing> {
+        Doing::of(frames.split(' '))
+    }
+
+    #[test]
+    fn the_innermost_method_of_the_application_and_what_it_called() {
+        let slept = doing("java.lang.Thread.sleep:-2 java.lang.Thread.sleep:5 a.Web.remotePrice:12 a.Web.priceSync:9");
+        assert_eq!(slept.clone().unwrap().text(), "in `Thread.sleep`, called from `Web.remotePrice`");
+        assert_eq!(slept.unwrap().outer, "Web.priceSync");
+        assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(), "in `Web.compute`");
+        assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(), "in `Socket.read`");
+        assert_eq!(doing("read"), None);
+    }
+
+    #[test]
+    fn only_what_was_seen_often_is_said() {
+        let mut doings = Doings::default();
+        doings.add(doing("java.lang.Thread.sleep a.A.slow a.A.serve").unwrap(), 60, 4);
+        assert_eq!(doings.text("`A.serve`"), None);
+        doings.add(doing("a.A.other a.A.serve").unwrap(), 20, 2);
+        let text = doings.text("`A.serve`").unwrap();
+        assert_eq!(text, "In 75 % of 6 samples `A.serve` was in `Thread.sleep`, called from `A.slow`.");
+        let whole = doings.text("`pool-1`").unwrap();
+        assert_eq!(whole, "In 75 % of 6 samples `pool-1` was in `Thread.sleep`, called from `A.slow`, in `A.serve`.");
+        assert!(doings.evidence().is_some_and(|evidence| evidence.quality == Quality::Estimated));
+    }
+}
