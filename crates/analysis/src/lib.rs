@@ -28,6 +28,7 @@ pub mod pressure;
 pub mod report;
 pub mod steal;
 
+mod advice;
 mod aggregate;
 mod analysis;
 mod by_id;

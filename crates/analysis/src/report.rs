@@ -245,6 +245,9 @@ pub struct Finding {
     /// Call stacks that it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<FindingStack>,
+    /// What is known about stacks like these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
     /// Thread time that could be won back at most; 0 where that cannot be said.
     pub cost_ns: u64,
     /// `cost_ns` as part of what the sentence says it is part of.
@@ -253,6 +256,29 @@ pub struct Finding {
     /// The numbers that it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+}
+
+/// A known cause, of the catalogue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Advice {
+    /// Its stable name.
+    pub id: String,
+    /// Versions of the library or of Java that it is about.
+    pub versions: String,
+    /// Why threads wait there.
+    pub why: String,
+    /// What helps.
+    pub fix: String,
+    /// Where more is said.
+    pub link: String,
+}
+
+impl Advice {
+    /// Why, and what to do: two lines.
+    pub fn lines(&self) -> [String; 2] {
+        let Advice { versions, why, fix, link, .. } = self;
+        [format!("known cause ({versions}): {why}"), format!("fix: {fix} ({link})")]
+    }
 }
 
 /// A call stack of a finding.

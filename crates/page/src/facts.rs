@@ -58,10 +58,11 @@ fn ledger_part(ledger: &ledger::Ledger, part: &Part, ns: u64) -> LedgerPart {
 }
 
 fn finding(finding: &headway_analysis::report::Finding) -> Finding {
+    let advice = finding.advice.iter().flat_map(headway_analysis::report::Advice::lines);
     Finding {
         kind: serde_json::to_value(finding.kind).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default(),
         text: bounded(&finding.text),
-        details: finding.details.iter().take(MOST).map(|line| bounded(line)).collect(),
+        details: advice.chain(finding.details.iter().cloned()).take(MOST).map(|line| bounded(&line)).collect(),
         cost: finding.cost_ns,
     }
 }

@@ -266,10 +266,9 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headway_model::{ChainId, LockId};
     use headway_model::event::{LockDef, MonitorEntered, Park, ThreadPoint};
     use headway_model::stack::ChainDef;
-    use headway_model::{CallChain, Frame, FrameKind, Method, MethodId};
+    use headway_model::{CallChain, ChainId, Frame, FrameKind, LockId, Method, MethodId};
 
     const T: ThreadId = ThreadId(1);
 

@@ -166,10 +166,8 @@ impl Group {
         let mut evidence = evidence::of_split(&self.split);
         evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
-        let (mut details, stacks) = (self.details(names), self.stacks(names));
-        let at = details.len().min(1);
-        details.splice(at..at, seen.and_then(Doings::coverage));
-        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence }
+        let (details, stacks) = (self.details(names), self.stacks(names));
+        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None }
     }
 
     fn lost(&self, running: Running) -> (String, Option<f64>) {

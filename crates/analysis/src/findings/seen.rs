@@ -90,8 +90,15 @@ impl Doings {
             true => String::new(),
             false => format!(", in {}", code(&doing.outer)),
         };
+        let (part, doing) = (percent(part), doing.text());
+        if self.waiting_for > 0 {
+            let covered = percent(share(self.ns, self.waiting_for).min(1.0));
+            return Some(format!(
+                "{who} was {doing}{below}, in {part} of its samples, which cover {covered} of that time."
+            ));
+        }
         let samples = grouped(self.samples);
-        Some(format!("In {} of {samples} samples {who} was {}{below}.", percent(part), doing.text()))
+        Some(format!("In {part} of {samples} samples {who} was {doing}{below}."))
     }
 
     /// The numbers behind it.
@@ -103,13 +110,6 @@ impl Doings {
             coverage: (self.waiting_for > 0).then_some(coverage),
             ..Evidence::exact("samples", self.ns, Some(part))
         })
-    }
-
-    /// `sampled: 88 % of that time`.
-    pub fn coverage(&self) -> Option<String> {
-        self.most().filter(|_| self.waiting_for > 0)?;
-        let covered = percent(share(self.ns, self.waiting_for).min(1.0));
-        Some(format!("owner's stack: {} samples, which cover {covered} of that time", grouped(self.samples)))
     }
 }
 

@@ -72,6 +72,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         cost_ns: lost_ns(totals),
         share: Some(totals.runnable_share),
         evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.runnable_share))],
+        advice: None,
     }
 }
 

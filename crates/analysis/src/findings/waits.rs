@@ -133,6 +133,7 @@ impl Group {
             cost_ns: self.total,
             share: Some(part),
             evidence,
+            advice: None,
         })
     }
 
@@ -243,8 +244,12 @@ impl Group {
             let wakers = self.wakers.keys().filter(|(by, _)| by == group).filter_map(|(_, path)| *path);
             let common = wakers.map(|waker| {
                 let waker = names.frames(waker);
-                let must = if is_peer { in_common(&waker, &waits) } else { 1 };
-                Some(in_common(&waker, &stack)).filter(|common| *common >= must.max(1)).unwrap_or(0)
+                let common = in_common(&waker, &stack);
+                match (is_peer, had(&waker, &waits, names)) {
+                    (true, Some(had)) if common >= had => had,
+                    (false, _) => common,
+                    _ => 0,
+                }
             });
             let Some(common) = common.max().filter(|common| *common > 0) else { continue };
             // With the method that had it, if that is the application's.
@@ -300,9 +305,8 @@ impl Returned {
     fn of(ended: &[PathFrame], waits: &[PathFrame], method: NameId, names: &Names) -> Option<Returned> {
         let is_own = |frame: &PathFrame| !names.is_plumbing(frame.name);
         let by = ended.iter().position(is_own)?;
-        let both = ended.len() - in_common(ended, waits);
         let name = |at: usize| ended.get(at).map(|frame| frame.name);
-        if ended.get(both).is_some_and(is_own) {
+        if let Some(both) = had(ended, waits, names).map(|had| ended.len() - had) {
             return Some(Returned { by: name(by)?, called_from: name(both).filter(|_| both > by) });
         }
         let waits_in = class(method, names);
@@ -321,6 +325,15 @@ impl Returned {
 /// Frames from the root on that two stacks, leaf first, have in common.
 fn in_common(a: &[PathFrame], b: &[PathFrame]) -> usize {
     a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a.name == b.name).count()
+}
+
+/// Frames from the root on up to the application's method that both waits for
+/// something and returns it, which is where it is had.
+fn had(ended: &[PathFrame], waits: &[PathFrame], names: &Names) -> Option<usize> {
+    let common = in_common(ended, waits);
+    let at = (ended.len() - common..ended.len())
+        .find(|at| ended.get(*at).is_some_and(|frame| !names.is_plumbing(frame.name)))?;
+    Some(ended.len() - at)
 }
 
 /// The class of a method, in its readable name.

@@ -263,6 +263,18 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
 }
 
+/// Who acquires a permit of a semaphore wakes the next waiter, too, from within `acquire`.
+#[test]
+fn who_passes_a_permit_on_as_it_acquires_one_returned_nothing_there() {
+    let waits = "j.Semaphore.acquire com.acme.Gate.pass com.acme.Server.run java.lang.Thread.run";
+    let wakes = "AQS.acquireShared j.Semaphore.acquire com.acme.Gate.pass com.acme.Server.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(waits, wakes);
+    (1..=4).for_each(|waiter| waiting.wait(waiter, 100, 700, Some(waiter % 4 + 1)));
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    assert!(text.contains("ended by `Gate.pass` in `exec-*`"), "{text}");
+}
+
 #[test]
 fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them_over() {
     let waits = "j.CompletableFuture.join com.acme.Quotes.serve java.lang.Thread.run";
@@ -288,9 +300,9 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
     let report = waiting.report();
     let finding = &report.findings[0];
-    let did = "In 100 % of 40 samples `Small.update` was in `Thread.sleep`, called from `Remote.call`.";
+    let did = "`Small.update` was in `Thread.sleep`, called from `Remote.call`, in 100 % of its samples, which cover \
+               80 % of that time.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
-    assert!(finding.details.iter().any(|line| line.contains("which cover 80 % of that time")), "{:?}", finding.details);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");
 }

@@ -6,7 +6,7 @@ use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::ledger::{EntryKind, Ledger, Part};
 use headway_analysis::names;
-use headway_analysis::report::{Finding, FindingKind, FindingStack, Report};
+use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
 use headway_model::Loss;
 use std::fmt::Write;
 
@@ -15,7 +15,9 @@ const FINDINGS: usize = 5;
 /// Lines of a finding.
 const LINES: usize = 6;
 /// Lines of its sentences.
-const SENTENCE_LINES: usize = 4;
+const SENTENCE_LINES: usize = 5;
+/// Lines of each half of what is known about it.
+const ADVICE_LINES: usize = 2;
 /// Frames of the application that a stack shows.
 const FRAMES: usize = 4;
 /// Lines of what was dropped or not active.
@@ -92,7 +94,10 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     title("FINDINGS", "", screen, out);
     for (index, finding) in report.findings.iter().take(FINDINGS).enumerate() {
         let lines = lines_of(index, finding, screen);
-        for line in lines.iter().take(LINES) {
+        let advice = finding.advice.iter().flat_map(Advice::lines);
+        let cut = Screen { cut: true, ..*screen };
+        let advice = advice.flat_map(|line| prose::wrapped_at_most(ADVICE_LINES, &line, 7, &cut));
+        for line in lines.into_iter().take(LINES).chain(advice) {
             let _ = writeln!(out, "{line}");
         }
     }

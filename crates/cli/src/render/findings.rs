@@ -2,7 +2,7 @@
 
 use super::{prose, title};
 use crate::terminal::Screen;
-use headway_analysis::report::{FindingKind, FindingStack, Report};
+use headway_analysis::report::{Advice, FindingKind, FindingStack, Report};
 use std::fmt::Write;
 
 /// Lines of one detail, a call chain for instance.
@@ -21,7 +21,8 @@ pub fn write(report: &Report, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{start}{text}");
         }
         let stack = |stack: &FindingStack| format!("{}: {}", stack.whose, stack.frames.join(" < "));
-        for detail in finding.details.iter().cloned().chain(finding.stacks.iter().map(stack)) {
+        let advice = finding.advice.iter().flat_map(Advice::lines);
+        for detail in advice.chain(finding.details.iter().cloned()).chain(finding.stacks.iter().map(stack)) {
             for (nth, line) in prose::wrapped_at_most(DETAIL_LINES, &detail, 9, screen).iter().enumerate() {
                 // The lines after the first hang.
                 let line = if nth == 0 { line.get(2..).unwrap_or(line) } else { line };

@@ -1,0 +1,133 @@
+//! Known causes, as data: what it means that threads wait on a stack like this, and
+//! what to do about it. Advice goes with a finding and is never one: what the numbers
+//! do not show is no cause.
+
+use crate::report::{Advice, Finding};
+use std::sync::OnceLock;
+
+const CATALOGUE: &str = include_str!("catalogue.txt");
+/// Frames of a stack, from its leaf on, among which a known one is looked for.
+const FRAMES: usize = 12;
+
+/// An entry of the catalogue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    id: &'static str,
+    frame: &'static str,
+    versions: &'static str,
+    why: &'static str,
+    fix: &'static str,
+    link: &'static str,
+    /// A stack that matches, and one that does not: for the tests.
+    #[cfg(test)]
+    example: (&'static str, &'static str),
+}
+
+fn entries() -> &'static [Entry] {
+    static ENTRIES: OnceLock<Vec<Entry>> = OnceLock::new();
+    ENTRIES.get_or_init(|| CATALOGUE.split("\n\n").filter_map(entry).collect())
+}
+
+fn entry(block: &'static str) -> Option<Entry> {
+    let mut entry = Entry::default();
+    for (key, value) in block.lines().filter_map(|line| line.split_once(": ")) {
+        match key {
+            "id" => entry.id = value,
+            "frame" => entry.frame = value,
+            "versions" => entry.versions = value,
+            "why" => entry.why = value,
+            "fix" => entry.fix = value,
+            "link" => entry.link = value,
+            #[cfg(test)]
+            "match" => entry.example.0 = value,
+            #[cfg(test)]
+            "not" => entry.example.1 = value,
+            _ => {}
+        }
+    }
+    (!entry.id.is_empty()).then_some(entry)
+}
+
+/// What is known about a finding, by its stacks.
+pub(crate) fn about(finding: &Finding) -> Option<Advice> {
+    let known = finding.stacks.iter().find_map(|stack| known(stack.frames.iter().map(String::as_str)))?;
+    let Entry { id, versions, why, fix, link, .. } = known;
+    let advice = [id, versions, why, fix, link].map(str::to_owned);
+    let [id, versions, why, fix, link] = advice;
+    Some(Advice { id, versions, why, fix, link })
+}
+
+/// The first entry that one of the first frames of a stack (leaf first) matches.
+fn known<'a>(frames: impl Iterator<Item = &'a str> + Clone) -> Option<Entry> {
+    let first = || frames.clone().take(FRAMES).map(without_line);
+    entries().iter().find(|entry| first().any(|frame| matches(entry.frame, frame))).copied()
+}
+
+fn without_line(frame: &str) -> &str {
+    frame.rsplit_once(':').map_or(frame, |(method, _)| method)
+}
+
+/// True if one of the patterns, with commas between, is the method.
+fn matches(patterns: &str, method: &str) -> bool {
+    patterns.split(',').any(|pattern| match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
+        (Some(start), _) => method.starts_with(start),
+        (None, Some(end)) => method.ends_with(end),
+        (None, None) => method == pattern,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::FindingStack;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_entry_is_provoked_by_its_stack_and_by_no_other_s() {
+        assert!(entries().len() >= 80, "{}", entries().len());
+        let ids: BTreeSet<&str> = entries().iter().map(|entry| entry.id).collect();
+        assert_eq!(ids.len(), entries().len(), "ids are unique");
+        for entry in entries() {
+            let found = |stack: &'static str| known(stack.split(" < ")).map(|entry| entry.id);
+            let (example, other) = entry.example;
+            assert!(!example.is_empty() && !other.is_empty(), "{} has both examples", entry.id);
+            assert_eq!(found(example), Some(entry.id), "{example}");
+            assert_ne!(found(other), Some(entry.id), "{other}");
+        }
+    }
+
+    #[test]
+    fn every_entry_says_why_and_what_to_do() {
+        for entry in entries() {
+            for text in [entry.frame, entry.versions, entry.why, entry.fix] {
+                assert!(!text.is_empty() && text.trim() == text && !text.ends_with('.'), "{}: {text:?}", entry.id);
+            }
+            assert!(entry.link.starts_with("https://"), "{}", entry.id);
+            assert!(entry.why.len() < 130 && entry.fix.len() < 130, "{} fits a line", entry.id);
+        }
+    }
+
+    #[test]
+    fn stacks_of_programs_without_a_known_cause_match_nothing() {
+        for stack in [
+            "app.Inventory.sell < app.Shop.buy < java.lang.Thread.run",
+            "java.util.ArrayList.add < app.Shop.buy < java.lang.Thread.run",
+            "org.apache.log4jx.Category.callAppenders < app.Shop.buy",
+            "app.HashtableLike.get < app.Shop.buy",
+        ] {
+            assert!(known(stack.split(" < ")).is_none(), "{stack}");
+        }
+        // Nor far from where the thread waits.
+        let deep: Vec<&str> = std::iter::repeat_n("app.A.b", FRAMES).chain(["java.util.Hashtable.get"]).collect();
+        assert!(known(deep.into_iter()).is_none());
+    }
+
+    #[test]
+    fn advice_goes_with_a_finding_of_such_a_stack() {
+        let frames = ["java.util.Hashtable.get:382", "app.Users.find:12"].map(str::to_owned).to_vec();
+        let stacks = vec![FindingStack { whose: "blocked in".to_owned(), frames }];
+        let advice = about(&Finding { stacks, ..Finding::default() }).unwrap();
+        assert_eq!((advice.id.as_str(), advice.fix.as_str()), ("hashtable", "use ConcurrentHashMap"));
+        assert_eq!(about(&Finding::default()), None);
+    }
+}
