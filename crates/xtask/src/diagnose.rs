@@ -3,7 +3,8 @@
 
 use crate::eval::run_quietly;
 use crate::jdks::Jdks;
-use crate::process::{program, run};
+use crate::process::{program, run, run_and_read};
+use crate::tally::Tally;
 use crate::{java, products, Problem};
 use std::process::Command;
 
@@ -15,6 +16,21 @@ pub fn diagnose(rest: &[String]) -> Result<(), Problem> {
         build(&jdks)?;
     }
     run_quietly(judge(&jdks).args(rest))
+}
+
+/// What of it is in `./hw test`: ten programs, started under Headway on one JDK and
+/// attached to on another, without measuring what the fixes gain. Each that is wrong
+/// prints a line that says which.
+pub fn subset(jdks: &Jdks) -> Result<Tally, Problem> {
+    build(jdks)?;
+    let mut total = Tally::default();
+    for (release, way) in [("17", "run"), ("25", "attach")] {
+        let mut judge = judge(jdks);
+        judge.args(["--subset", "--pairs", "0", "--seconds", "6", "--jdks", release, "--ways", way]);
+        let (output, content) = run_and_read(&mut judge)?;
+        total = total + Tally::of_diagnose(&output, content);
+    }
+    Ok(total)
 }
 
 fn build(jdks: &Jdks) -> Result<(), Problem> {

@@ -96,6 +96,13 @@ impl Tally {
         Tally { passed: ran.saturating_sub(failed + skipped), failed, skipped }.judged(content)
     }
 
+    /// Reads the last line of `eval/diagnose.py`: programs diagnosed rightly, and not.
+    pub fn of_diagnose(output: &str, content: bool) -> Tally {
+        let last = output.lines().last().unwrap_or_default();
+        let (passed, failed) = (before(last, " passed"), before(last, " failed"));
+        Tally { passed, failed, skipped: 0 }.judged(content)
+    }
+
     /// Reads the summary of the stress driver: rounds and failures.
     pub fn of_stress(output: &str, content: bool) -> Tally {
         let summary = output.lines().rev().find(|line| line.starts_with("stress: ")).unwrap_or_default();
@@ -206,6 +213,13 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         assert_eq!(Tally::of_unittest("Ran 7 tests in 0.1s\n\nOK\n", true), tally(7, 0));
         assert_eq!(Tally::of_unittest("Ran 7 tests in 0.1s\n\nFAILED (failures=2, errors=1)\n", false), tally(4, 3));
         assert_eq!(Tally::of_unittest("SyntaxError\n", false), tally(0, 1));
+    }
+
+    #[test]
+    fn programs_diagnosed_wrongly_are_failures() {
+        let output = "WRONG semaphore 17 run: #0 Nothing\n1 of 2 causes named first\n9 passed, 1 failed\n";
+        assert_eq!(Tally::of_diagnose(output, false), tally(9, 1));
+        assert_eq!(Tally::of_diagnose("Traceback\n", false), tally(0, 1));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{eval, guard, java, licences, page, products, stress, takes_nothing, tidy, Problem};
+use crate::{diagnose, eval, guard, java, licences, page, products, stress, takes_nothing, tidy, Problem};
 use std::process::Command;
 use std::time::Instant;
 
@@ -51,6 +51,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.suite("java", maven_tests);
     session.evaluation();
     session.suite("rust", cargo_tests);
+    session.diagnosis();
     session.suite("page", |_| page::tests(false));
     session.page_in_a_browser();
     session.suite("loom", loom_tests);
@@ -90,6 +91,14 @@ impl Session {
             Ok(Tally { passed: is_here.into(), skipped: (!is_here).into(), ..Tally::default() })
         });
         self.without_evaluation = !is_here;
+    }
+
+    /// Whether reports name the cause, on programs with a known one.
+    fn diagnosis(&mut self) {
+        match self.without_evaluation {
+            true => self.add("diagnosis", Tally { skipped: 1, ..Tally::default() }, 0.0),
+            false => self.suite("diagnosis", diagnose::subset),
+        }
     }
 
     /// Something that is right or wrong as a whole.
