@@ -84,7 +84,9 @@ def judge(program: Program, way: str, release: str, findings: list[dict[str, obj
         text = "\n".join([str(finding["text"]), *(str(one) for one in details if isinstance(details, list))])
         if program.cause and not verdict.place and all(re.search(one, text) for one in program.cause):
             verdict.place = place
-        verdict.false += [str(finding["text"]) for one in program.never if re.search(one, str(finding["text"]))]
+        # "Nothing stands out" says of what there is little.
+        if finding.get("kind") != "nothing":
+            verdict.false += [str(finding["text"]) for one in program.never if re.search(one, str(finding["text"]))]
     return verdict
 
 

@@ -69,7 +69,7 @@ impl Owners {
     pub fn new(agent: &'static Agent) -> Owners {
         Owners {
             agent,
-            waiting: Waiting::new(agent, 0),
+            waiting: Waiting::on_demand(agent),
             waited_for: Vec::with_capacity(MAX_WAITED_FOR),
             candidates: Vec::new(),
             armed: HashMap::new(),

@@ -155,8 +155,8 @@ impl Sources {
 
     fn by_the_kernel(&mut self, subject: &Subject, kernel: bool) -> io::Result<Means> {
         let many = self.deep >= MANY_DEEP && self.deep * 4 >= self.opened;
-        // Compilers recurse.
-        let deep = self.plan.eager || many || !subject.is_java();
+        // Compilers recurse; of few owners none shall be cut off.
+        let deep = self.plan.eager || self.plan.only_owners || many || !subject.is_java();
         let means = self.means(subject, kernel, deep)?;
         self.opened += 1;
         Ok(means)

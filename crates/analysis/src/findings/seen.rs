@@ -44,9 +44,10 @@ impl Doing {
         })
     }
 
-    /// `in `Thread.sleep`, called from `Web.remotePrice``.
-    fn text(&self) -> String {
-        match (self.call.as_str(), self.inner.as_str()) {
+    /// `in `Thread.sleep`, called from `Web.remotePrice``; `who` is the subject already.
+    fn text(&self, who: &str) -> String {
+        let inner = Some(self.inner.as_str()).filter(|inner| self.call.is_empty() || code(inner) != who);
+        match (self.call.as_str(), inner.unwrap_or_default()) {
             ("", inner) => format!("in {}", code(inner)),
             (call, "") => format!("in {}", code(call)),
             (call, inner) => format!("in {}, called from {}", code(call), code(inner)),
@@ -90,7 +91,7 @@ impl Doings {
             true => String::new(),
             false => format!(", in {}", code(&doing.outer)),
         };
-        let (part, doing) = (percent(part), doing.text());
+        let (part, doing) = (percent(part), doing.text(who));
         if self.waiting_for > 0 {
             let covered = percent(share(self.ns, self.waiting_for).min(1.0));
             return Some(format!(
@@ -183,10 +184,11 @@ mod tests {
     #[test]
     fn the_innermost_method_of_the_application_and_what_it_called() {
         let slept = doing("java.lang.Thread.sleep:-2 java.lang.Thread.sleep:5 a.Web.remotePrice:12 a.Web.priceSync:9");
-        assert_eq!(slept.clone().unwrap().text(), "in `Thread.sleep`, called from `Web.remotePrice`");
+        assert_eq!(slept.clone().unwrap().text("`a`"), "in `Thread.sleep`, called from `Web.remotePrice`");
+        assert_eq!(slept.clone().unwrap().text("`Web.remotePrice`"), "in `Thread.sleep`");
         assert_eq!(slept.unwrap().outer, "Web.priceSync");
-        assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(), "in `Web.compute`");
-        assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(), "in `Socket.read`");
+        assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(""), "in `Web.compute`");
+        assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(""), "in `Socket.read`");
         assert_eq!(doing("read"), None);
     }
 

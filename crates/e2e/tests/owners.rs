@@ -1,0 +1,52 @@
+//! Owners seen at work: what the default recording says that owners of locks did while
+//! others waited, of a program in which all of them sleep.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::tools::{self, Tools};
+use serde_json::Value;
+
+/// Records the program from its start: the report in JSON.
+fn recorded(tools: &Tools, jdk: &Jdk, options: &[&str]) -> Value {
+    let directory = tempfile::tempdir().unwrap();
+    let recording = directory.path().join("a.jfr");
+    let (recording, java) = (recording.to_str().unwrap(), jdk.tool("java"));
+    let (java, jar) = (java.to_str().unwrap(), tools.workloads.to_str().unwrap());
+    let program = ["--", java, "-jar", jar, "queues", "turns", "--threads", "8", "--seconds", "3"];
+    let run = ["run", "-o", recording];
+    tools::run(&tools.headway, run.iter().chain(options).chain(&program).copied()).unwrap();
+    let report = tools::run(&tools.headway, ["report", "--json", recording]).unwrap();
+    serde_json::from_slice(&report.stdout).unwrap()
+}
+
+#[test]
+fn owners_that_sleep_are_seen_asleep_in_the_default_recording() {
+    let tools = Tools::find().unwrap();
+    for jdk in Jdk::all() {
+        let what = format!("JDK {}", jdk.release);
+        let report = recorded(&tools, &jdk, &[]);
+        let activity = &report["owner_activity"][0];
+        assert!(activity["holder"].as_str().unwrap().ends_with("Queues$Held.hold"), "{what}: {activity}");
+        // Every holder sleeps for 4 ms and longer, and is looked at each 20 ms.
+        let (coverage, samples) = (activity["coverage"].as_f64().unwrap(), activity["samples"].as_u64().unwrap());
+        assert!(coverage > 0.3 && samples > 20, "{what}: {activity}");
+        let path = &activity["paths"][0];
+        let frames: Vec<&str> = path["chain"].as_array().unwrap().iter().map(|frame| frame.as_str().unwrap()).collect();
+        assert!(frames[0].starts_with("java.lang.Thread.sleep"), "{what}: {path}");
+        assert!(path["share"].as_f64().unwrap() > 0.8, "{what}: {path}");
+        let text = report["findings"][0]["text"].as_str().unwrap();
+        assert!(text.contains("`Queues$Held.hold` was in `Thread.sleep`"), "{what}: {text}");
+        assert!(report["samples"].is_null(), "{what}: samples of owners are no profile");
+    }
+}
+
+#[test]
+fn nobody_is_looked_at_where_that_is_turned_off() {
+    let tools = Tools::find().unwrap();
+    let jdk = Jdk::all().into_iter().next().unwrap();
+    for option in [&["--disable", "owners"][..], &["--safe"]] {
+        let report = recorded(&tools, &jdk, option);
+        assert!(report["owner_activity"].is_null(), "{option:?}: {}", report["owner_activity"]);
+    }
+}
