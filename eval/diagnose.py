@@ -104,9 +104,9 @@ class Trials:
     def __init__(self, headway: str, java: str, release: str, seconds: int) -> None:
         self.headway, self.java, self.release, self.seconds = headway, java, release, seconds
 
-    def command(self, program: Program, fixed: bool = False) -> list[str]:
+    def command(self, program: Program, fixed: bool = False, longer: int = 0) -> list[str]:
         """The command of a program."""
-        command = [self.java, "-Xmx512m", "-jar", str(JAR), program.name, "--seconds", str(self.seconds)]
+        command = [self.java, "-Xmx512m", "-jar", str(JAR), program.name, "--seconds", str(self.seconds + longer)]
         return [*command, "--fixed"] if fixed else command
 
     def gain(self, program: Program, pairs: int) -> tuple[float, float, float]:
@@ -130,8 +130,10 @@ class Trials:
         return findings
 
     def attach(self, program: Program, into: Path) -> None:
-        """Records a running program, without its first two seconds and its last."""
-        running = subprocess.Popen(self.command(program), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        """Records a running program, without its first two seconds."""
+        # It is killed afterwards, however long attaching took.
+        command = self.command(program, longer=60)
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             assert running.stdout is not None
             while (line := running.stdout.readline()) and "READY" not in line:

@@ -358,7 +358,7 @@ impl Analysis {
         self.parks.add(park, &class, acquires, self.range);
     }
 
-    /// Only what runs and what waits is told apart of a thread that others wait for.
+    /// Of a thread that others wait for only running and waiting are distinguished.
     fn add_owner_sample(&mut self, seen: &OwnerSample) {
         let state = match seen.sample.state {
             SampleState::Runnable => SampleState::Java,

@@ -131,7 +131,7 @@ impl Waits {
     /// A waiter was chosen.
     pub fn notified(&mut self, e: &MonitorNotify) {
         if self.notified.len() >= self.bound {
-            // Only where the notifier came from is lost.
+            // Only where notifiers came from is not known then.
             self.notified.clear();
             self.notifying.clear();
         }

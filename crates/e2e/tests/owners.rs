@@ -27,8 +27,8 @@ fn owners_that_sleep_are_seen_asleep_in_the_default_recording() {
         let what = format!("JDK {}", jdk.release);
         let report = recorded(&tools, &jdk, &[]);
         let activity = &report["owner_activity"][0];
-        assert!(activity["holder"].as_str().unwrap().ends_with("Queues$Held.hold"), "{what}: {activity}");
-        // Every holder sleeps for 4 ms and longer, and is looked at each 20 ms.
+        assert!(activity.to_string().contains("Queues$Held.hold\""), "{what}: {activity}");
+        // Every owner sleeps for 4 ms and longer, and is looked at each 20 ms.
         let (coverage, samples) = (activity["coverage"].as_f64().unwrap(), activity["samples"].as_u64().unwrap());
         assert!(coverage > 0.3 && samples > 20, "{what}: {activity}");
         let path = &activity["paths"][0];

@@ -138,7 +138,7 @@ fn of_owners(agent: &Agent, options: &Options) -> (Option<Plan>, Vec<MechanismSt
     if options.safe || !options.allows(Mechanism::Owners) || agent.hotspot.failure().is_some() {
         return (None, state(State::Off, NO_OWNERS));
     }
-    let by_perf = options.allows(Mechanism::Perf) && matches!(try_perf(DEFAULT_INTERVAL_NS), Ok(_));
+    let by_perf = options.allows(Mechanism::Perf) && try_perf(DEFAULT_INTERVAL_NS).is_ok();
     let (source, said) = match by_perf {
         true => (Source::Perf { kernel: false }, OWNERS),
         false => (Source::Nothing, WAITING_OWNERS),

@@ -53,21 +53,21 @@ pub struct Waiting {
     visits: HashMap<u32, Visit>,
     generation: u64,
     copy: Vec<u8>,
-    /// A thread that runs while it is copied is lost; where running ones are sampled, too,
-    /// it is only somebody else's.
-    moved_is_lost: bool,
+    /// A thread that runs while it is copied counts as a loss; where running ones are
+    /// sampled, too, it is none.
+    counts_moved: bool,
 }
 
 impl Waiting {
     /// Visits each thread once per interval.
     pub fn new(agent: &'static Agent, interval_ns: u64) -> Waiting {
         let copy = vec![0; STACK_BYTES];
-        Waiting { agent, interval_ns, visits: HashMap::new(), generation: 0, copy, moved_is_lost: true }
+        Waiting { agent, interval_ns, visits: HashMap::new(), generation: 0, copy, counts_moved: true }
     }
 
     /// Visits those that it is asked about ([`Waiting::look`]).
     pub fn on_demand(agent: &'static Agent) -> Waiting {
-        Waiting { moved_is_lost: false, ..Waiting::new(agent, 0) }
+        Waiting { counts_moved: false, ..Waiting::new(agent, 0) }
     }
 
     /// Visits the threads whose turn it is.
@@ -163,7 +163,7 @@ impl Waiting {
                 None
             }
             // On a CPU all the while: it does not wait, and nothing is lost.
-            _ if stand.state == WAITING_STATES[0] || !self.moved_is_lost => None,
+            _ if stand.state == WAITING_STATES[0] || !self.counts_moved => None,
             _ => {
                 self.agent.losses.add(Loss::SampleMoved, 1);
                 None

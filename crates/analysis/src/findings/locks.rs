@@ -114,7 +114,7 @@ impl Group {
     fn matters(&self, blocked: u64, running: Running) -> bool {
         let whole = running.running_ns;
         let of_running = whole == 0 || self.in_virtual > 0 || share(self.total, whole) >= OF_RUNNING;
-        // A pause is told with the lock that it seems to be due to.
+        // A pause is reported with the lock that it seems to be due to.
         let cost = self.total.saturating_sub(self.moved);
         of_running && share(self.total, blocked) >= OF_BLOCKED && share(cost, blocked) >= OF_BLOCKED
     }
@@ -156,10 +156,10 @@ impl Group {
         let (kind, owner) = self.owner(names);
         let (lost, share) = self.lost(running);
         let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
-        let holder = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
-        let full = holder.and_then(|holder| names.method_name(holder)).map_or("", |name| &name.full);
+        let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
+        let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
         let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOver);
-        let did = holder.zip(seen).and_then(|(holder, seen)| seen.text(&code(&short(holder, names))));
+        let did = method.zip(seen).and_then(|(method, seen)| seen.text(&code(&short(method, names))));
         if let Some(cause) = did.or_else(|| evidence::cause(&self.split)) {
             text = format!("{text} {cause}");
         }

@@ -14,7 +14,7 @@ const FEW: u64 = 5;
 /// A part of them that is worth a sentence.
 const WORTH_SAYING: f64 = 0.3;
 
-/// Where a thread was, as far as it says something: `Thread.sleep`, called from
+/// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Doing {
@@ -139,8 +139,8 @@ impl OfLocks {
     }
 
     /// While this method (its full name) had the lock.
-    pub fn get(&self, place: usize, holder: &str) -> Option<&Doings> {
-        self.0.get(&place)?.get(holder)
+    pub fn get(&self, place: usize, method: &str) -> Option<&Doings> {
+        self.0.get(&place)?.get(method)
     }
 }
 

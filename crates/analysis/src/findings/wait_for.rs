@@ -135,20 +135,21 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let (first, last) = (root.longest.first(), root.longest.last());
     let cost_ns = root.through_ns + root.direct_ns;
     let part = share(cost_ns, blocked);
+    let root_owner = last.map(|last| holder(last, names)).unwrap_or_default();
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
             "Threads lost {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
-            holder(last, names),
+            root_owner,
         ),
         Some(last) => format!(
             "Threads lost {} blocked ({} of all blocked time) because of {}, owned by {}",
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
-            holder(last, names),
+            root_owner,
         ),
         None => String::new(),
     };
@@ -163,11 +164,11 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let split = last
         .and_then(|last| grounds.splits.get(&last.lock))
         .filter(|split| !evidence::is_worth_saying(split.waited, split.total()));
-    let holder_seen = last.and_then(|last| {
+    let root_seen = last.and_then(|last| {
         let full = &names.method_name(last.method?)?.full;
-        seen.get(grounds.groups.place(last.lock)?, full)?.text(&holder(last, names))
+        seen.get(grounds.groups.place(last.lock)?, full)?.text(&root_owner)
     });
-    if let Some(did) = holder_seen {
+    if let Some(did) = root_seen {
         text = format!("{text} {did}");
     } else if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));

@@ -1,4 +1,4 @@
-//! The part of a report that tells of samples.
+//! The part of a report that is about samples.
 
 use super::samples::Samples;
 use super::weight::{Measure, Unit, Weight};

@@ -197,7 +197,7 @@ fn the_minimum_looks_at_whole_stretches() {
     assert_eq!(report.duration_ns, MS);
 }
 
-/// A recording that was asked for a minimum has sums instead of short stretches.
+/// A recording that was asked for a minimum has sums instead of short contentions.
 #[test]
 fn what_was_summed_up_stays_in_the_totals_without_an_owner() {
     let mut picture = draw(HOT);
