@@ -27,8 +27,9 @@ pub(super) struct Doing {
 }
 
 impl Doing {
-    /// From a stack, leaf first, cut where it begins to matter.
-    pub fn of<'a>(frames: impl Iterator<Item = &'a str> + Clone) -> Option<Doing> {
+    /// From a stack, leaf first, cut where it begins to matter. `has_owner` where it ends
+    /// with the method that had it, which is named already: what that called says more.
+    pub fn of<'a>(frames: impl Iterator<Item = &'a str> + Clone, has_owner: bool) -> Option<Doing> {
         let methods = frames.map(without_line);
         let own = || methods.clone().filter(|full| !is_plumbing(full));
         let Some(inner) = own().next() else {
@@ -36,11 +37,12 @@ impl Doing {
             let call = methods.clone().filter(|full| full.contains('.')).last()?;
             return Some(Doing { call: short(call), ..Doing::default() });
         };
+        let outermost = own().count().saturating_sub(1 + usize::from(has_owner));
         let call = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.')).last();
         Some(Doing {
             call: call.map_or_else(String::new, short),
             inner: short(inner),
-            outer: own().last().map_or_else(String::new, short),
+            outer: own().nth(outermost).map_or_else(String::new, short),
         })
     }
 
@@ -148,7 +150,7 @@ fn add(doings: &mut Doings, activity: &OwnerActivity) {
     doings.samples += activity.samples;
     doings.waiting_for += activity.blocked_ns;
     for path in &activity.stacks {
-        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str)) {
+        if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), true) {
             doings.add(doing, (path.share * activity.sampled_ns as f64).round() as u64, 0);
         }
     }
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     fn doing(frames: &str) -> Option<Doing> {
-        Doing::of(frames.split(' '))
+        Doing::of(frames.split(' '), false)
     }
 
     #[test]
@@ -190,6 +192,15 @@ mod tests {
         assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(""), "in `Web.compute`");
         assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(""), "in `Socket.read`");
         assert_eq!(doing("read"), None);
+    }
+
+    #[test]
+    fn what_the_owner_called_is_named_between_itself_and_where_it_was() {
+        let stack = "java.lang.Thread.sleep a.Work.remote a.Orders.audit a.Orders.order".split(' ');
+        let doing = Doing::of(stack.clone(), true).unwrap();
+        assert_eq!((doing.inner.as_str(), doing.outer.as_str()), ("Work.remote", "Orders.audit"));
+        assert_eq!(Doing::of(stack, false).unwrap().outer, "Orders.order");
+        assert_eq!(Doing::of(["a.Orders.order"].into_iter(), true).unwrap().outer, "Orders.order");
     }
 
     #[test]

@@ -34,7 +34,11 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
         .filter(|((method, of), _)| at(&busy, *method, *of) || !at(&idle, *method, *of))
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
-            Some((finding(*method, *synchronizer, rounds, life, &analysis.names)?, *method))
+            let mut finding = finding(*method, *synchronizer, rounds, life, &analysis.names)?;
+            if let Some(did) = super::waits::seen_in(analysis, *method, *synchronizer) {
+                finding.text = format!("{} {did}", finding.text);
+            }
+            Some((finding, *method))
         })
         .collect();
     found.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));

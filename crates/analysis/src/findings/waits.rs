@@ -56,11 +56,7 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
             let group = grouped.entry((site.class, method, site.synchronizer)).or_default();
             group.entry = grounds.classes.get(place);
             group.add(site);
-            for (actor, seen) in analysis.meanwhile.of(site.class, site.path) {
-                let known = group.meanwhile.entry(*actor).or_default();
-                known.count += seen.count;
-                known.ns += seen.ns;
-            }
+            group.add_seen(analysis, site);
         }
     }
     let mut findings: Vec<Finding> = grouped
@@ -74,7 +70,27 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
     findings
 }
 
+/// What those did who were waited for in a method, in a sentence.
+pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer) -> Option<String> {
+    let mut group = Group::default();
+    let sites = analysis.waits.sites().iter();
+    for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
+        group.add(site);
+        group.add_seen(analysis, site);
+    }
+    let (doings, who) = group.seen(&analysis.names)?;
+    doings.text(&who)
+}
+
 impl Group {
+    fn add_seen(&mut self, analysis: &Analysis, site: &Site) {
+        for (actor, seen) in analysis.meanwhile.of(site.class, site.path) {
+            let known = self.meanwhile.entry(*actor).or_default();
+            known.count += seen.count;
+            known.ns += seen.ns;
+        }
+    }
+
     fn add(&mut self, site: &Site) {
         self.synchronizer = site.synchronizer;
         for ((group, path), (_, ns)) in &site.wakers {
@@ -255,13 +271,13 @@ impl Group {
             // With the method that had it, if that is the application's.
             let within = (stack.len() - common + usize::from(is_peer)).max(1);
             let frames: Vec<String> = stack.iter().take(within).map(|frame| names.frame_text(*frame)).collect();
-            if let Some(doing) = Doing::of(frames.iter().map(String::as_str)) {
+            if let Some(doing) = Doing::of(frames.iter().map(String::as_str), is_peer) {
                 doings.entry(*group).or_default().add(doing, seen.ns, seen.count);
             }
         }
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let who = code(names.text(group));
-        let who = if own.contains(names.text(group)) { format!("a thread of {who} that had one") } else { who };
+        let who = if own.contains(names.text(group)) { format!("a thread of {who} that was waited for") } else { who };
         Some((doings, who))
     }
 

@@ -256,8 +256,8 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     waiting.events.iter_mut().for_each(root);
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did = "In 100 % of 12 samples a thread of `exec-*` that had one was in `Thread.sleep`, called from \
-               `Remote.call`, in `Db.handleRequest`.";
+    let did = "In 100 % of 12 samples a thread of `exec-*` that was waited for was in `Thread.sleep`, called \
+               from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
     assert_eq!((evidence.ns, evidence.share), (240 * MS, Some(1.0)));
