@@ -22,6 +22,8 @@ pub(super) struct Doing {
     call: String,
     /// The innermost method of the application.
     inner: String,
+    /// What called that.
+    next: String,
     /// The outermost one that is looked at.
     outer: String,
 }
@@ -37,12 +39,14 @@ impl Doing {
             let call = methods.clone().filter(|full| full.contains('.')).last()?;
             return Some(Doing { call: short(call), ..Doing::default() });
         };
-        let outermost = own().count().saturating_sub(1 + usize::from(has_owner));
+        let owned = own().count().saturating_sub(usize::from(has_owner)).max(1);
+        let named = |name: Option<&str>| name.map_or_else(String::new, short);
         let call = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.')).last();
         Some(Doing {
             call: call.map_or_else(String::new, short),
             inner: short(inner),
-            outer: own().nth(outermost).map_or_else(String::new, short),
+            next: named(own().take(owned).nth(1)),
+            outer: named(own().take(owned).filter(|full| !full.contains("(lambda")).last()),
         })
     }
 
@@ -52,7 +56,10 @@ impl Doing {
         match (self.call.as_str(), inner.unwrap_or_default()) {
             ("", inner) => format!("in {}", code(inner)),
             (call, "") => format!("in {}", code(call)),
-            (call, inner) => format!("in {}, called from {}", code(call), code(inner)),
+            (call, inner) if self.next.is_empty() || code(&self.next) == who => {
+                format!("in {}, called from {}", code(call), code(inner))
+            }
+            (call, inner) => format!("in {}, called from {} < {}", code(call), code(inner), code(&self.next)),
         }
     }
 }
@@ -89,7 +96,10 @@ impl Doings {
     /// `Web.remotePrice`.` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most()?;
-        let below = match doing.outer.is_empty() || doing.outer == doing.inner || who == code(&doing.outer) {
+        let below = match doing.outer.is_empty()
+            || [&doing.inner, &doing.next].contains(&&doing.outer)
+            || who == code(&doing.outer)
+        {
             true => String::new(),
             false => format!(", in {}", code(&doing.outer)),
         };
@@ -186,7 +196,7 @@ mod tests {
     #[test]
     fn the_innermost_method_of_the_application_and_what_it_called() {
         let slept = doing("java.lang.Thread.sleep:-2 java.lang.Thread.sleep:5 a.Web.remotePrice:12 a.Web.priceSync:9");
-        assert_eq!(slept.clone().unwrap().text("`a`"), "in `Thread.sleep`, called from `Web.remotePrice`");
+        assert_eq!(slept.clone().unwrap().text("`Web.priceSync`"), "in `Thread.sleep`, called from `Web.remotePrice`");
         assert_eq!(slept.clone().unwrap().text("`Web.remotePrice`"), "in `Thread.sleep`");
         assert_eq!(slept.unwrap().outer, "Web.priceSync");
         assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(""), "in `Web.compute`");
@@ -212,7 +222,7 @@ mod tests {
         let text = doings.text("`A.serve`").unwrap();
         assert_eq!(text, "In 75 % of 6 samples `A.serve` was in `Thread.sleep`, called from `A.slow`.");
         let whole = doings.text("`pool-1`").unwrap();
-        assert_eq!(whole, "In 75 % of 6 samples `pool-1` was in `Thread.sleep`, called from `A.slow`, in `A.serve`.");
+        assert_eq!(whole, "In 75 % of 6 samples `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
         assert!(doings.evidence().is_some_and(|evidence| evidence.quality == Quality::Estimated));
     }
 }
