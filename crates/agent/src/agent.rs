@@ -108,12 +108,13 @@ pub struct Agent {
     thread_filter: RwLock<Option<Regex>>,
 }
 
-static AGENT: OnceLock<Agent> = OnceLock::new();
+/// Not in place: 75 KB that are not all zero would be in the library's file.
+static AGENT: OnceLock<Box<Agent>> = OnceLock::new();
 
 /// The agent, once the VM is ready.
 #[inline]
 pub fn get() -> Option<&'static Agent> {
-    AGENT.get()
+    AGENT.get().map(Box::as_ref)
 }
 
 /// Runs `body` with the agent; a panic ends here and is counted.
@@ -154,7 +155,7 @@ pub struct Parts {
 
 /// Makes the agent known. The first one stays.
 pub fn install(parts: Parts) -> &'static Agent {
-    AGENT.get_or_init(|| Agent {
+    let build = || Agent {
         jvmti: parts.jvmti,
         java: parts.java,
         hotspot: parts.hotspot,
@@ -189,7 +190,8 @@ pub fn install(parts: Parts) -> &'static Agent {
         recording_ended: AtomicU64::new(u64::MAX),
         redact: AtomicBool::new(false),
         thread_filter: RwLock::new(None),
-    })
+    };
+    AGENT.get_or_init(|| Box::new(build()))
 }
 
 impl Agent {

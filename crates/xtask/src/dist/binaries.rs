@@ -3,8 +3,8 @@
 //! The agent is linked against the names that glibc 2.17 had (zig knows those of every version),
 //! with the unwinder inside. The standard library is built with it: small, with frame pointers
 //! (the exit hook follows them) and without the symbol reader for backtraces, it saves a seventh
-//! of the library. That, and calls that need no table of addresses, stable compilers do only when
-//! they are told to take unstable options (`RUSTC_BOOTSTRAP`).
+//! of the library. That, and the options of `SMALL_AGENT`, stable compilers do only when they are
+//! told to take unstable options (`RUSTC_BOOTSTRAP`).
 
 use super::tools::{Tools, STATIC};
 use super::Release;
@@ -27,6 +27,10 @@ const SMALL_ZSTD: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_
     -DHUF_FORCE_DECOMPRESS_X1=1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT=1 -DZSTD_STRIP_ERROR_STRINGS=1 -DDYNAMIC_BMI2=0 \
     -fno-asynchronous-unwind-tables -fno-unwind-tables";
 
+/// Calls that need no table of addresses, and panics that do not name their line: their messages
+/// stay, the lines are 1,300 pairs of text and address.
+const SMALL_AGENT: [&str; 4] = ["-Z", "relax-elf-relocations=yes", "-Z", "location-detail=none"];
+
 /// A binary in two parts.
 pub struct Binary {
     pub stripped: PathBuf,
@@ -35,7 +39,7 @@ pub struct Binary {
 
 /// `libheadway.so`.
 pub fn agent(tools: &Tools, release: &Release) -> Result<Binary, Problem> {
-    let mut build = cargo(tools, release, "dist-agent", &["-Z", "relax-elf-relocations=yes"])?;
+    let mut build = cargo(tools, release, "dist-agent", &SMALL_AGENT)?;
     build.args(["-p", "headway-agent", "--lib", "--target", &format!("{GNU}.{OLDEST_GLIBC}")]);
     build.args(["-Z", "build-std=std,panic_unwind", "-Z", "build-std-features=optimize_for_size"]);
     build.env("RUSTC_BOOTSTRAP", "1");

@@ -57,7 +57,7 @@ fn check(instruction: &Instruction) -> Result<(), String> {
     }
     match instruction.flow_control() {
         FlowControl::Next => Ok(()),
-        other => Err(format!("{:?} cannot be moved ({other:?})", instruction.mnemonic())),
+        other => Err(format!("its flow of control ({other:?}) cannot be moved")),
     }
 }
 
