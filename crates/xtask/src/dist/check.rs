@@ -23,7 +23,7 @@ const LARGEST_COMMAND_LINE: u64 = 9_000_000;
 /// Libraries that every process with a JVM has, and that musl takes for itself.
 const LIBRARIES: [&str; 4] = ["libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0"];
 
-/// `push %rbp; mov %rsp,%rbp`.
+/// `push %rbp; mov %rsp,%rbp`. An early return may stand before it.
 const FRAME_POINTER: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 
 /// Where Debian's package of musl has the library.
@@ -105,7 +105,7 @@ fn of_library(library: &Dynamic, musl: &BTreeSet<String>) -> Vec<String> {
             complaints.push(format!("libheadway.so needs {}, which musl does not have", wanted.name));
         }
     }
-    let unframed = library.offered.iter().filter(|(_, begins)| !begins.starts_with(&FRAME_POINTER));
+    let unframed = library.offered.iter().filter(|(_, begins)| !begins.windows(4).any(|bytes| bytes == FRAME_POINTER));
     complaints.extend(unframed.map(|(name, _)| format!("libheadway.so has no frame pointer in {name}")));
     complaints
 }
@@ -240,7 +240,12 @@ mod tests {
         for needed in ["libgcc_s.so.1", "ld-linux-x86-64.so.2", "libstdc++.so.6", "librt.so.1"] {
             assert!(said(read(), needed, &FRAME_POINTER).starts_with(&format!("libheadway.so needs {needed}")));
         }
-        assert_eq!(said(read(), "libc.so.6", &[0x41, 0x57]), "libheadway.so has no frame pointer in Agent_OnLoad");
+        let after_a_return = [&[0x83, 0xfa, 0x3f, 0x7f, 0x39], FRAME_POINTER.as_slice()].concat();
+        assert_eq!(said(read(), "libc.so.6", &after_a_return), "");
+        assert_eq!(
+            said(read(), "libc.so.6", &[0x41, 0x57, 0x55, 0x48, 0x89]),
+            "libheadway.so has no frame pointer in Agent_OnLoad"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Wanted {
 }
 
 /// How many bytes of an offered function are read.
-const FIRST_BYTES: usize = 4;
+const FIRST_BYTES: usize = 12;
 
 impl Dynamic {
     /// Reads the dynamic part of an ELF file of 64 bits.
