@@ -1,7 +1,7 @@
 //! What an event costs when there are 10^2 or 10^6 of something: locks, lock
 //! names, threads, virtual threads, call chains, blockers of java.util.concurrent.
 //!
-//! `scaling [--most N] [WHAT]...`: nanoseconds of CPU time per event of the live
+//! `scaling [--most N] [--number N] [--once] [WHAT]...`: nanoseconds of CPU time per event of the live
 //! analysis (as the draining thread runs it), the writer, the report and the page,
 //! and how much more that is than with 10^2. Each of the things lives for a few
 //! operations and is not seen again, but the threads that use it are.
@@ -9,12 +9,13 @@
 //! All columns but one have the same operations for every number: there the cost
 //! of what is seen for the first time grows from nothing to the whole. In `once`
 //! each thing is used for one operation, whatever the number: an event costs the
-//! same there if nothing depends on how many there were before.
+//! same there if nothing depends on how many there were before. `--once` measures this
+//! column alone, `--number` one number alone: what `perf record` sees then is of one kind.
 
 use headway_analysis::pressure::online::OnlinePressure;
 use headway_analysis::pressure::PressureOptions;
 use headway_analysis::{Analysis, Aspect, Bounds, Options};
-use headway_jfr::{RecordingWriter, WriterConfig};
+use headway_jfr::{IfTaken, RecordingWriter, WriterConfig};
 use headway_model::event::*;
 use headway_model::stack::{ChainDef, Frame};
 use headway_model::{
@@ -67,9 +68,13 @@ const ALL: [(&str, What); 7] = [
 fn main() -> Result<(), Problem> {
     let mut most = 1_000_000;
     let mut wanted = Vec::new();
+    let mut only_once = false;
+    let mut numbers = vec![100, 1_000, 10_000, 100_000, 1_000_000];
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--once" => only_once = true,
+            "--number" => numbers = vec![words.next().ok_or("--number needs a number")?.parse()?],
             "--most" => most = words.next().ok_or("--most needs a number")?.parse()?,
             name => wanted.push(ALL.into_iter().find(|(known, _)| *known == name).ok_or(format!("no {name} here"))?),
         }
@@ -83,9 +88,10 @@ fn main() -> Result<(), Problem> {
     );
     for (name, what) in wanted {
         let mut first = None;
-        for number in [100, 1_000, 10_000, 100_000, 1_000_000] {
-            if number > most {
-                break;
+        for number in numbers.iter().copied().filter(|number| *number <= most) {
+            if only_once {
+                println!("{name:<16} {number:>8} {:>14.0}", once(what, number));
+                continue;
             }
             let costs = measure(what, number, &place.path().join("scaling.jfr"))?;
             let base = *first.get_or_insert(costs);
@@ -488,7 +494,9 @@ impl Drained {
 
 fn write(what: What, number: u64, file: &Path) -> Result<f64, Problem> {
     let info = Arc::new(RecordingInfo { start: START, producer: "headway".to_owned(), ..RecordingInfo::default() });
-    let mut writer = RecordingWriter::create(WriterConfig::new(file, info))?;
+    // One row after the other is written to the same place.
+    let config = WriterConfig { if_taken: IfTaken::Replace, ..WriterConfig::new(file, info) };
+    let mut writer = RecordingWriter::create(config)?;
     let mut dictionary = Dictionary::default();
     for event in Stream::beginning() {
         dictionary.feed(&event);
