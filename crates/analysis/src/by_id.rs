@@ -4,8 +4,8 @@
 //! that is an index; beyond, and for ids that are no count (threads without a
 //! Java identity), a hash.
 
+use headway_model::near::NearMap;
 use headway_model::{LockId, ThreadId};
-use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
 /// Ids below this are looked up without a hash.
@@ -36,12 +36,12 @@ impl Id for LockId {
 #[derive(Clone, Debug)]
 pub(crate) struct Places<K> {
     small: Vec<u32>,
-    large: FxHashMap<K, u32>,
+    large: NearMap<K, u32>,
 }
 
 impl<K> Default for Places<K> {
     fn default() -> Places<K> {
-        Places { small: Vec::new(), large: FxHashMap::default() }
+        Places { small: Vec::new(), large: NearMap::default() }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::event::{Event, LockDef, ThreadDef};
 use crate::id::{ChainId, LockId, MethodId, ThreadId};
+use crate::near::NearMap;
 use crate::stack::{ChainDef, Method};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What threads, methods, chains and locks are called. Fed with the events
@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// the file defines.
 #[derive(Debug, Default, Clone)]
 pub struct Dictionary {
-    threads: FxHashMap<ThreadId, ThreadDef>,
-    methods: FxHashMap<MethodId, Arc<Method>>,
-    chains: FxHashMap<ChainId, Arc<ChainDef>>,
-    locks: FxHashMap<LockId, LockDef>,
+    threads: NearMap<ThreadId, ThreadDef>,
+    methods: NearMap<MethodId, Arc<Method>>,
+    chains: NearMap<ChainId, Arc<ChainDef>>,
+    locks: NearMap<LockId, LockDef>,
 }
 
 impl Dictionary {

@@ -12,6 +12,7 @@
 //! * [`causal`]: what experiments measured.
 //! * [`event`]: what happened, in the field's words.
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
+//! * [`near`]: maps in which neighbouring ids are neighbours in memory.
 //! * [`quantity`]: how numbers, shares and durations look.
 //! * [`loss`]: why something is missing. Loss is data.
 //! * [`printable`]: names from outside, made fit for a line of text.
@@ -21,6 +22,7 @@ pub mod dictionary;
 pub mod event;
 pub mod id;
 pub mod loss;
+pub mod near;
 pub mod printable;
 pub mod quantity;
 pub mod stack;
