@@ -21,6 +21,7 @@ pub mod callbacks;
 pub mod causal;
 pub mod chain;
 pub mod clock;
+pub mod core;
 pub mod counted;
 pub mod definitions;
 pub mod drain;

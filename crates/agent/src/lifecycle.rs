@@ -4,8 +4,9 @@
 //! be ready; loading into a running VM does everything at once. Loading again
 //! hands over another command.
 
-use crate::agent::{self, Agent, Parts, DEFAULT_MEMORY_BYTES};
+use crate::agent::{self, Agent, Parts};
 use crate::chain::{Chains, FullDebugInfo};
+use crate::core::DEFAULT_MEMORY_BYTES;
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{Capabilities, Capability, EventKind};
 use crate::jvmti::Jvmti;

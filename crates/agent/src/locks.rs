@@ -3,7 +3,7 @@
 //! object through collections and dies with it. While somebody is known to
 //! block on a monitor, the monitor's address stands for the lock as well.
 
-use crate::agent::Agent;
+use crate::core::Core;
 use crate::jni::{Jni, Ref};
 use crate::mapping;
 use crate::naming::class_name;
@@ -148,15 +148,15 @@ impl Locks {
     /// The lock of the monitor that the current thread is about to block on.
     /// `monitor` is its address, 0 if not known. In JVMTI callbacks only.
     /// `None`, counted, if a table is full.
-    pub fn pin(&self, agent: &Agent, jni: Jni, lane: usize, monitor: u64, object: Ref) -> Option<Pinned<'_>> {
+    pub fn pin(&self, core: &Core, jni: Jni, lane: usize, monitor: u64, object: Ref) -> Option<Pinned<'_>> {
         let pin = (monitor != 0).then(|| self.monitors.pin(lane, monitor)).flatten();
         let Some(pin) = pin else {
-            let lock = self.of_object(agent, jni, object)?;
+            let lock = self.of_object(core, jni, object)?;
             return Some(Pinned { lock, pin: 0 });
         };
         let bound = self.monitors.bound(pin).and_then(|slot| self.lock_at(slot));
         let lock = bound.or_else(|| {
-            let lock = self.of_object(agent, jni, object)?;
+            let lock = self.of_object(core, jni, object)?;
             self.monitors.bind(pin, lock.slot);
             Some(lock)
         });
@@ -189,26 +189,26 @@ impl Locks {
     }
 
     /// The lock that an object is. In JVMTI callbacks only.
-    pub fn of_object(&self, agent: &Agent, jni: Jni, object: Ref) -> Option<Lock<'_>> {
-        if let Some(lock) = self.tagged(agent, object) {
+    pub fn of_object(&self, core: &Core, jni: Jni, object: Ref) -> Option<Lock<'_>> {
+        if let Some(lock) = self.tagged(core, object) {
             return Some(lock);
         }
         let Some(mut names) = self.take_turn() else {
-            agent.losses.add(Loss::LockTableFull, 1);
+            core.losses.add(Loss::LockTableFull, 1);
             return None;
         };
-        if let Some(lock) = self.tagged(agent, object) {
+        if let Some(lock) = self.tagged(core, object) {
             return Some(lock);
         }
         let Some(slot) = self.table.allocate() else {
-            agent.losses.add(Loss::LockTableFull, 1);
+            core.losses.add(Loss::LockTableFull, 1);
             return None;
         };
         let lock = self.lock_at(slot)?;
         self.parks.reset(slot);
         // Defined before anybody else can find its tag.
-        agent.definitions.lock_object(definition(agent, jni, lock.id, object, &mut names));
-        if agent.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
+        core.definitions.lock_object(definition(core, jni, lock.id, object, &mut names));
+        if core.jvmti.set_tag(object, lock.id.0 as i64).is_err() {
             self.table.retire(lock.id.0);
             return None;
         }
@@ -216,8 +216,8 @@ impl Locks {
     }
 
     /// The lock that an object is, if it is one already.
-    pub fn known(&self, agent: &Agent, object: Ref) -> Option<Lock<'_>> {
-        self.tagged(agent, object)
+    pub fn known(&self, core: &Core, object: Ref) -> Option<Lock<'_>> {
+        self.tagged(core, object)
     }
 
     /// An id that stands for objects that get none of their own.
@@ -257,8 +257,8 @@ impl Locks {
         None
     }
 
-    fn tagged(&self, agent: &Agent, object: Ref) -> Option<Lock<'_>> {
-        let tag = agent.jvmti.tag(object).ok().filter(|tag| *tag != 0)?;
+    fn tagged(&self, core: &Core, object: Ref) -> Option<Lock<'_>> {
+        let tag = core.jvmti.tag(object).ok().filter(|tag| *tag != 0)?;
         self.by_id(LockId(tag as u64))
     }
 
@@ -311,22 +311,22 @@ impl ClassNames {
 
 /// What a lock is called: class and identity hash; `Foo.class` for a class
 /// object. The name of the field it was loaded from comes later.
-fn definition(agent: &Agent, jni: Jni, id: LockId, object: Ref, names: &mut ClassNames) -> LockDef {
+fn definition(core: &Core, jni: Jni, id: LockId, object: Ref, names: &mut ClassNames) -> LockDef {
     let class = jni.class_of(object);
-    let signature = agent.jvmti.class_signature(class).unwrap_or_default();
+    let signature = core.jvmti.class_signature(class).unwrap_or_default();
     jni.forget(class);
     let class = names.of(&signature);
     let name: Arc<str> = match &*class {
         // A class object is a jclass: its own signature names it.
         "java.lang.Class" => {
-            let signature = agent.jvmti.class_signature(object).unwrap_or_default();
+            let signature = core.jvmti.class_signature(object).unwrap_or_default();
             let (name, _) = class_name(&signature);
             let simple = name.rsplit('.').next().unwrap_or_default().replace('$', ".");
             format!("{simple}.class").into()
         }
         _ => Arc::default(),
     };
-    let identity_hash = agent.jvmti.object_hash(object).unwrap_or(0) as u32;
+    let identity_hash = core.jvmti.object_hash(object).unwrap_or(0) as u32;
     LockDef { id, class, identity_hash, name }
 }
 

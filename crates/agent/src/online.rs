@@ -2,7 +2,7 @@
 //! events of the recording under way, so that `status` can say what has been
 //! found so far. Bounded in memory, on the draining thread.
 
-use crate::agent::Agent;
+use crate::core::Core;
 use headway_analysis::monitor::StretchSink;
 use headway_analysis::{Analysis, Bounds, Options};
 use headway_model::{Event, Loss};
@@ -13,17 +13,17 @@ const FINDINGS_TOLD: usize = 3;
 
 /// See the module.
 pub struct Online {
-    agent: &'static Agent,
+    core: &'static Core,
     /// `None` once it has failed: the recording goes on without it.
     analysis: Option<Box<Analysis>>,
 }
 
 impl Online {
     /// Begins with a recording.
-    pub fn new(agent: &'static Agent) -> Online {
+    pub fn new(core: &'static Core) -> Online {
         // Pressure has an analysis of its own, which closes its intervals.
         let options = Options { by: Vec::new(), pressure: None, bounds: Bounds::online(), ..Options::default() };
-        Online { agent, analysis: Some(Box::new(Analysis::new(options))) }
+        Online { core, analysis: Some(Box::new(Analysis::new(options))) }
     }
 
     /// Takes in an event; `also` takes in the blocked stretches it completes.
@@ -43,7 +43,7 @@ impl Online {
         let done = catch_unwind(AssertUnwindSafe(|| work(analysis)));
         if done.is_err() {
             self.analysis = None;
-            self.agent.losses.add(Loss::Panic, 1);
+            self.core.losses.add(Loss::Panic, 1);
         }
         done.ok()
     }
