@@ -24,7 +24,7 @@ pub struct Core {
     pub jvmti: Jvmti,
     /// Facts about this Java.
     pub java: JavaFacts,
-    /// Where the VM keeps things, as far as it checks out.
+    /// Where the VM keeps things, where it checks out.
     pub hotspot: HotSpot,
     /// Event buffers.
     pub pool: Pool,

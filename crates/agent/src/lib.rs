@@ -1,19 +1,42 @@
 //! `libheadway.so`: the part of Headway that lives inside the JVM.
 //!
-//! * [`lifecycle`]: what the VM calls to load the agent, and the commands.
-//! * [`sole`]: which of several copies of the library is the process's agent.
-//! * [`agent`]: the one value that everything hangs on, built and checked once.
-//! * [`callbacks`], [`hooks`]: the borders to the VM; no panic crosses them.
+//! The ground, which knows no feature:
+//! * [`core`]: what every part needs: interfaces, buffers, definitions, losses, clocks.
+//! * [`jvmti`], [`jni`], [`vm`], [`java`]: what the VM offers, and what is read in it.
+//! * [`options`], [`reply`]: what commands ask, and what they are answered.
+//! * [`raw`], [`definitions`]: what application threads hand to the draining thread.
+//! * [`locks`], [`naming`], [`process`], [`clock`], [`mapping`], [`masked_signals`],
+//!   [`exclusive`], [`large_blocks`]: identity and names, the process, memory.
+//!
+//! The agent:
+//! * [`agent`]: the core and the features, built and checked once; what an observer of
+//!   threads is shown, and which one there is.
+//! * [`threads`], [`virtuals`], [`chain`]: who acts, and where.
+//!
+//! Features, as application threads run them:
+//! * [`monitor`], [`park`], [`thread_events`]: contended monitors, waits, parks, threads.
+//! * `pressure`: windows, phases and the picture of now; what a thread spends on locks.
+//! * [`steal`]: CPU, steal and run-queue time, and transactions.
 //! * [`sample`]: copies of running stacks, and their decoding.
-//! * [`monitor`], [`park`], [`thread_events`]: features, as application threads run them.
-//! * [`causal`]: experiments with virtual speedups.
-//! * [`steal`]: CPU, stolen and run-queue time, and transactions.
-//! * [`chain`], [`locks`], [`threads`], [`naming`]: identity of what is seen.
-//! * [`drain`], [`session`]: the background thread and the recording it makes.
-//! * [`large_blocks`]: where the agent's memory comes from.
+//! * [`causal`]: experiments with virtual speedups, the observer; known to [`agent`] alone.
+//! * [`hooks`], [`exit_signal`]: what is patched or bound for them.
+//!
+//! The draining thread:
+//! * [`drain`]: collects what was appended, routes it to the analyses and the recording,
+//!   and retains definitions as long as events may name them.
+//! * [`online`], [`counted`], `minimum_duration`, `recompile`, `pace`: what it asks.
+//!
+//! Commands:
+//! * [`lifecycle`], [`callbacks`]: what the VM calls; no panic crosses this border.
+//! * [`session`], [`ending`], `lease`: a recording, from its begin to its end.
+//! * [`removal`]: what a recording put into the process, and what stays of it.
+//! * [`sole`]: which of several copies of the library is the process's agent.
 //!
 //! Application threads do as little as possible: number, time, a light walk, a
 //! few words into their own buffer. Everything else happens in [`drain`].
+//!
+//! `./hw tidy` counts the imports between these modules that are part of a circle; the
+//! number only shrinks.
 #![allow(unsafe_code)] // speaks with the VM through C function tables
 
 pub mod agent;
