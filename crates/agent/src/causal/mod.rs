@@ -12,7 +12,7 @@
 //! * `experiments`, `window`: the thread that makes one experiment after another,
 //!   and what it measures.
 //! * `observer`: what hooks and the sampler say, on the threads that they run on. Nothing
-//!   else of this folder is known outside.
+//!   else of this folder is known to the rest of the agent.
 //!
 //! The accounts themselves are `headway_causal::accounting`, which is tested in
 //! a simulator.
