@@ -260,6 +260,7 @@ pub struct Finding {
 
 /// A known cause, of the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// Its stable name.
     pub id: String,
