@@ -3,8 +3,8 @@
 
 use crate::command::{
     causal::Causal, completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man,
-    parks::Parks, record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop, top::Top,
-    view::View,
+    metrics::Metrics, parks::Parks, record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop,
+    top::Top, view::View,
 };
 use crate::config::{self, Config};
 use crate::error::Failure;
@@ -73,6 +73,8 @@ pub enum Command {
     Status(Status),
     /// Show which locks block threads of a running JVM, live.
     Top(Top),
+    /// Serve metrics of a running JVM to Prometheus.
+    Metrics(Metrics),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
     /// Open recordings in the browser: who blocked whom, when, with both call stacks.

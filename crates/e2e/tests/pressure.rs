@@ -313,6 +313,11 @@ fn a_jmx_client_reads_the_figures_and_uses_the_operations() {
         assert!(text("contender").contains("pressure.Meter."), "JDK {}: {seen:#}", jdk.release);
         let threads: u64 = ["running", "blocked", "sleeping"].iter().map(|key| seen[*key].as_u64().unwrap()).sum();
         assert!(threads >= 7, "JDK {}: {seen:#}", jdk.release);
+        // The sums are read before the rows.
+        let number = |key: &str| seen[key].as_u64().unwrap();
+        assert!(number("blocked_total_ns") > 0 && number("contentions_total") > 0, "JDK {}: {seen:#}", jdk.release);
+        assert!(number("rows_ns") >= number("blocked_total_ns"), "JDK {}: {seen:#}", jdk.release);
+        assert!(number("rows_of_lock_ns") * 10 > number("rows_ns") * 9, "JDK {}: {seen:#}", jdk.release);
         assert_eq!(seen["operations"], 3);
         // `headway run` gives it its final name when the program has ended.
         let recording = text("recording");

@@ -9,6 +9,7 @@ use crate::clock;
 use crate::jni::{Class, Jni, Native};
 use crate::options::{features, Command, Options};
 use crate::session;
+use headway_analysis::pressure::counters::Blocked;
 use headway_analysis::pressure::live::Picture;
 use jni_sys::{jclass, jdoubleArray, jint, jobjectArray, jsize, jstring, JNIEnv};
 use std::ffi::c_void;
@@ -71,6 +72,7 @@ fn define(jni: Jni) -> Result<Class, String> {
     let natives = [
         native(c"figuresNow", c"()[D", figures_now as *const c_void),
         native(c"locksNow", c"()[Ljava/lang/String;", locks_now as *const c_void),
+        native(c"totalsNow", c"()[Ljava/lang/String;", totals_now as *const c_void),
         native(c"recording", c"()Ljava/lang/String;", recording as *const c_void),
         native(c"start", c"(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;", start as *const c_void),
         native(c"stop", c"()Ljava/lang/String;", stop as *const c_void),
@@ -97,7 +99,9 @@ extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
         agent.pressure.beans.read(|picture| {
             let threads = picture.threads;
             let counts = [threads.running, threads.blocked, threads.parked, threads.waiting, threads.sleeping];
-            let rest = [picture.intervals, picture.interval_ns, picture.dropped];
+            let sums = &picture.counters;
+            let rest = [picture.intervals, picture.interval_ns, picture.dropped, sums.blocked_ns, sums.contentions];
+            let rest = rest.into_iter().chain([sums.waited_ns, sums.phases, sums.phase_ns, sums.own_cpu_ns]);
             let counted = counts.into_iter().chain(rest).map(|count| count as f64);
             std::iter::once(picture.csp).chain(counted).collect::<Vec<f64>>()
         })
@@ -129,6 +133,26 @@ extern "system" fn locks_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
             picture.locks.iter().flat_map(row).collect::<Vec<String>>()
         })
     });
+    string_array(env, texts)
+}
+
+/// `HeadwayBean.totalsNow`: series after series, in the order of its `TOTALS`; the rest at the end.
+extern "system" fn totals_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
+    let texts = guarded(None, |agent| {
+        agent.pressure.beans.read(|picture| {
+            let sums = &picture.counters;
+            let row = |lock: &str, owner: &str, blocked: &Blocked| {
+                [lock.to_owned(), owner.to_owned(), blocked.blocked_ns.to_string(), blocked.contentions.to_string()]
+            };
+            let named = sums.series.iter().flat_map(|series| row(&series.lock, &series.owner_method, &series.blocked));
+            named.chain(row("other", "other", &sums.other)).collect::<Vec<String>>()
+        })
+    });
+    string_array(env, texts)
+}
+
+/// Texts as an array of strings; null if there are none, or no memory.
+fn string_array(env: *mut JNIEnv, texts: Option<Vec<String>>) -> jobjectArray {
     let Some(texts) = texts else { return ptr::null_mut() };
     // SAFETY: the environment of the native method that is now running; indices
     // lie within the array; local references are given back as they are made.

@@ -4,6 +4,7 @@ use super::announce::Announcer;
 use super::found::Found;
 use super::publish::Publisher;
 use crate::agent::Agent;
+use crate::clock;
 use crate::options::Options;
 use headway_analysis::monitor::{Stretch, StretchSink};
 use headway_analysis::pressure::online::{Closed, OnlinePressure};
@@ -69,7 +70,14 @@ impl LivePressure {
     pub fn advance(&mut self, watermark: TimeNs, dictionary: &Dictionary) -> Vec<Event> {
         self.announcer.reap();
         self.take_found(watermark);
-        let closed = self.guarded(|online| online.advance(watermark)).unwrap_or_default();
+        let closed = self.guarded(|online| {
+            let closed = online.advance(watermark);
+            if !closed.is_empty() {
+                online.name_counters(dictionary);
+            }
+            closed
+        });
+        let closed = closed.unwrap_or_default();
         let any = !closed.is_empty();
         let events = self.tell(closed, dictionary);
         if any {
@@ -166,6 +174,8 @@ impl LivePressure {
         // that anybody can do something about.
         let losses = self.agent.losses.all().filter(|(loss, _)| *loss != Loss::UnpairedEntered);
         picture.dropped = losses.map(|(_, count)| count).sum();
+        // This is the draining thread.
+        picture.counters.own_cpu_ns = (clock::thread_cpu() + self.agent.samples.cpu()).0;
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);
         }

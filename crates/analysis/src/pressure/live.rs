@@ -1,6 +1,7 @@
 //! A picture of now, for `headway top`: plain data, the same on both sides of
 //! the channel between the agent and the command line.
 
+use super::counters::Counters;
 use super::online::{Followed, OnlinePressure};
 use crate::names::{is_machinery, method};
 use headway_model::{ChainId, Dictionary, LockId};
@@ -36,6 +37,8 @@ pub struct Picture {
     pub parks: Vec<LivePark>,
     /// Events dropped so far, whatever the cause.
     pub dropped: u64,
+    /// Sums since the recording began.
+    pub counters: Counters,
 }
 
 /// What the application's threads are doing.
@@ -133,6 +136,7 @@ impl OnlinePressure {
             locks: locks.map(|(lock, followed)| live_lock(*lock, followed, dictionary)).collect(),
             parks: self.parks.pictures(dictionary),
             dropped: 0,
+            counters: self.counting.now(),
         }
     }
 }

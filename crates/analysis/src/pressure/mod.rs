@@ -24,6 +24,7 @@
 //! have arrived, with what is still in flight counted up to its edge.
 
 mod activity;
+pub mod counters;
 pub mod live;
 mod offline;
 pub mod online;
@@ -78,6 +79,8 @@ pub(crate) struct LockCounts {
     pub held_ns: u64,
     /// The slices that `held_ns` consists of.
     pub held: u64,
+    /// How many of `failed` the counters have already.
+    pub counted: u64,
 }
 
 /// Takes in events and adds up who acquired and who ran, interval by interval.
@@ -206,9 +209,16 @@ impl Pressure {
         }
     }
 
-    /// A lock's object died; nothing refers to it any more.
-    pub(crate) fn forget_lock(&mut self, lock: LockId) {
-        self.counts.remove(&lock);
+    /// A lock's object died; nothing refers to it any more. Gives its contentions that the
+    /// counters do not have yet.
+    pub(crate) fn forget_lock(&mut self, lock: LockId) -> u64 {
+        self.counts.remove(&lock).map_or(0, |counts| counts.failed - counts.counted)
+    }
+
+    /// Acquisitions of a lock that had to block, since this was asked last.
+    pub(crate) fn new_contentions(&mut self, lock: LockId) -> u64 {
+        let Some(counts) = self.counts.get_mut(&lock) else { return 0 };
+        counts.failed - std::mem::replace(&mut counts.counted, counts.failed)
     }
 
     fn owner_at_exit(&mut self, exit: &MonitorExit) {

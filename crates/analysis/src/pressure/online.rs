@@ -1,11 +1,14 @@
 //! Pressure while the program runs: intervals closed one after the other,
 //! phases told as they begin and end, and a picture of now.
 
+use super::counters::{Blocked, Counting, Share};
+use super::live;
 use super::parks::Parks;
 use super::phases::{fraction, Phase};
 use super::windows::{lives, Cell, Window};
 use super::{Pressure, PressureOptions};
 use crate::monitor::{Basis, Stretch, StretchSink};
+use crate::names::method;
 use crate::options::Bounds;
 use crate::park::Classifier;
 use headway_model::event::{PressurePhase, PressureWindow};
@@ -67,6 +70,7 @@ pub struct OnlinePressure {
     pub(super) now: f64,
     pub(super) intervals: u64,
     pub(super) parks: Parks,
+    pub(super) counting: Counting,
     next: TimeNs,
     folded: u64,
 }
@@ -88,6 +92,7 @@ impl OnlinePressure {
             now: 0.0,
             intervals: 0,
             parks: Parks::default(),
+            counting: Counting::default(),
             next: start,
             folded: 0,
         }
@@ -128,7 +133,8 @@ impl OnlinePressure {
         if self.followed.get(&lock).is_some_and(|followed| followed.phase.is_none()) {
             self.followed.remove(&lock);
         }
-        self.pressure.forget_lock(lock);
+        let contentions = self.pressure.forget_lock(lock);
+        self.counting.forgotten(contentions);
         self.parks.forget(lock);
     }
 
@@ -195,8 +201,43 @@ impl OnlinePressure {
         self.now = fraction(window.acquiring, running);
         remember(&mut self.history, self.now);
         let mut closed = Closed { windows: windows(&window, start, duration, running), ..Closed::default() };
+        self.count(&window);
         self.follow(window, start, end, running, &mut closed);
+        self.counting.sums.phases += closed.begun.len() as u64;
+        if self.followed.values().any(|followed| followed.phase.is_some()) {
+            self.counting.sums.phase_ns += duration.0;
+        }
         closed
+    }
+
+    /// Adds an interval to the sums that only grow.
+    fn count(&mut self, window: &Window) {
+        let pressure = &mut self.pressure;
+        let share = |(lock, cell): (&LockId, &Cell)| Share {
+            lock: *lock,
+            owner: cell.owners.heaviest(),
+            blocked: Blocked { blocked_ns: cell.acquiring, contentions: pressure.new_contentions(*lock) },
+        };
+        self.counting.interval(window.cells.iter().map(share), window.acquiring);
+        self.counting.sums.waited_ns += window.waiting;
+    }
+
+    /// Gives the intervals that are over to their series, as long as `dictionary` knows
+    /// what their locks are called.
+    pub fn name_counters(&mut self, dictionary: &Dictionary) {
+        let followed = &self.followed;
+        self.counting.name(|share| {
+            let lock = dictionary.lock(share.lock)?;
+            let name = match &*lock.name {
+                // Objects without a name would have a series each.
+                "" => method::readable_class(&lock.class).to_string(),
+                name => name.to_owned(),
+            };
+            // Who owned it is often known only when its contention is over.
+            let (chain, frame) =
+                share.owner.or_else(|| Some(followed.get(&share.lock)?.owner_chain)).unwrap_or_default();
+            Some((name, live::chain(chain, frame, dictionary).0))
+        });
     }
 
     fn follow(&mut self, window: Window, start: TimeNs, end: TimeNs, running: u64, closed: &mut Closed) {

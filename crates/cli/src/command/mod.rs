@@ -12,6 +12,7 @@ pub mod flame;
 pub mod list;
 pub mod man;
 pub mod method;
+pub mod metrics;
 pub mod park_statistics;
 pub mod parks;
 pub mod pressure;
@@ -43,6 +44,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Dump(dump) => dump.execute(),
         Command::Status(status) => status.execute(),
         Command::Top(top) => top.execute(),
+        Command::Metrics(metrics) => metrics.execute(),
         Command::Report(report) => report.execute(),
         Command::Causal(causal) => causal.execute(),
         Command::Parks(parks) => parks.execute(),

@@ -3,7 +3,7 @@
 mod draw;
 mod input;
 mod method_name;
-mod source;
+pub(crate) mod source;
 mod state;
 
 use crate::command::pressure;

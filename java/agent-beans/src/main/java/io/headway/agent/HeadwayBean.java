@@ -39,7 +39,8 @@ public final class HeadwayBean implements DynamicMBean {
     private static final String NAME = "headway:type=Pressure";
     private static final String[] FIGURES = {
         "Csp", "ThreadsRunning", "ThreadsBlocked", "ThreadsParked", "ThreadsWaiting", "ThreadsSleeping", "Intervals",
-        "IntervalNanos", "EventsLost"
+        "IntervalNanos", "EventsLost", "BlockedNanosTotal", "ContentionsTotal", "WaitedNanosTotal", "PhasesTotal",
+        "PhaseNanosTotal", "OwnCpuNanosTotal"
     };
     private static final String[] MEANINGS = {
         "Critical section pressure of all locks together in the last interval, 0 to 1",
@@ -50,12 +51,22 @@ public final class HeadwayBean implements DynamicMBean {
         "Threads that sleep",
         "Intervals measured so far",
         "Length of an interval",
-        "Events lost so far"
+        "Events lost so far",
+        "Time that threads were blocked on locks; as all totals it only grows while a recording is under way",
+        "Acquisitions of locks that had to block",
+        "Time in Object.wait and in parks that acquire no lock",
+        "Phases of high pressure that began",
+        "Time in which some lock was in a phase of high pressure",
+        "CPU time of Headway's threads"
     };
     private static final String[] COLUMNS = {"id", "name", "class", "csp", "cspMax", "contender", "owner"};
 
+    private static final String[] TOTALS = {"lock", "ownerMethod", "blockedNanos", "contentions"};
+
     private final CompositeType lockType;
     private final TabularType locksType;
+    private final CompositeType totalType;
+    private final TabularType totalsType;
 
     private HeadwayBean() throws OpenDataException {
         OpenType<?>[] types = {
@@ -69,6 +80,15 @@ public final class HeadwayBean implements DynamicMBean {
         };
         lockType = new CompositeType("Lock", "A lock", COLUMNS, says, types);
         locksType = new TabularType("Locks", "Locks by their number", lockType, new String[] {"id"});
+        OpenType<?>[] ofTotals = {SimpleType.STRING, SimpleType.STRING, SimpleType.LONG, SimpleType.LONG};
+        String[] saysOfTotals = {
+            "Name of the locks, or their class; other: locks without a row",
+            "Method that owned them for most of an interval; empty if unknown",
+            "Time that threads were blocked on them", "Acquisitions that had to block"
+        };
+        totalType = new CompositeType("LockTotal", "Sums of the locks of one name", TOTALS, saysOfTotals, ofTotals);
+        totalsType = new TabularType(
+                "LockTotals", "Sums by lock name and owner", totalType, new String[] {"lock", "ownerMethod"});
     }
 
     /** Called by the agent: registers the bean (1) or takes it out again (0); gives 0, or 1 if refused. */
@@ -97,6 +117,9 @@ public final class HeadwayBean implements DynamicMBean {
         if (attribute.equals("Locks")) {
             return locks(locksNow());
         }
+        if (attribute.equals("LockTotals")) {
+            return totals(totalsNow());
+        }
         for (int i = 0; i < FIGURES.length; i++) {
             if (FIGURES[i].equals(attribute)) {
                 return figure(i, figuresNow());
@@ -118,14 +141,26 @@ public final class HeadwayBean implements DynamicMBean {
             System.arraycopy(texts, at, values, 0, width);
             values[3] = Double.valueOf(texts[at + 3]);
             values[4] = Double.valueOf(texts[at + 4]);
-            table.put(row(values));
+            table.put(row(lockType, COLUMNS, values));
         }
         return table;
     }
 
-    private CompositeData row(Object[] values) {
+    private TabularData totals(String[] texts) {
+        TabularDataSupport table = new TabularDataSupport(totalsType);
+        int width = TOTALS.length;
+        for (int at = 0; texts != null && at + width <= texts.length; at += width) {
+            Object[] values = {
+                texts[at], texts[at + 1], Long.valueOf(texts[at + 2]), Long.valueOf(texts[at + 3])
+            };
+            table.put(row(totalType, TOTALS, values));
+        }
+        return table;
+    }
+
+    private static CompositeData row(CompositeType type, String[] columns, Object[] values) {
         try {
-            return new CompositeDataSupport(lockType, COLUMNS, values);
+            return new CompositeDataSupport(type, columns, values);
         } catch (OpenDataException wrong) {
             throw new IllegalStateException(wrong);
         }
@@ -175,7 +210,7 @@ public final class HeadwayBean implements DynamicMBean {
 
     @Override
     public MBeanInfo getMBeanInfo() {
-        OpenMBeanAttributeInfo[] attributes = new OpenMBeanAttributeInfo[FIGURES.length + 2];
+        OpenMBeanAttributeInfo[] attributes = new OpenMBeanAttributeInfo[FIGURES.length + 3];
         for (int i = 0; i < FIGURES.length; i++) {
             OpenType<?> type = i == 0 ? SimpleType.DOUBLE : SimpleType.LONG;
             attributes[i] = new OpenMBeanAttributeInfoSupport(FIGURES[i], MEANINGS[i], type, true, false, false);
@@ -184,6 +219,8 @@ public final class HeadwayBean implements DynamicMBean {
                 "Locks", "Locks, highest pressure first", locksType, true, false, false);
         attributes[FIGURES.length + 1] = new OpenMBeanAttributeInfoSupport(
                 "Recording", "The recording under way, empty if there is none", SimpleType.STRING, true, false, false);
+        attributes[FIGURES.length + 2] = new OpenMBeanAttributeInfoSupport(
+                "LockTotals", "Sums by lock name and owner; a bounded number of rows", totalsType, true, false, false);
         OpenMBeanParameterInfo file = parameter("file", "Recording; %p, %t as on the command line; empty: the default");
         OpenMBeanParameterInfo events = parameter("events", "Features joined by +, such as monitor+park; empty: the default");
         OpenMBeanOperationInfo[] operations = {
@@ -210,6 +247,8 @@ public final class HeadwayBean implements DynamicMBean {
     private static native double[] figuresNow();
 
     private static native String[] locksNow();
+
+    private static native String[] totalsNow();
 
     private static native String recording();
 

@@ -49,6 +49,9 @@ final class Beans {
         seen.put("running", beans.getAttribute(name, "ThreadsRunning"));
         seen.put("blocked", beans.getAttribute(name, "ThreadsBlocked"));
         seen.put("sleeping", beans.getAttribute(name, "ThreadsSleeping"));
+        seen.put("blocked_total_ns", beans.getAttribute(name, "BlockedNanosTotal"));
+        seen.put("contentions_total", beans.getAttribute(name, "ContentionsTotal"));
+        putTotals(beans, name, seen);
         seen.put("operations", beans.getMBeanInfo(name).getOperations().length);
         String recording = (String) beans.getAttribute(name, "Recording");
         seen.put("recording", recording);
@@ -59,6 +62,21 @@ final class Beans {
         act(beans, name, "start", recording + ".second.jfr", "pressure");
         seen.put("second", beans.getAttribute(name, "Recording"));
         return seen;
+    }
+
+    /** What the rows by lock and owner add up to, and those of the lock. */
+    private static void putTotals(MBeanServerConnection beans, ObjectName name, Map<String, Object> seen)
+            throws IOException, JMException {
+        long ofAll = 0;
+        long ofLock = 0;
+        for (Object row : ((TabularData) beans.getAttribute(name, "LockTotals")).values()) {
+            CompositeData total = (CompositeData) row;
+            long blocked = (Long) total.get("blockedNanos");
+            ofAll += blocked;
+            ofLock += "Meter.lock".equals(total.get("lock")) ? blocked : 0;
+        }
+        seen.put("rows_ns", ofAll);
+        seen.put("rows_of_lock_ns", ofLock);
     }
 
     /** The lock of highest pressure, once there is one that is held. */

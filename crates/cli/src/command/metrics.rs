@@ -1,0 +1,101 @@
+//! `headway metrics`: sums of a running JVM for Prometheus.
+
+mod exposition;
+mod http;
+
+use crate::command::pressure;
+use crate::command::top::source::Source;
+use crate::error::{Failure, DONE};
+use crate::interrupt;
+use crate::jvm::find;
+use crate::quantity::Span;
+use crate::terminal;
+use clap::Args;
+use exposition::Target;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  headway metrics 4711                         http://127.0.0.1:9471/metrics
+  headway metrics --listen 0.0.0.0:9471 Server
+  headway metrics --once 4711                  print them and end
+
+Who can reach the address can read names of locks and methods. The listener is in
+this command, not in the JVM. docs/monitoring.md has the metrics, an alert rule and
+a dashboard. Where no recording is under way, the command begins one that keeps
+windows and phases only, and ends it.";
+
+/// How often the JVM is asked for something new.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Options of `metrics`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Metrics {
+    /// Answer at this address, HOST:PORT
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471", value_parser = address)]
+    listen: SocketAddr,
+
+    /// Length of an interval (10ms at least), where no recording is under way
+    #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
+    interval: Span,
+
+    /// Print the metrics once and end
+    #[arg(long)]
+    once: bool,
+
+    /// Process id, or main class, or jar
+    #[arg(value_name = "PID|NAME")]
+    target: String,
+}
+
+impl Metrics {
+    /// Carries out the command; ends at SIGINT or SIGTERM, or when the JVM ends.
+    ///
+    /// # Errors
+    /// The target cannot be attached to, or ended; the address is taken.
+    pub fn execute(self) -> Result<u8, Failure> {
+        let jvm = find::jvm(&self.target)?;
+        let target = Target { pid: jvm.process.pid, main: jvm.main.clone() };
+        // Bound before anything is begun in the JVM.
+        let server = match self.once {
+            true => None,
+            false => Some(http::Server::start(self.bind()?)?),
+        };
+        interrupt::finish();
+        let mut source = Source::open(&jvm, self.interval)?;
+        let served = self.serve(&mut source, &target, server.as_ref());
+        let closed = source.close();
+        served.and(closed)?;
+        Ok(DONE)
+    }
+
+    fn bind(&self) -> Result<TcpListener, Failure> {
+        TcpListener::bind(self.listen).map_err(Failure::doing(format!("cannot listen at {}", self.listen)))
+    }
+
+    fn serve(&self, source: &mut Source, target: &Target, server: Option<&http::Server>) -> Result<(), Failure> {
+        if let Some(server) = server {
+            let address = format!("http://{}/metrics\n", server.address());
+            terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
+        }
+        while !interrupt::came() {
+            if let Some(picture) = source.next()? {
+                let text = exposition::text(target, &picture);
+                match server {
+                    Some(server) => server.show(text),
+                    None => return terminal::print(&text).map_err(Failure::doing("cannot write to standard output")),
+                }
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+/// `HOST:PORT`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let expected = || format!("\"{text}\" is no address: write HOST:PORT, as 127.0.0.1:9471");
+    text.to_socket_addrs().ok().and_then(|mut found| found.next()).ok_or_else(expected)
+}

@@ -1,0 +1,190 @@
+//! `headway metrics` and a real Prometheus: sums that only grow and add up, the alert
+//! rule and every query of the dashboard in `docs/monitoring`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::guarded::Guarded;
+use headway_e2e::jdk::Jdk;
+use headway_e2e::tools::Tools;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(90);
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// A program that contends, and `headway metrics` beside it.
+struct Served {
+    _program: Guarded,
+    _headway: Guarded,
+    address: String,
+}
+
+fn serve(jdk: &Jdk) -> Served {
+    let tools = Tools::find().unwrap();
+    let mut java = Command::new(jdk.tool("java"));
+    java.arg("-jar").arg(&tools.workloads).args(["demo", "--seconds", "300"]);
+    let program = Guarded(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut headway = Command::new(&tools.headway);
+        headway.args(["metrics", "--listen", "127.0.0.1:0", "--interval", "200ms", &program.pid()]);
+        headway.env("HEADWAY_AGENT", &tools.agent).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut headway = Guarded(headway.spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(headway.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if let Some(address) = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/metrics")) {
+            return Served { _program: program, _headway: headway, address: address.to_owned() };
+        }
+        // The JVM is still starting.
+        assert!(Instant::now() < deadline, "no metrics: {line}");
+        thread::sleep(Duration::from_millis(300));
+    }
+}
+
+/// The body of an answer with code 200.
+fn get(address: &str, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    (head.split(' ').nth(1) == Some("200")).then(|| body.to_owned())
+}
+
+fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = attempt() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "in vain: {what}");
+        thread::sleep(Duration::from_millis(300));
+    }
+}
+
+/// Values by metric and labels.
+fn scrape(address: &str) -> Option<BTreeMap<String, f64>> {
+    let body = get(address, "/metrics")?;
+    let lines = body.lines().filter(|line| !line.starts_with('#'));
+    Some(
+        lines.map(|line| line.rsplit_once(' ').unwrap()).map(|(key, n)| (key.to_owned(), n.parse().unwrap())).collect(),
+    )
+}
+
+fn sum(metrics: &BTreeMap<String, f64>, name: &str) -> f64 {
+    metrics.iter().filter(|(key, _)| key.starts_with(name)).map(|(_, value)| value).sum()
+}
+
+#[test]
+fn sums_only_grow_and_name_the_lock() {
+    for jdk in Jdk::all() {
+        let served = serve(&jdk);
+        let blocked = "headway_blocked_seconds_total{";
+        let of_inventory = |metrics: &BTreeMap<String, f64>| {
+            sum(metrics, "headway_blocked_seconds_total{lock=\"Inventory.lock\"")
+                + sum(metrics, "headway_blocked_seconds_total{lock=\"Inventory\"")
+        };
+        let mut before = eventually("blocked time of Inventory", || {
+            scrape(&served.address).filter(|metrics| of_inventory(metrics) > 0.2)
+        });
+        let begin = before.clone();
+        for _ in 0..10 {
+            thread::sleep(Duration::from_millis(300));
+            let now = scrape(&served.address).expect("an answer");
+            for (key, value) in before.iter().filter(|(key, _)| key.contains("_total")) {
+                assert!(now.get(key).is_some_and(|now| now >= value), "JDK {}: {key} fell from {value}", jdk.release);
+            }
+            before = now;
+        }
+        assert!(sum(&before, blocked) > sum(&begin, blocked), "JDK {}: {before:?}", jdk.release);
+        assert!(sum(&before, "headway_contentions_total{") >= 1.0, "JDK {}: {before:?}", jdk.release);
+        assert!(sum(&before, "headway_phase_seconds_total") > 0.0, "JDK {}: {before:?}", jdk.release);
+        assert!(sum(&before, "headway_own_cpu_seconds_total") > 0.0, "JDK {}: {before:?}", jdk.release);
+        let series = before.keys().filter(|key| key.starts_with(blocked)).count();
+        assert!(series <= 101, "JDK {}: {series} series", jdk.release);
+    }
+}
+
+/// Prometheus of the path or of an earlier test, else of Debian's package, unpacked
+/// below `build/`. `None`, said and with `CI=true` a failure, where it cannot be had.
+fn prometheus() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let on_path = std::env::split_paths(&path).map(|place| place.join("prometheus"));
+    let unpacked = project().join("build/prometheus/usr/bin/prometheus");
+    let found = on_path.chain([unpacked.clone()]).find(|program| program.is_file());
+    found.or_else(|| {
+        let directory = project().join("build/prometheus");
+        fs::create_dir_all(&directory).ok()?;
+        let fetch = "apt-get -q -o APT::Sandbox::User=root download prometheus && dpkg -x prometheus_*.deb . && rm prometheus_*.deb";
+        let _ = Command::new("sh").args(["-c", fetch]).current_dir(&directory).stdout(Stdio::null()).status();
+        let is_there = unpacked.is_file();
+        assert!(is_there || std::env::var("CI").as_deref() != Ok("true"), "Prometheus is missing");
+        is_there.then_some(unpacked)
+    })
+}
+
+/// Starts Prometheus with the rules that are in the documents, and gives its address.
+fn watch(program: &Path, target: &str, directory: &Path) -> (Guarded, String) {
+    let rules = project().join("docs/monitoring/alerts.yml");
+    let config = format!(
+        "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{}']\nscrape_configs:\n  \
+         - {{job_name: headway, static_configs: [{{targets: ['{target}']}}]}}\n",
+        rules.display()
+    );
+    fs::write(directory.join("prometheus.yml"), config).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut prometheus = Command::new(program);
+    prometheus.arg(format!("--config.file={}", directory.join("prometheus.yml").display()));
+    prometheus.arg(format!("--storage.tsdb.path={}", directory.join("data").display()));
+    prometheus.arg(format!("--web.listen-address={address}"));
+    prometheus.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    (Guarded(prometheus.spawn().unwrap()), address)
+}
+
+/// What Prometheus answers to a query: its series, or why there are none.
+fn query(address: &str, query: &str) -> Option<Vec<Value>> {
+    let escaped: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let answer: Value = serde_json::from_str(&get(address, &format!("/api/v1/query?query={escaped}"))?).ok()?;
+    assert_eq!(answer["status"], "success", "{query}: {answer}");
+    answer["data"]["result"].as_array().cloned().filter(|series| !series.is_empty())
+}
+
+#[test]
+fn prometheus_fires_the_alert_and_answers_the_dashboard() {
+    let Some(program) = prometheus() else {
+        eprintln!("SKIPPED: there is no Prometheus (Debian package prometheus)");
+        return;
+    };
+    let jdk = Jdk::find(25).or_else(|| Jdk::find(17)).expect("a JDK");
+    let served = serve(&jdk);
+    let directory = TempDir::new().unwrap();
+    let (_prometheus, address) = watch(&program, &served.address, directory.path());
+    let firing = eventually("the alert of the phase", || {
+        query(&address, "ALERTS{alertname=\"HeadwayLockPhase\",alertstate=\"firing\"}")
+    });
+    assert_eq!(firing.len(), 1, "{firing:?}");
+    let dashboard = fs::read_to_string(project().join("docs/monitoring/dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&dashboard).unwrap();
+    let targets = dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+    let expressions: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
+    assert!(expressions.len() >= 8, "{expressions:?}");
+    for expression in expressions {
+        eventually(expression, || query(&address, expression));
+    }
+    // Prometheus has what the program was made for, by name and owner.
+    let planted = "increase(headway_blocked_seconds_total{lock=~\"Inventory.*\"}[1m]) > 0.1";
+    let planted = eventually(planted, || query(&address, planted));
+    let owners: Vec<&str> = planted.iter().filter_map(|series| series["metric"]["owner_method"].as_str()).collect();
+    assert!(owners.iter().any(|owner| owner.contains("Inventory.")), "{planted:?}");
+}
