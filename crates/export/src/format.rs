@@ -1,6 +1,6 @@
 //! The formats, by the names of files.
 
-use crate::{collapsed, firefox, flame, pprof, speedscope};
+use crate::{collapsed, firefox, flame, perfetto, pprof, speedscope};
 use headway_analysis::method::{Profile, Unit};
 use std::io::{self, Write};
 
@@ -17,6 +17,8 @@ pub enum Format {
     Speedscope,
     /// A flame graph.
     Flame,
+    /// A trace for Perfetto.
+    Perfetto,
 }
 
 /// How a profile is written, whatever the format.
@@ -40,7 +42,8 @@ impl Style {
 
 impl Format {
     /// Every format, in the order in which help texts list them.
-    pub const ALL: [Format; 5] = [Format::Collapsed, Format::Pprof, Format::Firefox, Format::Speedscope, Format::Flame];
+    pub const ALL: [Format; 6] =
+        [Format::Collapsed, Format::Pprof, Format::Firefox, Format::Speedscope, Format::Flame, Format::Perfetto];
 
     /// How the names of such files end; the first is the usual one.
     pub const fn extensions(self) -> &'static [&'static str] {
@@ -50,6 +53,7 @@ impl Format {
             Format::Firefox => &[".json", ".json.gz"],
             Format::Speedscope => &[".speedscope.json", ".speedscope"],
             Format::Flame => &[".html", ".htm"],
+            Format::Perfetto => &[".perfetto-trace", ".pftrace"],
         }
     }
 
@@ -65,7 +69,7 @@ impl Format {
     /// True if the format shows what happened when, so that a profile needs its
     /// moments.
     pub const fn needs_moments(self) -> bool {
-        matches!(self, Format::Firefox | Format::Speedscope)
+        matches!(self, Format::Firefox | Format::Speedscope | Format::Perfetto)
     }
 
     /// Writes a profile.
@@ -84,6 +88,7 @@ impl Format {
             Format::Firefox => firefox::write(profile, style, out),
             Format::Speedscope => speedscope::write(profile, style, out),
             Format::Flame => flame::write(profile, style, out),
+            Format::Perfetto => perfetto::write(profile, style, out),
         }
     }
 }

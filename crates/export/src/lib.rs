@@ -8,6 +8,7 @@
 //! * [`pprof`]: gzipped protocol buffers, for `pprof` and what understands it.
 //! * [`firefox`]: the Firefox Profiler's processed format, moment by moment.
 //! * [`speedscope`]: speedscope's own format, moment by moment.
+//! * [`perfetto`]: a trace for ui.perfetto.dev, moment by moment.
 //! * [`flame`]: a flame graph as one HTML file that needs nothing else.
 //!
 //! [`Format::of_name`] picks one by a file's name.
@@ -15,6 +16,7 @@
 pub mod collapsed;
 pub mod firefox;
 pub mod flame;
+pub mod perfetto;
 pub mod pprof;
 pub mod speedscope;
 

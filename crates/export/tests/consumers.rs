@@ -82,3 +82,34 @@ fn a_browser_draws_the_page() {
     assert!(page.contains("CPU time, 60.0 ms, 4 samples"), "{page}");
     assert!(!page.contains("<img"), "a name became an element");
 }
+
+#[test]
+fn perfettos_schema_knows_every_field() {
+    let Some(python) = consumer("python3") else { return };
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packages = here.join("../../build/perfetto");
+    if !packages.join("perfetto").is_dir() {
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
+        pip.arg(&packages).arg("--requirement").arg(here.join("tests/consumers/perfetto-requirements.txt"));
+        if !pip.env("PIP_ROOT_USER_ACTION", "ignore").status().is_ok_and(|status| status.success()) {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "pip cannot fetch Perfetto's schema");
+            eprintln!("SKIPPED: pip cannot fetch Perfetto's schema");
+            return;
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let trace = written(Format::Perfetto, &shop(Measure::Wall));
+    let check = |name: &str, trace: &[u8]| {
+        let mut python = Command::new(&python);
+        python.arg(here.join("tests/consumers/perfetto_check.py")).arg(file(directory.path(), name, trace));
+        python.env("PYTHONPATH", &packages);
+        python
+    };
+    // The first sample of main stands for more time than lies before the next two.
+    let said = output(&mut check("a.perfetto-trace", &trace));
+    assert_eq!(said.lines().collect::<Vec<_>>(), ["main 3 35000000", "worker 2 115000000"]);
+    // A packet with a field that no schema has.
+    let broken = [&trace[..], &[0x0a, 0x04, 0xf8, 0xff, 0x7f, 0x01]].concat();
+    assert!(!check("b.perfetto-trace", &broken).output().unwrap().status.success(), "the check can fail");
+}

@@ -31,7 +31,8 @@ Examples:
   headway export app.jfr.zst -o - --format jfr | jfr summary /dev/stdin
 
 The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
-.pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html.";
+.pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html,
+.perfetto-trace (ui.perfetto.dev).";
 
 /// Options of `export`.
 #[derive(Debug, Args)]
@@ -42,7 +43,7 @@ pub struct Export {
     output: PathBuf,
 
     /// The format, whatever the name says: jfr, jfr.zst, jfr.lz4, collapsed, pprof, firefox,
-    /// speedscope, html. Default: what the name says, for - collapsed
+    /// speedscope, html, perfetto. Default: what the name says, for - collapsed
     #[arg(long, value_name = "FORMAT", value_parser = format_name)]
     format: Option<&'static str>,
 
@@ -97,8 +98,8 @@ impl Export {
 
     fn profile(self, format: Format) -> Result<u8, Failure> {
         output::check_new(&self.output, &[&self.recording])?;
-        if format == Format::Pprof {
-            output::check_no_terminal(&self.output, "pprof's format")?;
+        if matches!(format, Format::Pprof | Format::Perfetto) {
+            output::check_no_terminal(&self.output, "the format")?;
         }
         let mut question = self.weighing.question();
         question.grouping = grouping(format, question.grouping);
@@ -168,7 +169,7 @@ fn note_left_out(repaired: &Repaired) {
 
 /// How files of a format are called, from its name.
 fn format_name(name: &str) -> Result<&'static str, String> {
-    const NAMES: [(&str, &str); 8] = [
+    const NAMES: [(&str, &str); 9] = [
         ("jfr", ".jfr"),
         ("jfr.zst", ".jfr.zst"),
         ("jfr.lz4", ".jfr.lz4"),
@@ -177,6 +178,7 @@ fn format_name(name: &str) -> Result<&'static str, String> {
         ("firefox", ".json"),
         ("speedscope", ".speedscope.json"),
         ("html", ".html"),
+        ("perfetto", ".perfetto-trace"),
     ];
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, end)| *end).ok_or_else(|| {
         let hint = suggest::did_you_mean(name, NAMES.map(|(known, _)| known));
@@ -236,7 +238,7 @@ mod tests {
         let sentence = target(Path::new("a.svg")).err().map(|failure| failure.to_string());
         assert_eq!(
             sentence.as_deref(),
-            Some("-o a.svg: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to .collapsed, .pb.gz, .json, .speedscope.json, .html")
+            Some("-o a.svg: recordings are exported to .jfr (plain), .jfr.zst and .jfr.lz4 (packed), profiles to .collapsed, .pb.gz, .json, .speedscope.json, .html, .perfetto-trace")
         );
         assert!(matches!(target(Path::new("a.jfr.lz4")), Ok(Target::Recording)));
         assert!(matches!(target(Path::new("a.pb.gz")), Ok(Target::Profile(Format::Pprof))));
