@@ -242,7 +242,7 @@ public final class HeadwayBean implements DynamicMBean {
                 name, meaning, parameters, SimpleType.VOID, MBeanOperationInfo.ACTION);
     }
 
-    // Bound by the agent. What it cannot do is told as a sentence.
+    // Bound by the agent. A sentence says what it cannot do.
 
     private static native double[] figuresNow();
 
