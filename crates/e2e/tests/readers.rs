@@ -382,6 +382,6 @@ stacks and flame graphs of locks, CPU and wall-clock samples; `jfr view` shows t
 settings; jfrs decodes every event. Compressed recordings are unpacked by `zstd -d` and `lz4 -d`. The killed JVM was
 killed by SIGKILL while it recorded. The last fifth of the file that is cut off is gone for good; `headway export`
 makes a whole file of the rest. speedscope, pprof and the Firefox Profiler read what is exported for them: the tests
-of `crates/export` have the checks of their importers.
+of `crates/export` have the checks of their importers. The parser jafar was not tried: no version of it could be fetched.
 
 ";
