@@ -39,7 +39,9 @@ impl Doing {
             let call = methods.clone().filter(|full| full.contains('.')).last()?;
             return Some(Doing { call: short(call), ..Doing::default() });
         };
-        let owned = own().count().saturating_sub(usize::from(has_owner)).max(1);
+        // A method of the JDK that had it, as a map's that computes, is left out already.
+        let is_own_last = methods.clone().last().is_some_and(|full| !is_plumbing(full));
+        let owned = own().count().saturating_sub(usize::from(has_owner && is_own_last)).max(1);
         let named = |name: Option<&str>| name.map_or_else(String::new, short);
         let call = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.')).last();
         Some(Doing {
@@ -210,6 +212,8 @@ mod tests {
         let doing = Doing::of(stack.clone(), true).unwrap();
         assert_eq!((doing.inner.as_str(), doing.outer.as_str()), ("Work.remote", "Orders.audit"));
         assert_eq!(Doing::of(stack, false).unwrap().outer, "Orders.order");
+        let of_map = "java.lang.Thread.sleep a.Work.remote a.Users.load java.util.Map.computeIfAbsent".split(' ');
+        assert_eq!(Doing::of(of_map, true).unwrap().next, "Users.load");
         assert_eq!(Doing::of(["a.Orders.order"].into_iter(), true).unwrap().outer, "Orders.order");
     }
 
