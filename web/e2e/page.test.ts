@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser, open, report, scratch, serve, SIZE, told, type Served } from "./stage";
+import { browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -51,7 +51,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   });
 
   it("begins with the verdict and the ledger of the report, and its names can be followed", async () => {
-    const { verdict: sentence, ledger } = told<{ verdict: string; ledger: { entries: { entry: string; total_ns: number }[] } }>("shop.jfr");
+    const { verdict: sentence, ledger } = summary<{ verdict: string; ledger: { entries: { entry: string; total_ns: number }[] } }>("shop.jfr");
     const { page, context, complaints } = await visit(address());
     const verdict = page.getByLabel("Verdict");
     expect(await verdict.locator(".lead").innerText()).toBe(sentence.replaceAll("`", ""));

@@ -28,7 +28,7 @@ export function report(output: string, recordings: string[], options: string[] =
 }
 
 /** What `headway report --json` says of a recording. */
-export function told<T>(name: string): T {
+export function summary<T>(name: string): T {
   return JSON.parse(execFileSync(named("HEADWAY_BIN"), ["report", "--json", recording(name)], { encoding: "utf8" })) as T;
 }
 

@@ -12,6 +12,7 @@
 //! * [`agent`]: the core and the features, built and checked once; what an observer of
 //!   threads is shown, and which one there is.
 //! * [`threads`], [`virtuals`], [`chain`]: who acts, and where.
+//! * [`exchanged`]: what a thread took and gave that others wait for.
 //!
 //! Features, as application threads run them:
 //! * [`monitor`], [`park`], [`thread_events`]: contended monitors, waits, parks, threads.
@@ -49,6 +50,7 @@ pub mod counted;
 pub mod definitions;
 pub mod drain;
 pub mod ending;
+pub mod exchanged;
 pub mod exclusive;
 pub mod exit_signal;
 pub mod hooks;

@@ -75,7 +75,7 @@ pub struct Slot {
     /// What the observer keeps of it.
     pub observed: <Observing as Observer>::OfThread,
     /// What it took and gave that others wait for.
-    pub exchanged: crate::sample::Exchanged,
+    pub exchanged: crate::exchanged::Exchanged,
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// What it spent blocked and parked, where only that is recorded.

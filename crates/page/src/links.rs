@@ -6,7 +6,7 @@ use crate::names::Names;
 use rustc_hash::FxHashMap;
 
 /// The names in backticks that are a lock's, a thread's (or a group's), or a
-/// method's, in the order in which they are told. One pass over all names, however
+/// method's, in the order of the sentences. One pass over all names, however
 /// many the sentences mention.
 pub(crate) fn of(facts: &Facts, names: &Names) -> Vec<(String, Named)> {
     let sentences = || std::iter::once(&facts.verdict).chain(facts.findings.iter().map(|finding| &finding.text));

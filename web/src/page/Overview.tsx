@@ -55,11 +55,11 @@ function ThreadTime({ ledger }: { ledger: Ledger }) {
   const share = (ns: number) => percent(ns / ledger.activeNs);
   const idle = ledger.idleNs > 0 ? `; ${duration(ledger.idleNs)} idle` : "";
   return (
-    <figure class="ledger">
-      <figcaption title="All time of the application's threads but idle time, in the whole recording">
+    <div class="ledger">
+      <p class="hint" title="All time of the application's threads but idle time, in the whole recording">
         Thread time: {duration(ledger.activeNs)} of {times(ledger.threads, "thread")}
         {idle}
-      </figcaption>
+      </p>
       <div class="stack" role="img" aria-label={ledger.parts.map((part) => `${part.words} ${share(part.ns)}`).join(", ")}>
         {ledger.parts.map((part) => (
           <i key={part.name} style={{ width: `${(100 * part.ns) / ledger.activeNs}%`, background: PART_COLOURS[part.name] }} title={entriesOf(part)} />
@@ -72,7 +72,7 @@ function ThreadTime({ ledger }: { ledger: Ledger }) {
           </span>
         ))}
       </div>
-    </figure>
+    </div>
   );
 }
 

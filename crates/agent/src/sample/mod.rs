@@ -11,7 +11,7 @@
 //!   handler: other engines, to compare with; `latency` is how long it took.
 //! * `lasting` is what outlives a recording.
 //! * `waiting` samples threads that do not run, without waking them.
-//! * `owners` samples those that others wait for, which `waited_for` knows.
+//! * `owners` samples those that others wait for, by what `exchanged` knows of them.
 
 pub mod agct;
 mod asking;
@@ -26,11 +26,9 @@ pub mod plan;
 mod sampler;
 mod sources;
 mod subjects;
-mod waited_for;
 mod waiting;
 
 pub use sampler::{spawn, SamplerHandle};
-pub use waited_for::Exchanged;
 
 use self::lasting::Lasting;
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};

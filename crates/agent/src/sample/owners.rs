@@ -6,7 +6,7 @@
 //! than a few milliseconds is waiting for somebody. That is the owner of its monitor,
 //! read while the waiter pins the monitor; the owner that it saw when it parked; or a
 //! thread that has, or makes, what is waited for there
-//! ([`waited_for`](super::waited_for)). Of these so many as fit the budget are
+//! ([`exchanged`](crate::exchanged)). Of these so many as fit the budget are
 //! visited: one that waits itself is copied without being woken
 //! ([`waiting`](super::waiting)), one that runs gets a perf event for a while. What
 //! the recording knows without samples, that an owner was itself blocked or parked,
@@ -15,9 +15,9 @@
 use super::decoding::Decoding;
 use super::sources::Sources;
 use super::subjects::Subject;
-use super::waited_for::Key;
 use super::waiting::Waiting;
 use crate::agent::Agent;
+use crate::exchanged::Key;
 use crate::threads::Slot;
 use headway_model::event::{OwnerSample, Sample, SampleState};
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};

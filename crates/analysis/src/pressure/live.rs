@@ -109,13 +109,6 @@ pub struct LivePark {
     pub thread_time_ns: u64,
 }
 
-impl Picture {
-    /// Events dropped so far.
-    pub fn dropped(&self) -> u64 {
-        self.lost
-    }
-}
-
 impl OnlinePressure {
     /// A picture of now. `dictionary` says what things are called. Which of
     /// the threads counted as running sleep, the events do not tell.
