@@ -14,6 +14,7 @@
 use crate::error::Failure;
 use crate::suggest;
 use clap::{Arg, Command};
+use std::io::ErrorKind::{NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -46,7 +47,8 @@ impl Config {
         let Some((path, must_be_there)) = place() else { return Ok(None) };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_be_there => return Ok(None),
+            // HOME may be another user's, as after `su`.
+            Err(error) if !must_be_there && matches!(error.kind(), NotFound | PermissionDenied) => return Ok(None),
             Err(error) => {
                 let sentence = format!("cannot read the config file {} ({VARIABLE} names another)", path.display());
                 return Err(Failure::doing(sentence)(error));
