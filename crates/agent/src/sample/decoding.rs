@@ -57,12 +57,13 @@ pub struct Decoding {
     unloaded: u64,
     generation: u64,
     decoded: u64,
+    of_owners: bool,
 }
 
 impl Decoding {
-    /// Knows the libraries that are mapped now. `None` if the VM's structures
-    /// are not known.
-    pub fn new(agent: &'static Agent) -> Option<Decoding> {
+    /// Knows the libraries that are mapped now; `of_owners` if all samples are of threads
+    /// that others wait for. `None` if the VM's structures are not known.
+    pub fn new(agent: &'static Agent, of_owners: bool) -> Option<Decoding> {
         let known = agent.hotspot.known()?;
         Some(Decoding {
             agent,
@@ -76,6 +77,7 @@ impl Decoding {
             unloaded: known.classes_unloaded(),
             generation: agent.chains.generation(),
             decoded: 0,
+            of_owners,
         })
     }
 
@@ -97,9 +99,7 @@ impl Decoding {
         let decoder = Decoder { layout: &self.known.layout, memory: &self.known.memory };
         decoder.decode(&fragment, &mut self.helper, &mut self.frames);
         self.frames.native.splice(..0, kernel::instructions(copied.kernel));
-        if let Some(loss) = loss(self.frames.end) {
-            self.agent.losses.add(loss, 1);
-        }
+        self.count_what_is_missing();
         let state = match self.frames.native.is_empty() {
             true => SampleState::Java,
             false => SampleState::Native,
@@ -124,10 +124,16 @@ impl Decoding {
         let fragment = Fragment { registers, stack, stack_end: subject.stack_end };
         let decoder = Decoder { layout: &self.known.layout, memory: &self.known.memory };
         decoder.decode_from(&fragment, start, &mut self.frames);
-        if let Some(loss) = loss(self.frames.end) {
-            self.agent.losses.add(loss, 1);
-        }
+        self.count_what_is_missing();
         (self.chain(), self.thread(subject, &fragment, clock::now()))
+    }
+
+    /// Counts what the stack lacks that was decoded last. The root of a virtual thread's
+    /// may lie in the heap: of owners, the report states instead how much of the time
+    /// samples with the frame that had the lock cover.
+    fn count_what_is_missing(&self) {
+        let missing = loss(self.frames.end).filter(|loss| !self.of_owners || *loss != Loss::SampleInHeap);
+        missing.into_iter().for_each(|loss| self.agent.losses.add(loss, 1));
     }
 
     /// What the sample that was decoded last lies in; `chain` is its chain.

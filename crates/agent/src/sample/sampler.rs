@@ -158,7 +158,7 @@ impl Sampler {
             agent,
             plan,
             sources: Sources::new(plan).inspect_err(failed).ok()?,
-            decoding: Decoding::new(agent)?,
+            decoding: Decoding::new(agent, plan.only_owners)?,
             asking: Asking::new(agent, jni, plan.source, plan.interval_ns),
             waiting: plan.wall.then(|| Waiting::new(agent, plan.interval_ns)),
             owners: plan.owners.then(|| Owners::new(agent)),
