@@ -31,8 +31,8 @@ fn owners_that_sleep_are_seen_asleep_in_the_default_recording() {
         // Every owner sleeps for 4 ms and longer, and is looked at each 20 ms.
         let (coverage, samples) = (activity["coverage"].as_f64().unwrap(), activity["samples"].as_u64().unwrap());
         assert!(coverage > 0.3 && samples > 20, "{what}: {activity}");
-        let path = &activity["paths"][0];
-        let frames: Vec<&str> = path["chain"].as_array().unwrap().iter().map(|frame| frame.as_str().unwrap()).collect();
+        let path = &activity["stacks"][0];
+        let frames: Vec<&str> = path["stack"].as_array().unwrap().iter().map(|frame| frame.as_str().unwrap()).collect();
         assert!(frames[0].starts_with("java.lang.Thread.sleep"), "{what}: {path}");
         assert!(path["share"].as_f64().unwrap() > 0.8, "{what}: {path}");
         let text = report["findings"][0]["text"].as_str().unwrap();

@@ -1,7 +1,7 @@
 //! The text format of Prometheus, version 0.0.4.
 
 use headway_analysis::pressure::counters::Blocked;
-use headway_analysis::pressure::live::Picture;
+use headway_analysis::pressure::live::{LiveLock, Picture};
 use std::fmt::{Display, Write};
 
 /// Locks whose pressure now is shown.
@@ -69,8 +69,9 @@ pub fn text(target: &Target, picture: &Picture) -> String {
     let mut shown: Vec<(&str, f64)> = Vec::new();
     for lock in picture.locks.iter().filter(|lock| lock.csp > 0.0) {
         // Highest first; of one name the first counts.
-        if shown.len() < MOST_LOCKS && !shown.iter().any(|(name, _)| *name == lock.name) {
-            shown.push((&lock.name, lock.csp));
+        let name = series_of(lock);
+        if shown.len() < MOST_LOCKS && !shown.iter().any(|(known, _)| *known == name) {
+            shown.push((name, lock.csp));
         }
     }
     for (name, pressure) in shown {
@@ -92,6 +93,15 @@ pub fn text(target: &Target, picture: &Picture) -> String {
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
+}
+
+/// What a lock's series is called: objects without a name share that of their class,
+/// as in the counters. There may be a thousand of them a second.
+fn series_of(lock: &LiveLock) -> &str {
+    match lock.name.contains(['@', '#']) && !lock.class.is_empty() {
+        true => &lock.class,
+        false => &lock.name,
+    }
 }
 
 struct Out(String);
@@ -125,7 +135,6 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use headway_analysis::pressure::counters::{Counters, Series};
-    use headway_analysis::pressure::live::LiveLock;
 
     #[test]
     fn a_picture_as_text() {
@@ -134,7 +143,13 @@ mod tests {
         let picture = Picture {
             csp: 0.25,
             intervals: 7,
-            locks: vec![lock("A.lock", 0.2), lock("A.lock", 0.05), lock("quiet", 0.0)],
+            locks: vec![
+                lock("A.lock", 0.2),
+                lock("A.lock", 0.05),
+                LiveLock { class: "com.acme.Row".into(), ..lock("Row@1a2b", 0.04) },
+                LiveLock { class: "com.acme.Row".into(), ..lock("Row#7", 0.03) },
+                lock("quiet", 0.0),
+            ],
             counters: Counters {
                 waited_ns: 1_500_000_000,
                 series: vec![Series {
@@ -156,9 +171,10 @@ mod tests {
             "headway_waited_seconds_total 1.5",
             "headway_pressure_ratio 0.25",
             "headway_lock_pressure_ratio{lock=\"A.lock\"} 0.2",
+            "headway_lock_pressure_ratio{lock=\"com.acme.Row\"} 0.04",
         ] {
             assert!(text.lines().any(|has| has == line), "{line}\n{text}");
         }
-        assert!(!text.contains("quiet") && !text.contains("0.05"), "{text}");
+        assert!(!text.contains("quiet") && !text.contains("0.05") && !text.contains("0.03"), "{text}");
     }
 }
