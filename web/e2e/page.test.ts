@@ -54,7 +54,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const { verdict: sentence, ledger } = summary<{ verdict: string; ledger: { entries: { entry: string; total_ns: number }[] } }>("shop.jfr");
     const { page, context, complaints } = await visit(address());
     const verdict = page.getByLabel("Verdict");
-    expect(await verdict.locator(".lead").innerText()).toBe(sentence.replaceAll("`", ""));
+    expect(await verdict.locator(".sentence").innerText()).toBe(sentence.replaceAll("`", ""));
     const active = ledger.entries.filter(({ entry }) => entry !== "wait-work");
     const sum = (wanted: (entry: string) => boolean) => active.reduce((sum, { entry, total_ns }) => sum + (wanted(entry) ? total_ns : 0), 0);
     const share = Math.round((100 * sum((entry) => entry.startsWith("lock-"))) / sum(() => true));
@@ -62,7 +62,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const widths = await verdict.locator(".stack i").evaluateAll((parts) => parts.map((part) => parseFloat((part as HTMLElement).style.width)));
     expect(widths.reduce((sum, width) => sum + width)).toBeCloseTo(100, 3);
     await verdict.getByRole("link", { name: "Stock.lock" }).click();
-    await row(page, "Stock.rebuildIndex").waitFor();
+    await row(page, "Stock.lock").waitFor();
     expect(page.url()).toContain("lock=Stock.lock");
     await page.goto(address());
     await page.locator(".findings").getByRole("link", { name: "Orders.place" }).click();

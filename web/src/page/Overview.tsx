@@ -41,7 +41,7 @@ function Verdict({ facts }: { facts: Facts }) {
   if (!facts.verdict && facts.ledger.parts.length === 0) return null;
   return (
     <section class="card whole verdict" aria-label="Verdict">
-      <p class="lead">
+      <p class="sentence">
         <Sentence text={facts.verdict} links={facts.links} />
       </p>
       <ThreadTime ledger={facts.ledger} />
