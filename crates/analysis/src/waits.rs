@@ -14,6 +14,7 @@ use headway_model::event::{
 };
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Waits of one class of lock with one chain.
 #[derive(Clone, Debug)]
@@ -82,8 +83,11 @@ pub(crate) struct Waits {
     /// Notifies since the last watermark but one.
     notified: Vec<Notified>,
     /// Where in `notified` those are whose notifier has not left the monitor yet.
-    notifying: FxHashMap<(ThreadId, LockId), Vec<usize>>,
+    notifying: FxHashMap<(ThreadId, LockId), SmallVec<[usize; 8]>>,
     unexplained: Vec<Unexplained>,
+    /// Room for [`Self::explain`]: chains of notifiers, and when waiters were notified last.
+    chains: FxHashMap<(ThreadId, ThreadId, LockId), SmallVec<[(TimeNs, ChainId); 8]>>,
+    last_notified: FxHashMap<ThreadId, TimeNs>,
     watermark: TimeNs,
     current: FxHashMap<ThreadId, Current>,
     site_ids: FxHashMap<(TextId, Option<PathId>), u32>,
@@ -108,6 +112,8 @@ impl Waits {
             notified: Vec::new(),
             notifying: FxHashMap::default(),
             unexplained: Vec::new(),
+            chains: FxHashMap::default(),
+            last_notified: FxHashMap::default(),
             watermark: TimeNs(0),
             current: FxHashMap::default(),
             site_ids: FxHashMap::default(),
@@ -160,12 +166,13 @@ impl Waits {
     /// Everything until this time was fed: says where the notifiers of waits came
     /// from. Events of different threads come in any order until then.
     pub fn explain(&mut self, watermark: TimeNs, names: &mut Names) {
-        let chains: FxHashMap<(ThreadId, ThreadId, LockId), Vec<(TimeNs, ChainId)>> =
-            self.notified.iter().filter(|one| one.chain.is_some()).fold(FxHashMap::default(), |mut chains, one| {
-                let of_pair: &mut Vec<_> = chains.entry((one.notifier, one.waiter, one.lock)).or_default();
-                of_pair.push((one.time, one.chain));
-                chains
-            });
+        // Taken and given back, so that no room is made anew at each watermark.
+        let mut chains = std::mem::take(&mut self.chains);
+        chains.clear();
+        for one in self.notified.iter().filter(|one| one.chain.is_some()) {
+            let of_pair = chains.entry((one.notifier, one.waiter, one.lock)).or_default();
+            of_pair.push((one.time, one.chain));
+        }
         let (sites, bound, before) = (&mut self.sites, self.bound, self.watermark);
         self.unexplained.retain(|wait| {
             let of_pair = chains.get(&(wait.notifier, wait.waiter, wait.lock));
@@ -178,7 +185,9 @@ impl Waits {
             false
         });
         // A waiter's end comes late where it takes long to acquire the monitor again.
-        let mut last: FxHashMap<ThreadId, TimeNs> = FxHashMap::default();
+        self.chains = chains;
+        let last = &mut self.last_notified;
+        last.clear();
         for one in &self.notified {
             let time = last.entry(one.waiter).or_default();
             *time = one.time.max(*time);
