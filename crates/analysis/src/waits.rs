@@ -77,6 +77,9 @@ struct Unexplained {
     ns: u64,
 }
 
+/// When and where a notifier left a monitor, by notifier, waiter and monitor.
+type ChainsOfPairs = FxHashMap<(ThreadId, ThreadId, LockId), SmallVec<[(TimeNs, ChainId); 8]>>;
+
 /// All waits.
 #[derive(Debug)]
 pub(crate) struct Waits {
@@ -85,8 +88,9 @@ pub(crate) struct Waits {
     /// Where in `notified` those are whose notifier has not left the monitor yet.
     notifying: FxHashMap<(ThreadId, LockId), SmallVec<[usize; 8]>>,
     unexplained: Vec<Unexplained>,
-    /// Room for [`Self::explain`]: chains of notifiers, and when waiters were notified last.
-    chains: FxHashMap<(ThreadId, ThreadId, LockId), SmallVec<[(TimeNs, ChainId); 8]>>,
+    /// Room for [`Self::explain`]: where notifiers came from, and when waiters were
+    /// notified last.
+    chains: ChainsOfPairs,
     last_notified: FxHashMap<ThreadId, TimeNs>,
     watermark: TimeNs,
     current: FxHashMap<ThreadId, Current>,
@@ -166,7 +170,7 @@ impl Waits {
     /// Everything until this time was fed: says where the notifiers of waits came
     /// from. Events of different threads come in any order until then.
     pub fn explain(&mut self, watermark: TimeNs, names: &mut Names) {
-        // Taken and given back, so that no room is made anew at each watermark.
+        // The same room at each watermark.
         let mut chains = std::mem::take(&mut self.chains);
         chains.clear();
         for one in self.notified.iter().filter(|one| one.chain.is_some()) {
