@@ -127,7 +127,9 @@ fn prometheus() -> Option<PathBuf> {
     found.or_else(|| {
         let directory = project().join("build/prometheus");
         fs::create_dir_all(&directory).ok()?;
-        let fetch = "apt-get -q -o APT::Sandbox::User=root download prometheus && dpkg -x prometheus_*.deb . && rm prometheus_*.deb";
+        // A fresh machine has no lists of packages.
+        let fetch = "get() { apt-get -q -o APT::Sandbox::User=root download prometheus; }; \
+                     { get || { apt-get -q update && get; }; } && dpkg -x prometheus_*.deb . && rm prometheus_*.deb";
         let _ = Command::new("sh").args(["-c", fetch]).current_dir(&directory).stdout(Stdio::null()).status();
         let is_there = unpacked.is_file();
         assert!(is_there || std::env::var("CI").as_deref() != Ok("true"), "Prometheus is missing");
