@@ -48,9 +48,12 @@ fn entry(block: &'static str) -> Option<Entry> {
     (!entry.id.is_empty()).then_some(entry)
 }
 
-/// What is known about a finding, by its stacks.
+/// What is known about a finding, by its stacks: first those of who waits, since
+/// entries say why threads wait where they do.
 pub(crate) fn about(finding: &Finding) -> Option<Advice> {
-    let known = finding.stacks.iter().find_map(|stack| known(stack.frames.iter().map(String::as_str)))?;
+    let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
+    let (waiters, others): (Vec<_>, Vec<_>) = finding.stacks.iter().partition(|stack| waits(&stack.whose));
+    let known = waiters.iter().chain(&others).find_map(|stack| known(stack.frames.iter().map(String::as_str)))?;
     let Entry { id, versions, why, fix, link, .. } = known;
     let advice = [id, versions, why, fix, link].map(str::to_owned);
     let [id, versions, why, fix, link] = advice;
@@ -81,6 +84,22 @@ mod tests {
     use super::*;
     use crate::report::FindingStack;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn where_threads_wait_says_more_than_where_the_owner_was() {
+        let stack = |whose: &str, frames: &[&str]| FindingStack {
+            whose: whose.to_owned(),
+            frames: frames.iter().map(|&frame| frame.to_owned()).collect(),
+        };
+        let finding = Finding {
+            stacks: vec![
+                stack("owned by", &["org.h2.mvstore.tx.Transaction.closeIt:648", "org.h2.command.Command.stop:1"]),
+                stack("blocked in", &["org.h2.mvstore.tx.Transaction.waitForThisToEnd:746"]),
+            ],
+            ..Finding::default()
+        };
+        assert_eq!(about(&finding).unwrap().id, "h2-row-lock");
+    }
 
     #[test]
     fn every_entry_is_provoked_by_its_stack_and_by_no_other_s() {
