@@ -4,7 +4,7 @@
 //! with the unwinder inside. The standard library is built with it: small, with frame pointers
 //! (the exit hook follows them) and without the symbol reader for backtraces, it saves a seventh
 //! of the library. That, and the options of `SMALL_AGENT`, stable compilers do only when they are
-//! told to take unstable options (`RUSTC_BOOTSTRAP`).
+//! made to take unstable options (`RUSTC_BOOTSTRAP`).
 
 use super::tools::{Tools, STATIC};
 use super::Release;
