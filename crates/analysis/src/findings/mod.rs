@@ -74,17 +74,17 @@ pub(crate) fn find(
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
-    let (roots, told) = wait_for::find(analysis, report, running, grounds, &seen);
-    let (mut ranked, mut told_locks) = locks::find(analysis, running, grounds, &told, &seen);
-    for (finding, place) in ranked.iter_mut().zip(&told_locks) {
+    let (roots, covered) = wait_for::find(analysis, report, running, grounds, &seen);
+    let (mut ranked, mut covered_locks) = locks::find(analysis, running, grounds, &covered, &seen);
+    for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }
-    told_locks.extend(told.keys());
+    covered_locks.extend(covered.keys());
     ranked.extend(roots);
-    let (stragglers, told) = stragglers::find(analysis, range, grounds);
+    let (stragglers, covered) = stragglers::find(analysis, range, grounds);
     ranked.extend(stragglers);
-    ranked.extend(waits::find(analysis, range, grounds, &told));
-    ranked.extend(phases::find(report, grounds, &told_locks));
+    ranked.extend(waits::find(analysis, range, grounds, &covered));
+    ranked.extend(phases::find(report, grounds, &covered_locks));
     ranked.extend(steal::find(report));
     ranked.extend(other::pauses(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));

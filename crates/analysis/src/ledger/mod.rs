@@ -100,17 +100,8 @@ impl EntryKind {
     ];
 
     /// True for being blocked on a lock.
-    pub const fn is_lock(self) -> bool {
-        matches!(
-            self,
-            EntryKind::LockOwnerRan
-                | EntryKind::LockOwnerWaited
-                | EntryKind::LockOwnerNoCpu
-                | EntryKind::LockOwnerOffCpu
-                | EntryKind::LockPause
-                | EntryKind::LockHandOff
-                | EntryKind::LockUnknown
-        )
+    pub fn is_lock(self) -> bool {
+        LOCK_ENTRIES.contains(&self)
     }
 
     /// The stable name, as in JSON.
