@@ -345,7 +345,7 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     match (current.is_virtual, outcome) {
         (true, _) => {}
         (false, WaitOutcome::Notified) => {
-            slot.exchanged.got(begun.lock, begun.chain, time);
+            agent.samples.got(slot, begun.lock, begun.chain, time);
             agent.observer.woken(slot);
             // Until it has the monitor again.
             agent.observer.block(slot);
@@ -387,7 +387,7 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
         true => agent.owner_of(monitor),
     };
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
-    slot.exchanged.gave(waiting.lock, waiting.chain, time);
+    agent.samples.gave(slot, waiting.lock, waiting.chain, time);
     let begun =
         Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0, ..Begun::default() };
     let waiter = match waiter {

@@ -263,7 +263,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
     if outcome == ParkOutcome::Unparked && !current.is_virtual {
-        slot.exchanged.got(begin.blocker, begin.chain, time);
+        agent.samples.got(slot, begin.blocker, begin.chain, time);
     }
     match outcome {
         _ if current.is_virtual => {}
@@ -434,7 +434,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let mut give = |park: &InProgress, permit: &Permit| {
         agent.observer.released(slot, park.blocker(), time);
         let (lock, chain) = park.waits_for();
-        slot.exchanged.gave(lock, chain, time);
+        agent.samples.gave(slot, lock, chain, time);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }

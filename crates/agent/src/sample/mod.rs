@@ -31,7 +31,8 @@ mod waiting;
 pub use sampler::{spawn, SamplerHandle};
 
 use self::lasting::Lasting;
-use headway_model::{DurationNs, Event, ThreadId, TimeNs};
+use crate::threads::Slot;
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +59,8 @@ pub struct Samples {
     events: Mutex<Vec<Event>>,
     started: Mutex<Vec<Started>>,
     on: AtomicBool,
+    /// True while those are sampled that others wait for.
+    owners: AtomicBool,
     settled: AtomicU64,
     cpu_ns: AtomicU64,
     lasting: Lasting,
@@ -69,6 +72,7 @@ impl Default for Samples {
             events: Mutex::default(),
             started: Mutex::default(),
             on: AtomicBool::new(false),
+            owners: AtomicBool::new(false),
             settled: AtomicU64::new(u64::MAX),
             cpu_ns: AtomicU64::new(0),
             lasting: Lasting::default(),
@@ -108,6 +112,22 @@ impl Samples {
         }
     }
 
+    /// On a thread: it waited for this, and got it.
+    #[inline]
+    pub fn got(&self, slot: &Slot, lock: LockId, chain: ChainId, time: TimeNs) {
+        if self.owners.load(Ordering::Relaxed) {
+            slot.exchanged.got(lock, chain, time);
+        }
+    }
+
+    /// On a thread: it ended the wait of another.
+    #[inline]
+    pub fn gave(&self, slot: &Slot, lock: LockId, chain: ChainId, time: TimeNs) {
+        if self.owners.load(Ordering::Relaxed) {
+            slot.exchanged.gave(lock, chain, time);
+        }
+    }
+
     fn take_started(&self) -> Vec<Started> {
         std::mem::take(&mut *lock(&self.started))
     }
@@ -135,16 +155,18 @@ impl Samples {
         self.lasting.release();
     }
 
-    fn begin(&self, now: TimeNs) {
+    fn begin(&self, now: TimeNs, owners: bool) {
         lock(&self.events).clear();
         lock(&self.started).clear();
         self.set_settled(now);
         self.set_cpu(DurationNs::ZERO);
+        self.owners.store(owners, Ordering::Relaxed);
         self.on.store(true, Ordering::SeqCst);
     }
 
     fn end(&self) {
         self.on.store(false, Ordering::SeqCst);
+        self.owners.store(false, Ordering::Relaxed);
         self.set_settled(TimeNs(u64::MAX));
         lock(&self.started).clear();
     }
@@ -163,7 +185,7 @@ mod tests {
         let thread = Started { os_id: 1, vm_thread: 2, thread: ThreadId(3) };
         samples.thread_started(thread);
         assert!(samples.take_started().is_empty());
-        samples.begin(TimeNs(5));
+        samples.begin(TimeNs(5), false);
         samples.thread_started(thread);
         assert_eq!((samples.take_started(), samples.settled()), (vec![thread], TimeNs(5)));
         samples.end();

@@ -99,7 +99,7 @@ impl Drop for SamplerHandle {
 /// Starts the sampling thread. What is only known in the end is added to `info`,
 /// the recording's.
 pub fn spawn(agent: &'static Agent, plan: Plan, info: Arc<RecordingInfo>) -> io::Result<SamplerHandle> {
-    agent.samples.begin(clock::now());
+    agent.samples.begin(clock::now(), plan.owners);
     let stop = Arc::new(AtomicBool::new(false));
     let cost = Arc::new(Cost::default());
     let (stopped, shared) = (stop.clone(), cost.clone());
@@ -371,7 +371,8 @@ impl Sampler {
             waiting.round(sources.subjects(), decoding, batch);
         }
         if let Some(owners) = owners {
-            owners.round(sources, plan.only_owners, decoding, batch);
+            // Every default recording has this; it looks at threads and monitors of the VM.
+            agent.vm_memory.pass(|| owners.round(sources, plan.only_owners, decoding, batch));
         }
         let refused = agent.samples.push(batch);
         if refused > 0 {
