@@ -118,7 +118,7 @@ impl<'a> Scenario<'a> {
             let (measured, defects) = self.on(tools, jdk);
             println!("JDK {} {}: {measured}", jdk.release, self.name());
             if !defects.is_empty() {
-                return defects;
+                return defects.into_iter().map(|defect| format!("defect: {defect}")).collect();
             }
             is_decided = is_decided || most.add(check(self.limits.wide(), &measured)).is_break();
             if each.add(check(self.limits, &measured)) && is_decided {

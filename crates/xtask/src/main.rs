@@ -20,6 +20,7 @@ mod page;
 mod process;
 mod products;
 mod python;
+mod repeats;
 mod stress;
 mod tally;
 mod test;

@@ -7,7 +7,7 @@
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{diagnose, eval, guard, java, licences, page, products, stress, takes_nothing, tidy, Problem};
+use crate::{diagnose, eval, guard, java, licences, page, products, repeats, stress, takes_nothing, tidy, Problem};
 use std::process::Command;
 use std::time::Instant;
 
@@ -184,15 +184,21 @@ fn maven_tests(jdks: &Jdks) -> Result<Tally, Problem> {
     Ok(Tally::of_maven(reports, content.is_ok()))
 }
 
-fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
+/// A `cargo test` that knows the JDKs, the browser and the command line that it tests.
+pub fn cargo_test(jdks: &Jdks) -> Command {
     let mut tests = cargo();
-    // Passed tests say on their output what they skipped.
-    tests.args(["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]);
-    tests.env("HEADWAY_BIN", products::headway());
+    tests.args(["test", "--locked"]).env("HEADWAY_BIN", products::headway());
     jdks.tell(&mut tests);
     page::tell_browser(&mut tests);
+    tests
+}
+
+fn cargo_tests(jdks: &Jdks) -> Result<Tally, Problem> {
+    let mut tests = cargo_test(jdks);
+    // Passed tests say on their output what they skipped.
+    tests.args(["--workspace", "--no-fail-fast", "--", "--show-output"]);
     let (output, content) = run_and_read(&mut tests)?;
-    Ok(Tally::of_cargo(&output, content))
+    repeats::judge(Tally::of_cargo(&output, content), &output, jdks)
 }
 
 fn loom_tests(_: &Jdks) -> Result<Tally, Problem> {
