@@ -7,6 +7,7 @@ use crate::stress::watch;
 use crate::tools::{self, Tools};
 use crate::Problem;
 use serde_json::Value;
+use std::cell::Cell;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,10 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 const COMMAND_WITHIN: Duration = Duration::from_secs(120);
 /// Longest time after a client is killed until its recording has ended: five
 /// seconds of the lease, and what a busy machine adds.
-const LEASE_WITHIN: Duration = Duration::from_secs(20);
+const LEASE_WITHIN: Duration = Duration::from_secs(60);
+/// What a command line says that gave up before it asked for anything: the agent's thread
+/// did not get a CPU for 10 s. It may come again, so often at a time, and is counted.
+const SLOW: (&str, u32) = ("it did not answer within", 3);
 /// More resident memory than this at the end than in the third quarter is growth.
 const GROWTH_BYTES: u64 = 32 << 20;
 /// Longest time from the workload's own end to the process's.
@@ -71,6 +75,8 @@ pub struct Outcome {
     pub resident: Option<(u64, u64)>,
     /// Open files after the first act and after the last.
     pub files: Option<(usize, usize)>,
+    /// Command lines that had to come again since the agent did not answer in time.
+    pub slow: u32,
 }
 
 impl fmt::Display for Outcome {
@@ -87,6 +93,9 @@ impl fmt::Display for Outcome {
         if let Some((first, last)) = self.files {
             write!(f, ", open files {first} -> {last}")?;
         }
+        if self.slow > 0 {
+            write!(f, ", {} command lines came again after 10 s without an answer", self.slow)?;
+        }
         Ok(())
     }
 }
@@ -98,7 +107,7 @@ impl fmt::Display for Outcome {
 /// a recording that cannot be read. The directory is kept then and named.
 pub fn soak(tools: &Tools, jdk: &Jdk, flags: &[&str], length: Duration, seed: u64) -> Result<Outcome, Problem> {
     let directory = TempDir::with_prefix("headway-soak-")?;
-    let soaked = Soak { tools, jdk, directory: directory.path() }.run(flags, length, seed);
+    let soaked = Soak { tools, jdk, directory: directory.path(), slow: Cell::new(0) }.run(flags, length, seed);
     soaked.map_err(|problem| {
         let crash = fs::read_to_string(directory.path().join("hs_err.log")).unwrap_or_default();
         let head: Vec<&str> = crash.lines().take(40).collect();
@@ -111,6 +120,7 @@ struct Soak<'a> {
     tools: &'a Tools,
     jdk: &'a Jdk,
     directory: &'a Path,
+    slow: Cell<u32>,
 }
 
 impl Soak<'_> {
@@ -137,6 +147,7 @@ impl Soak<'_> {
             }
         }
         outcome.resident = memory.settled_and_last();
+        outcome.slow = self.slow.get();
         let status = tools::wait_at_most(&mut target, QUIET_END + END_WITHIN)?;
         if !status.success() {
             return Err(format!("the workload ended with {status}:\n{}", self.output()).into());
@@ -268,6 +279,17 @@ impl Soak<'_> {
 
     /// Runs a command line that must end with one of these codes.
     fn expect(&self, arguments: &[&str], codes: &[i32]) -> Result<String, Problem> {
+        let (sentence, most) = SLOW;
+        for _ in 1..most {
+            match self.expect_now(arguments, codes) {
+                Err(problem) if problem.to_string().contains(sentence) => self.slow.set(self.slow.get() + 1),
+                outcome => return outcome,
+            }
+        }
+        self.expect_now(arguments, codes)
+    }
+
+    fn expect_now(&self, arguments: &[&str], codes: &[i32]) -> Result<String, Problem> {
         let mut command = Command::new(&self.tools.headway);
         command.args(arguments).current_dir(self.directory).stdin(Stdio::null());
         let (out, err) = (self.directory.join("out"), self.directory.join("err"));
