@@ -28,6 +28,9 @@ const LEASE_WITHIN: Duration = Duration::from_secs(60);
 /// What a command line says that gave up before it asked for anything: the agent's thread
 /// did not get a CPU for 10 s. It may come again, so often at a time, and is counted.
 const SLOW: (&str, u32) = ("it did not answer within", 3);
+/// What `stop` says, with exit code 1, where a busy machine does not let the agent complete the
+/// file within the bound: the file is completed afterwards.
+const LATE: &str = "writing goes on";
 /// More resident memory than this at the end than in the third quarter is growth.
 const GROWTH_BYTES: u64 = 32 << 20;
 /// Longest time from the workload's own end to the process's.
@@ -77,6 +80,8 @@ pub struct Outcome {
     pub files: Option<(usize, usize)>,
     /// Command lines that had to come again since the agent did not answer in time.
     pub slow: u32,
+    /// Recordings whose end took longer than a `stop` waits, and came later.
+    pub late: u32,
 }
 
 impl fmt::Display for Outcome {
@@ -96,6 +101,9 @@ impl fmt::Display for Outcome {
         if self.slow > 0 {
             write!(f, ", {} command lines came again after 10 s without an answer", self.slow)?;
         }
+        if self.late > 0 {
+            write!(f, ", {} recordings were complete only after `stop` had returned", self.late)?;
+        }
         Ok(())
     }
 }
@@ -107,7 +115,8 @@ impl fmt::Display for Outcome {
 /// a recording that cannot be read. The directory is kept then and named.
 pub fn soak(tools: &Tools, jdk: &Jdk, flags: &[&str], length: Duration, seed: u64) -> Result<Outcome, Problem> {
     let directory = TempDir::with_prefix("headway-soak-")?;
-    let soaked = Soak { tools, jdk, directory: directory.path(), slow: Cell::new(0) }.run(flags, length, seed);
+    let soaked = Soak { tools, jdk, directory: directory.path(), slow: Cell::new(0), late: Cell::new(0) }
+        .run(flags, length, seed);
     soaked.map_err(|problem| {
         let crash = fs::read_to_string(directory.path().join("hs_err.log")).unwrap_or_default();
         let head: Vec<&str> = crash.lines().take(40).collect();
@@ -121,6 +130,7 @@ struct Soak<'a> {
     jdk: &'a Jdk,
     directory: &'a Path,
     slow: Cell<u32>,
+    late: Cell<u32>,
 }
 
 impl Soak<'_> {
@@ -147,7 +157,7 @@ impl Soak<'_> {
             }
         }
         outcome.resident = memory.settled_and_last();
-        outcome.slow = self.slow.get();
+        (outcome.slow, outcome.late) = (self.slow.get(), self.late.get());
         let status = tools::wait_at_most(&mut target, QUIET_END + END_WITHIN)?;
         if !status.success() {
             return Err(format!("the workload ended with {status}:\n{}", self.output()).into());
@@ -207,7 +217,7 @@ impl Soak<'_> {
                 thread::sleep(pause);
                 self.expect(&["dump", "-o", &dumped.display().to_string(), &pid], &[0])?;
                 self.expect(&["status", &pid], &[0])?;
-                self.expect(&["stop", &pid], &[0])?;
+                self.stop(&["stop", &pid])?;
                 fs::remove_file(dumped)?;
                 self.read(&file, "", outcome)?;
             }
@@ -215,7 +225,7 @@ impl Soak<'_> {
                 self.expect(&["start", "-e", events, "-o", &name, &pid], &[0])?;
                 self.expect(&["start", "-o", &name, &pid], &[1])?;
                 thread::sleep(pause);
-                self.expect(&["stop", &pid], &[0])?;
+                self.stop(&["stop", &pid])?;
             }
             Act::KillClient | Act::InterruptClient => {
                 let mut client = self.client(&["record", "-d", "600s", "-e", events, "-o", &name, &pid])?;
@@ -230,14 +240,14 @@ impl Soak<'_> {
             Act::Detach => {
                 self.expect(&["start", "-e", events, "-o", &name, &pid], &[0])?;
                 thread::sleep(pause);
-                self.expect(&["stop", "--detach", &pid], &[0])?;
+                self.stop(&["stop", "--detach", &pid])?;
             }
             Act::ThreadDump => {
                 self.expect(&["start", "-e", events, "-o", &name, &pid], &[0])?;
                 let mut jcmd = Command::new(self.jdk.tool("jcmd"));
                 jcmd.args([&pid, "Thread.print"]).stdin(Stdio::null()).stdout(Stdio::null());
                 jcmd.stderr(Stdio::null()).status()?;
-                self.expect(&["stop", &pid], &[0])?;
+                self.stop(&["stop", &pid])?;
             }
         }
         let _ = fs::remove_file(file);
@@ -275,6 +285,18 @@ impl Soak<'_> {
         command.args(arguments).current_dir(self.directory).stdin(Stdio::null());
         let said = File::options().create(true).append(true).open(self.directory.join(CLIENTS_SAID))?;
         Ok(Guarded(command.stdout(Stdio::null()).stderr(said).spawn()?))
+    }
+
+    /// Ends a recording; its file is complete afterwards.
+    fn stop(&self, arguments: &[&str]) -> Result<(), Problem> {
+        match self.expect(arguments, &[0]) {
+            Err(problem) if problem.to_string().contains(LATE) => {
+                self.late.set(self.late.get() + 1);
+                let pid = arguments.last().copied().unwrap_or_default();
+                self.await_recording(pid, false, COMMAND_WITHIN)
+            }
+            outcome => outcome.map(drop),
+        }
     }
 
     /// Runs a command line that must end with one of these codes.

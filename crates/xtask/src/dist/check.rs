@@ -165,15 +165,25 @@ fn crates_named(data: &[u8]) -> BTreeSet<String> {
         let rest = &data[at + BEGIN.len()..];
         let end = rest.iter().take(100).position(|&byte| byte == b'/' || byte < b' ')?;
         let name = std::str::from_utf8(&rest[..end]).ok()?;
-        let (_, version) = name.rsplit_once('-')?;
-        version.starts_with(|first: char| first.is_ascii_digit()).then(|| name.to_owned())
+        name_and_version(name).map(|_| name.to_owned())
     });
     names.collect()
 }
 
+/// `toml` and `1.2.1+spec-1.1.0` of both with a hyphen between. What a version was built from
+/// may have hyphens, too, and so may names before a digit (`md-5`): it begins with a number and
+/// a point.
+fn name_and_version(crate_name: &str) -> Option<(&str, &str)> {
+    let is_version = |text: &str| text.split_once('.').is_some_and(|(major, _)| major.parse::<u64>().is_ok());
+    let parts = crate_name
+        .match_indices('-')
+        .filter_map(|(at, hyphen)| Some((crate_name.get(..at)?, crate_name.get(at + hyphen.len()..)?)));
+    parts.into_iter().find(|(_, version)| is_version(version))
+}
+
 fn missing_in_bill(bill: &str, crates: &BTreeSet<String>) -> Vec<String> {
     let is_missing = |name: &&String| {
-        let Some((package, version)) = name.rsplit_once('-') else { return true };
+        let Some((package, version)) = name_and_version(name) else { return true };
         !bill.contains(&format!("\"pkg:cargo/{package}@{version}"))
     };
     crates.iter().filter(is_missing).map(|name| format!("sbom.cdx.json lacks {name}, which is in a binary")).collect()
@@ -215,6 +225,16 @@ mod tests {
             ..Dynamic::default()
         };
         of_library(&library, &["read".to_owned(), "gettid".to_owned()].into()).join("\n")
+    }
+
+    #[test]
+    fn crates_are_found_in_the_bill_whatever_their_versions_look_like() {
+        let bill = r#""purl": "pkg:cargo/toml@1.2.1+spec-1.1.0", "purl": "pkg:cargo/md-5@0.10.6""#;
+        let named =
+            crates_named(b"/crates/toml-1.2.1+spec-1.1.0/src /crates/md-5-0.10.6/x /crates/cli/y /crates/a-b/z");
+        assert_eq!(named.iter().collect::<Vec<_>>(), ["md-5-0.10.6", "toml-1.2.1+spec-1.1.0"]);
+        assert!(missing_in_bill(bill, &named).is_empty());
+        assert_eq!(missing_in_bill("", &named).len(), 2);
     }
 
     #[test]
