@@ -78,14 +78,6 @@ pub struct BlockedTime {
 }
 
 impl Report {
-    /// What is missing of contentions and waits, by cause. Owners' stacks are samples, which
-    /// also every default recording takes: one that was cut off because the VM just replaced
-    /// its code takes nothing from any blocked time.
-    pub fn losses_of_events(&self) -> BTreeMap<&str, u64> {
-        let of_events = self.losses.iter().filter(|(cause, count)| **count > 0 && !cause.starts_with("sample_"));
-        of_events.map(|(cause, count)| (cause.as_str(), *count)).collect()
-    }
-
     /// The breakdown's leaves.
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();

@@ -107,7 +107,7 @@ impl Waits {
                 wrong: accuracy.wrong,
                 share_difference: accuracy.worst_share_difference,
             }),
-            lost: all.losses_of_events().values().sum(),
+            lost: all.losses.values().sum(),
             stretches: truth.stretches,
             stretches_ge_1ms: truth.stretches_ge_1ms,
             recorded: accuracy::stretches(truth, all),

@@ -202,7 +202,8 @@ fn defects(report: &Report) -> Vec<String> {
     if report.blocked.slices_checked == 0 || report.blocked.slices_wrong > 0 {
         defects.push(format!("slices do not add up: {:?}", report.blocked));
     }
-    defects.extend(report.losses_of_events().iter().map(|(loss, count)| format!("{count} x {loss}")));
+    defects
+        .extend(report.losses.iter().filter(|(_, count)| **count > 0).map(|(loss, count)| format!("{count} x {loss}")));
     defects.extend(report.degraded.iter().map(|d| format!("degraded: {}: {}", d.mechanism, d.reason)));
     defects
 }

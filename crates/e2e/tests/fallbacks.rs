@@ -84,7 +84,7 @@ fn check(options: &[&str], degraded: &[(&str, &str)], owners: Owners) {
         let report = recorded.report("lock,contender-method,owner-thread,owner-method", &[]).unwrap();
         let told = report.degraded.iter().map(|d| (d.mechanism.as_str(), d.reason.as_str()));
         check_reasons(told.filter(|(name, _)| MECHANISMS.contains(name)), degraded, &what);
-        assert!(report.losses_of_events().is_empty(), "{what}: {:?}", report.losses);
+        assert!(report.losses.is_empty(), "{what}: {:?}", report.losses);
         check_known(&recorded, &report, owners, &what);
     }
 }
@@ -212,7 +212,7 @@ fn without_call_chains_threads_are_known() {
         let chains = status.mechanisms.iter().find(|mechanism| mechanism.name == "chains");
         assert_eq!(chains.map(|m| m.state.as_str()), Some("disabled"), "{what}: {status:?}");
         let report = recorded.report("contender-method,owner-method,owner-thread", &[]).unwrap();
-        assert!(report.losses_of_events().is_empty() && report.contentions > 20, "{what}: {report:?}");
+        assert!(report.losses.is_empty() && report.contentions > 20, "{what}: {report:?}");
         let owners: BTreeSet<String> =
             recorded.truth().unwrap().cells.into_iter().map(|cell| cell.owner_thread).collect();
         let (mut blocked, mut by_thread) = (0, 0);

@@ -24,7 +24,7 @@ const READY_WITHIN: Duration = Duration::from_secs(120);
 const COMMAND_WITHIN: Duration = Duration::from_secs(120);
 /// Longest time after a client is killed until its recording has ended: five
 /// seconds of the lease, and what a busy machine adds.
-const LEASE_WITHIN: Duration = Duration::from_secs(60);
+const LEASE_WITHIN: Duration = Duration::from_secs(20);
 /// What a command line says that gave up before it asked for anything: the agent's thread
 /// did not get a CPU for 10 s. It may come again, so often at a time, and is counted.
 const SLOW: (&str, u32) = ("it did not answer within", 3);

@@ -170,15 +170,12 @@ fn crates_named(data: &[u8]) -> BTreeSet<String> {
     names.collect()
 }
 
-/// `toml` and `1.2.1+spec-1.1.0` of both with a hyphen between. What a version was built from
-/// may have hyphens, too, and so may names before a digit (`md-5`): it begins with a number and
-/// a point.
+/// The parts of `toml-1.2.1+spec-1.1.0`. A version may have hyphens, and a name a hyphen before a
+/// digit (`md-5`): the version is what begins with a number and a point.
 fn name_and_version(crate_name: &str) -> Option<(&str, &str)> {
     let is_version = |text: &str| text.split_once('.').is_some_and(|(major, _)| major.parse::<u64>().is_ok());
-    let parts = crate_name
-        .match_indices('-')
-        .filter_map(|(at, hyphen)| Some((crate_name.get(..at)?, crate_name.get(at + hyphen.len()..)?)));
-    parts.into_iter().find(|(_, version)| is_version(version))
+    let hyphens = crate_name.match_indices('-');
+    hyphens.map(|(at, _)| (&crate_name[..at], &crate_name[at + 1..])).find(|(_, version)| is_version(version))
 }
 
 fn missing_in_bill(bill: &str, crates: &BTreeSet<String>) -> Vec<String> {
