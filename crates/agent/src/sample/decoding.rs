@@ -128,12 +128,11 @@ impl Decoding {
         (self.chain(), self.thread(subject, &fragment, clock::now()))
     }
 
-    /// Counts what the stack lacks that was decoded last. The root of a virtual thread's
-    /// may lie in the heap: of owners, the report states instead how much of the time
-    /// samples with the frame that had the lock cover.
+    /// Counts what the stack lacks that was decoded last.
     fn count_what_is_missing(&self) {
-        let missing = loss(self.frames.end).filter(|loss| !self.of_owners || *loss != Loss::SampleInHeap);
-        missing.into_iter().for_each(|loss| self.agent.losses.add(loss, 1));
+        if let Some(cause) = missing(self.frames.end, self.of_owners) {
+            self.agent.losses.add(cause, 1);
+        }
     }
 
     /// What the sample that was decoded last lies in; `chain` is its chain.
@@ -336,6 +335,14 @@ fn write_key(key: &mut Vec<u64>, frames: &Frames, unloaded: u64, unnamed: bool) 
     Some(())
 }
 
+/// What is missing from a stack that ends like this, and is counted. Of owners nothing is: the
+/// sample is recorded with the frames that were found, and the report states how much of the
+/// blocked time the samples cover that have the frame which had the lock. One that was cut off
+/// above it is not among them.
+fn missing(end: FragmentEnd, of_owners: bool) -> Option<Loss> {
+    loss(end).filter(|_| !of_owners)
+}
+
 /// What is missing from a stack that ends like this.
 fn loss(end: FragmentEnd) -> Option<Loss> {
     match end {
@@ -346,5 +353,20 @@ fn loss(end: FragmentEnd) -> Option<Loss> {
         FragmentEnd::CodeGone => Some(Loss::SampleCodeGone),
         FragmentEnd::NativeUnknown => Some(Loss::SampleNative),
         FragmentEnd::LeafUnknown(_) | FragmentEnd::Lost => Some(Loss::SampleUndecodable),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_cut_off_are_losses_of_a_profile_and_of_owners_a_lack_of_coverage() {
+        let ends = [FragmentEnd::NativeUnknown, FragmentEnd::CodeGone, FragmentEnd::InHeap, FragmentEnd::Short];
+        for end in ends {
+            assert_eq!(missing(end, false), loss(end));
+            assert!(loss(end).is_some() && missing(end, true).is_none());
+        }
+        assert_eq!(missing(FragmentEnd::Complete, false), None);
     }
 }
