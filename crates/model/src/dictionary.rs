@@ -94,6 +94,12 @@ impl Dictionary {
         self.threads.clear();
     }
 
+    /// Forgets all chains and methods, and gives back their memory.
+    pub fn forget_all_code(&mut self) {
+        self.chains = NearMap::default();
+        self.methods = NearMap::default();
+    }
+
     /// Forgets chains and methods up to these ids: nothing refers to them any
     /// more.
     pub fn forget_code(&mut self, chains: ChainId, methods: MethodId) {

@@ -60,6 +60,7 @@ pub struct Reader<'s> {
 
 /// See the file's head.
 pub struct ChainSet {
+    wipe: Option<Wipe>,
     /// Goes up with every clear; its parity says which half is in use.
     active: Apart<AtomicU64>,
     next_id: Apart<AtomicU64>,
@@ -78,6 +79,9 @@ struct Half {
     used: Apart<AtomicU64>,
 }
 
+/// Makes a region zero again, or gives its memory back, after which it reads as zero.
+pub type Wipe = fn(Region);
+
 /// Words of an entry before its key: id, user word, length.
 const HEAD: usize = 3;
 
@@ -91,8 +95,14 @@ const ARENA_WORDS_PER_SLOT: usize = 8;
 impl ChainSet {
     /// A set over `region`, half of which is in use at a time.
     pub fn new(region: Region) -> ChainSet {
+        ChainSet::wiped_by(region, None)
+    }
+
+    /// The same; memory that is out of use is handed to `wipe`, whole.
+    pub fn wiped_by(region: Region, wipe: Option<Wipe>) -> ChainSet {
         let (first, second) = region::split(region, region.len() / 2).unwrap_or((region, &[]));
         ChainSet {
+            wipe,
             active: Apart(AtomicU64::new(0)),
             next_id: Apart(AtomicU64::new(1)),
             gate: Gate::new(),
@@ -177,7 +187,7 @@ impl ChainSet {
             }
         }
         let out_of_use = self.active.0.load(Ordering::Relaxed).wrapping_add(1);
-        self.half(out_of_use).wipe();
+        self.half(out_of_use).wipe(self.wipe);
         self.retired.store(0, Ordering::Relaxed);
         true
     }
@@ -281,9 +291,11 @@ impl Half {
     }
 
     /// Empties the half; nobody else can see it.
-    fn wipe(&self) {
-        for slot in self.slots {
-            slot.store(0, Ordering::Relaxed);
+    fn wipe(&self, wipe: Option<Wipe>) {
+        match wipe {
+            Some(wipe) => [self.slots, self.arena].into_iter().for_each(wipe),
+            // What the arena holds is written over before anybody looks at it.
+            None => self.slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed)),
         }
         self.used.0.store(0, Ordering::Relaxed);
     }

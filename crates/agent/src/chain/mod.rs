@@ -108,7 +108,7 @@ impl Chains {
     pub fn new() -> io::Result<Chains> {
         let region = mapping::zeroed(CHAIN_SET_BYTES)?;
         Ok(Chains {
-            set: ChainSet::new(region),
+            set: ChainSet::wiped_by(region, Some(mapping::wipe)),
             generation: AtomicU64::new(0),
             taking: AtomicU8::new(Taking::ByJvmti as u8),
             check: SelfCheck::default(),
@@ -440,7 +440,19 @@ impl Chains {
     pub fn maintain(&self) -> bool {
         self.set.maintain();
         let (used, size) = self.set.fill();
-        let cleared = used * 8 > size * 7 && self.set.clear();
+        used * 8 > size * 7 && self.clear()
+    }
+
+    /// Forgets all chains, and gives back their memory, between recordings.
+    pub fn forget(&self) {
+        if self.set.fill().0 > 0 && self.clear() {
+            // False if a thread is still inside: the next recording's upkeep wipes it.
+            self.set.maintain();
+        }
+    }
+
+    fn clear(&self) -> bool {
+        let cleared = self.set.clear();
         if cleared {
             self.generation.fetch_add(1, Ordering::AcqRel);
             // Freed without the locks, which exits that are waited for take.

@@ -106,9 +106,19 @@ impl ScratchCell {
 impl ScratchCell {
     /// Gives the memory back: the thread ends.
     pub fn release(&self) {
-        if let Some(borrowed) = self.borrow() {
-            *borrowed.scratch = Scratch::default();
+        if self.taken.swap(true, Ordering::Acquire) {
+            return;
         }
+        // SAFETY: as in `borrow`: nobody else is in here until `taken` is false again.
+        let scratch = unsafe { &mut *self.scratch.get() };
+        drop(scratch.take());
+        self.taken.store(false, Ordering::Release);
+    }
+
+    #[cfg(test)]
+    fn has_memory(&self) -> bool {
+        // SAFETY: tests look from one thread.
+        unsafe { (*self.scratch.get()).is_some() }
     }
 }
 
@@ -134,5 +144,26 @@ impl DerefMut for Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         self.taken.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_leaves_no_memory_behind() {
+        let cell = ScratchCell::default();
+        cell.release();
+        assert!(!cell.has_memory());
+        cell.borrow().unwrap().key.push(1);
+        assert!(cell.has_memory());
+        let borrowed = cell.borrow().unwrap();
+        cell.release();
+        assert!(cell.has_memory());
+        drop(borrowed);
+        cell.release();
+        assert!(!cell.has_memory());
+        assert!(cell.borrow().unwrap().key.is_empty());
     }
 }

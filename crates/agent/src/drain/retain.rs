@@ -80,26 +80,37 @@ pub(super) fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {
     }
 }
 
-/// The definitions, which go back to the agent however the recording ends: the
-/// next one goes on with the same ids.
+/// The definitions of locks, which go back to the agent however the recording ends:
+/// as long as its object lives, a lock has the same id in the next one. Chains and
+/// methods are defined again in each recording: kept, they would be memory of the
+/// program that nobody uses, and more with each recording.
 pub(super) struct Kept {
     agent: &'static Agent,
     dictionary: Dictionary,
 }
 
 impl Kept {
-    /// Threads come and go between recordings and are defined at each start.
+    /// Whoever was still inside an event when the last recording ended may have looked
+    /// chains up since: those are not defined, and have to be forgotten.
     pub(super) fn of(agent: &'static Agent) -> Kept {
-        let mut dictionary = agent.take_dictionary();
-        dictionary.forget_threads();
-        Kept { agent, dictionary }
+        forget_code(agent);
+        Kept { agent, dictionary: agent.take_dictionary() }
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
+        self.dictionary.forget_threads();
+        self.dictionary.forget_all_code();
         self.agent.keep_dictionary(std::mem::take(&mut self.dictionary));
+        forget_code(self.agent);
     }
+}
+
+/// Forgets what no recording needs any more.
+pub(super) fn forget_code(agent: &Agent) {
+    agent.chains.forget();
+    agent.definitions.forget_methods();
 }
 
 impl Deref for Kept {

@@ -19,6 +19,15 @@ const WARM_UP: usize = 10;
 const CYCLES: usize = 50;
 /// Most resident memory that the cycles may add.
 const MOST_KIB: u64 = 2048;
+/// Recordings of a program with ever new call stacks that are measured.
+const RECORDINGS: usize = 20;
+/// Contentions of a recording, on average, without which this shows nothing.
+const FEWEST: u64 = 20;
+/// How long each of them is at least.
+const RECORDING: Duration = Duration::from_millis(700);
+/// Most resident memory that they may add: what the largest of them had more than those
+/// before. Kept, the stacks are several times that.
+const MOST_KIB_OF_STACKS: u64 = 6144;
 /// Longest pause at attach: several times what it is, as other programs run, too.
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 /// Libraries that a large program has loaded.
@@ -31,6 +40,9 @@ pub fn faults() -> Vec<Fault> {
     let mut faults = Vec::new();
     for release in [17, 21, 25] {
         faults.push(cycles(release));
+    }
+    for release in [17, 25] {
+        faults.push(new_stacks(release));
     }
     faults.push(libraries());
     for release in [17, 25] {
@@ -92,6 +104,43 @@ fn cycles(release: u32) -> Fault {
         match grown < MOST_KIB {
             true => Ok(format!("memory grew by {grown} KiB; {seen}")),
             false => Err(format!("memory grew by {grown} KiB").into()),
+        }
+    })
+}
+
+fn new_stacks(release: u32) -> Fault {
+    let what = format!(
+        "{RECORDINGS} recordings of JDK {release} whose monitor is contended from ever new call stacks, by threads \
+         that come and go"
+    );
+    let expected = "all succeed; memory grows by less than 6 MiB";
+    Fault::new(GROUP, what, expected, move |stage| {
+        let options = ["-Xms128m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+        let mut java = stage.java(&stage.jdk(release)?.tool("java"), &options, &["stacks"]);
+        let mut program = stage.ready(&mut java)?;
+        let (pid, file) = (program.pid(), stage.name("stacks.jfr"));
+        let record = |times| -> Result<u64, Problem> {
+            let mut contentions = 0;
+            for _ in 0..times {
+                let started = stage.headway(["start", "-e", "monitor", "--force", "-o", &file, &pid])?;
+                thread::sleep(RECORDING);
+                let stopped = stage.headway(["stop", "--json", &pid])?;
+                if let Some(said) = [&started, &stopped].into_iter().find(|said| said.code != Some(0)) {
+                    return Err(said.all().into());
+                }
+                let reply: Value = serde_json::from_str(&stopped.stdout)?;
+                contentions += reply["events"]["monitor_enter"].as_u64().ok_or_else(|| stopped.all())?;
+            }
+            Ok(contentions)
+        };
+        record(WARM_UP)?;
+        let before = anonymous_kib(&program)?;
+        let contentions = record(RECORDINGS)?;
+        let grown = anonymous_kib(&program)?.saturating_sub(before);
+        stage.survives(&mut program)?;
+        match grown < MOST_KIB_OF_STACKS && contentions > FEWEST * RECORDINGS as u64 {
+            true => Ok(format!("memory grew by {grown} KiB")),
+            false => Err(format!("memory grew by {grown} KiB in {contentions} contentions").into()),
         }
     })
 }

@@ -5,10 +5,11 @@ import io.headway.workloads.UsageException;
 import io.headway.workloads.Workload;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * {@code faults [monitor|jni|memory] [--seconds N] [--threads N] [--end exit|halt|return] [--native
+ * {@code faults [monitor|jni|memory|stacks] [--seconds N] [--threads N] [--end exit|halt|return] [--native
  * FILE] [--libraries PREFIX --library-count N]}: a program for faults to happen to. Its threads block
  * each other all the time and use little CPU time. Prints {@code READY} when they run; ends with code
  * 0.
@@ -17,6 +18,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *   <li>{@code monitor}: they contend for a monitor and a {@link ReentrantLock}, a millisecond each.
  *   <li>{@code jni}: the same for a monitor that native code enters and exits ({@code --native}).
  *   <li>{@code memory}: meanwhile a thread runs out of memory again and again.
+ *   <li>{@code stacks}: they contend for the monitor, each time from another call stack, and each
+ *       thread ends after {@value #PER_THREAD} times and starts the next one.
  * </ul>
  */
 public final class Target implements Workload {
@@ -24,6 +27,13 @@ public final class Target implements Workload {
 
     private final Object monitor = new Object();
     private final ReentrantLock lock = new ReentrantLock();
+    private static final int PER_THREAD = 100;
+    /** Calls that make a call stack: there are two to the power of it. */
+    private static final int TURNS = 20;
+
+    private static final long SHORT_HOLD_NS = 100_000;
+
+    private final AtomicLong next = new AtomicLong();
     private long steps;
 
     @Override
@@ -68,7 +78,8 @@ public final class Target implements Workload {
                 add(works, threads, this::contend);
                 works.add(Target::runOutOfMemory);
             }
-            default -> throw new UsageException("faults: expected monitor, jni or memory, not '" + how + "'");
+            case "stacks" -> add(works, threads, this::contendFromManyPlaces);
+            default -> throw new UsageException("faults: expected monitor, jni, memory or stacks, not '" + how + "'");
         }
         return works;
     }
@@ -89,6 +100,43 @@ public final class Target implements Workload {
                 hold();
             } finally {
                 lock.unlock();
+            }
+        }
+    }
+
+    private void contendFromManyPlaces() {
+        for (int i = 0; i < PER_THREAD; i++) {
+            turn(next.getAndIncrement(), TURNS);
+        }
+        Thread successor = new Thread(this::contendFromManyPlaces, Thread.currentThread().getName());
+        successor.setDaemon(true);
+        successor.start();
+    }
+
+    private void turn(long path, int turns) {
+        if (turns == 0) {
+            holdShortly();
+        } else if ((path & 1) == 0) {
+            left(path >> 1, turns - 1);
+        } else {
+            right(path >> 1, turns - 1);
+        }
+    }
+
+    private void left(long path, int turns) {
+        turn(path, turns);
+    }
+
+    private void right(long path, int turns) {
+        turn(path, turns);
+    }
+
+    private void holdShortly() {
+        synchronized (monitor) {
+            steps++;
+            long until = System.nanoTime() + SHORT_HOLD_NS;
+            while (System.nanoTime() < until) {
+                Thread.onSpinWait();
             }
         }
     }
