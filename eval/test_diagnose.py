@@ -28,7 +28,7 @@ class Judging(unittest.TestCase):
         self.assertEqual((verdict.place, verdict.is_right, len(verdict.false)), (1, False, 1))
         self.assertTrue(diagnose.judge(HEALTHY, "run", "17", [finding("nothing to see")]).is_right)
         self.assertFalse(diagnose.judge(HEALTHY, "run", "17", [finding("3 threads blocked")]).is_right)
-        nothing = {**finding("Nothing stands out: < 0.1 % of their time blocked"), "kind": "nothing"}
+        nothing = {**finding("Nothing stands out: < 0.1 % of the active thread time was blocked"), "kind": "nothing"}
         self.assertTrue(diagnose.judge(HEALTHY, "run", "17", [nothing]).is_right)
 
     def test_operations_are_read_from_what_a_program_prints(self) -> None:

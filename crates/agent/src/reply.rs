@@ -129,6 +129,9 @@ pub struct Reply {
     /// True if parks are counted only since this command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parks_began: bool,
+    /// Path of a recording that has ended and whose end is still being written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_writing: Option<String>,
     /// The JVM.
     pub jvm: Jvm,
 }

@@ -536,6 +536,7 @@ fn finish(agent: &'static Agent, reply: &mut Reply) {
 
 fn answer_to_stop(agent: &'static Agent, reply: &mut Reply, session: &Session, recorded: Recorded) {
     fill(agent, reply, session, &recorded);
+    reply.still_writing = (!recorded.is_finished).then(|| reply.recording.clone().unwrap_or_default());
     reply.error = recorded.error.or_else(|| (!recorded.is_finished).then(|| unfinished_sentence(session)));
     reply.exit_code = u8::from(reply.error.is_some());
 }
@@ -623,6 +624,7 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
             let sentence =
                 |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
             let path = lock(&agent.ending).clone().or_else(|| still_written(agent));
+            reply.still_writing = path.as_ref().map(|path| path.display().to_string());
             reply.notes.extend(path.map(sentence));
         }
     }

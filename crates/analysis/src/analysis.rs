@@ -556,7 +556,7 @@ impl Analysis {
         report.pressure = pressure;
         report.steal = steal;
         let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits };
-        report.findings = findings::find(self, &mut report, range, running, open, &grounds);
+        report.findings = findings::find(self, &mut report, range, open, &grounds);
         report.verdict = findings::verdict(&report);
         report
     }

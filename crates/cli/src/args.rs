@@ -63,7 +63,7 @@ pub enum Command {
     Run(Run),
     /// Record a running JVM for some time, then show the report.
     Record(Record),
-    /// Start a recording of a running JVM; `stop` or `dump` writes the file.
+    /// Start a recording of a running JVM; `stop` ends it, `dump` copies its last part.
     Start(Start),
     /// Stop the recording of a running JVM and finish its file.
     Stop(Stop),

@@ -91,7 +91,7 @@ pub enum Failure {
         me: String,
     },
     /// The process has privileges beyond ours, though its user is ours.
-    #[error("process {pid} may not be looked into by user {me}, because it has privileges of its own: run headway as root with the right to trace processes (CAP_SYS_PTRACE)")]
+    #[error("process {pid} may not be inspected by user {me}, because it has more privileges: run headway as root with the right to trace processes (CAP_SYS_PTRACE)")]
     NotInspectable {
         /// The process.
         pid: u32,
@@ -179,6 +179,12 @@ pub enum Failure {
         message: String,
         /// The code that the agent asked for.
         exit_code: u8,
+    },
+    /// The recording has ended, but the end of its file is not written yet: the agent's own sentence.
+    #[error("{message}")]
+    StillWriting {
+        /// The sentence.
+        message: String,
     },
     /// A signal ended the command before it was done.
     #[error("interrupted before it was done; the process runs on")]
@@ -289,6 +295,7 @@ impl Failure {
             Failure::Interrupted { signal } => u8::try_from(128 + signal).unwrap_or(FAILURE),
             Failure::DamagedRecording { .. } | Failure::UselessRecording { .. } => DAMAGED_RECORDING,
             Failure::NotLoaded { .. }
+            | Failure::StillWriting { .. }
             | Failure::NoReply { .. }
             | Failure::TargetEnded { .. }
             | Failure::AgentMissing { .. }

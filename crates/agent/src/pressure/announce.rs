@@ -121,7 +121,7 @@ fn log(what: &str, facts: &Facts) {
         facts.lock, facts.csp_percent, facts.duration
     );
     if !facts.owner.is_empty() {
-        line.push_str(&format!(", held by {}", facts.owner));
+        line.push_str(&format!(", owned by {}", facts.owner));
     }
     eprintln!("{line}");
 }

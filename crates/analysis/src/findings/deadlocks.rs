@@ -54,7 +54,7 @@ fn deadlock(circle: &[OpenStretch], range: Range, names: &Names) -> Finding {
         .iter()
         .map(|stretch| {
             format!(
-                "{} waits for {}, held by {}",
+                "{} waits for {}, owned by {}",
                 code(&names.thread_text(stretch.thread)),
                 code(&names.lock_short(stretch.lock)),
                 code(&names.thread_text(stretch.owner)),
@@ -97,7 +97,7 @@ fn stuck_on(blocked: &[&OpenStretch], range: Range, names: &Names) -> Finding {
     };
     let owner = match first.owner {
         owner if owner.is_none() => String::new(),
-        owner => format!(", held by {}", code(&names.thread_text(owner))),
+        owner => format!(", owned by {}", code(&names.thread_text(owner))),
     };
     Finding {
         kind: FindingKind::Stuck,

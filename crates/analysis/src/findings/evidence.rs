@@ -58,24 +58,33 @@ pub(super) fn cause(split: &LockSplit) -> Option<String> {
     let part = |ns: u64| share(ns, total);
     let about = |ns: u64| percent(part(ns));
     if part(split.paused) >= EXPLAINS {
-        return Some(format!("For {} of that the VM was paused: the lock is not the cause.", about(split.paused)));
+        return Some(format!(
+            "For {} of the blocked time the VM was paused: the lock is not the cause.",
+            about(split.paused)
+        ));
     }
     if part(split.waited) >= EXPLAINS {
-        return Some(format!("For {} of that its owner was itself blocked or waiting.", about(split.waited)));
+        return Some(format!(
+            "For {} of the blocked time its owner was itself blocked or waiting.",
+            about(split.waited)
+        ));
     }
     if part(split.off_cpu) >= EXPLAINS {
-        return Some(format!("For about {} of that its owner was in sleep, I/O or native code.", about(split.off_cpu)));
+        return Some(format!(
+            "For about {} of the blocked time its owner was in sleep, I/O or native code.",
+            about(split.off_cpu)
+        ));
     }
     if part(split.no_cpu) >= EXPLAINS {
         return Some(format!(
-            "For about {} of that ({} to {}) its owner had no CPU.",
+            "For about {} of the blocked time ({} to {}) its owner had no CPU.",
             about(split.no_cpu),
             about(split.no_cpu_least),
             about(split.no_cpu_most)
         ));
     }
     if part(split.ran) >= EXPLAINS {
-        return Some(format!("For about {} of that its owner executed code.", about(split.ran)));
+        return Some(format!("For about {} of the blocked time its owner executed code.", about(split.ran)));
     }
     None
 }

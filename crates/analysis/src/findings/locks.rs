@@ -10,15 +10,14 @@ use crate::lock_groups::LockGroup;
 use crate::monitor::Holder;
 use crate::names::{NameId, Names, PathId};
 use crate::report::{Finding, FindingKind, FindingStack};
-use crate::threads::Running;
 use headway_model::{DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
 /// A lock counts if its blocked time is at least this part of all blocked time
-/// and of the threads' running time.
+/// and of the active thread time.
 pub(super) const OF_BLOCKED: f64 = 0.05;
-pub(super) const OF_RUNNING: f64 = 0.001;
+pub(super) const OF_ACTIVE: f64 = 0.001;
 /// A method or a hand-over dominates from this part on.
 const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.
@@ -62,7 +61,7 @@ struct Owner {
 
 pub(super) fn find(
     analysis: &mut Analysis,
-    running: Running,
+    active_ns: u64,
     grounds: &Grounds<'_>,
     moved: &FxHashMap<usize, u64>,
     seen: &OfLocks,
@@ -79,7 +78,7 @@ pub(super) fn find(
             group.add(totals, grounds.splits.get(&totals.lock));
         }
     }
-    let matter: Vec<bool> = groups.iter().map(|group| group.matters(blocked, running)).collect();
+    let matter: Vec<bool> = groups.iter().map(|group| group.matters(blocked, active_ns)).collect();
     let place = |lock| grounds.groups.place(lock).filter(|place| matter.get(*place) == Some(&true));
     let names = &mut analysis.names;
     for (side, ns) in analysis.aggregate.sides() {
@@ -101,7 +100,7 @@ pub(super) fn find(
         matter.filter_map(|(place, (group, matters))| matters.then_some((place, group))).collect();
     groups.sort_by(|(_, a), (_, b)| b.cost().cmp(&a.cost()).then_with(|| a.kind.name.cmp(&b.kind.name)));
     groups.truncate(MOST);
-    groups.iter().map(|(place, group)| (group.finding(running, names, (seen, *place)), *place)).unzip()
+    groups.iter().map(|(place, group)| (group.finding(active_ns, names, (seen, *place)), *place)).unzip()
 }
 
 impl Group {
@@ -111,12 +110,11 @@ impl Group {
         self.total.saturating_sub(self.split.paused).saturating_sub(self.moved)
     }
 
-    fn matters(&self, blocked: u64, running: Running) -> bool {
-        let whole = running.running_ns;
-        let of_running = whole == 0 || self.in_virtual > 0 || share(self.total, whole) >= OF_RUNNING;
+    fn matters(&self, blocked: u64, whole: u64) -> bool {
+        let of_active = whole == 0 || self.in_virtual > 0 || share(self.total, whole) >= OF_ACTIVE;
         // A pause is reported with the lock that it seems to be due to.
         let cost = self.total.saturating_sub(self.moved);
-        of_running && share(self.total, blocked) >= OF_BLOCKED && share(cost, blocked) >= OF_BLOCKED
+        of_active && share(self.total, blocked) >= OF_BLOCKED && share(cost, blocked) >= OF_BLOCKED
     }
 
     fn add(&mut self, lock: &LockTotals, split: Option<&LockSplit>) {
@@ -152,9 +150,9 @@ impl Group {
         *owner.threads.entry(holder.thread).or_default() += ns;
     }
 
-    fn finding(&self, running: Running, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
+    fn finding(&self, active_ns: u64, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
         let (kind, owner) = self.owner(names);
-        let (lost, share) = self.lost(running);
+        let (lost, share) = self.lost(active_ns);
         let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
@@ -166,18 +164,18 @@ impl Group {
         let mut evidence = evidence::of_split(&self.split);
         evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
-        let (details, stacks) = (self.details(names), self.stacks(names));
+        let (details, stacks) = (self.details(names), self.stacks(kind, names));
         Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None }
     }
 
-    fn lost(&self, running: Running) -> (String, Option<f64>) {
+    fn lost(&self, active_ns: u64) -> (String, Option<f64>) {
         let mostly_virtual = self.in_virtual * 2 > self.total;
         let lost = format!("Threads lost {}", evidence::time(self.total));
-        if running.running_ns == 0 || mostly_virtual {
+        if active_ns == 0 || mostly_virtual {
             return (lost, None);
         }
-        let share = share(self.total - self.in_virtual, running.running_ns);
-        (format!("{lost} ({} of their time)", percent(share)), Some(share))
+        let share = share(self.total - self.in_virtual, active_ns);
+        (format!("{lost} ({} of the active thread time)", percent(share)), Some(share))
     }
 
     /// `Inventory.lock`, or `Transaction` (153 locks).
@@ -249,7 +247,10 @@ impl Group {
     fn hand_over_text(&self) -> String {
         let part = percent(share(self.split.hand_off, self.total));
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
-        let late = format!("{part} of that is hand-off: the lock was free, but the next thread took {mean} to run.");
+        let late = format!(
+            "{part} of that is hand-off: the lock was free, but the next thread took {mean} on average \
+             to run."
+        );
         if share(self.after_wait, self.total) >= DOMINATES {
             let wait = self.wait_words();
             return format!("{late} They were woken from `{wait}` and acquired it again.");
@@ -302,7 +303,7 @@ impl Group {
         details
     }
 
-    fn stacks(&self, names: &Names) -> Vec<FindingStack> {
+    fn stacks(&self, kind: FindingKind, names: &Names) -> Vec<FindingStack> {
         let owners = ranked(&self.owner_methods, |owner| owner.total);
         let owner =
             owners.first().and_then(|(_, owner)| ranked(&owner.paths, |ns| *ns).first().map(|(path, _)| **path));
@@ -310,7 +311,9 @@ impl Group {
         let stack = |whose: &str, path: Option<PathId>| {
             path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
         };
-        [stack("owned by", owner), stack("blocked in", waiter)].into_iter().flatten().collect()
+        // Of a lock that is mostly free it matters who had it before.
+        let whose = if kind == FindingKind::HandOver { "last owned by" } else { "owned by" };
+        [stack(whose, owner), stack("blocked in", waiter)].into_iter().flatten().collect()
     }
 }
 

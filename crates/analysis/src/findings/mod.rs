@@ -4,9 +4,9 @@
 //! they are of. A chain of waiting counts at its root, once. No cause is stated that
 //! the ledger does not show.
 //!
-//! "N % of their time" is always blocked time over running time (life without
-//! waiting) of the application's platform threads in the range; where running time is
-//! not known, or the blocked threads are virtual, there is no percentage.
+//! "N % of the active thread time" is always a part of the time of the ledger without
+//! idle time, which is also what the verdict and the bar of thread time are parts of;
+//! where it is not known, or the blocked threads are virtual, there is no percentage.
 
 mod deadlocks;
 mod evidence;
@@ -27,7 +27,6 @@ use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
 use crate::report::{Finding, FindingKind, Report};
-use crate::threads::Running;
 use crate::wait_class::WaitClasses;
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
@@ -62,20 +61,20 @@ pub(crate) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
     range: Range,
-    running: Running,
     open: &[OpenStretch],
     grounds: &Grounds<'_>,
 ) -> Vec<Finding> {
+    let active_ns = report.ledger.active_ns();
     let mut first = deadlocks::find(analysis, report, range, open);
     first.extend(other::blocked_throughout(report));
     first.extend(other::unreliable(report));
-    let unknown = other::unknown_owners(report, running);
+    let unknown = other::unknown_owners(report);
     // It says what the others rest on, or a part of them.
     let (before, behind) = unknown.into_iter().partition(|_| other::nothing_tells_of_owners(report));
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
-    let (roots, covered) = wait_for::find(analysis, report, running, grounds, &seen);
-    let (mut ranked, mut covered_locks) = locks::find(analysis, running, grounds, &covered, &seen);
+    let (roots, covered) = wait_for::find(analysis, report, grounds, &seen);
+    let (mut ranked, mut covered_locks) = locks::find(analysis, active_ns, grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }
@@ -95,7 +94,7 @@ pub(crate) fn find(
     first.extend(other::parks(report));
     let says_something = first.iter().any(|finding| finding.kind != FindingKind::Unreliable);
     if !says_something {
-        first.push(other::nothing(report, running));
+        first.push(other::nothing(report));
     }
     first
 }

@@ -1,12 +1,11 @@
 //! Findings about the recording itself, and what recordings of other makers
 //! can tell.
 
-use super::locks::OF_RUNNING;
+use super::locks::OF_ACTIVE;
 use super::words::{code, count, grouped, percent};
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
 use crate::report::{Evidence, Finding, FindingKind, Report};
-use crate::threads::Running;
 use headway_model::{DurationNs, Loss};
 
 /// Pauses matter from this part of the time on.
@@ -65,12 +64,13 @@ pub(super) fn nothing_tells_of_owners(report: &Report) -> bool {
 }
 
 /// Owners that are not known, where threads were blocked long enough to ask.
-pub(super) fn unknown_owners(report: &Report, running: Running) -> Option<Finding> {
+pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
     // What is only summed up has no owner on purpose.
     let told_ns = report.blocked_ns.saturating_sub(report.blocked.summed_ns);
     let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
     let without_chain = unknown_ns + report.blocked.owner_thread_ns;
-    let hardly_blocked = running.running_ns > 0 && share(report.blocked_ns, running.running_ns) < OF_RUNNING;
+    let active_ns = report.ledger.active_ns();
+    let hardly_blocked = active_ns > 0 && share(report.blocked_ns, active_ns) < OF_ACTIVE;
     if hardly_blocked || share(without_chain, told_ns) < UNKNOWN_OWNERS {
         return None;
     }
@@ -127,11 +127,11 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
         return None;
     }
     let park = report.parks.iter().find(|park| park.is_lock)?;
-    let part = share(park.total_ns, report.running_ns);
+    let part = share(park.total_ns, report.ledger.active_ns());
     (part >= LOST).then(|| Finding {
         kind: FindingKind::Parks,
         text: format!(
-            "{} parked, waiting for {}, {} of all running time: a lock of java.util.concurrent; who held it is not recorded.",
+            "{} parked, waiting for {}, {} of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
             count(park.threads, "thread"),
             code(&park.blocker_class),
             percent(part),
@@ -200,8 +200,8 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
 }
 
 /// Nothing found, said plainly.
-pub(super) fn nothing(report: &Report, running: Running) -> Finding {
-    let text = match (report.contentions, running.running_ns) {
+pub(super) fn nothing(report: &Report) -> Finding {
+    let text = match (report.contentions, report.ledger.active_ns()) {
         (0, _) => format!(
             "No thread was blocked on a monitor in {} ({}).",
             DurationNs(report.duration_ns),
@@ -212,9 +212,9 @@ pub(super) fn nothing(report: &Report, running: Running) -> Finding {
             count(n, "time"),
             DurationNs(report.blocked_ns),
         ),
-        (n, running_ns) => format!(
-            "Nothing stands out: threads spent {} of their time blocked on monitors ({}, {} in all).",
-            percent(share(report.blocked_ns, running_ns)),
+        (n, active_ns) => format!(
+            "Nothing stands out: {} of the active thread time was blocked on monitors ({}, {} in all).",
+            percent(share(report.blocked_ns, active_ns)),
             count(n, "time"),
             DurationNs(report.blocked_ns),
         ),

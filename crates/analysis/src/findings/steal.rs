@@ -52,7 +52,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = cause(totals);
     let mut text = format!(
-        "For {}, {} of the time that {} threads were ready to run was lost {}",
+        "For {}, {} of the time in which {} threads ran or were ready to run was lost {}",
         DurationNs(affected_ns(steal)),
         percent(totals.runnable_share),
         code(&group.name),
@@ -68,7 +68,11 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         text,
         subject: code(&group.name),
         stacks: Vec::new(),
-        details: vec![format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns))],
+        details: vec![format!(
+            "{}; CPU time {}; what falls into contentions and waits counts as those in the thread time",
+            parts.join(", "),
+            DurationNs(totals.corrected_ns)
+        )],
         cost_ns: lost_ns(totals),
         share: Some(totals.runnable_share),
         evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.runnable_share))],

@@ -1,7 +1,7 @@
 //! Findings about holders that were themselves blocked: what the root of such
 //! a chain explains.
 
-use super::locks::{full, short, OF_BLOCKED, OF_RUNNING};
+use super::locks::{full, short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
 use super::words::{code, count, percent};
 use super::{evidence, Grounds, MOST};
@@ -11,7 +11,6 @@ use crate::ledger::{EntryKind, Quality};
 use crate::monitor::Kind;
 use crate::names::{NameId, Names};
 use crate::report::{Evidence, Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
-use crate::threads::Running;
 use crate::wait_for::Link;
 use headway_model::{DurationNs, LockId};
 use rustc_hash::FxHashMap;
@@ -43,7 +42,6 @@ pub(super) type Moved = FxHashMap<usize, u64>;
 pub(super) fn find(
     analysis: &mut Analysis,
     report: &mut Report,
-    running: Running,
     grounds: &Grounds<'_>,
     seen: &OfLocks,
 ) -> (Vec<Finding>, Moved) {
@@ -71,7 +69,7 @@ pub(super) fn find(
     let mut matter: Vec<(Finding, &Explains)> = roots
         .values()
         .filter(|root| share(root.through_ns, blocked) >= OF_BLOCKED)
-        .filter(|root| share(root.direct_ns + root.through_ns, running.running_ns.max(1)) >= OF_RUNNING)
+        .filter(|root| share(root.direct_ns + root.through_ns, report.ledger.active_ns().max(1)) >= OF_ACTIVE)
         .map(|root| (finding(root, blocked, names, grounds, seen), root))
         .collect();
     matter.sort_by(|(a, _), (b, _)| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));

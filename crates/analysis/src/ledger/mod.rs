@@ -178,7 +178,11 @@ impl Part {
         },
         Part { name: "lock", words: "blocked on locks", entries: LOCK_ENTRIES },
         Part { name: "wait-thread", words: "waiting for threads", entries: &[EntryKind::WaitResult] },
-        Part { name: "wait-permit", words: "waiting for permits, pools, room", entries: &[EntryKind::WaitPermit] },
+        Part {
+            name: "wait-permit",
+            words: "waiting for permits, pools, each other",
+            entries: &[EntryKind::WaitPermit],
+        },
         Part { name: "pause", words: "VM pause", entries: &[EntryKind::Pause] },
         Part {
             name: "off-cpu",

@@ -75,9 +75,9 @@ fn recordings_of_other_tools_show_what_they_hold() {
         texts(&report),
         [
             "For 100 % of the blocked time the owner's call chain is not known: the recording was not made by Headway and does not say what owners did.",
-            "Threads lost 30.0 ms (19 % of their time) blocked on `Inventory#97`; thread `main` owned it for 100 % of that (what it did is not recorded).",
+            "Threads lost 30.0 ms (15 % of the active thread time) blocked on `Inventory#97`; thread `main` owned it for 100 % of that (what it did is not recorded).",
             "Of 10 samples of running threads, most were in `com.acme.Inventory.sell` 100 %.",
-            "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 19 % of all running time: a lock of java.util.concurrent; who held it is not recorded.",
+            "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 15 % of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
         ]
     );
 }

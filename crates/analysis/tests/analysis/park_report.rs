@@ -300,8 +300,8 @@ fn threads_that_hold_what_the_other_wants_are_a_deadlock_whatever_the_locks() {
     let report = script.report(5_000, "lock");
     assert_eq!(report.deadlocks.len(), 1);
     let told = findings(&report, FindingKind::Deadlock);
-    assert!(told[0].contains("`worker-1` waits for `Ledger.lock`, held by `worker-2`"), "{told:?}");
-    assert!(told[0].contains("`worker-2` waits for `Inventory.lock`, held by `worker-1`"), "{told:?}");
+    assert!(told[0].contains("`worker-1` waits for `Ledger.lock`, owned by `worker-2`"), "{told:?}");
+    assert!(told[0].contains("`worker-2` waits for `Inventory.lock`, owned by `worker-1`"), "{told:?}");
 }
 
 #[test]

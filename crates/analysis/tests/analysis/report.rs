@@ -312,7 +312,7 @@ fn a_dominating_owner_is_named_with_its_caller() {
     // 48 of 3 x 43 ms blocked, 40 of them by the rebuild.
     assert_eq!(
         hot.text,
-        "Threads lost 48.0 ms (37 % of their time) blocked on `Inventory.lock`; `Inventory.rebuildIndex` owned it \
+        "Threads lost 48.0 ms (37 % of the active thread time) blocked on `Inventory.lock`; `Inventory.rebuildIndex` owned it \
          for 83 % of that (called from `Scheduler.run` in thread `scheduler-1`)."
     );
     assert_eq!(hot.cost_ns, report.blocked_ns);
@@ -387,8 +387,8 @@ fn a_deadlock_is_named_first() {
     );
     assert_eq!(
         texts(&report)[0],
-        "Deadlock: `scheduler-1` waits for `Hashtable#98`, held by `http-nio-80-exec-1`; \
-         `http-nio-80-exec-1` waits for `Inventory.lock`, held by `scheduler-1`. \
+        "Deadlock: `scheduler-1` waits for `Hashtable#98`, owned by `http-nio-80-exec-1`; \
+         `http-nio-80-exec-1` waits for `Inventory.lock`, owned by `scheduler-1`. \
          It lasted 9.00 ms when the recording ended."
     );
     assert_eq!(report.deadlocks[0].members.len(), 2);
@@ -396,7 +396,7 @@ fn a_deadlock_is_named_first() {
     assert_eq!(
         texts(&report)[1],
         "Thread `http-nio-80-exec-2` was still blocked on `Inventory.lock` at the end, for 7.00 ms \
-         so far, held by `scheduler-1`."
+         so far, owned by `scheduler-1`."
     );
 }
 
@@ -484,7 +484,7 @@ fn holders_in_many_methods_take_turns() {
     assert_eq!(report.findings[0].kind, FindingKind::SharedLock);
     assert_eq!(
         texts(&report)[0],
-        "Threads lost 34.0 ms (35 % of their time) blocked on `Inventory.lock`; 3 threads owned it in turn (for most \
+        "Threads lost 34.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 3 threads owned it in turn (for most \
          of that time in `Inventory.remove` 41 %, `Inventory.count` 24 %, `Inventory.add` 18 %)."
     );
 }
@@ -519,8 +519,8 @@ fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
     assert_eq!(report.findings[0].kind, FindingKind::HandOver);
     assert_eq!(
         texts(&report)[0],
-        "Threads lost 19.0 ms (35 % of their time) blocked on `Inventory.lock`; 84 % of that is hand-off: the lock \
-         was free, but the next thread took 5.33 ms to run."
+        "Threads lost 19.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 84 % of that is hand-off: the lock \
+         was free, but the next thread took 5.33 ms on average to run."
     );
 }
 
@@ -634,7 +634,11 @@ fn a_pause_inside_a_contention_is_not_blamed_on_the_owner() {
     let parts = blocked.owner_stack_ns + blocked.owner_thread_ns + blocked.hand_off_ns + blocked.unknown_ns;
     assert_eq!(parts + blocked.pause_ns, report.blocked_ns);
     let lock = report.findings.iter().find(|finding| finding.text.contains("Inventory.lock")).expect("the lock");
-    assert!(lock.text.ends_with("For 68 % of that the VM was paused: the lock is not the cause."), "{}", lock.text);
+    assert!(
+        lock.text.ends_with("For 68 % of the blocked time the VM was paused: the lock is not the cause."),
+        "{}",
+        lock.text
+    );
     // The pause can be won back, but not by the lock's owner, and ranks with it.
     assert_eq!(lock.cost_ns, 6 * MS);
     assert_eq!(report.findings[0].kind, FindingKind::Pauses);

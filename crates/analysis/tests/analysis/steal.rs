@@ -276,13 +276,17 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let finding = report.findings.iter().find(|finding| finding.text.contains("ready to run")).unwrap();
     assert_eq!(
         finding.text,
-        "For 1.00 s, 75 % of the time that `worker-*` threads were ready to run was lost to CPU throttling: the \
+        "For 1.00 s, 75 % of the time in which `worker-*` threads ran or were ready to run was lost to CPU throttling: the \
          container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
     );
     // The same number in table, report of the environment, ledger and finding.
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, 300);
     let lock = report.findings.iter().find(|finding| finding.text.contains("blocked on `Shop.lock`")).unwrap();
-    assert!(lock.text.ends_with("For about 75 % of that (38 % to 100 %) its owner had no CPU."), "{}", lock.text);
+    assert!(
+        lock.text.ends_with("For about 75 % of the blocked time (38 % to 100 %) its owner had no CPU."),
+        "{}",
+        lock.text
+    );
     let evidence = lock.evidence.iter().find(|evidence| evidence.what == "lock-owner-no-cpu").unwrap();
     assert_eq!((evidence.ns / MS, evidence.quality), (300, Quality::Estimated));
     assert_eq!((held.least_ns / MS, held.most_ns / MS), (150, 400));
@@ -305,7 +309,7 @@ fn an_owner_that_sleeps_lacks_no_cpu() {
     assert_eq!((ms(EntryKind::LockOwnerNoCpu), ms(EntryKind::LockOwnerRan)), (16, 8));
     assert_eq!(ms(EntryKind::LockOwnerOffCpu), 776);
     let text = &report.findings[0].text;
-    assert!(text.ends_with("For about 97 % of that its owner was in sleep, I/O or native code."), "{text}");
+    assert!(text.ends_with("For about 97 % of the blocked time its owner was in sleep, I/O or native code."), "{text}");
 }
 
 #[test]

@@ -73,6 +73,9 @@ pub struct Reply {
     /// True if parks are counted only since this command.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parks_began: bool,
+    /// Path of a recording that has ended and whose end is still being written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_writing: Option<String>,
 }
 
 /// What is printed about a JVM in which the agent is not loaded.
@@ -146,7 +149,8 @@ impl Reply {
     /// Reads a reply, and turns one that tells of a failure into it.
     ///
     /// # Errors
-    /// [`Failure::Agent`] with the agent's sentence, [`Failure::NoReply`] when
+    /// [`Failure::Agent`] with the agent's sentence, [`Failure::StillWriting`] if only the
+    /// end of the file is not written yet, [`Failure::NoReply`] when
     /// the text is no reply.
     pub fn parse(pid: u32, text: &str) -> Result<Reply, Failure> {
         let reply: Reply = serde_json::from_str(text)
@@ -161,7 +165,10 @@ impl Reply {
                 " (the JVM has agent {version} loaded, this command line is {OWN_VERSION}: use headway {version}, or restart the JVM)"
             ));
         }
-        Err(Failure::Agent { message, exit_code: reply.exit_code })
+        match reply.still_writing {
+            Some(_) => Err(Failure::StillWriting { message }),
+            None => Err(Failure::Agent { message, exit_code: reply.exit_code }),
+        }
     }
 
     /// What could not be taken out, for the reader; empty if nothing.
@@ -273,6 +280,11 @@ mod tests {
         let text = r#"{"ok":false,"error":"no recording is running","exit_code":1}"#;
         match Reply::parse(7, text) {
             Err(Failure::Agent { message, exit_code: 1 }) => assert_eq!(message, "no recording is running"),
+            other => panic!("{other:?}"),
+        }
+        let late = r#"{"ok":false,"error":"writing goes on","exit_code":1,"still_writing":"/tmp/a.jfr"}"#;
+        match Reply::parse(7, late) {
+            Err(Failure::StillWriting { message }) => assert_eq!(message, "writing goes on"),
             other => panic!("{other:?}"),
         }
         let of_other = r#"{"ok":false,"error":"unknown agent option 'x'","exit_code":2,"agent_version":"0.0.9"}"#;

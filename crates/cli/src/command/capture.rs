@@ -22,9 +22,9 @@ pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), park
     /// (java.util.concurrent), lock (both), pressure (alone: only
     /// critical section pressure by lock, at the lowest cost), cpu (samples of running
-    /// threads), wall (samples of waiting threads too), steal (steal, throttling,
-    /// run-queue time and transactions); default: all that are cheap enough to leave
-    /// on
+    /// threads), wall (samples of waiting threads too), steal (time lost to the
+    /// hypervisor, to CPU quotas and in the run queue, by thread and by the transactions
+    /// that the program marks); default: lock, steal
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
 
@@ -68,7 +68,7 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Bound on the memory for event buffers
+    /// Bound on the memory for event buffers; default: 16m
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 
@@ -80,8 +80,8 @@ pub struct Capture {
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
     pub phase_threshold: Option<f64>,
 
-    /// When a lock's pressure phase begins or ends, run this shell command in the
-    /// JVM, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
+    /// When a lock's pressure phase begins or ends, have the JVM start this shell
+    /// command, as its user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
     /// HEADWAY_CSP_PERCENT, HEADWAY_OWNER, HEADWAY_CONTENDER and more in its
     /// environment; `log` writes a line to the JVM's standard error
     #[arg(long, value_name = "COMMAND|log")]
@@ -93,7 +93,7 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
-    /// After attaching: compile code again that does not show which inlined method
+    /// After attaching: have code compiled again that hides which inlined method
     /// owned a lock, by retransforming its classes once; JDK 17 may then compile
     /// everything again
     #[arg(long, hide_short_help = true)]
@@ -112,11 +112,13 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How threads are sampled: perf, signal; jvmti, agct, handshake to compare with
+    /// How threads are sampled: perf or signal; jvmti, agct and handshake are for comparisons
+    /// only; default: perf where it is allowed, else signal
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// Switch mechanisms off by name, to see what their fallbacks do
+    /// Turn mechanisms off by name (`headway status` lists the names), to see what
+    /// their fallbacks do
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,
 

@@ -26,8 +26,8 @@ Examples:
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
   headway causal report shop.jfr -o shop.html
 
-Experiments slow everything else down while a method runs, so that it is
-virtually faster, and count visits of a progress point: a method that is called
+An experiment pauses all other threads while a method runs, which has the same
+effect as making the method faster, and counts visits of a progress point: a method that is called
 or a line that is reached once per piece of work, or a name that the program says by
 io.headway.Headway.progress(name). The program runs slower meanwhile. The longer
 it is watched, the narrower the intervals; a minute is a good beginning.";

@@ -32,7 +32,7 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Count an edge of the call tree as hot from this part of the hottest
+    /// Count an edge of the call tree as hot if it has at least this part of the hottest
     /// edge's weight on
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,

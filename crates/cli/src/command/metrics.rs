@@ -21,10 +21,10 @@ Examples:
   headway metrics --listen 0.0.0.0:9471 Server
   headway metrics --once 4711                  print them and end
 
-Who can reach the address can read names of locks and methods. The listener is in
+Anyone who can reach the address can read names of locks and methods. The listener is in
 this command, not in the JVM. docs/monitoring.md has the metrics, an alert rule and
 a dashboard. Where no recording is under way, the command begins one that keeps
-windows and phases only, and ends it.";
+only each lock's pressure by interval, and ends it.";
 
 /// How often the JVM is asked for something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

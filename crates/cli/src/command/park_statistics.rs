@@ -23,7 +23,7 @@ pub struct ParkStatistics {
     #[arg(long)]
     pub park_json: bool,
 
-    /// Measure a blocker from this many parks on it on
+    /// Measure a blocker only after this many parks on it
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_threshold: Option<u64>,
 

@@ -25,15 +25,14 @@ Examples:
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
 Of several blockers with threads parked on them all the time, the bottleneck is
-the one with the highest thread-time utilisation: it has the most threads
-parked. Average hold is the time between two threads getting what they waited
+the one on which threads parked longest in total. Average hold is the time between two threads getting what they waited
 for: for a contended lock, how long it is held.";
 
 /// Options of `parks`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Parks {
-    /// Measure a blocker from this many parks on it on
+    /// Measure a blocker only after this many parks on it
     #[arg(long, value_name = "N", help_heading = "What to show")]
     threshold: Option<u64>,
 

@@ -30,7 +30,7 @@ pub struct PressureView {
     pressure: bool,
 
     /// Show only phases: consecutive intervals in which a lock's pressure is
-    /// above the threshold
+    /// at or above the threshold
     #[arg(long)]
     phases: bool,
 
@@ -38,7 +38,7 @@ pub struct PressureView {
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     interval: Span,
 
-    /// Pressure from which on an interval belongs to a phase
+    /// Pressure at or above which an interval belongs to a phase
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
     threshold: f64,
 }

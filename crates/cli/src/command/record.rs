@@ -34,6 +34,8 @@ Ctrl-C stops early; the recording is kept and shown all the same.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;
+/// How long the end of the file is awaited.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 /// How often we look whether it is time to stop.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -96,8 +98,9 @@ impl Record {
         warn_of_degraded(&started);
 
         let ended = self.wait(&mut session, &stop_early);
-        let stopped = self.finish(&mut session, jvm.agent_path.is_some());
-        let recording = stopped.as_ref().ok().unwrap_or(&started).recording.as_deref();
+        let stopped = self.finish(&mut session, jvm.agent_path.is_some(), &stop_early);
+        let recording = stopped.as_ref().ok().and_then(|reply| reply.recording.as_deref());
+        let recording = recording.or(started.recording.as_deref());
         let path = match delivery.collect(&session, recording) {
             Ok(path) => path,
             // What the agent says about a failed stop is more to the point.
@@ -148,8 +151,11 @@ impl Record {
     }
 
     /// Ends the recording. An agent that came with us leaves with us.
-    fn finish(&self, session: &mut Session, stays: bool) -> Result<Reply, Failure> {
-        let reply = session.command(AgentOptions::new("stop"))?;
+    fn finish(&self, session: &mut Session, stays: bool, stop_early: &AtomicBool) -> Result<Reply, Failure> {
+        let reply = match session.command(AgentOptions::new("stop")) {
+            Err(failure @ Failure::StillWriting { .. }) => whole_file(session, failure, stop_early)?,
+            answered => answered?,
+        };
         if !stays {
             let _ = session.command(AgentOptions::new("detach"));
         }
@@ -170,6 +176,22 @@ impl Record {
         let question = self.breakdown.question();
         report::show(&[PathBuf::from(path)], &question, self.json)
     }
+}
+
+/// Waits until the end of the file is written, where the agent could not do it in the time that
+/// `stop` may take: on a machine that is busy with other things. `failure` if that takes too long, or
+/// if somebody asks us to end once more.
+fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) -> Result<Reply, Failure> {
+    stop_early.store(false, Ordering::SeqCst);
+    let begin = Instant::now();
+    while begin.elapsed() < WRITTEN_WITHIN && !stop_early.load(Ordering::SeqCst) && session.target_lives() {
+        let reply = session.command(AgentOptions::new("status"))?;
+        if reply.still_writing.is_none() {
+            return Ok(Reply { notes: Vec::new(), ..reply });
+        }
+        std::thread::sleep(TICK);
+    }
+    Err(failure)
 }
 
 /// Says what recording changes in the process, before it does.

@@ -45,7 +45,7 @@ pub struct Report {
     breakdown: Breakdown,
 
     /// Show everything: all findings, the breakdown of blocked time, waits, parks,
-    /// what was dropped. So do --by, --top and -t
+    /// what was dropped. --by, --top and -t imply it
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
@@ -93,7 +93,7 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
-    /// Recordings; - is standard input, and of a pattern in quotes ("*.jfr") every file counts
+    /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }

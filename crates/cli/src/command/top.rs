@@ -35,7 +35,7 @@ Keys: q quit, p pause, s sort, / filter, up and down choose a lock, Enter shows
 its call chains, k parks.
 
 Where a recording is under way, `top` shows what it measures. Otherwise it
-begins one of its own that keeps windows and phases only, and ends it when it
+begins one that keeps only each lock's pressure by interval, and ends it when it
 quits; the agent is then taken out again.";
 
 /// How often the keyboard and the picture are looked at.

@@ -25,7 +25,7 @@ Examples:
   headway view before.jfr after.jfr             compare two
   headway view --source-path src/main/java app.jfr.zst
 
-The address that it prints holds a secret: only who knows it gets answers, and
+The address that it prints holds a secret: only those who know it get answers, and
 only from this machine. Ctrl-C ends it. `headway report -o report.html` makes a
 file instead that can be mailed.";
 

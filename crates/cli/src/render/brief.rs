@@ -8,6 +8,7 @@ use headway_analysis::ledger::{EntryKind, Ledger, Part};
 use headway_analysis::names;
 use headway_analysis::report::{Advice, Finding, FindingKind, FindingStack, Report};
 use headway_model::Loss;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Findings shown.
@@ -29,12 +30,7 @@ const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'p', '=', '░', '?'];
 /// The report in at most 60 lines of 80 columns or more.
 pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     let report = &analysed.report;
-    let _ = writeln!(out);
-    for line in prose::wrapped_at_most(3, &report.verdict, 0, screen) {
-        let text = prose::with_names(&line, screen);
-        let _ = writeln!(out, "{}", if screen.colour { screen.strong(&text) } else { text });
-    }
-    bar(&report.ledger, screen, out);
+    head(report, screen, out);
     findings(report, screen, out);
     if let Some(advice) = foreign::advice(report) {
         let _ = writeln!(out);
@@ -48,6 +44,16 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     for line in prose::wrapped(more, screen.width, 0) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
+}
+
+/// What is wrong in a sentence, and where thread time went.
+pub fn head(report: &Report, screen: &Screen, out: &mut String) {
+    let _ = writeln!(out);
+    for line in prose::wrapped_at_most(3, &report.verdict, 0, screen) {
+        let text = prose::with_names(&line, screen);
+        let _ = writeln!(out, "{}", if screen.colour { screen.strong(&text) } else { text });
+    }
+    bar(&report.ledger, screen, out);
 }
 
 /// Where the time of threads went that had something to do.
@@ -108,6 +114,19 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
+/// The parts between commas that fit into a line: half a part says nothing.
+fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
+    if detail.chars().count() <= width {
+        return detail.into();
+    }
+    let room = width.saturating_sub(3);
+    let ends = detail.match_indices(", ").map(|(at, _)| at).filter(|at| detail[..*at].chars().count() <= room);
+    match ends.last() {
+        Some(end) => format!("{}, …", &detail[..end]).into(),
+        None => detail.into(),
+    }
+}
+
 /// Sentences first, then stacks, then what else fits.
 fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
     let screen = &Screen { cut: true, ..*screen };
@@ -124,7 +143,8 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
         lines.push(screen.faint(&format!("       {}", folded(stack, screen.width.saturating_sub(7)))));
     }
     for detail in &finding.details {
-        lines.extend(prose::wrapped_at_most(1, detail, 7, screen).iter().map(|line| screen.faint(line)));
+        let detail = whole_parts(detail, screen.width.saturating_sub(7));
+        lines.extend(prose::wrapped_at_most(1, &detail, 7, screen).iter().map(|line| screen.faint(line)));
     }
     lines
 }

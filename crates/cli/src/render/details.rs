@@ -35,9 +35,9 @@ fn accounted(report: &Report, screen: &Screen, out: &mut String) {
     let blocked = &report.blocked;
     let share = |ns: u64| numbers::percent(ns as f64 / report.blocked_ns as f64);
     let parts = [
-        (blocked.owner_stack_ns, "owner's call chain known"),
-        (blocked.owner_thread_ns, "owner's thread known only"),
-        (blocked.hand_off_ns, "nobody's (lock changing hands)"),
+        (blocked.owner_stack_ns, "with the owner's call stack"),
+        (blocked.owner_thread_ns, "with the owner's thread only"),
+        (blocked.hand_off_ns, "hand-off (the lock was free)"),
         (blocked.pause_ns, "VM pauses"),
         (blocked.unknown_ns, "owner unknown"),
     ];

@@ -168,7 +168,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = write!(note, ", for {} the owner itself waited", numbers::percent(waited));
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
-    let _ = writeln!(out, "  held by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
+    let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
     let room = screen.width.saturating_sub(11).max(20);
     for spot in activity.lines.iter().take(SPOTS) {
         let share = numbers::percent(spot.share * covered);
@@ -178,7 +178,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "  {:>7}  (not sampled)", numbers::percent(1.0 - covered));
     }
     if let Some(path) = activity.stacks.first().filter(|path| path.stack.len() > 1) {
-        let line = format!("  most often ({}) by way of", numbers::percent(path.share * covered));
+        let line = format!("  hottest stack ({}):", numbers::percent(path.share * covered));
         let _ = writeln!(out, "{}", screen.faint(&line));
         let _ = writeln!(out, "           {}", leaf(&path.stack, 11, screen));
         chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);

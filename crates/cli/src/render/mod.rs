@@ -39,6 +39,7 @@ pub fn brief(analysed: &Analysed, screen: &Screen) -> String {
 pub fn report(analysed: &Analysed, screen: &Screen) -> String {
     let report = &analysed.report;
     let mut out = heading(analysed, screen);
+    brief::head(report, screen, &mut out);
     findings::write(report, screen, &mut out);
     tree::write(report, analysed.top, screen, &mut out);
     method::owners(report, screen, &mut out);

@@ -137,10 +137,10 @@ impl Tree<'_> {
             }
         }
         if part(row.pause_ns) >= 0.01 {
-            let _ = write!(marks, " ({} stop-the-world)", numbers::percent(part(row.pause_ns)));
+            let _ = write!(marks, " ({} VM pause)", numbers::percent(part(row.pause_ns)));
         }
         if part(row.owner_no_cpu_ns) >= 0.01 {
-            let _ = write!(marks, " ({} holder not running)", numbers::percent(part(row.owner_no_cpu_ns)));
+            let _ = write!(marks, " ({} owner without a CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
         marks
     }
@@ -149,7 +149,7 @@ impl Tree<'_> {
 /// What stands before a value so that the tree reads as a sentence.
 fn role(aspect: Aspect) -> &'static str {
     match aspect {
-        Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain => "held by ",
+        Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain => "owned by ",
         Aspect::ContenderMethod | Aspect::ContenderChain => "blocked in ",
         Aspect::ContenderThread | Aspect::ContenderGroup => "blocked ",
         _ => "",
