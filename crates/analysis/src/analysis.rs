@@ -1,6 +1,6 @@
 //! All analyses of a recording, fed together.
 
-use crate::aggregate::{Aggregate, LockTotals, Range, Sum};
+use crate::aggregate::{Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings::{self, Grounds};
@@ -8,7 +8,7 @@ use crate::ledger::{self, Accounts, LockSplit};
 use crate::lock_groups::LockGroups;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Samples};
-use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
+use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink, Sum};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
@@ -170,7 +170,7 @@ impl Analysis {
                 self.waits.notified(e);
             }
             Event::MonitorWait(_) | Event::MonitorWaited(_) | Event::MonitorReentered(_) => {
-                self.feed_wait(event);
+                self.feed_wait(event, also);
             }
             _ => {
                 self.steal.feed(event, also);
@@ -180,7 +180,7 @@ impl Analysis {
         self.feed_replay(event, also);
     }
 
-    fn feed_wait(&mut self, event: &Event) {
+    fn feed_wait(&mut self, event: &Event, also: &mut dyn StretchSink) {
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         match event {
             Event::MonitorWait(e) => {
@@ -198,14 +198,15 @@ impl Analysis {
             }
             _ => {}
         }
-        self.account_for_waits();
+        self.account_for_waits(also);
     }
 
     /// A thread that waits neither executes nor lacks a CPU.
-    fn account_for_waits(&mut self) {
-        for (thread, start, end) in self.waits.take_ended() {
-            self.steal.waited(thread, start, end);
-            self.accounts.waited(thread, start, end);
+    fn account_for_waits(&mut self, also: &mut dyn StretchSink) {
+        for wait in self.waits.take_ended() {
+            self.steal.waited(wait.thread, wait.start, wait.end);
+            self.accounts.waited(wait.thread, wait.start, wait.end);
+            also.waited(&wait);
         }
     }
 
@@ -222,8 +223,8 @@ impl Analysis {
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
             Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
-            Event::ShortParks(parks) => self.add_short_parks(parks, event),
-            Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent),
+            Event::ShortParks(parks) => self.add_short_parks(parks, event, also),
+            Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent, also),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
                 if in_range && self.accepts(sample.thread) {
@@ -368,14 +369,14 @@ impl Analysis {
         self.meanwhile.add(seen, self.range, &mut self.names);
     }
 
-    fn add_short_enters(&mut self, spent: &Spent) {
+    fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
         self.numbered = true;
         self.threads.acts(thread, time);
-        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 });
+        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 }, also);
     }
 
-    fn add_short_parks(&mut self, parks: &ShortParks, event: &Event) {
+    fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
         let ShortParks { time, thread, blocker, chain, count, total } = *parks;
         self.numbered = true;
         self.threads.acts(thread, time);
@@ -385,12 +386,13 @@ impl Analysis {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }
         let kind = if acquires { Kind::Juc } else { Kind::Conditional };
-        self.add_sum(&Sum { kind, lock: blocker, thread, chain, time, count, total_ns: total.0 });
+        self.add_sum(&Sum { kind, lock: blocker, thread, chain, time, count, total_ns: total.0 }, also);
     }
 
     /// Stretches that were summed up where they were recorded. How long each was is
     /// not known: a minimum leaves them all out.
-    fn add_sum(&mut self, sum: &Sum) {
+    fn add_sum(&mut self, sum: &Sum, also: &mut dyn StretchSink) {
+        also.summed(sum);
         if !self.accepts(sum.thread) {
             return;
         }
@@ -433,7 +435,7 @@ impl Analysis {
             self.stragglers.add(&wait, self.range, &mut self.names);
         }
         self.park.give_back(waits);
-        self.account_for_waits();
+        self.account_for_waits(also);
     }
 
     /// Sleep, and input and output, of virtual threads.
@@ -500,7 +502,7 @@ impl Analysis {
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
         self.waits.finish(end, |thread| reacquiring.get(&thread).copied(), &mut context);
         self.waits.explain(TimeNs(u64::MAX), &mut self.names);
-        self.account_for_waits();
+        self.account_for_waits(also);
         open.retain(|stretch| self.accepts(stretch.thread));
         self.accounts.known_to(TimeNs(u64::MAX), self.replay.pauses());
         self.steal.finish(also);

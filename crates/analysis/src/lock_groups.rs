@@ -96,10 +96,7 @@ impl LockGroups {
 fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashMap<LockId, Site> {
     let mut sites: FxHashMap<LockId, (Site, u64, u64)> = FxHashMap::default();
     for totals in aggregate.locks() {
-        let says_nothing = names.lock(totals.lock).is_some_and(|def| {
-            (def.name.is_empty() && is_common(&def.class)) || def.name.starts_with(crate::names::BIN)
-        });
-        if says_nothing {
+        if names.lock(totals.lock).is_some_and(crate::names::says_nothing) {
             sites.insert(totals.lock, Default::default());
         }
     }
@@ -122,9 +119,4 @@ fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashM
         site.1 = path.and_then(|path| names.acting_method(path));
     }
     sites.into_iter().map(|(lock, (site, ..))| (lock, site)).collect()
-}
-
-/// True for a class whose instances serve as locks of anything.
-fn is_common(class: &str) -> bool {
-    class.starts_with("java.") || class.starts_with("javax.") || class.starts_with('[') || class.ends_with("[]")
 }

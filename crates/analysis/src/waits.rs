@@ -6,6 +6,7 @@
 //! where both are recorded the wait is cut where the re-acquisition begins.
 
 use crate::aggregate::Range;
+use crate::monitor::Waited;
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::park::{ParkWait, Synchronizer};
 use crate::threads::Threads;
@@ -98,7 +99,7 @@ pub(crate) struct Waits {
     sites: Vec<Site>,
     by_lock: FxHashMap<(LockId, ChainId), u32>,
     /// Waits that were added since they were taken out last.
-    ended: Vec<(ThreadId, TimeNs, TimeNs)>,
+    ended: Vec<Waited>,
     bound: usize,
     pub folded: u64,
 }
@@ -134,7 +135,7 @@ impl Waits {
     }
 
     /// Hands out when threads waited, each wait once, as far as it lies in the range.
-    pub fn take_ended(&mut self) -> impl Iterator<Item = (ThreadId, TimeNs, TimeNs)> + '_ {
+    pub fn take_ended(&mut self) -> impl Iterator<Item = Waited> + '_ {
         self.ended.drain(..)
     }
 
@@ -286,7 +287,8 @@ impl Waits {
         let Some((from, to)) = context.range.clip(wait.start, end) else { return };
         let ns = to.since(from).0;
         context.threads.waited(thread, ns);
-        self.ended.push((thread, from, to));
+        let Current { lock, chain, .. } = wait;
+        self.ended.push(Waited { thread, lock, chain, synchronizer: Synchronizer::Monitor, start: from, end: to });
         let notifier = match outcome {
             Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
             _ => None,
@@ -313,7 +315,8 @@ impl Waits {
         let Some((from, to)) = context.range.clip(wait.start, wait.end) else { return };
         let ns = to.since(from).0;
         context.threads.waited(wait.thread, ns);
-        self.ended.push((wait.thread, from, to));
+        let ParkWait { thread, blocker: lock, chain, synchronizer, .. } = *wait;
+        self.ended.push(Waited { thread, lock, chain, synchronizer, start: from, end: to });
         let waker = wait.waker.thread.is_some().then(|| {
             let path = context.names.path(wait.waker.chain, 0);
             (context.names.group(wait.waker.thread), path)

@@ -10,7 +10,6 @@ mod ledger;
 mod sums;
 mod tree;
 
-pub(crate) use sums::Sum;
 pub(crate) use tree::{share, Part};
 
 use crate::aspect::Aspect;

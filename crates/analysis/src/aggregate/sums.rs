@@ -2,25 +2,8 @@
 //! minimum that it was asked for.
 
 use super::{Aggregate, PathKey, Range, Side};
-use crate::monitor::{HolderId, Holders, Kind};
+use crate::monitor::{HolderId, Holders, Kind, Sum};
 use crate::names::Names;
-use headway_model::{ChainId, LockId, ThreadId, TimeNs};
-
-/// Such a sum.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sum {
-    /// What kind of stretches they are.
-    pub kind: Kind,
-    pub lock: LockId,
-    pub thread: ThreadId,
-    pub chain: ChainId,
-    /// When the last of them ended.
-    pub time: TimeNs,
-    /// How many they are.
-    pub count: u64,
-    /// Their time together.
-    pub total_ns: u64,
-}
 
 impl Aggregate {
     /// Adds a sum whole where the last of its stretches ended in the range. Nobody

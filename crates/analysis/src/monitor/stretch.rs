@@ -1,7 +1,7 @@
-//! Blocked stretches and their slices: what a replay hands over.
+//! Contentions and their slices: what a replay hands over.
 
-use super::holders::{HolderId, Holders};
-use crate::park::ParkWait;
+use super::holders::{Holder, HolderId, Holders};
+use crate::park::{ParkWait, Synchronizer};
 use crate::steal::ThreadInterval;
 use headway_model::event::SampleState;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
@@ -36,14 +36,14 @@ impl Kind {
 /// How it is known who held the lock during a slice, or why it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Basis {
-    /// The holder's own exit ended it: thread and chain proven.
+    /// The owner's own exit ended it: thread and chain are exact.
     Exit,
     /// Readers held the lock together, and this one left last: its own exit is
-    /// proven, but for how long of the slice it was among them is not.
+    /// known, how long of the slice it was among them is not.
     LastReader,
-    /// The holder was seen to hold the lock at both ends. Thread only.
+    /// The owner was seen to have the lock at both ends. Thread only.
     Held,
-    /// The lock's owner was read when the stretch began, and nothing recorded
+    /// The lock's owner was read when the contention began, and nothing recorded
     /// says that it changed. Thread only.
     SeenAtEnter,
     /// The recording names the thread that released the lock last. Thread only.
@@ -62,13 +62,18 @@ pub enum Basis {
 }
 
 impl Basis {
+    /// True for time between a release and the next thread's running.
+    pub const fn is_hand_off(self) -> bool {
+        matches!(self, Basis::HandOver | Basis::WakeUp)
+    }
+
     /// True if the slice's owner thread is known.
     pub const fn is_known(self) -> bool {
         matches!(self, Basis::Exit | Basis::LastReader | Basis::Held | Basis::SeenAtEnter | Basis::PreviousOwner)
     }
 }
 
-/// A part of a blocked stretch during which one thread, or nobody known, held
+/// A part of a contention during which one thread, or nobody known, had
 /// the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -76,13 +81,13 @@ pub struct Slice {
     pub start: TimeNs,
     /// How long it lasted.
     pub duration: DurationNs,
-    /// Part of `duration` in which the whole VM stood still.
+    /// Part of `duration` in which the whole VM was paused.
     pub stop_the_world: DurationNs,
     /// Who held the lock; [`HolderId::UNKNOWN`] if not known.
     pub holder: HolderId,
     /// How that is known, or why not.
     pub basis: Basis,
-    /// True if the holder may itself have been blocked meanwhile.
+    /// True if the owner may itself have been blocked meanwhile.
     pub holder_blocked: bool,
 }
 
@@ -115,7 +120,15 @@ pub(crate) struct List {
 /// Slices that a stretch shares, and which they are.
 pub(crate) type SharedSlices<'a> = (Shared, &'a [Slice]);
 
+/// What [`Stretch`] is called where it is read.
+pub type Contention<'a> = Stretch<'a>;
+
 impl<'a> Stretch<'a> {
+    /// Who had the lock during a slice of it; all `NONE` if that is not known.
+    pub fn owner(&self, slice: &Slice) -> Holder {
+        self.holders.get(slice.holder)
+    }
+
     /// The slices that it shares, if any, and the others: before and behind them.
     pub(crate) fn split(&self) -> (Option<SharedSlices<'a>>, [&'a [Slice]; 2]) {
         let parts = self.shared.and_then(|shared| {
@@ -129,7 +142,7 @@ impl<'a> Stretch<'a> {
     }
 }
 
-/// One blocked stretch of one thread. Its slices lie end to end and add up to it.
+/// One contention of one thread. Its slices lie end to end and add up to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch<'a> {
     /// What the thread was blocked by.
@@ -154,19 +167,31 @@ pub struct Stretch<'a> {
     pub slices: &'a [Slice],
     /// Which of them it shares with others.
     pub(crate) shared: Option<Shared>,
-    /// What the slices' holders are.
+    /// Who the slices' owners are.
     pub holders: &'a Holders,
 }
 
-/// Takes in blocked stretches as a replay finds them.
+/// Takes in contentions as a replay finds them.
 pub trait StretchSink {
-    /// Called once for each stretch, when everything about it is known.
+    /// Called once for each contention, when everything about it is known.
     fn stretch(&mut self, stretch: &Stretch<'_>);
 
     /// Called once for each park that was no lock acquisition. By default
     /// nothing is done with it.
     fn park_wait(&mut self, wait: &ParkWait) {
         let _ = wait;
+    }
+
+    /// Called once for each wait that the report counts, `Object.wait` and parks
+    /// alike: the part that lies in the range. By default nothing is done with it.
+    fn waited(&mut self, wait: &Waited) {
+        let _ = wait;
+    }
+
+    /// Called once for each sum of contentions or waits that were too short to be
+    /// recorded one by one. By default nothing is done with it.
+    fn summed(&mut self, sum: &Sum) {
+        let _ = sum;
     }
 
     /// Called once for each sample of a thread that held a lock for which
@@ -196,4 +221,41 @@ pub struct OwnerSample {
     pub within: Option<u16>,
     /// What the sampler saw.
     pub state: SampleState,
+}
+
+/// A wait as the report counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// The thread that waited.
+    pub thread: ThreadId,
+    /// What it waited on; `NONE` if it named nothing.
+    pub lock: LockId,
+    /// Its call stack.
+    pub chain: ChainId,
+    /// What it waited for.
+    pub synchronizer: Synchronizer,
+    /// When it began, or the range does.
+    pub start: TimeNs,
+    /// When it was over, or the range is.
+    pub end: TimeNs,
+}
+
+/// Contentions or waits of which a recording has only the sum: they were shorter than the
+/// minimum that it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// What kind of contentions they are.
+    pub kind: Kind,
+    /// The lock.
+    pub lock: LockId,
+    /// The blocked thread.
+    pub thread: ThreadId,
+    /// Its call stack.
+    pub chain: ChainId,
+    /// When the last of them ended.
+    pub time: TimeNs,
+    /// How many they are.
+    pub count: u64,
+    /// Their time together.
+    pub total_ns: u64,
 }

@@ -77,7 +77,7 @@ impl Names {
             _ => {}
         }
         match event {
-            Event::Lock(def) => match readable_lock(def) {
+            Event::Lock(def) => match renamed_lock(def) {
                 Some(def) => self.dictionary.feed(&Event::Lock(def)),
                 None => self.dictionary.feed(event),
             },
@@ -333,9 +333,25 @@ impl Names {
 /// What a lock on which a ConcurrentHashMap synchronizes is called.
 pub(crate) const BIN: &str = "bin of a ConcurrentHashMap";
 
+/// The lock as reports name it.
+pub fn readable_lock(def: &LockDef) -> LockDef {
+    renamed_lock(def).unwrap_or_else(|| def.clone())
+}
+
+/// True for a readable lock whose name and class serve for anything: only where it is
+/// acquired distinguishes it from others.
+pub fn says_nothing(def: &LockDef) -> bool {
+    (def.name.is_empty() && is_common(&def.class)) || def.name.starts_with(BIN)
+}
+
+/// True for a class whose instances serve as locks of anything.
+fn is_common(class: &str) -> bool {
+    class.starts_with("java.") || class.starts_with("javax.") || class.starts_with('[') || class.ends_with("[]")
+}
+
 /// A lock by another name, where the recorded one is that of the code that happens to
 /// return it, and says nothing about what it is.
-fn readable_lock(def: &LockDef) -> Option<LockDef> {
+fn renamed_lock(def: &LockDef) -> Option<LockDef> {
     const NODES: [&str; 4] = ["Node", "TreeBin", "ReservationNode", "ForwardingNode"];
     let node = def.class.strip_prefix("java.util.concurrent.ConcurrentHashMap$");
     if node.is_some_and(|node| NODES.contains(&node)) {

@@ -3,6 +3,7 @@
 mod ahead;
 mod causal;
 mod chunk;
+mod clock;
 mod cursor;
 mod decode;
 mod detail;
@@ -20,6 +21,8 @@ mod survey;
 mod window;
 
 use chunk::{Chunk, Step};
+pub use clock::ClockJump;
+use clock::OneClock;
 pub(crate) use cursor::Cursor;
 use headway_model::event::RecordingInfo;
 use headway_model::{Event, Loss, TimeNs};
@@ -54,6 +57,7 @@ pub struct Reader {
     chunk: Option<Chunk>,
     chunks: usize,
     info: Option<RecordingInfo>,
+    one_clock: Option<OneClock>,
     queue: VecDeque<Result<Event, Problem>>,
     /// Reused between steps.
     events: Vec<Event>,
@@ -78,9 +82,25 @@ impl Reader {
             chunk: None,
             chunks: 0,
             info: None,
+            one_clock: None,
             queue: VecDeque::new(),
             events: Vec::new(),
         })
+    }
+
+    /// Places the whole recording against wall time once, by its first chunk. Each chunk
+    /// of JFR brings the wall clock's time with it, so that the times of a recording jump
+    /// where that clock was set; here they do not, and [`Reader::clock_jumps`] has the
+    /// jumps. A chunk that counts another clock's ticks keeps its own place.
+    pub fn with_one_clock(mut self) -> Reader {
+        self.one_clock = Some(OneClock::default());
+        self
+    }
+
+    /// Where the wall clock was set while the recording was made, in what was read of it
+    /// so far; always none unless it is placed by [`Reader::with_one_clock`].
+    pub fn clock_jumps(&self) -> &[ClockJump] {
+        self.one_clock.as_ref().map_or(&[], OneClock::jumps)
     }
 
     /// Opens the next chunk; false at the end of the file.
@@ -88,9 +108,12 @@ impl Reader {
         let mut problems = Vec::new();
         let raw = self.source.next_chunk(&mut problems);
         self.queue.extend(problems.drain(..).map(Err));
-        let Some(raw) = raw else {
+        let Some(mut raw) = raw else {
             return false;
         };
+        if let Some(clock) = &mut self.one_clock {
+            clock.place(&mut raw.header);
+        }
         let first_moment = TimeNs(raw.header.start_nanos);
         let number = self.chunks;
         self.chunks += 1;
