@@ -20,6 +20,7 @@ pub(crate) struct Names {
     dictionary: Dictionary,
     methods: FxHashMap<MethodId, Arc<str>>,
     chains: FxHashMap<(ChainId, u16), Option<i64>>,
+    owners: FxHashMap<(ChainId, u16), Option<i64>>,
     stacks: BTreeMap<i64, Vec<Arc<str>>>,
     sites: BTreeMap<i64, Site>,
 }
@@ -57,9 +58,14 @@ impl Names {
 
     /// The same of an owner: without the machinery of waiting at its leaf.
     pub fn owner_stack(&mut self, chain: ChainId, from: u16) -> Option<i64> {
+        if let Some(known) = self.owners.get(&(chain, from)) {
+            return *known;
+        }
         let frames = self.frames(chain, from);
         let skipped = frames.iter().position(|frame| !is_machinery(frame)).unwrap_or(0);
-        self.stack(chain, from.saturating_add(skipped as u16))
+        let id = self.stack(chain, from.saturating_add(skipped as u16));
+        self.owners.insert((chain, from), id);
+        id
     }
 
     /// The id of a stack that a report shows, its frames with lines.

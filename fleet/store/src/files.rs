@@ -1,0 +1,96 @@
+//! Parquet files: written whole, read whole.
+
+use crate::error::StoreError;
+use crate::layout::{data_path, Day};
+use crate::manifest::{DataFile, Snapshot};
+use crate::place::Store;
+use crate::table::Table;
+use arrow::array::RecordBatch;
+use arrow::compute::{concat_batches, lexsort_to_indices, take_record_batch, SortColumn, SortOptions};
+use object_store::path::Path;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::WriterProperties;
+
+/// Rows of a group: what a query reads or skips at once.
+const GROUP_ROWS: usize = 64 * 1024;
+
+/// Puts a table's rows in order.
+pub(crate) fn sorted(table: Table, rows: &RecordBatch) -> Result<RecordBatch, StoreError> {
+    let columns: Vec<SortColumn> = table
+        .order()
+        .iter()
+        .filter_map(|name| rows.column_by_name(name))
+        .map(|values| SortColumn { values: values.clone(), options: Some(SortOptions::default()) })
+        .collect();
+    let order = lexsort_to_indices(&columns, None)?;
+    Ok(take_record_batch(rows, &order)?)
+}
+
+impl Store {
+    /// Writes rows into a new file, which nothing refers to yet.
+    pub(crate) async fn write_file(
+        &self,
+        day: Day,
+        bucket: u64,
+        table: Table,
+        unique: &str,
+        rows: &RecordBatch,
+    ) -> Result<DataFile, StoreError> {
+        let path = data_path(day, bucket, table.name(), unique);
+        let bytes = to_parquet(table, &sorted(table, rows)?)
+            .map_err(|error| StoreError::Parquet(path.to_string(), error.to_string()))?;
+        let size = bytes.len() as u64;
+        // Never over another file: what somebody refers to does not change.
+        if !self.create(&path, bytes).await? {
+            return Err(StoreError::Damaged(path.to_string(), "a file of this name is there already".into()));
+        }
+        let table = table.name().to_owned();
+        Ok(DataFile { table, path: path.to_string(), bucket, rows: rows.num_rows() as u64, bytes: size })
+    }
+
+    /// All rows of a table that a snapshot has, in no particular order.
+    ///
+    /// # Errors
+    /// The store fails or a file is damaged.
+    pub async fn rows(&self, snapshot: &Snapshot, table: Table) -> Result<RecordBatch, StoreError> {
+        let files: Vec<&DataFile> = snapshot.files().filter(|file| file.table() == Some(table)).collect();
+        self.read_files(table, &files).await
+    }
+
+    /// Reads files of one table into one batch of rows.
+    pub(crate) async fn read_files(&self, table: Table, files: &[&DataFile]) -> Result<RecordBatch, StoreError> {
+        let mut batches = Vec::new();
+        for file in files {
+            let bytes = self.get(&Path::from(file.path.as_str())).await?;
+            let bad = |why: String| StoreError::Parquet(file.path.clone(), why);
+            let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| bad(e.to_string()))?;
+            for batch in builder.build().map_err(|e| bad(e.to_string()))? {
+                batches.push(batch?.with_schema(table.schema())?);
+            }
+        }
+        Ok(concat_batches(&table.schema(), &batches)?)
+    }
+}
+
+fn to_parquet(table: Table, rows: &RecordBatch) -> Result<Vec<u8>, parquet::errors::ParquetError> {
+    let schema = table.schema();
+    let about = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+    let place = |name: &&str| schema.index_of(name).ok().and_then(|at| i32::try_from(at).ok());
+    let order = table.order().iter().filter_map(place);
+    let sorting = order.map(|column_idx| SortingColumn { column_idx, descending: false, nulls_first: true });
+    // Lists and structs have several leaves; those that files are sorted by stand before all of them.
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_sorting_columns(Some(sorting.collect()))
+        .set_key_value_metadata(Some(about))
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties))?;
+    writer.write(rows)?;
+    writer.close()?;
+    Ok(bytes)
+}

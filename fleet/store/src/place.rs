@@ -1,0 +1,158 @@
+//! Where a store is, and what every part does with it: put, get, list.
+
+use crate::error::StoreError;
+use crate::table::FORMAT;
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A store.
+#[derive(Clone, Debug)]
+pub struct Store {
+    objects: Arc<dyn ObjectStore>,
+    place: String,
+}
+
+/// `store.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    format: u32,
+}
+
+const HEADER: &str = "store.json";
+
+impl Store {
+    /// Opens a store to read it: a directory, or `s3://bucket/prefix` with the credentials
+    /// of the environment (`AWS_ACCESS_KEY_ID` and its like).
+    ///
+    /// # Errors
+    /// There is no store, or it has an unknown format.
+    pub async fn open(place: &str) -> Result<Store, StoreError> {
+        if !place.contains("://") && !std::path::Path::new(place).is_dir() {
+            return Err(StoreError::Missing(place.to_owned()));
+        }
+        let store = Store { objects: objects(place)?, place: place.to_owned() };
+        match store.check_format().await? {
+            true => Ok(store),
+            false => Err(StoreError::NotAStore(place.to_owned())),
+        }
+    }
+
+    /// Opens a store to write to it, and makes it if there is none.
+    ///
+    /// # Errors
+    /// The directory cannot be made, or there is a store of an unknown format.
+    pub async fn open_or_make(place: &str) -> Result<Store, StoreError> {
+        if !place.contains("://") {
+            make_private_directory(place)?;
+        }
+        let store = Store { objects: objects(place)?, place: place.to_owned() };
+        if !store.check_format().await? {
+            let header = to_json(&Header { format: FORMAT })?;
+            store.create(&Path::from(HEADER), header).await?;
+            // Somebody else may have made it of another format just then.
+            store.check_format().await?;
+        }
+        Ok(store)
+    }
+
+    /// True if there is a store, of a format that is known.
+    async fn check_format(&self) -> Result<bool, StoreError> {
+        let path = Path::from(HEADER);
+        match self.get_if_there(&path).await? {
+            None => Ok(false),
+            Some(bytes) => match from_json::<Header>(&path, &bytes)? {
+                Header { format: FORMAT } => Ok(true),
+                Header { format } => Err(StoreError::Format(format)),
+            },
+        }
+    }
+
+    /// Where it is, as it was asked for.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The objects below the place; nothing else can be reached through them.
+    pub fn objects(&self) -> Arc<dyn ObjectStore> {
+        self.objects.clone()
+    }
+
+    /// Puts an object if there is none of that name. False if there is one.
+    pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, StoreError> {
+        match self.objects.put_opts(path, bytes.into(), PutMode::Create.into()).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
+        Ok(self.objects.get(path).await?.bytes().await?)
+    }
+
+    pub(crate) async fn get_if_there(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
+        match self.get(path).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::Object(object_store::Error::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// All objects below a path, sorted by name.
+    pub(crate) async fn list(&self, below: &Path) -> Result<Vec<ObjectMeta>, StoreError> {
+        let mut all: Vec<ObjectMeta> = self.objects.list(Some(below)).try_collect().await?;
+        all.sort_by(|a, b| a.location.cmp(&b.location));
+        Ok(all)
+    }
+
+    /// Names of folders at the top.
+    pub(crate) async fn folders(&self) -> Result<Vec<String>, StoreError> {
+        let listed = self.objects.list_with_delimiter(None).await?;
+        Ok(listed.common_prefixes.iter().map(ToString::to_string).collect())
+    }
+
+    /// Deletes an object. It is no error if there is none.
+    pub(crate) async fn delete(&self, path: &Path) -> Result<(), StoreError> {
+        match self.objects.delete(path).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Rows name people's code: only who made the store may look at them.
+fn make_private_directory(place: &str) -> Result<(), StoreError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(place);
+    made.map_err(|error| StoreError::BadPlace(place.to_owned(), error.to_string()))
+}
+
+fn objects(place: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
+    let bad = |why: String| StoreError::BadPlace(place.to_owned(), why);
+    if let Some(rest) = place.strip_prefix("s3://") {
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let bucket = AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|e| bad(e.to_string()))?;
+        let prefix = Path::parse(prefix.trim_end_matches('/')).map_err(|e| bad(e.to_string()))?;
+        return Ok(Arc::new(PrefixStore::new(bucket, prefix)));
+    }
+    if let Some((scheme, _)) = place.split_once("://") {
+        return Err(bad(format!("{scheme}:// is not known; use a directory or s3://bucket/prefix")));
+    }
+    let local = LocalFileSystem::new_with_prefix(place).map_err(|e| bad(e.to_string()))?;
+    Ok(Arc::new(local))
+}
+
+pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::Damaged("what is to be written".into(), error.to_string()))
+}
+
+pub(crate) fn from_json<'a, T: Deserialize<'a>>(path: &Path, bytes: &'a [u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| StoreError::Damaged(path.to_string(), error.to_string()))
+}

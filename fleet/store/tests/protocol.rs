@@ -1,0 +1,229 @@
+//! Delivering, compacting, removing: whatever comes in between, each row once.
+
+mod made_up;
+
+use headway_rollup::rows::Rolled;
+use headway_store::{Day, Snapshot, Store, StoreError, Table};
+use made_up::{counts, rolled, NOON};
+use std::future::Future;
+use std::time::Duration;
+
+/// Runs a test in a new store.
+fn check<F: Future<Output = ()>>(test: impl FnOnce(Store) -> F) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("store");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let store = Store::open_or_make(place.to_str().expect("UTF-8")).await.expect("a store");
+        test(store).await;
+    });
+}
+
+fn day() -> Day {
+    Day::of_ns(NOON * 60_000_000_000)
+}
+
+async fn deliver(store: &Store, rolled: &Rolled) -> (usize, usize) {
+    let delivered = store.deliver(rolled).await.expect("a delivery");
+    (delivered.new.len(), delivered.known.len())
+}
+
+async fn snapshot(store: &Store) -> Snapshot {
+    store.snapshot(day()).await.expect("a snapshot")
+}
+
+#[test]
+fn what_is_delivered_twice_is_there_once() {
+    check(|store| async move {
+        let batch = rolled("shop", 1, NOON);
+        assert_eq!(deliver(&store, &batch).await, (1, 0));
+        assert_eq!(deliver(&store, &batch).await, (0, 1));
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [2, 2, 1, 1]);
+        // Also after its commit and its files are gone.
+        deliver(&store, &rolled("shop", 2, NOON)).await;
+        let compacted = store.compact(day()).await.expect("a compaction");
+        assert_eq!((compacted.batches, compacted.files_before, compacted.files_after), (2, 10, 5));
+        let tidied = store.tidy_older_than(Duration::ZERO).await.expect("tidy");
+        assert_eq!((tidied.files, tidied.records), (10, 2));
+        assert_eq!(deliver(&store, &batch).await, (0, 1));
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [4, 4, 1, 2]);
+    });
+}
+
+#[test]
+fn a_batch_across_midnight_is_two() {
+    check(|store| async move {
+        let batch = rolled("shop", 1, NOON + 719);
+        assert_eq!(deliver(&store, &batch).await, (2, 0));
+        let days = store.days().await.expect("days");
+        assert_eq!(days.iter().map(Day::to_string).collect::<Vec<_>>(), ["2026-11-25", "2026-11-26"]);
+        for day in days {
+            let snapshot = store.snapshot(day).await.expect("a snapshot");
+            assert_eq!(counts(&store, &snapshot).await, [1, 1, 1, 1]);
+        }
+    });
+}
+
+#[test]
+fn other_rows_under_the_same_name_are_refused() {
+    check(|store| async move {
+        let mut batch = rolled("shop", 1, NOON);
+        deliver(&store, &batch).await;
+        let mut renamed = batch.clone();
+        renamed.jvm.version = "2".into();
+        batch.locks[0].blocked_ns += 1;
+        for _ in 0..2 {
+            for other in [&batch, &renamed] {
+                let refused = store.deliver(other).await.expect_err("a conflict");
+                assert!(matches!(refused, StoreError::Conflict(_)), "{refused}");
+            }
+            store.compact(day()).await.expect("a compaction");
+        }
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [2, 2, 1, 1]);
+    });
+}
+
+#[test]
+fn files_are_sorted_and_say_what_they_are() {
+    check(|store| async move {
+        for host in [3, 1, 2] {
+            deliver(&store, &rolled("shop", host, NOON + u64::from(host))).await;
+        }
+        store.compact(day()).await.expect("a compaction");
+        let snapshot = snapshot(&store).await;
+        let file = snapshot.files().find(|file| file.table() == Some(Table::LockMinute)).expect("a file");
+        let bytes = std::fs::read(format!("{}/{}", store.place(), file.path)).expect("the file");
+        let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes));
+        let metadata = reader.expect("Parquet").metadata().clone();
+        let about = metadata.file_metadata().key_value_metadata().expect("metadata");
+        let value = |key: &str| about.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+        assert_eq!(
+            (value("headway.format").as_deref(), value("headway.table").as_deref()),
+            (Some("1"), Some("lock_minute"))
+        );
+        let group = metadata.row_group(0);
+        assert_eq!(group.sorting_columns().map(Vec::len), Some(4));
+        let statistics = group.column(0).statistics().expect("statistics of ts");
+        let parquet::file::statistics::Statistics::Int64(times) = statistics else { panic!("{statistics:?}") };
+        assert!(times.min_opt().is_some() && times.min_opt() < times.max_opt(), "{times:?}");
+        let rows = store.rows(&snapshot, Table::LockMinute).await.expect("rows");
+        let times = rows.column_by_name("ts").expect("ts");
+        let times = times.as_any().downcast_ref::<arrow::array::TimestampMicrosecondArray>().expect("times");
+        assert!(times.values().windows(2).all(|pair| pair[0] <= pair[1]), "{times:?}");
+        assert_eq!(times.len(), 6);
+    });
+}
+
+#[test]
+fn a_removed_service_leaves_nothing_behind() {
+    check(|store| async move {
+        // Some of it compacted, some not; a service in the same bucket stays.
+        for service in ["shop", "search", "mail", "stock", "users", "bills"] {
+            deliver(&store, &rolled(service, 1, NOON)).await;
+        }
+        store.compact(day()).await.expect("a compaction");
+        deliver(&store, &rolled("shop", 2, NOON)).await;
+        let removed = store.remove_service("shop").await.expect("a removal");
+        assert_eq!((removed.days.len(), removed.rows), (1, 14));
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [10, 10, 5, 5]);
+        // Delivered again it stays removed; a new recording counts.
+        assert_eq!(deliver(&store, &rolled("shop", 1, NOON)).await, (0, 1));
+        assert_eq!(deliver(&store, &rolled("shop", 1, NOON + 5)).await, (1, 0));
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [12, 12, 6, 6]);
+        assert_eq!(store.remove_service("nobody").await.expect("a removal").rows, 0);
+        store.remove_service("shop").await.expect("a removal");
+        store.tidy_older_than(Duration::ZERO).await.expect("tidy");
+        assert!(!mentions(store.place(), b"shop.run"), "a stack of the removed service is still on the disk");
+    });
+}
+
+/// True if a Parquet file below the place has the text.
+fn mentions(place: &str, text: &[u8]) -> bool {
+    let mut folders = vec![std::path::PathBuf::from(place)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "parquet") {
+                let bytes = std::fs::read(path).expect("a file");
+                if bytes.windows(text.len()).any(|window| window == text) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
+#[test]
+fn a_retired_day_takes_nothing() {
+    check(|store| async move {
+        deliver(&store, &rolled("shop", 1, NOON)).await;
+        deliver(&store, &rolled("shop", 1, NOON + 1_440)).await;
+        let removed = store.retire(Day(day().0 + 1)).await.expect("a removal");
+        assert_eq!((removed.days, removed.rows), (vec![day()], 7));
+        assert_eq!(counts(&store, &snapshot(&store).await).await, [0; 4]);
+        let refused = store.deliver(&rolled("shop", 2, NOON)).await.expect_err("a refusal");
+        assert_eq!(refused.to_string(), "rows of 2026-11-25 were removed because of their age; none are taken");
+        let next = store.snapshot(Day(day().0 + 1)).await.expect("a snapshot");
+        assert_eq!(counts(&store, &next).await, [2, 2, 1, 1]);
+        assert_eq!(store.retire(Day(day().0 + 1)).await.expect("a removal").rows, 0);
+    });
+}
+
+#[test]
+fn writers_compactions_and_readers_do_not_disturb_each_other() {
+    const WRITERS: u32 = 4;
+    const BATCHES: u64 = 12;
+    check(|store| async move {
+        let writers = (0..WRITERS).map(|writer| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for batch in 0..BATCHES {
+                    // Each batch by two of them.
+                    let rolled = rolled("shop", writer / 2, NOON + 2 * batch);
+                    store.deliver(&rolled).await.expect("a delivery");
+                    if batch % 3 == u64::from(writer) % 3 {
+                        // Who comes second again and again gives up, which is no harm.
+                        let compacted = store.compact(day()).await;
+                        assert!(matches!(compacted, Ok(_) | Err(StoreError::Contended(_))), "{compacted:?}");
+                    }
+                }
+            })
+        });
+        let reader = store.clone();
+        let reading = tokio::spawn(async move {
+            let mut before = 0;
+            for _ in 0..40 {
+                let snapshot = reader.snapshot(day()).await.expect("a snapshot");
+                let batches = snapshot.batches().len();
+                let [locks, load, ..] = counts(&reader, &snapshot).await;
+                assert_eq!((locks, load), (2 * batches, 2 * batches));
+                assert!(batches >= before, "{batches} batches after {before}");
+                before = batches;
+            }
+        });
+        let writers: Vec<_> = writers.collect();
+        for task in writers.into_iter().chain([reading]) {
+            task.await.expect("no panic");
+        }
+        let all = WRITERS as usize / 2 * BATCHES as usize;
+        let snapshot = snapshot(&store).await;
+        assert_eq!(snapshot.batches().len(), all);
+        let [locks, load, ..] = counts(&store, &snapshot).await;
+        assert_eq!((locks, load), (2 * all, 2 * all));
+    });
+}
+
+#[test]
+fn places_that_are_no_store_are_named() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let said = |place: &str| runtime.block_on(Store::open(place)).expect_err("a refusal").to_string();
+    assert_eq!(said("/nowhere/at/all"), "there is no directory /nowhere/at/all");
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(said(folder.path().to_str().expect("UTF-8")).contains("is not a store of Headway"));
+    assert!(said("ftp://somewhere").contains("ftp:// is not known"));
+    std::fs::write(folder.path().join("store.json"), r#"{"format":2}"#).expect("a file");
+    assert!(said(folder.path().to_str().expect("UTF-8")).contains("format 2"));
+}
