@@ -2,9 +2,9 @@
 //! `command/`; this file joins them and turns mistakes into sentences.
 
 use crate::command::{
-    causal::Causal, completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, list::List, man::Man,
-    metrics::Metrics, parks::Parks, record::Record, report::Report, run::Run, start::Start, status::Status, stop::Stop,
-    top::Top, view::View,
+    causal::Causal, completion::Completion, diff::Diff, dump::Dump, export::Export, flame::Flame, fleet::Fleet,
+    list::List, man::Man, metrics::Metrics, parks::Parks, record::Record, report::Report, run::Run, start::Start,
+    status::Status, stop::Stop, top::Top, view::View,
 };
 use crate::config::{self, Config};
 use crate::error::Failure;
@@ -89,6 +89,12 @@ pub enum Command {
     Diff(Diff),
     /// Write a recording for other tools: plain JFR, pprof, Firefox Profiler, ...
     Export(Export),
+    /// Answer a question in SQL about many recordings (by headway-fleet).
+    Sql(Fleet),
+    /// Put what recordings come to into a store (by headway-fleet).
+    Ingest(Fleet),
+    /// Look after a store (by headway-fleet).
+    Fleet(Fleet),
     /// Print a completion script for a shell.
     Completion(Completion),
     /// Print the manual page.

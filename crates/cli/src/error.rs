@@ -32,6 +32,15 @@ pub enum Failure {
     #[error(transparent)]
     Clap(#[from] clap::Error),
 
+    /// What carries out the command is not installed.
+    #[error(
+        "`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH: install it from the \
+         release, or build it with `cargo build --release` in fleet/"
+    )]
+    NoFleet {
+        /// The command.
+        command: &'static str,
+    },
     /// The pid is not in use.
     #[error("there is no process {pid}: it has ended, or the pid is wrong; `headway list` shows the running JVMs")]
     NoSuchProcess {
@@ -302,6 +311,7 @@ impl Failure {
             | Failure::Unwritable { .. }
             | Failure::Unreadable { .. }
             | Failure::NothingToShow { .. }
+            | Failure::NoFleet { .. }
             | Failure::System { .. } => FAILURE,
         }
     }

@@ -99,25 +99,37 @@ struct Target {
 /// See the file's head.
 pub fn licences(rest: &[String]) -> Result<(), Problem> {
     takes_nothing(rest)?;
-    let policy: Policy = toml::from_str(&fs::read_to_string(root().join("deny.toml"))?)?;
     let mut complaints = BTreeSet::new();
+    let (policy, count) = check("", &mut complaints)?;
+    let (_, of_fleet) = check("fleet", &mut complaints)?;
+    let lock = fs::read_to_string(root().join("web/package-lock.json"))?;
+    let (of_page, wrong) = npm::check(&lock, &policy.licenses.allow)?;
+    complaints.extend(wrong);
+    if complaints.is_empty() {
+        println!(
+            "{count} packages of others, {of_fleet} of the fleet and {of_page} of the page, all of them allowed by \
+             deny.toml"
+        );
+        return Ok(());
+    }
+    Err(complaints.into_iter().collect::<Vec<_>>().join("\n").into())
+}
+
+/// Checks a workspace by its own policy. Gives that, and the number of packages.
+fn check(workspace: &str, complaints: &mut BTreeSet<String>) -> Result<(Policy, usize), Problem> {
+    let folder = root().join(workspace);
+    let policy: Policy = toml::from_str(&fs::read_to_string(folder.join("deny.toml"))?)?;
     let mut count = 0;
     for target in &policy.graph.targets {
         let mut metadata = cargo();
+        metadata.current_dir(&folder);
         metadata.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target]);
         let metadata: Metadata = serde_json::from_str(&output_of(&mut metadata)?)?;
         let (used, linked) = metadata.used_and_linked();
         count = count.max(used.len());
         complaints.extend(policy.complaints(&used, &linked));
     }
-    let lock = fs::read_to_string(root().join("web/package-lock.json"))?;
-    let (of_page, wrong) = npm::check(&lock, &policy.licenses.allow)?;
-    complaints.extend(wrong);
-    if complaints.is_empty() {
-        println!("{count} packages of others and {of_page} of the page, all of them allowed by deny.toml");
-        return Ok(());
-    }
-    Err(complaints.into_iter().collect::<Vec<_>>().join("\n").into())
+    Ok((policy, count))
 }
 
 impl Metadata {

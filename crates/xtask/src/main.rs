@@ -10,6 +10,7 @@ mod demo;
 mod diagnose;
 mod dist;
 mod eval;
+mod fleet;
 mod guard;
 mod java;
 mod jdks;

@@ -7,7 +7,9 @@
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{diagnose, eval, guard, java, licences, page, products, repeats, stress, takes_nothing, tidy, Problem};
+use crate::{
+    diagnose, eval, fleet, guard, java, licences, page, products, repeats, stress, takes_nothing, tidy, Problem,
+};
 use std::process::Command;
 use std::time::Instant;
 
@@ -55,6 +57,9 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.suite("page", |_| page::tests(false));
     session.page_in_a_browser();
     session.suite("loom", loom_tests);
+    session.check("fleet: format", |_| fleet::format());
+    session.check("fleet: lints", |_| fleet::lints(&ALLOWED_IN_TESTS));
+    session.suite("fleet", |_| fleet::tests());
     session.suite("guard", |_| guard::compare());
     session.suite("python", python_tests);
     session.suite("stress, one minute", stress_minute);

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod dump;
 pub mod export;
 pub mod flame;
+pub mod fleet;
 pub mod list;
 pub mod man;
 pub mod method;
@@ -52,6 +53,9 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Flame(flame) => flame.execute(),
         Command::Diff(diff) => diff.execute(),
         Command::Export(export) => export.execute(),
+        Command::Sql(fleet) => fleet.execute("sql"),
+        Command::Ingest(fleet) => fleet.execute("ingest"),
+        Command::Fleet(fleet) => fleet.execute("fleet"),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),
     }

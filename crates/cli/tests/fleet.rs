@@ -1,0 +1,34 @@
+//! `headway sql`, `ingest` and `fleet` become `headway-fleet`, with everything as it was typed.
+
+#![allow(clippy::expect_used)] // A panic in a test is a failed test.
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use support::{headway, refuses, said};
+
+#[test]
+fn what_is_typed_reaches_headway_fleet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("headway-fleet");
+    std::fs::write(&program, "#!/bin/sh\nfor word; do echo \"<$word>\"; done\nexit 7\n").expect("a script");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("may be executed");
+    for (typed, received) in [
+        (vec!["sql", "SELECT 1", "rows", "--format", "json"], "<sql>\n<SELECT 1>\n<rows>\n<--format>\n<json>\n"),
+        (vec!["sql", "--format=csv", "SELECT ' '"], "<sql>\n<--format=csv>\n<SELECT ' '>\n"),
+        (vec!["ingest", "--version", "1.2", "a.jfr"], "<ingest>\n<--version>\n<1.2>\n<a.jfr>\n"),
+        (vec!["fleet", "--help"], "<fleet>\n<--help>\n"),
+    ] {
+        let said = said(headway(&typed).env("PATH", folder.path()));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(7), received), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn where_it_is_missing_one_sentence_says_how_to_get_it() {
+    for command in ["sql", "ingest", "fleet"] {
+        let sentence =
+            format!("`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH");
+        refuses(headway([command, "x"]).env("PATH", "relative:/nowhere"), 1, &sentence);
+    }
+}

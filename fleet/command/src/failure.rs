@@ -1,0 +1,56 @@
+//! Why the command fails: one sentence and an exit code.
+
+use datafusion::error::DataFusionError;
+use headway_model::printable;
+use headway_store::StoreError;
+use std::fmt;
+
+/// Why the command fails.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something did not work: 1.
+    Failed(String),
+    /// The question or an option makes no sense: 2.
+    Usage(String),
+    /// Recordings were damaged; what could be read was used: 4.
+    Damaged(String),
+}
+
+impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Failed(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Damaged(_) => 4,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text)) = self;
+        f.write_str(&printable(text))
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::Failed(error.to_string())
+    }
+}
+
+impl From<DataFusionError> for Failure {
+    fn from(error: DataFusionError) -> Failure {
+        let text = error.strip_backtrace();
+        // The first line says it; others are contexts and hints for developers.
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        match error.find_root() {
+            DataFusionError::SQL(..) | DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
+                Failure::Usage(line)
+            }
+            DataFusionError::Diagnostic(..) => Failure::Usage(line),
+            _ => Failure::Failed(line),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `fleet`: looking after a store.
+
+use crate::arguments::Task;
+use crate::failure::Failure;
+use headway_store::{Compacted, Day, Removed, Store};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// See the module's description.
+///
+/// # Errors
+/// The store fails.
+pub async fn keep(task: &Task) -> Result<(), Failure> {
+    match task {
+        Task::Status(place) => status(&Store::open(&place.store).await?).await,
+        Task::Compact(place) => compact(&Store::open(&place.store).await?).await,
+        Task::Retain { days, place } => {
+            let store = Store::open(&place.store).await?;
+            let removed = store.retire(today()?.before(days - 1)).await?;
+            report(&removed);
+            Ok(())
+        }
+        Task::RemoveService { service, place } => {
+            let removed = Store::open(&place.store).await?.remove_service(service).await?;
+            report(&removed);
+            Ok(())
+        }
+    }
+}
+
+async fn status(store: &Store) -> Result<(), Failure> {
+    println!("{:10}  {:>8}  {:>8}  {:>12}  {:>14}", "day", "batches", "files", "rows", "bytes");
+    for day in store.days().await? {
+        let snapshot = store.snapshot(day).await?;
+        let sums = snapshot
+            .files()
+            .fold((0u64, 0u64, 0u64), |(files, rows, bytes), file| (files + 1, rows + file.rows, bytes + file.bytes));
+        let batches = snapshot.batches().len();
+        println!("{day}  {batches:>8}  {:>8}  {:>12}  {:>14}", sums.0, sums.1, sums.2);
+    }
+    Ok(())
+}
+
+async fn compact(store: &Store) -> Result<(), Failure> {
+    for day in store.days().await? {
+        let Compacted { batches, files_before, files_after, rows_before, rows_after } = store.compact(day).await?;
+        if batches > 0 {
+            println!(
+                "{day}: {batches} batches; {files_before} files became {files_after}, {rows_before} rows {rows_after}"
+            );
+        }
+    }
+    let tidied = store.tidy().await?;
+    println!("{} unused files deleted, {} bytes", tidied.files + tidied.records, tidied.bytes);
+    Ok(())
+}
+
+fn report(removed: &Removed) {
+    let days: Vec<String> = removed.days.iter().map(Day::to_string).collect();
+    match days.is_empty() {
+        true => println!("nothing to remove"),
+        false => println!("{} rows removed, {} files deleted: {}", removed.rows, removed.files, days.join(", ")),
+    }
+}
+
+fn today() -> Result<Day, Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_err(|_| Failure::Failed("this machine's clock is before 1970".into()))?;
+    Ok(Day::of_ns(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)))
+}

@@ -1,0 +1,201 @@
+//! The command as it is typed.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/jfr/tests/golden").join(name)
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn fleet<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Said {
+    let output = Command::new(env!("CARGO_BIN_EXE_headway-fleet")).args(arguments).output();
+    let Output { status, stdout, stderr } = output.expect("the command starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Said { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// A folder with a store in it.
+fn store() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("rows").to_str().expect("UTF-8").to_owned();
+    (folder, place)
+}
+
+fn ingest(place: &str, recording: &str) -> Said {
+    let file = golden(recording);
+    let file = file.to_str().expect("UTF-8");
+    // The saved recordings were made by one process: two machines make two of it.
+    let host = recording.split('.').next().expect("a name");
+    fleet(["ingest", file, "--store", place, "--service", "shop", "--version", "1.2", "--host", host])
+}
+
+#[test]
+fn a_recording_ingested_twice_is_there_once() {
+    let (_folder, place) = store();
+    let first = ingest(&place, "headway-v2.jfr");
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let question = "SELECT sum(blocked_ns) AS ns, sum(contentions) AS n, max(version) AS v FROM lock_minute";
+    let before = fleet(["sql", question, &place, "--format", "csv"]);
+    assert!(before.stdout.starts_with("ns,n,v\n") && before.stdout.ends_with(",1.2\n"), "{}", before.stdout);
+    assert!(!before.stdout.contains("\n0,"), "{}", before.stdout);
+    // Also packed, also after a compaction.
+    for recording in ["headway-v2.jfr", "headway-v2.jfr.zst"] {
+        let again = ingest(&place, recording);
+        assert!(again.stdout.contains("already in the store"), "{}{}", again.stdout, again.stderr);
+        assert_eq!(fleet(["sql", question, &place, "--format", "csv"]).stdout, before.stdout);
+        assert_eq!(fleet(["fleet", "compact", "--store", &place]).code, Some(0));
+    }
+    let direct = fleet(["sql", question, golden("headway-v2.jfr").to_str().expect("UTF-8"), "--format", "csv"]);
+    assert_eq!(direct.stdout.replace(",\n", ",1.2\n"), before.stdout);
+}
+
+#[test]
+fn writers_at_once_double_nothing() {
+    let (_folder, place) = store();
+    let recordings = ["headway-v2.jfr", "headway-v1.jfr", "headway-v2.jfr.zst", "headway-v1.jfr.zst"];
+    std::thread::scope(|scope| {
+        for recording in recordings {
+            let place = &place;
+            scope.spawn(move || {
+                let said = ingest(place, recording);
+                assert_eq!(said.code, Some(0), "{}", said.stderr);
+            });
+        }
+    });
+    let question = "SELECT sum(blocked_ns) AS ns, sum(contentions) AS n FROM lock_minute";
+    let together = fleet(["sql", question, &place, "--format", "json"]);
+    let files = ["headway-v1.jfr", "headway-v2.jfr"].map(golden);
+    let files = files.iter().map(|file| file.to_str().expect("UTF-8"));
+    let direct = fleet(["sql", question].into_iter().chain(files).chain(["--format", "json"]));
+    assert_eq!(together.stdout, direct.stdout, "{}{}", together.stderr, direct.stderr);
+}
+
+#[test]
+fn queries_cannot_read_or_write_anything_else() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let secret = folder.path().join("secret.csv");
+    std::fs::write(&secret, "a\nsecret\n").expect("a file");
+    let stolen = folder.path().join("stolen.csv");
+    let (secret, stolen) = (secret.display(), stolen.display());
+    let attempts = [
+        format!("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '{secret}'"),
+        "CREATE EXTERNAL TABLE t (a TEXT) STORED AS CSV LOCATION 'headway://store/../secret.csv'".to_owned(),
+        format!("COPY (SELECT 1) TO '{stolen}'"),
+        format!("SELECT * FROM '{secret}'"),
+        format!("SELECT * FROM \"{secret}\""),
+        "SELECT * FROM 'headway://store/store.json'".to_owned(),
+        format!("SELECT * FROM read_csv('{secret}')"),
+        format!("SELECT * FROM parquet_metadata('{secret}')"),
+        format!("SELECT * FROM glob('{}/*')", folder.path().display()),
+        "CREATE TABLE t AS SELECT 1".to_owned(),
+        "CREATE VIEW t AS SELECT 1".to_owned(),
+        "INSERT INTO lock_minute SELECT * FROM lock_minute".to_owned(),
+        "DELETE FROM lock_minute".to_owned(),
+        "UPDATE lock_minute SET blocked_ns = 0".to_owned(),
+        "DROP TABLE lock_minute".to_owned(),
+        "SET datafusion.execution.target_partitions = 1".to_owned(),
+        "CREATE FUNCTION f(x INT) RETURNS INT RETURN x".to_owned(),
+        "LOAD DATA INPATH '/etc/passwd' INTO TABLE t".to_owned(),
+        "SELECT 1; DROP TABLE lock_minute".to_owned(),
+        "PREPARE p AS SELECT 1".to_owned(),
+        format!("EXPLAIN ANALYZE COPY (SELECT 1) TO '{stolen}'"),
+    ];
+    for attempt in &attempts {
+        let said = fleet(["sql", attempt, &place]);
+        assert!(matches!(said.code, Some(1 | 2)), "{attempt}: {:?} {}{}", said.code, said.stdout, said.stderr);
+        assert!(!said.stdout.contains("secret"), "{attempt}: {}", said.stdout);
+        assert_eq!(said.stderr.lines().count(), 1, "{attempt}: {}", said.stderr);
+        assert!(said.stderr.starts_with("headway-fleet: "), "{attempt}: {}", said.stderr);
+    }
+    assert!(!Path::new(&stolen.to_string()).exists());
+    let left = fleet(["sql", "SELECT count(*) > 0 AS some FROM lock_minute", &place]);
+    assert!(left.stdout.contains("true"), "{}", left.stdout);
+}
+
+#[test]
+fn answers_come_in_four_formats() {
+    let recording = golden("headway-v2.jfr");
+    let recording = recording.to_str().expect("UTF-8");
+    let question = "SELECT lock, contentions, blocked_ns FROM top_sites ORDER BY blocked_ns DESC, lock LIMIT 2";
+    let table = fleet(["sql", question, recording]);
+    assert_eq!(table.stdout.lines().count(), 3, "{}{}", table.stdout, table.stderr);
+    let csv = fleet(["sql", question, recording, "--format", "csv"]).stdout;
+    let json = fleet(["sql", question, recording, "--format", "json"]).stdout;
+    let rows = json.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let from_json = rows.map(|row| {
+        let text = |key: &str| row[key].to_string().trim_matches('"').to_owned();
+        [text("lock"), text("contentions"), text("blocked_ns")].join(",")
+    });
+    assert_eq!(csv.lines().skip(1).map(str::to_owned).collect::<Vec<_>>(), from_json.collect::<Vec<_>>());
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("answer.parquet");
+    let file = file.to_str().expect("UTF-8");
+    assert_eq!(fleet(["sql", question, recording, "--format", "parquet", "-o", file]).code, Some(0));
+    let bytes = std::fs::read(file).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+}
+
+#[test]
+fn mistakes_get_one_sentence() {
+    let (folder, place) = store();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "not a recording").expect("a file");
+    let text = text.to_str().expect("UTF-8");
+    let here = folder.path().to_str().expect("UTF-8");
+    let recording = golden("headway-v2.jfr");
+    let recording = recording.to_str().expect("UTF-8");
+    for (arguments, code, sentence) in [
+        (vec!["sql", "SELECT 1", "/nowhere"], 1, "cannot open /nowhere"),
+        (vec!["sql", "SELECT 1", text], 1, "neither a recording (JFR) nor a store"),
+        (vec!["sql", "SELECT 1", here], 1, "is not a store of Headway"),
+        (vec!["sql", "SELECT 1", here, recording], 2, "name one store, or any number of recordings"),
+        (vec!["sql", "SELEC 1", recording], 2, "SELEC"),
+        (vec!["sql", "SELECT nothing FROM top_sites", recording], 2, "nothing"),
+        (vec!["sql", "SELECT 1 FROM nowhere", recording], 2, "nowhere"),
+        (vec!["sql", "SELECT 1", recording, "--format", "parquet"], 2, "add --output FILE"),
+        (vec!["ingest", "/no.jfr", "--store", &place, "--service", "a", "--version", "1"], 1, "no recording /no.jfr"),
+        (vec!["ingest", recording, "--store", &place, "--service", "", "--version", "1"], 2, "--service is empty"),
+        (vec!["fleet", "status", "--store", "gs://bucket"], 1, "gs:// is not known"),
+    ] {
+        let said = fleet(&arguments);
+        assert_eq!(said.code, Some(code), "{arguments:?}: {}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains(sentence), "{arguments:?}: {}", said.stderr);
+        assert_eq!(said.stderr.lines().count(), 1, "{arguments:?}: {}", said.stderr);
+    }
+    assert!(!Path::new(&place).exists(), "a mistake made a store");
+}
+
+#[test]
+fn a_damaged_recording_is_used_and_said() {
+    let (folder, place) = store();
+    let whole = std::fs::read(golden("headway-v2.jfr")).expect("a recording");
+    let cut = folder.path().join("cut.jfr");
+    std::fs::write(&cut, &whole[..whole.len() * 4 / 5]).expect("a file");
+    let cut = cut.to_str().expect("UTF-8");
+    let said = fleet(["ingest", cut, "--store", &place, "--service", "shop", "--version", "1"]);
+    assert_eq!(said.code, Some(4), "{}{}", said.stdout, said.stderr);
+    assert!(said.stderr.contains("is damaged"), "{}", said.stderr);
+    let rows = fleet(["sql", "SELECT count(*) > 0 AS some FROM load_minute", &place]);
+    assert!(rows.stdout.contains("true"), "{}", rows.stdout);
+}
+
+#[test]
+fn a_service_can_be_removed() {
+    let (_folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let status = fleet(["fleet", "status", "--store", &place]);
+    assert_eq!(status.stdout.lines().count(), 2, "{}", status.stdout);
+    let removed = fleet(["fleet", "remove-service", "shop", "--store", &place]);
+    assert!(removed.stdout.contains("rows removed"), "{}{}", removed.stdout, removed.stderr);
+    let rows = fleet(["sql", "SELECT count(*) AS n FROM load_minute", &place, "--format", "csv"]);
+    assert_eq!(rows.stdout, "n\n0\n");
+    let retained = fleet(["fleet", "retain", "--days", "30", "--store", &place]);
+    assert_eq!(retained.code, Some(0), "{}", retained.stderr);
+}
