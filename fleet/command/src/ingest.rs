@@ -34,12 +34,13 @@ pub async fn ingest(asked: &Ingest) -> Result<(), Failure> {
         let rolled = read(file, &source)?;
         let delivered = store.deliver(&rolled).await?;
         let name = printable(&file.display().to_string()).into_owned();
-        let minutes = rolled.load.len();
+        let minutes = counted(rolled.load.len(), "minute");
         match (delivered.new.len(), delivered.known.len()) {
-            (0, _) => println!("{name}: {minutes} minutes, already in the store"),
-            (_, 0) => println!("{name}: {minutes} minutes, {} rows", delivered.rows),
+            (0, _) => println!("{name}: {minutes}, already in the store"),
+            (_, 0) => println!("{name}: {minutes}, {} rows", delivered.rows),
             (_, known) => {
-                println!("{name}: {minutes} minutes, {} rows; {known} days already in the store", delivered.rows);
+                let days = counted(known, "day");
+                println!("{name}: {minutes}, {} rows; {days} already in the store", delivered.rows);
             }
         }
         report_gaps(&name, &rolled);
@@ -52,11 +53,16 @@ pub async fn ingest(asked: &Ingest) -> Result<(), Failure> {
     }
 }
 
+/// `1 minute`, `2 minutes`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Nothing is missing silently.
 fn report_gaps(name: &str, rolled: &Rolled) {
     let dropped: u64 = rolled.load.iter().map(|row| row.dropped).sum();
     if dropped > 0 {
-        eprintln!("{name}: {dropped} events dropped or incomplete (load_minute.dropped)");
+        eprintln!("{name}: {dropped} losses, as in the report of the recording (load_minute.dropped)");
     }
     if rolled.folded > 0 {
         eprintln!("{name}: a memory bound was reached {} times: totals are right, stacks are missing", rolled.folded);

@@ -40,6 +40,7 @@ fn a_recording_ingested_twice_is_there_once() {
     let (_folder, place) = store();
     let first = ingest(&place, "headway-v2.jfr");
     assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert!(first.stdout.contains(": 1 minute, "), "{}", first.stdout);
     let question = "SELECT sum(blocked_ns) AS ns, sum(contentions) AS n, max(version) AS v FROM lock_minute";
     let before = fleet(["sql", question, &place, "--format", "csv"]);
     assert!(before.stdout.starts_with("ns,n,v\n") && before.stdout.ends_with(",1.2\n"), "{}", before.stdout);
