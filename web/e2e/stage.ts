@@ -32,6 +32,20 @@ export function summary<T>(name: string): T {
   return JSON.parse(execFileSync(named("HEADWAY_BIN"), ["report", "--json", recording(name)], { encoding: "utf8" })) as T;
 }
 
+/** A row of the breakdown of `headway report --json`. */
+export interface Row {
+  value: string;
+  total_ns: number;
+  count: number;
+  children: Row[];
+}
+
+/** The breakdown of a recording, all of its rows. */
+export function breakdown(name: string, by: string[], options: string[] = []): { blocked_ns: number; contentions: number; rows: Row[] } {
+  const report = ["report", "--json", "--top", "100000", ...(by.length > 0 ? ["--by", by.join()] : []), ...options, recording(name)];
+  return JSON.parse(execFileSync(named("HEADWAY_BIN"), report, { encoding: "utf8", maxBuffer: 1 << 28 })) as { blocked_ns: number; contentions: number; rows: Row[] };
+}
+
 export interface Served {
   address: string;
   stop: () => void;
@@ -41,8 +55,8 @@ export interface Served {
 const PATIENCE_MS = 100_000;
 
 /** Serves recordings. */
-export async function serve(recordings: string[]): Promise<Served> {
-  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...recordings.map(recording)], { stdio: ["ignore", "pipe", "pipe"] });
+export async function serve(recordings: string[], options: string[] = []): Promise<Served> {
+  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...options, ...recordings.map(recording)], { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise<string>((resolve, reject) => {
     let told = "";
     child.stdout!.on("data", (data: Buffer) => {

@@ -3,17 +3,20 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { open } from "./data/open";
 import { SourceContext } from "./state/asking";
+import { opened } from "./state/opened";
 import { App } from "./view/App";
 
 const place = document.getElementById("page")!;
 
 open(document).then(
-  (source) =>
+  (source) => {
+    opened.value = source.opening;
     render(
       <SourceContext.Provider value={source}>
         <App />
       </SourceContext.Provider>,
       place,
-    ),
+    );
+  },
   (problem: unknown) => render(<p class="problem">This page cannot be shown: {String(problem)}</p>, place),
 );

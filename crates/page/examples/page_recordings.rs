@@ -1,6 +1,6 @@
 //! Writes the recordings on which the page is tested: a shop whose stock is
-//! locked by an indexer, the same after a change, one with hostile names, an
-//! empty one; a large one (`--mb N`), or one of many threads and ten times as
+//! locked by an indexer, the same after a change, one with hostile names, one of
+//! many contentions, an empty one; a large one (`--mb N`), or one of many threads and ten times as
 //! many locks (`--threads N`).
 //!
 //! `page_recordings DIRECTORY [--mb N | --threads N]`
@@ -367,6 +367,114 @@ fn many_of_each(scene: &mut Scene, from: u64, threads: u64, locks: u64) -> Resul
     Ok(time)
 }
 
+/// More contentions than a small page keeps one by one: of platform and virtual
+/// threads, of which some end and others begin in the middle, on locks of which some
+/// have one name.
+fn crowd(path: &Path) -> Result<(), Box<dyn Error>> {
+    const END: u64 = 8_000 * MS;
+    const THREADS: u64 = 40;
+    let mut scene = Scene::new(path)?;
+    let life = |n: u64| match n % 4 {
+        0 => (2 * MS, END / 2 + n * MS),
+        1 => (END / 2 - n * MS, END),
+        _ => (2 * MS, END),
+    };
+    for n in 0..THREADS {
+        let (id, is_virtual) = (ThreadId(100 + n), n >= 24);
+        let name = if is_virtual { format!("order-{n}") } else { format!("request-{n}") };
+        let def = ThreadDef { id, os_id: 100 + n as u32, name: name.into(), is_virtual, ..ThreadDef::default() };
+        scene.put(Event::Thread(def));
+    }
+    let names = ["Stock.lock", "Orders.lock", "Mail.lock", "", "Stock.lock", "Stock.lock"];
+    let locks: Vec<LockId> = (1..).zip(names).map(|(id, name)| scene.lock(id, "com.acme.shop.Shelf", name)).collect();
+    let queue = scene.lock(90, CONDITION, "");
+    let chains: Vec<ChainId> = (0..40)
+        .map(|n| {
+            let place = format!("com.acme.shop.C{}.take{}:{}", n % 8, n / 8, n + 10);
+            scene.chain(&[&place, "com.acme.shop.Requests.serve:18", "java.lang.Thread.run:1583"])
+        })
+        .collect();
+    let poll = scene.chain(&["jdk.internal.misc.Unsafe.park:-1", "com.acme.shop.Requests.next:9"]);
+    let mut events: Vec<(u64, Event)> = Vec::new();
+    for n in 0..THREADS {
+        let ((begin, end), thread) = (life(n), ThreadId(100 + n));
+        events.push((begin, Event::ThreadStart(ThreadPoint { time: at(begin), thread })));
+        if end < END {
+            events.push((end, Event::ThreadEnd(ThreadPoint { time: at(end), thread })));
+        }
+    }
+    let mut next = random();
+    let mut free = vec![0_u64; THREADS as usize];
+    let mut unlocked = vec![0_u64; locks.len()];
+    let mut time = 3 * MS;
+    while time < END - 20 * MS {
+        time += 10_000 + next(60_000) as u64;
+        let place = next(locks.len()).min(next(locks.len()));
+        let [waiter, owner] = [next(THREADS as usize), next(THREADS as usize)];
+        let hold = 20_000 + next(1000) as u64 * if next(300) == 0 { 20_000 } else { 200 };
+        let is_there = |n: usize| free[n] < time && life(n as u64).0 < time && time + hold + MS < life(n as u64).1;
+        if waiter == owner || unlocked[place] > time || !is_there(waiter) || !is_there(owner) {
+            continue;
+        }
+        let (thread, holder, lock) = (ThreadId(100 + waiter as u64), ThreadId(100 + owner as u64), locks[place]);
+        let (chain, held) = (chains[place * 5 + next(5)], chains[place * 5 + next(2)]);
+        let (released, got) = (time + hold, time + hold + 15_000);
+        for n in [waiter, owner] {
+            free[n] = got;
+        }
+        unlocked[place] = got;
+        let seq = Seq(0);
+        events.push((
+            time,
+            Event::MonitorEnter(MonitorEnter { time: at(time), thread, lock, seq, chain, owner: holder }),
+        ));
+        let exit = MonitorExit { time: at(released), thread: holder, lock, seq, chain: held, ..Default::default() };
+        events.push((released, Event::MonitorExit(exit)));
+        let (start, time) = (at(time), at(got));
+        events.push((
+            got,
+            Event::MonitorEntered(MonitorEntered { time, start, thread, lock, seq, chain, ..Default::default() }),
+        ));
+        if next(8) == 0 {
+            let end = got + 200_000 + next(800_000) as u64;
+            if end < life(waiter as u64).1 {
+                free[waiter] = end;
+                let (time, start, blocker_class) = (at(end), at(got), CONDITION.into());
+                let park =
+                    Park { time, start, thread, blocker: queue, chain: poll, blocker_class, ..Default::default() };
+                events.push((end, Event::Park(park)));
+            }
+        }
+        if next(5) == 0 {
+            let weight = DurationNs(MS);
+            let sample = Sample { time: start, thread: holder, chain: held, weight, ..Default::default() };
+            events.push((start.0 - START, Event::Sample(sample)));
+        }
+    }
+    events.sort_by_key(|(time, _)| *time);
+    for (_, mut event) in events {
+        match &mut event {
+            Event::MonitorEnter(MonitorEnter { lock, seq, .. })
+            | Event::MonitorExit(MonitorExit { lock, seq, .. })
+            | Event::MonitorEntered(MonitorEntered { lock, seq, .. }) => *seq = scene.number(*lock),
+            _ => {}
+        }
+        scene.put(event);
+    }
+    scene.end(END)
+}
+
+/// Numbers below a bound, the same each time.
+fn random() -> impl FnMut(usize) -> usize {
+    let mut random: u64 = 88_172_645_463_325_252;
+    move |bound: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random >> 11) as usize % bound
+    }
+}
+
 /// About so many megabytes of contention among 64 threads and 50 locks.
 fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
     let mut scene = Scene::new(path)?;
@@ -381,13 +489,7 @@ fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
             scene.chain(&frames.iter().map(String::as_str).collect::<Vec<_>>())
         })
         .collect();
-    let mut random: u64 = 88_172_645_463_325_252;
-    let mut next = move |bound: usize| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random >> 11) as usize % bound
-    };
+    let mut next = random();
     let mut time = MS;
     let mut round = 0_u64;
     while std::fs::metadata(path).map_or(0, |data| data.len()) < megabytes << 20 {
@@ -427,5 +529,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     shop(&directory.join("shop.jfr"), 300 * MS, 12)?;
     shop(&directory.join("shop-after.jfr"), 60 * MS, 12)?;
     hostile(&directory.join("hostile.jfr"), 5_000)?;
+    crowd(&directory.join("crowd.jfr"))?;
     shop(&directory.join("empty.jfr"), 0, 0)
 }

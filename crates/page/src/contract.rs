@@ -323,6 +323,12 @@ pub struct Groups {
     pub approximate: Vec<u64>,
     /// Part of the time whose holder was probably ready, but not running.
     pub descheduled: Vec<u64>,
+    /// Part of the time that the next level does not have: stacks of short contentions
+    /// are kept by longer intervals and groups of threads than their time is.
+    pub rest: Vec<u64>,
+    /// The same of everything in scope. Where the scope itself is about stacks, time at
+    /// its edges of which it is unknown on which side it lies; estimated, in no total.
+    pub rest_ns: u64,
     /// Groups of the first level beyond the limit.
     pub left_out: u64,
     /// Names of all ids in it.
@@ -354,9 +360,11 @@ pub struct Lane {
     pub start: Vec<u64>,
     /// Length.
     pub span: Vec<u64>,
+    /// Time in it: less than its length where it is made of several.
+    pub total: Vec<u64>,
     /// [`Kind`], by its number.
     pub kind: Vec<u8>,
-    /// The longest stretch in it, by a row.
+    /// The longest stretch in it, by a row; the largest number where only sums are left.
     pub row: Vec<u32>,
     /// Stretches joined in it.
     pub joined: Vec<u32>,
@@ -439,6 +447,9 @@ pub struct Thread {
     pub group: u32,
     /// 0 platform, 1 virtual, 2 of the JVM itself.
     pub kind: u8,
+    /// More than 0 if it stands for so many threads of its group, whose short
+    /// contentions are not told apart.
+    pub others: u32,
 }
 
 /// A lock or blocker.
@@ -530,6 +541,15 @@ pub struct Facts {
     pub samples_weighted: bool,
     /// Stretches that were added up per interval because there were too many.
     pub summed: u64,
+    /// Length of those intervals: a range of whole ones has exact totals by thread, lock
+    /// and kind. 0 if nothing was added up.
+    pub base_ns: u64,
+    /// Length of the intervals in which the stacks of what was added up are kept.
+    pub stacks_ns: u64,
+    /// True if those stacks are kept by groups of threads.
+    pub stacks_by_group: bool,
+    /// Threads whose short contentions are in the sum of the others of their group.
+    pub folded_threads: u64,
 }
 
 /// What a name in a sentence is the name of.

@@ -15,7 +15,7 @@ use flate2::Compression;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// The columns, in their order. `sums` has three integers (total, count, max)
+/// The columns, in their order. `sums` has five integers (total, count, going, apart, max)
 /// for each row that stands for several stretches.
 pub const COLUMNS: [&str; 13] = [
     "start",
@@ -90,7 +90,7 @@ fn columns(recording: &Recording) -> Vec<Vec<u8>> {
     let mut sums = Vec::new();
     for (place, _) in rows.iter().enumerate().filter(|(_, row)| row.flags & SUMMED != 0) {
         let sum = recording.table().sum(place);
-        [sum.total, sum.count, sum.max].into_iter().for_each(|value| put(&mut sums, value));
+        [sum.total, sum.count, sum.going, sum.apart, sum.max].into_iter().for_each(|value| put(&mut sums, value));
     }
     vec![
         start,

@@ -200,7 +200,8 @@ impl Gather {
         self.rows.lives(&self.lives, end);
         self.rows.measured.rows(&mut self.rows.table);
         self.rows.make_room();
-        self.rows.table.settle();
+        self.rows.table.settle(end.since(self.rows.start.unwrap_or(end)).0);
+        self.rows.names.count_stand_ins(self.rows.table.folded());
         self.rows.measured.mark(&mut self.rows.table);
         let start = self.rows.start.unwrap_or(end);
         self.parks.settle(TimeNs(u64::MAX));
@@ -210,6 +211,9 @@ impl Gather {
         facts.duration_ns = facts.duration_ns.max(end.since(start).0);
         facts.samples_weighted = self.weighted;
         facts.summed = self.rows.table.summed();
+        (facts.base_ns, facts.stacks_ns) = self.rows.table.intervals();
+        facts.stacks_by_group = self.rows.table.by_group();
+        facts.folded_threads = self.rows.table.folded().count() as u64;
         facts.stretches = self.rows.table.count_by_kind();
         facts.links = links::of(&facts, &self.rows.names);
         Recording::new(facts, self.rows.names, self.rows.table, whole)
@@ -223,8 +227,7 @@ impl Rows {
     }
 
     fn make_room(&mut self) {
-        let names = &mut self.names;
-        self.table.make_room(&mut |thread| names.together(thread));
+        self.table.make_room(&mut self.names);
     }
 
     fn add(&mut self, kind: Kind, thread: ThreadId, start: TimeNs, end: TimeNs, rest: Row) {
@@ -276,7 +279,7 @@ impl Rows {
             kind: Kind::Transaction as u8,
             ..Row::default()
         };
-        self.table.add_sum(row, Sum { total: length.saturating_mul(e.count), count: e.count, max: length });
+        self.table.add_sum(row, Sum::of(length.saturating_mul(e.count), e.count, length));
     }
 
     /// When the application's platform threads lived: the base of running time.

@@ -3,8 +3,8 @@
 use crate::contract::{Dimension, Groups};
 use crate::names::Mentioned;
 use crate::recording::Recording;
-use crate::scope::Selection;
-use crate::table::{Row, CONTINUES, SUMMED};
+use crate::scope::{is_of_totals, Selection};
+use crate::table::{Row, Sum, CONTINUES, STACKS, SUMMED, TOTALS};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -41,17 +41,46 @@ struct Node {
 struct Part {
     total: u64,
     stopped: u64,
-    count: u64,
+    counts: Counts,
     max: u64,
     approximate: bool,
     descheduled: bool,
     summed: bool,
 }
 
+/// How many stretches a sum stands for, which depends on what is told apart.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    /// In the range.
+    all: u64,
+    /// In one interval of it.
+    in_interval: u64,
+    /// Blocked by one owner.
+    of_owner: u64,
+}
+
+/// What of the levels of groups a row counts for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// All.
+    All,
+    /// The first ones, which totals of short contentions tell apart.
+    Totals,
+    /// Those below them.
+    Stacks,
+}
+
 struct Adding<'a> {
     recording: &'a Recording,
     by: &'a [Dimension],
     intervals: u32,
+    /// Levels that the totals of short contentions have.
+    of_totals: usize,
+    /// The first level that is about owners, and that of time.
+    owner_level: usize,
+    time_level: usize,
+    /// Time at the edges of the range of which it is unknown on which side it lies.
+    at_edges: u64,
     /// The first node stands for everything.
     nodes: Vec<Node>,
     /// Where the places of a node's children begin, if they have any of their own.
@@ -141,21 +170,37 @@ impl Edges {
     }
 }
 
-fn part_of(recording: &Recording, place: usize, row: &Row, from: u64, to: u64) -> Option<Part> {
-    let sum = recording.table().sum(place);
+/// A part of a row in an interval of the range, or in all of it.
+fn part_of(sum: Sum, row: &Row, range_from: u64, from: u64, to: u64) -> Option<Part> {
     let (total, stopped) = row.clip(sum, from, to);
     let summed = row.flags & SUMMED != 0;
     let approximate = row.flags & crate::table::APPROXIMATE != 0;
     let descheduled = row.flags & crate::table::DESCHEDULED != 0;
-    let (count, max) = (sum.count, sum.max.min(total));
-    (total > 0).then_some(Part { total, stopped, count, max, approximate, descheduled, summed })
+    // What goes on from before counts where nothing before is looked at.
+    let going = |from: u64| if row.start <= from { sum.going } else { 0 };
+    let counts =
+        Counts { all: sum.count + going(range_from), in_interval: sum.count + going(from), of_owner: sum.apart };
+    let max = if summed { sum.max.min(to - row.start.min(to)) } else { sum.max.min(total) };
+    (total > 0).then_some(Part { total, stopped, counts, max, approximate, descheduled, summed })
 }
 
 impl<'a> Adding<'a> {
     fn new(recording: &'a Recording, by: &'a [Dimension], intervals: u32) -> Adding<'a> {
-        let (blocks, places, ids) = (vec![NO_BLOCK], Vec::new(), FxHashMap::default());
-        let spans = FxHashMap::default();
-        Adding { recording, by, intervals, nodes: vec![Node::default()], blocks, places, ids, spans }
+        let first = |is: &dyn Fn(Dimension) -> bool| by.iter().position(|by| is(*by)).unwrap_or(by.len());
+        Adding {
+            recording,
+            by,
+            intervals,
+            of_totals: first(&|by| !is_of_totals(by)),
+            owner_level: first(&is_of_owner),
+            time_level: first(&|by| by == Dimension::Time),
+            at_edges: 0,
+            nodes: vec![Node::default()],
+            blocks: vec![NO_BLOCK],
+            places: Vec::new(),
+            ids: FxHashMap::default(),
+            spans: FxHashMap::default(),
+        }
     }
 
     fn rows(&mut self, part: Range<usize>, selection: &Selection<'_>) {
@@ -165,23 +210,64 @@ impl<'a> Adding<'a> {
         let first = part.start;
         for (at, row) in self.recording.table().rows()[part].iter().enumerate() {
             stretch += u64::from(row.flags & CONTINUES == 0);
-            if !selection.takes(row) {
-                continue;
-            }
-            if by_time {
-                self.over_time(first + at, row, stretch, selection);
-            } else if let Some(part) = part_of(self.recording, first + at, row, selection.from, selection.to) {
-                self.add(row, 0, stretch, part);
+            let Some(depth) = self.depth(row, selection).filter(|_| selection.takes(row)) else { continue };
+            if row.flags & STACKS != 0 {
+                self.stacks(first + at, row, depth, selection);
+            } else if by_time {
+                self.over_time(first + at, row, stretch, depth, selection);
+            } else {
+                let sum = self.recording.table().sum(first + at);
+                let part = part_of(sum, row, selection.from, selection.from, selection.to);
+                part.into_iter().for_each(|part| self.add(row, 0, stretch, part, depth));
             }
         }
         self.tell_spans(selection);
     }
 
-    fn over_time(&mut self, place: usize, row: &Row, stretch: u64, selection: &Selection<'_>) {
-        let (recording, edges) = (self.recording, self.edges(selection));
+    /// What a row counts for; `None` if for nothing.
+    #[inline]
+    fn depth(&self, row: &Row, selection: &Selection<'_>) -> Option<Depth> {
+        match row.flags & (TOTALS | STACKS) {
+            TOTALS if selection.by_stack => None,
+            TOTALS => Some(Depth::Totals),
+            STACKS if selection.by_stack => Some(Depth::All),
+            STACKS if self.of_totals == self.by.len() => None,
+            STACKS => Some(Depth::Stacks),
+            _ => Some(Depth::All),
+        }
+    }
+
+    /// Adds stacks of short contentions if they lie whole in the range and in one of
+    /// its intervals: it is unknown how much of the time lies on either side of an edge.
+    fn stacks(&mut self, place: usize, row: &Row, depth: Depth, selection: &Selection<'_>) {
+        let (sum, end) = (self.recording.table().sum(place), row.start + row.span);
+        let mut number = 0;
+        let mut is_whole = row.start >= selection.from && end <= selection.to;
+        let mut from = selection.from;
+        if is_whole && self.time_level < self.by.len() {
+            let edges = self.edges(selection);
+            number = edges.number_of(row.start);
+            while number + 1 < self.intervals && edges.at(number + 1) <= row.start {
+                number += 1;
+            }
+            from = edges.at(number);
+            is_whole = end <= edges.at(number + 1);
+        }
+        match is_whole {
+            true => {
+                let part = part_of(sum, row, selection.from, from, selection.to);
+                part.into_iter().for_each(|part| self.add(row, number, 0, part, depth));
+            }
+            false if depth == Depth::All => self.at_edges += row.clip(sum, selection.from, selection.to).0,
+            false => {}
+        }
+    }
+
+    fn over_time(&mut self, place: usize, row: &Row, stretch: u64, depth: Depth, selection: &Selection<'_>) {
+        let (sum, edges) = (self.recording.table().sum(place), self.edges(selection));
         let add = |adding: &mut Self, number: u32| {
-            let part = part_of(recording, place, row, edges.at(number), edges.at(number + 1));
-            part.into_iter().for_each(|part| adding.add(row, number, stretch, part));
+            let part = part_of(sum, row, selection.from, edges.at(number), edges.at(number + 1));
+            part.into_iter().for_each(|part| adding.add(row, number, stretch, part, depth));
         };
         let (start, end) = (row.start.max(selection.from), (row.start + row.span).min(selection.to));
         let mut first = edges.number_of(start);
@@ -215,10 +301,17 @@ impl<'a> Adding<'a> {
     /// many they are: a hundred thousand threads live through all of a recording.
     fn span(&mut self, row: &Row, stretch: u64, whole: Range<u32>, edges: &Edges) {
         let total = edges.at(whole.end) - edges.at(whole.start);
-        let part =
-            Part { total, stopped: 0, count: 1, max: total, approximate: false, descheduled: false, summed: false };
+        let part = Part {
+            total,
+            stopped: 0,
+            counts: Counts::default(),
+            max: total,
+            approximate: false,
+            descheduled: false,
+            summed: false,
+        };
         let levels = self.by.len() - 1;
-        let Some(node) = self.add_to(row, 0, stretch, part, levels) else { return };
+        let Some(node) = self.add_to(row, 0, stretch, part, 0..levels) else { return };
         let changes = self.spans.entry(node).or_insert_with(|| vec![0; self.intervals as usize + 1]);
         changes[whole.start as usize] += 1;
         changes[whole.end as usize] -= 1;
@@ -247,6 +340,7 @@ impl<'a> Adding<'a> {
 
     /// Adds what another part of the rows came to.
     fn merge(&mut self, other: &Adding<'_>) {
+        self.at_edges += other.at_edges;
         let mut own: Vec<Option<u32>> = Vec::with_capacity(other.nodes.len());
         for (id, node) in other.nodes.iter().enumerate() {
             let place = match id {
@@ -260,23 +354,42 @@ impl<'a> Adding<'a> {
         }
     }
 
-    fn add(&mut self, row: &Row, interval: u32, stretch: u64, part: Part) {
-        self.add_to(row, interval, stretch, part, self.by.len());
+    fn add(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, depth: Depth) {
+        let levels = match depth {
+            Depth::All => 0..self.by.len(),
+            Depth::Totals => 0..self.of_totals,
+            Depth::Stacks => self.of_totals + 1..self.by.len(),
+        };
+        self.add_to(row, interval, stretch, part, levels);
     }
 
-    /// The same for the first levels only; the node of the last of them, if it has a
-    /// place.
+    /// Adds to the nodes of some levels, of which 0 is also everything; the node of the
+    /// last of them, if it has a place.
     #[inline]
-    fn add_to(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, levels: usize) -> Option<u32> {
-        self.nodes[0].add(stretch, part);
+    fn add_to(&mut self, row: &Row, interval: u32, stretch: u64, part: Part, levels: Range<usize>) -> Option<u32> {
+        // Levels count from below everything; stacks are only known below totals.
+        let (first, last) = (levels.start, levels.end);
+        let adds = |level: usize| first == 0 || level + 1 >= first;
+        match first {
+            0 => self.nodes[0].add(stretch, part, part.counts.all),
+            _ => self.nodes[0].mark(part),
+        }
         let mut node = 0;
-        for level in 0..levels {
+        for level in 0..last {
             let value = match self.by[level] {
                 Dimension::Time => interval,
                 by => self.recording.value(by, row),
             };
             node = self.node(node, value, level as u8)?;
-            self.nodes[node as usize].add(stretch, part);
+            let count = match level {
+                level if level >= self.owner_level => part.counts.of_owner,
+                level if level >= self.time_level => part.counts.in_interval,
+                _ => part.counts.all,
+            };
+            match adds(level) {
+                true => self.nodes[node as usize].add(stretch, part, count),
+                false => self.nodes[node as usize].mark(part),
+            }
         }
         Some(node)
     }
@@ -331,13 +444,22 @@ impl<'a> Adding<'a> {
     /// The largest of each parent, level by level.
     fn groups(self, limit: usize) -> Groups {
         let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (id, node) in self.nodes.iter().enumerate().skip(1) {
+        let mut below: Vec<u64> = vec![0; self.nodes.len()];
+        for (id, node) in self.nodes.iter().enumerate().skip(1).filter(|(_, node)| node.total > 0) {
+            below[node.parent as usize] += node.total;
             children.entry(node.parent).or_default().push(id as u32);
         }
-        let mut groups = Groups { total_ns: self.nodes[0].total, count: self.nodes[0].count, ..Groups::default() };
+        // Only below the totals there may be less than in them.
+        let rest = |id: u32, levels: usize| match levels == self.of_totals && levels < self.by.len() {
+            true => self.nodes[id as usize].total.saturating_sub(below[id as usize]),
+            false => 0,
+        };
+        let everything = &self.nodes[0];
+        let rest_ns = self.at_edges + rest(0, 0);
+        let mut groups = Groups { total_ns: everything.total, count: everything.count, rest_ns, ..Groups::default() };
         let mut told = Mentioned::of(self.recording.names());
         let mut level = vec![(0_u32, -1_i32)];
-        for by in self.by {
+        for (depth, by) in self.by.iter().enumerate() {
             let mut next = Vec::new();
             for (parent, place) in level {
                 let Some(mut below) = children.remove(&parent) else { continue };
@@ -353,6 +475,7 @@ impl<'a> Adding<'a> {
                     let node = &self.nodes[id as usize];
                     next.push((id, groups.value.len() as i32));
                     node.tell(place, &mut groups);
+                    groups.rest.push(rest(id, depth + 1));
                     mention(*by, node.value, &mut told);
                 }
             }
@@ -365,13 +488,12 @@ impl<'a> Adding<'a> {
 
 impl Node {
     #[inline]
-    fn add(&mut self, stretch: u64, part: Part) {
+    fn add(&mut self, stretch: u64, part: Part, count: u64) {
         self.total += part.total;
         self.stopped += part.stopped;
-        self.approximate += if part.approximate { part.total } else { 0 };
-        self.descheduled += if part.descheduled { part.total } else { 0 };
+        self.mark(part);
         if part.summed {
-            self.count += part.count;
+            self.count += count;
             self.max = self.max.max(part.max);
             return;
         }
@@ -382,6 +504,13 @@ impl Node {
         }
         self.in_stretch += part.total;
         self.max = self.max.max(self.in_stretch);
+    }
+
+    /// What is only known of owners.
+    #[inline]
+    fn mark(&mut self, part: Part) {
+        self.approximate += if part.approximate { part.total } else { 0 };
+        self.descheduled += if part.descheduled { part.total } else { 0 };
     }
 
     fn merge(&mut self, other: &Node) {
@@ -403,6 +532,18 @@ impl Node {
         groups.approximate.push(self.approximate);
         groups.descheduled.push(self.descheduled);
     }
+}
+
+fn is_of_owner(by: Dimension) -> bool {
+    matches!(
+        by,
+        Dimension::OwnerThread
+            | Dimension::OwnerGroup
+            | Dimension::OwnerMethod
+            | Dimension::OwnerChain
+            | Dimension::Inside
+            | Dimension::How
+    )
 }
 
 fn mention(by: Dimension, value: u32, told: &mut Mentioned<'_>) {

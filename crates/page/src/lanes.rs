@@ -35,13 +35,17 @@ pub(crate) fn lanes(
     let mut longest: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
     for (place, rows) in recording.table().stretches() {
         let Some(place_of_lane) = places.get(rows[0].thread as usize).copied().flatten() else { continue };
-        if !rows.iter().any(|row| selection.takes(row)) {
+        if !rows.iter().any(|row| selection.takes_as_total(row)) {
             continue;
         }
         let start = rows[0].start;
         let span = rows.iter().map(|row| row.span).sum();
-        let joined = recording.table().sum(place).count as u32;
-        let segment = Segment { start, span, kind: rows[0].kind, row: place as u32, joined };
+        let sum = recording.table().sum(place);
+        let is_sum = rows[0].flags & SUMMED != 0;
+        // What was added up cannot be looked at one by one.
+        let (total, row) = if is_sum { (sum.total, NO_ROW) } else { (span, place as u32) };
+        let joined = (sum.count + sum.going) as u32;
+        let segment = Segment { start, span, total, kind: rows[0].kind, row, joined };
         segment.draw(&mut lanes[place_of_lane], &mut longest[place_of_lane], pixel);
     }
     Lanes { threads: order.len(), lanes, names: told.told() }
@@ -51,7 +55,7 @@ pub(crate) fn lanes(
 fn order(recording: &Recording, selection: &Selection<'_>) -> Vec<(u32, ThreadTotals)> {
     let mut totals = vec![ThreadTotals::default(); recording.names().threads().len()];
     for (place, row) in recording.table().rows().iter().enumerate() {
-        if row.thread == 0 || !selection.takes(row) {
+        if row.thread == 0 || !selection.takes_as_total(row) {
             continue;
         }
         let (time, _) = row.clip(recording.table().sum(place), selection.from, selection.to);
@@ -68,9 +72,13 @@ fn order(recording: &Recording, selection: &Selection<'_>) -> Vec<(u32, ThreadTo
     order
 }
 
+/// The row of a segment that is made of sums only.
+const NO_ROW: u32 = u32::MAX;
+
 struct Segment {
     start: u64,
     span: u64,
+    total: u64,
     kind: u8,
     row: u32,
     joined: u32,
@@ -81,12 +89,14 @@ impl Segment {
     fn draw(&self, lane: &mut Lane, longest: &mut Vec<u64>, pixel: u64) {
         // Lives and samples lie over other kinds: look for the last of this one.
         let recent = lane.kind.len().saturating_sub(4)..lane.kind.len();
-        let last = recent.rev().find(|at| lane.kind[*at] == self.kind);
+        let is_like = |at: &usize| lane.kind[*at] == self.kind && (lane.row[*at] == NO_ROW) == (self.row == NO_ROW);
+        let last = recent.rev().find(is_like);
         if let Some(at) = last {
             let end = lane.start[at] + lane.span[at];
             let small = self.span < pixel || longest[at] < pixel;
             if small && self.start < end.saturating_add(pixel) {
                 lane.span[at] = (self.start + self.span).max(end) - lane.start[at];
+                lane.total[at] += self.total;
                 lane.joined[at] += self.joined;
                 if self.span > longest[at] {
                     lane.row[at] = self.row;
@@ -97,6 +107,7 @@ impl Segment {
         }
         lane.start.push(self.start);
         lane.span.push(self.span);
+        lane.total.push(self.total);
         lane.kind.push(self.kind);
         lane.row.push(self.row);
         lane.joined.push(self.joined);

@@ -7,6 +7,7 @@
 //!
 //! * [`contract`]: queries and answers, the source of the page's types.
 //! * [`table`]: slices, waits, samples and lives as rows.
+//! * [`projection`]: what is too much is added up.
 //! * [`names`]: what ids of the table stand for.
 //! * [`gather`]: from events to a table.
 //! * [`embed`]: a recording as text in a page.
@@ -18,6 +19,7 @@ pub mod embed;
 pub mod gather;
 pub mod html;
 pub mod names;
+pub mod projection;
 pub mod sources;
 pub mod table;
 

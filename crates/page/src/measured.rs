@@ -98,7 +98,7 @@ impl Measured {
                 for (kind, total) in times.into_iter().filter(|(_, total)| *total > 0) {
                     let span = interval.end.saturating_sub(interval.start).max(1);
                     let row = Row { start: interval.start, span, thread, kind: kind as u8, ..Row::default() };
-                    table.add_sum(row, Sum { total, count: 1, max: total });
+                    table.add_sum(row, Sum::of(total, 1, total));
                 }
             }
         }

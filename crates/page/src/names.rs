@@ -6,6 +6,7 @@
 //! bounded in length here, once.
 
 use crate::contract::{self, Frame, Lock, Thread};
+use crate::projection::StandIns;
 use headway_analysis::names::{is_machinery, method, thread_group};
 use headway_analysis::report::UNKNOWN;
 use headway_model::event::{LockDef, ThreadDef};
@@ -23,10 +24,13 @@ pub struct Names {
     texts: Interned<String>,
     threads: Vec<Thread>,
     thread_ids: FxHashMap<ThreadId, u32>,
-    groups: FxHashMap<u32, u32>,
+    /// What stands for several threads: by group, kind, and whether for all of them.
+    stand_ins: FxHashMap<(u32, u8, bool), u32>,
     locks: Vec<Lock>,
     lock_ids: FxHashMap<LockId, u32>,
     class_locks: FxHashMap<u32, u32>,
+    /// What stands for all locks of one name, by name and class.
+    title_locks: FxHashMap<(u32, u32), u32>,
     frames: Vec<Frame>,
     frame_ids: FxHashMap<(u32, u32), u32>,
     methods: FxHashMap<MethodId, u32>,
@@ -64,12 +68,13 @@ impl Default for Names {
         Names {
             dictionary: Dictionary::default(),
             texts: Interned::new(UNKNOWN.to_owned()),
-            threads: vec![Thread { name: UNKNOWN.into(), group: 0, kind: 0 }],
+            threads: vec![Thread { name: UNKNOWN.into(), ..Thread::default() }],
             thread_ids: FxHashMap::default(),
-            groups: FxHashMap::default(),
+            stand_ins: FxHashMap::default(),
             locks: vec![unknown_lock],
             lock_ids: FxHashMap::default(),
             class_locks: FxHashMap::default(),
+            title_locks: FxHashMap::default(),
             frames: vec![Frame::default()],
             frame_ids: FxHashMap::default(),
             methods: FxHashMap::default(),
@@ -124,22 +129,37 @@ impl Names {
         place
     }
 
-    /// What stands for all threads of a thread's group.
-    pub fn together(&mut self, thread: u32) -> u32 {
-        let Some((group, kind)) = self.threads.get(thread as usize).map(|thread| (thread.group, thread.kind)) else {
+    fn stand_in(&mut self, thread: u32, all: bool) -> u32 {
+        let Some(Thread { group, kind, .. }) = self.threads.get(thread as usize).filter(|_| thread > 0).cloned() else {
             return 0;
         };
-        if thread == 0 || self.groups.get(&group).is_some_and(|stands| *stands == thread) {
-            return thread;
+        let next = self.threads.len() as u32;
+        let known = *self.stand_ins.entry((group, kind, all)).or_insert(next);
+        if known == next {
+            let name = self.texts.values[group as usize].clone();
+            // How many it stands for is counted in the end.
+            self.threads.push(Thread { name, group, kind, others: 1 });
         }
-        if let Some(known) = self.groups.get(&group) {
-            return *known;
+        known
+    }
+
+    /// Counts the threads that others stand for: those `folded` with their stand-in,
+    /// and all of each group.
+    pub fn count_stand_ins(&mut self, folded: impl Iterator<Item = (u32, u32)>) {
+        let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
+        for (_, stand_in) in folded {
+            *counts.entry(stand_in).or_default() += 1;
         }
-        let name = format!("{} (added up)", self.texts.values[group as usize]);
-        self.threads.push(Thread { name, group, kind });
-        let place = self.threads.len() as u32 - 1;
-        self.groups.insert(group, place);
-        place
+        for thread in self.threads.iter().skip(1).filter(|thread| thread.others == 0) {
+            if let Some(stand_in) = self.stand_ins.get(&(thread.group, thread.kind, true)) {
+                *counts.entry(*stand_in).or_default() += 1;
+            }
+        }
+        for (stand_in, count) in counts {
+            if let Some(thread) = self.threads.get_mut(stand_in as usize) {
+                thread.others = count;
+            }
+        }
     }
 
     /// The thread as the recording defines it.
@@ -166,7 +186,7 @@ impl Names {
             _ if kind == 2 => (format!("native thread {}", id.0 & !ThreadId::NATIVE), "native thread *".to_owned()),
             _ => (format!("thread #{}", id.0), "thread #*".to_owned()),
         };
-        Thread { name, group: self.text(&group), kind }
+        Thread { name, group: self.text(&group), kind, others: 0 }
     }
 
     /// A lock's id.
@@ -368,6 +388,32 @@ impl Names {
     /// All chains.
     pub fn chains(&self) -> &[Vec<u32>] {
         &self.chains.values
+    }
+}
+
+impl StandIns for Names {
+    fn group(&mut self, thread: u32) -> u32 {
+        match self.threads.get(thread as usize).is_some_and(|thread| thread.others > 0) {
+            true => thread,
+            false => self.stand_in(thread, true),
+        }
+    }
+
+    fn rest_of_group(&mut self, thread: u32) -> u32 {
+        self.stand_in(thread, false)
+    }
+
+    fn lock_name(&mut self, lock: u32) -> u32 {
+        let Some(Lock { class, title, .. }) = self.locks.get(lock as usize).filter(|_| lock > 0).cloned() else {
+            return 0;
+        };
+        let next = self.locks.len() as u32;
+        let known = *self.title_locks.entry((title, class)).or_insert(next);
+        if known == next {
+            let name = self.texts.values[title as usize].clone();
+            self.locks.push(Lock { short: name.clone(), name, class, title });
+        }
+        known
     }
 }
 

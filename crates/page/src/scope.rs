@@ -3,7 +3,7 @@
 use crate::contract::{Dimension, Filter, Kind, Scope};
 use crate::names::Names;
 use crate::recording::Recording;
-use crate::table::Row;
+use crate::table::{Row, STACKS, TOTALS};
 
 /// A scope, looked up in a recording's names once, so that a row is decided by
 /// its numbers.
@@ -18,6 +18,23 @@ pub(crate) struct Selection<'a> {
     locks: Option<Vec<bool>>,
     chains: Option<Vec<bool>>,
     picks: Vec<(Dimension, u32)>,
+    /// True if the scope itself is about stacks or owners, which totals do not have.
+    pub by_stack: bool,
+}
+
+/// True for what the totals of short contentions tell apart.
+pub(crate) fn is_of_totals(by: Dimension) -> bool {
+    matches!(
+        by,
+        Dimension::Kind
+            | Dimension::LockClass
+            | Dimension::LockName
+            | Dimension::Lock
+            | Dimension::ContenderThread
+            | Dimension::ContenderGroup
+            | Dimension::Time
+            | Dimension::ThreadKind
+    )
 }
 
 impl<'a> Selection<'a> {
@@ -34,10 +51,19 @@ impl<'a> Selection<'a> {
             locks: locks(filter, names),
             chains: chains(filter, names),
             picks: scope.within.iter().map(|pick| (pick.by, pick.value)).collect(),
+            by_stack: !filter.method.is_empty() || scope.within.iter().any(|pick| !is_of_totals(pick.by)),
         }
     }
 
-    /// True if the row counts (as far as it lies in the range).
+    /// True if a row counts where threads, locks, kinds and time are asked for.
+    #[inline]
+    pub fn takes_as_total(&self, row: &Row) -> bool {
+        let other = if self.by_stack { TOTALS } else { STACKS };
+        row.flags & other == 0 && self.takes(row)
+    }
+
+    /// True if the row counts (as far as it lies in the range), whichever projection
+    /// it is of.
     #[inline]
     pub fn takes(&self, row: &Row) -> bool {
         if self.kinds & 1 << row.kind == 0 || row.start >= self.to || row.start + row.span <= self.from {

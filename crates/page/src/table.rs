@@ -3,11 +3,13 @@
 //! One row is a slice of a blocked stretch, a wait, a park, a sample, a thread's
 //! life or a pause. The rows of one stretch stand together, in time order; all
 //! but its first carry [`CONTINUES`]. Where a recording has more rows than may
-//! be kept, short stretches are added up per interval, thread, lock and chains:
-//! such a row has [`SUMMED`], its `span` is the interval and [`Sum`] its content.
+//! be kept, short stretches are added up in two projections (`projection.rs`): such
+//! a row has [`SUMMED`] and [`TOTALS`] or [`STACKS`], its `span` is the interval and
+//! [`Sum`] its content. Both projections hold the same time, so a question is
+//! answered from one of them.
 
 use crate::contract::{How, Kind};
-use rustc_hash::FxHashMap;
+use crate::projection::{Projection, StandIns};
 
 /// The row belongs to the stretch of the row before.
 pub const CONTINUES: u8 = 1;
@@ -21,6 +23,10 @@ pub const UNFINISHED: u8 = 8;
 pub const SUMMED: u8 = 16;
 /// The holder was probably ready, but not running, for most of the slice.
 pub const DESCHEDULED: u8 = 32;
+/// A sum by interval, thread, lock and kind.
+pub const TOTALS: u8 = 64;
+/// A sum by interval, lock, kind, call chains and owner.
+pub const STACKS: u8 = 128;
 
 /// A row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,18 +64,31 @@ pub struct Row {
 pub struct Sum {
     /// Time.
     pub total: u64,
-    /// Stretches.
+    /// Stretches that begin in it.
     pub count: u64,
-    /// The longest.
+    /// Stretches that began before it and go on in it.
+    pub going: u64,
+    /// Of stretches that several owners blocked in turn, those that this row's owner
+    /// blocked; else as many as `count`.
+    pub apart: u64,
+    /// The longest that begins in it, as a whole.
     pub max: u64,
 }
 
-/// Times that adding up is tried again at once, more coarsely.
-const MOST_STEPS: u32 = 4;
-/// Intervals in which short stretches are added up, at most twice as many.
-const INTERVALS: u64 = 1024;
+impl Sum {
+    /// So many of the same length.
+    pub fn of(total: u64, count: u64, max: u64) -> Sum {
+        Sum { total, count, going: 0, apart: count, max }
+    }
+}
+
+/// How often the length is raised from which on stretches are kept one by one,
+/// each time that there are too many rows.
+const MOST_ROUNDS: u32 = 3;
 /// Rows that come before the short ones among them are added up.
 const MOST_NEW: usize = 1 << 14;
+/// No table is smaller.
+const LEAST_ROWS: usize = 64;
 
 /// The rows of a recording.
 #[derive(Debug)]
@@ -79,52 +98,16 @@ pub struct Table {
     /// Rows that were looked at already and stay; what follows them is new.
     looked_at: usize,
     /// What short stretches come to, while more of them come.
-    cells: FxHashMap<Cell, Total>,
+    totals: Projection,
+    stacks: Projection,
     /// Stretches up to this length are added up.
-    short: u64,
+    short: Option<u64>,
     bound: usize,
-    /// Length of the intervals in which short stretches are added up; 0 while
-    /// none were.
-    interval: u64,
-    /// How often adding up gained too little.
-    coarseness: u32,
-    /// The coarseness of what was added up.
-    told_as: u32,
-    /// No more of it: the last step gained nothing.
-    coarsest: bool,
+    /// Rows that are never added up, and do not count.
+    context: usize,
     summed: u64,
-    /// Rows and sums looked at to make room, each time counted.
+    /// Rows looked at to make room, each time counted.
     visits: u64,
-}
-
-/// What must be equal for stretches to be added up.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Cell {
-    interval: u64,
-    thread: u32,
-    chain: u32,
-    lock: u32,
-    owner: u32,
-    owner_chain: u32,
-    inside: u32,
-    kind: u8,
-    how: u8,
-    flags: u8,
-}
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Total {
-    sum: Sum,
-    stopped: u64,
-}
-
-impl Total {
-    fn add(&mut self, sum: Sum, stopped: u64) {
-        self.sum.total += sum.total;
-        self.sum.count += sum.count;
-        self.sum.max = self.sum.max.max(sum.max);
-        self.stopped += stopped;
-    }
 }
 
 impl Table {
@@ -134,13 +117,11 @@ impl Table {
             rows: Vec::new(),
             sums: Vec::new(),
             looked_at: 0,
-            cells: FxHashMap::default(),
-            short: 0,
-            bound: bound.max(1024),
-            interval: 0,
-            coarseness: 0,
-            told_as: 0,
-            coarsest: false,
+            totals: Projection::new(false),
+            stacks: Projection::new(true),
+            short: None,
+            bound: bound.max(LEAST_ROWS),
+            context: 0,
             summed: 0,
             visits: 0,
         }
@@ -152,6 +133,7 @@ impl Table {
             if place > 0 {
                 row.flags |= CONTINUES;
             }
+            self.context += usize::from(is_context(&row));
             self.rows.push(row);
         }
     }
@@ -160,83 +142,73 @@ impl Table {
     pub fn add_sum(&mut self, row: Row, sum: Sum) {
         let place = self.sums.len() as u32;
         self.sums.push(sum);
+        self.context += usize::from(is_context(&row));
         self.rows.push(Row { flags: row.flags | SUMMED, sum: place, ..row });
     }
 
     /// Makes room if there are too many rows. Not to be called within a stretch.
     ///
     /// The shorter three quarters of all stretches are added up, and from then
-    /// on all that are as short, as they come. Where adding up gains little,
-    /// short stretches lose what they differ in: first the owner's thread, then
-    /// their own, for which `together` gives what stands for the thread's group;
-    /// then the intervals become longer.
+    /// on all that are as short, as they come.
     #[inline]
-    pub fn make_room(&mut self, together: &mut dyn FnMut(u32) -> u32) {
+    pub fn make_room(&mut self, stand_ins: &mut dyn StandIns) {
         let new = self.rows.len() - self.looked_at;
-        let many = self.short > 0 && new > MOST_NEW.min(self.bound / 8);
-        if many || self.rows.len() + self.cells.len() > self.bound {
-            self.look_at_new(together);
+        let many = self.short.is_some() && new > MOST_NEW.min(self.bound / 8);
+        if many || self.len() > self.bound {
+            self.look_at_new(stand_ins);
         }
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len() - self.context + self.totals.len() + self.stacks.len()
     }
 
     #[cold]
-    fn look_at_new(&mut self, together: &mut dyn FnMut(u32) -> u32) {
-        if self.short > 0 {
-            self.sum_up(self.looked_at, together);
+    fn look_at_new(&mut self, stand_ins: &mut dyn StandIns) {
+        if self.short.is_some() {
+            self.sum_up(self.looked_at, stand_ins);
         }
         self.looked_at = self.rows.len();
-        if self.is_too_much(self.bound) {
-            self.squeeze(together);
+        if self.len() > self.bound {
+            self.squeeze(stand_ins);
         }
     }
 
-    fn is_too_much(&self, bound: usize) -> bool {
-        self.rows.len() + self.cells.len() > bound
-    }
-
-    fn squeeze(&mut self, together: &mut dyn FnMut(u32) -> u32) {
-        let enough = self.bound / 5 * 3;
-        self.widen(together);
-        self.short = self.short.max(self.third_quartile());
-        self.sum_up(0, together);
-        for _ in 0..MOST_STEPS {
-            if !self.is_too_much(enough) || self.coarsest {
-                break;
+    fn squeeze(&mut self, stand_ins: &mut dyn StandIns) {
+        let enough = self.bound / 5 * 4;
+        for round in 0..MOST_ROUNDS {
+            if round > 0 || self.short.is_none() {
+                self.short = self.short.max(self.third_quartile());
             }
-            let before = self.cells.len();
-            self.coarseness += 1;
-            self.widen(together);
-            // The third step is the first that makes intervals longer.
-            self.coarsest = self.coarseness > 2 && self.cells.len() > before / 10 * 9;
-        }
-        if self.is_too_much(enough) {
-            self.short = self.short.max(self.third_quartile());
-            self.sum_up(0, together);
+            self.sum_up(0, stand_ins);
+            self.totals.fit(self.bound / 4, stand_ins);
+            self.stacks.fit(self.bound / 4, stand_ins);
+            if self.len() <= enough {
+                return;
+            }
         }
         // Where nothing is alike adding up is in vain; once more for every event
         // it would take for ever.
-        self.bound = self.bound.max((self.rows.len() + self.cells.len()) / 3 * 4);
+        self.bound = self.bound.max(self.len() / 3 * 4);
     }
 
     /// Adds up the short stretches among the rows from `first` on.
-    fn sum_up(&mut self, first: usize, together: &mut dyn FnMut(u32) -> u32) {
+    fn sum_up(&mut self, first: usize, stand_ins: &mut dyn StandIns) {
         let (mut at, mut kept) = (first, first);
         self.visits += (self.rows.len() - first) as u64;
         while at < self.rows.len() {
             let length = stretch_at(&self.rows, at).len();
             let stretch = &self.rows[at..at + length];
             let is_sum = stretch[0].flags & SUMMED != 0;
-            if is_context(&stretch[0]) || !is_sum && span_of(stretch) > self.short {
+            let is_short = self.short.is_some_and(|short| span_of(stretch) <= short);
+            if is_context(&stretch[0]) || !is_sum && !is_short {
                 self.rows.copy_within(at..at + length, kept);
                 kept += length;
             } else {
-                self.summed += u64::from(!is_sum);
-                for place in at..at + length {
-                    let row = self.rows[place];
-                    let sum = sum_of(&row, &self.sums, place == at);
-                    let cell = self.cell(&row, together);
-                    self.cells.entry(cell).or_default().add(sum, row.stopped);
-                }
+                let sum = is_sum.then(|| sum_of(&stretch[0], &self.sums, true));
+                self.summed += sum.map_or(1, |sum| sum.count);
+                self.totals.add(stretch, sum, stand_ins);
+                self.stacks.add(stretch, sum, stand_ins);
             }
             at += length;
         }
@@ -244,84 +216,15 @@ impl Table {
         self.looked_at = kept;
     }
 
-    /// Sees to it that the intervals are long enough, and that what was added up
-    /// is told as coarsely as it has to be. Intervals double, so that each lies
-    /// within one of the longer ones.
-    fn widen(&mut self, together: &mut dyn FnMut(u32) -> u32) {
-        let of_rows = self.rows.iter().map(|row| row.start + row.span).max().unwrap_or(0);
-        let of_cells = self.cells.keys().map(|cell| (cell.interval + 1) * self.interval).max().unwrap_or(0);
-        let least = (of_rows.max(of_cells) / INTERVALS).max(1) << self.coarseness.saturating_sub(2).min(20);
-        let former = self.interval;
-        if self.interval <= 1 {
-            self.interval = least;
-        }
-        while self.interval < least {
-            self.interval *= 2;
-        }
-        if (self.interval, self.coarseness) == (former, self.told_as) {
-            return;
-        }
-        self.told_as = self.coarseness;
-        self.visits += self.cells.len() as u64;
-        for (cell, total) in std::mem::take(&mut self.cells) {
-            let row = Row { start: cell.interval * former, ..self.row(&cell, 0) };
-            let wider = self.cell(&row, together);
-            self.cells.entry(wider).or_default().add(total.sum, total.stopped);
-        }
-    }
-
     /// The length that three quarters of the stretches do not exceed, of those
     /// that are there one by one.
-    fn third_quartile(&self) -> u64 {
+    fn third_quartile(&self) -> Option<u64> {
         let single = |rows: &[Row]| rows[0].flags & SUMMED == 0 && !is_context(&rows[0]);
         let mut spans: Vec<u64> =
             self.stretches().filter(|(_, rows)| single(rows)).map(|(_, rows)| span_of(rows)).collect();
         match spans.len() / 4 * 3 {
-            0 => 0,
-            place => *spans.select_nth_unstable(place).1,
-        }
-    }
-
-    #[inline]
-    fn cell(&self, row: &Row, together: &mut dyn FnMut(u32) -> u32) -> Cell {
-        Cell {
-            interval: row.start / self.interval.max(1),
-            thread: if self.coarseness > 1 { together(row.thread) } else { row.thread },
-            chain: row.chain,
-            lock: row.lock,
-            owner: if self.coarseness > 0 { together(row.owner) } else { row.owner },
-            owner_chain: row.owner_chain,
-            inside: row.inside,
-            kind: row.kind,
-            how: row.how,
-            flags: row.flags & (APPROXIMATE | AFTER_WAIT),
-        }
-    }
-
-    fn row(&self, cell: &Cell, stopped: u64) -> Row {
-        Row {
-            start: cell.interval * self.interval,
-            span: self.interval,
-            stopped,
-            thread: cell.thread,
-            chain: cell.chain,
-            lock: cell.lock,
-            owner: cell.owner,
-            owner_chain: cell.owner_chain,
-            inside: cell.inside,
-            kind: cell.kind,
-            how: cell.how,
-            flags: cell.flags | SUMMED,
-            sum: 0,
-        }
-    }
-
-    /// What was added up becomes rows.
-    fn tell_cells(&mut self) {
-        let mut cells: Vec<(Cell, Total)> = std::mem::take(&mut self.cells).into_iter().collect();
-        cells.sort_unstable_by_key(|(cell, _)| *cell);
-        for (cell, total) in cells {
-            self.add_sum(self.row(&cell, total.stopped), total.sum);
+            0 => None,
+            place => Some(*spans.select_nth_unstable(place).1),
         }
     }
 
@@ -345,9 +248,16 @@ impl Table {
         self.rows = rows;
     }
 
-    /// The table is complete: brings all into the order in which it is asked.
-    pub fn settle(&mut self) {
-        self.tell_cells();
+    /// The table is complete, and nothing in it lies beyond `end`: brings all into
+    /// the order in which it is asked.
+    pub fn settle(&mut self, end: u64) {
+        for projection in [&mut self.totals, &mut self.stacks] {
+            for (row, sum) in projection.take_rows(end) {
+                let place = self.sums.len() as u32;
+                self.sums.push(sum);
+                self.rows.push(Row { sum: place, ..row });
+            }
+        }
         self.order();
         // Sums that lie as their rows do are read without a miss each.
         let former = std::mem::take(&mut self.sums);
@@ -398,10 +308,29 @@ impl Table {
         self.summed
     }
 
+    /// Length of the intervals in which time is exact, and of those of call stacks;
+    /// 0 where nothing was added up.
+    pub fn intervals(&self) -> (u64, u64) {
+        match self.summed {
+            0 => (0, 0),
+            _ => (self.totals.interval(), self.stacks.interval()),
+        }
+    }
+
+    /// True if the stacks of what was added up are kept by groups of threads.
+    pub fn by_group(&self) -> bool {
+        self.stacks.by_group()
+    }
+
+    /// Threads whose short stretches were put together, with what stands for each.
+    pub fn folded(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.totals.folded()
+    }
+
     /// Stretches of each kind.
     pub fn count_by_kind(&self) -> Vec<u64> {
         let mut counts = vec![0; Kind::ALL.len()];
-        for (place, rows) in self.stretches() {
+        for (place, rows) in self.stretches().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
             if let Some(count) = counts.get_mut(rows[0].kind as usize) {
                 *count += self.sum(place).count;
             }
@@ -419,7 +348,7 @@ fn is_context(row: &Row) -> bool {
 /// What a row stands for; of a stretch its first row counts.
 #[inline]
 fn sum_of(row: &Row, sums: &[Sum], first: bool) -> Sum {
-    let single = Sum { total: row.span, count: u64::from(first), max: row.span };
+    let single = Sum::of(row.span, u64::from(first), row.span);
     match row.flags & SUMMED {
         0 => single,
         _ => sums.get(row.sum as usize).copied().unwrap_or(single),
@@ -471,6 +400,7 @@ fn part(total: u64, inside: u64, span: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn row(start: u64, span: u64, thread: u32) -> Row {
         Row { start, span, thread, ..Row::default() }
@@ -481,44 +411,111 @@ mod tests {
         let mut table = Table::new(1024);
         table.add([row(50, 10, 1), row(60, 5, 1)].into_iter());
         table.add([row(10, 60, 2)].into_iter());
-        table.settle();
+        table.settle(u64::MAX);
         let told: Vec<(usize, usize)> = table.stretches().map(|(at, rows)| (at, rows.len())).collect();
         assert_eq!(told, [(0, 1), (1, 2)]);
         assert_eq!(table.stretch_of(2).map(|(at, rows)| (at, rows[1].start)), Some((1, 60)));
         assert_eq!(table.stretch_of(3), None);
     }
 
+    /// Nobody stands for anybody.
+    struct Apart;
+
+    impl StandIns for Apart {
+        fn group(&mut self, thread: u32) -> u32 {
+            thread
+        }
+
+        fn rest_of_group(&mut self, thread: u32) -> u32 {
+            thread
+        }
+
+        fn lock_name(&mut self, lock: u32) -> u32 {
+            lock
+        }
+    }
+
+    /// Time and stretches of rows, those of one projection among them.
+    fn all(table: &Table, projection: u8) -> (u64, u64) {
+        let counts = |row: &Row| row.flags & SUMMED == 0 || row.flags & projection != 0;
+        let places = (0..table.rows().len()).filter(|place| counts(&table.rows()[*place]));
+        places.map(|place| table.sum(place)).fold((0, 0), |(time, count), sum| (time + sum.total, count + sum.count))
+    }
+
     #[test]
     fn what_is_too_much_is_added_up_and_nothing_is_lost() {
         let mut table = Table::new(1024);
         for n in 0..4000_u64 {
-            table.add([row(n * 1000, if n % 100 == 0 { 900_000 } else { 500 }, (n % 3) as u32 + 1)].into_iter());
-            table.make_room(&mut |thread| thread);
+            table.add(
+                [row(n * 1_000_000, if n % 100 == 0 { 900_000_000 } else { 500 }, (n % 3) as u32 + 1)].into_iter(),
+            );
+            table.make_room(&mut Apart);
         }
-        table.settle();
-        let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
-        let count: u64 = (0..table.rows().len()).map(|place| table.sum(place).count).sum();
-        assert_eq!((total, count), (40 * 900_000 + 3960 * 500, 4000));
-        assert!(table.rows().len() < 3500, "{} rows", table.rows().len());
+        table.settle(u64::MAX);
+        let expected = (40 * 900_000_000 + 3960 * 500, 4000);
+        assert_eq!((all(&table, TOTALS), all(&table, STACKS)), (expected, expected));
+        assert!(table.rows().len() <= 1400, "{} rows", table.rows().len());
         assert!(table.summed() > 1000);
         let longest = table.rows().iter().filter(|row| row.flags & SUMMED == 0).map(|row| row.span).max();
-        assert_eq!(longest, Some(900_000));
+        assert_eq!(longest, Some(900_000_000));
+    }
+
+    /// What tables of any size say of each thread, lock and interval.
+    fn told(bound: usize) -> BTreeMap<(u32, u32, u64), (u64, u64)> {
+        let mut table = Table::new(bound);
+        let mut random = 88_172_645_463_325_252_u64;
+        for n in 0..30_000_u64 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let (thread, lock) = (random as u32 % 7 + 1, (random >> 8) as u32 % 5 + 1);
+            let (span, cut) = ((random >> 16) % 3_000_000 + 1, (random >> 40) % 1000);
+            let first = Row { lock, owner: (random >> 50) as u32 % 9, ..row(n * 100_000, span * cut / 1000, thread) };
+            let second = Row { lock, start: first.start + first.span, span: span - first.span, ..first };
+            table.add([first, Row { owner: 99, ..second }].into_iter().filter(|row| row.span > 0));
+            table.make_room(&mut Apart);
+        }
+        table.settle(u64::MAX);
+        let mut found: BTreeMap<(u32, u32, u64), (u64, u64)> = BTreeMap::new();
+        let edge = 200_000_000;
+        for (place, rows) in table.stretches().filter(|(_, rows)| rows[0].flags & STACKS == 0) {
+            for (at, row) in rows.iter().enumerate() {
+                let sum = table.sum(place + at);
+                for interval in row.start / edge..=(row.start + row.span) / edge {
+                    let (time, _) = row.clip(sum, interval * edge, (interval + 1) * edge);
+                    let count = if row.start / edge == interval && row.flags & CONTINUES == 0 { sum.count } else { 0 };
+                    let cell = found.entry((row.thread, row.lock, interval)).or_default();
+                    *cell = (cell.0 + time, cell.1 + count);
+                }
+            }
+        }
+        found.retain(|_, cell| *cell != (0, 0));
+        found
+    }
+
+    #[test]
+    fn sums_by_thread_lock_and_interval_are_those_of_single_stretches() {
+        let exact = told(1_000_000);
+        assert!(exact.len() > 500, "{}", exact.len());
+        for bound in [20_000, 5000, 2000] {
+            assert_eq!(told(bound), exact, "{bound}");
+        }
     }
 
     #[test]
     fn what_came_early_and_what_came_late_stay_apart_however_long_it_goes_on() {
         let mut table = Table::new(1024);
         for n in 0..60_000_u64 {
-            table.add([row(n * 1000, 400 + n % 200, (n / 30_000) as u32 + 1)].into_iter());
-            table.make_room(&mut |thread| thread);
+            table.add([row(n * 1_000_000, 400 + n % 200, (n / 30_000) as u32 + 1)].into_iter());
+            table.make_room(&mut Apart);
         }
-        table.settle();
+        table.settle(u64::MAX);
         let of = |thread: u32| table.rows().iter().filter(move |row| row.thread == thread);
         assert!(table.rows().len() <= 1280, "{} rows", table.rows().len());
-        let end = of(1).map(|row| row.start + row.span).max();
-        assert!(end.is_some_and(|end| end < 33_000_000), "{end:?}");
-        assert!(of(2).all(|row| row.start > 29_000_000 - 2_000_000));
-        assert!(of(1).filter(|row| row.flags & SUMMED != 0).count() > 50);
+        let edge = 30_000_000_000;
+        assert!(of(1).all(|row| row.start + row.span <= edge));
+        assert!(of(2).all(|row| row.start >= edge));
+        assert!(of(1).filter(|row| row.flags & TOTALS != 0).count() > 50);
     }
 
     #[test]
@@ -526,11 +523,10 @@ mod tests {
         let mut table = Table::new(1024);
         for n in 0..20_000_u32 {
             table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, 1) }].into_iter());
-            table.make_room(&mut |thread| thread);
+            table.make_room(&mut Apart);
         }
-        table.settle();
-        let total: u64 = (0..table.rows().len()).map(|place| table.sum(place).total).sum();
-        assert_eq!(total, 20_000 * 500);
+        table.settle(u64::MAX);
+        assert_eq!(all(&table, TOTALS), (20_000 * 500, 20_000));
         assert!(table.summed() > 10_000);
     }
 
@@ -540,35 +536,19 @@ mod tests {
             let mut table = Table::new(1024);
             for n in 0..count {
                 table.add([Row { lock: n, ..row(u64::from(n) * 1000, 500, n % 100) }].into_iter());
-                table.make_room(&mut |thread| thread);
+                table.make_room(&mut Apart);
             }
-            table.visits
+            table.visits + table.totals.visits + table.stacks.visits
         };
         let (some, many) = (visits(20_000), visits(200_000));
-        assert!(some < 40 * 20_000, "{some}");
-        assert!(many < 12 * some, "{many} of ten times {some}");
-    }
-
-    #[test]
-    fn threads_of_short_stretches_stand_together_before_times_do() {
-        let mut table = Table::new(1024);
-        for n in 0..20_000_u32 {
-            let row = Row { owner: n % 700 + 100, lock: n % 2, ..row(u64::from(n) * 1000, 500, n % 600 + 1000) };
-            table.add([row].into_iter());
-            table.make_room(&mut |thread| if thread < 1000 { 1 } else { 2 });
-        }
-        table.settle();
-        let summed: Vec<&Row> = table.rows().iter().filter(|row| row.flags & SUMMED != 0).collect();
-        assert!(summed.iter().all(|row| row.owner == 1), "owners are told by their group");
-        assert!(table.rows().len() < 1400 && summed.len() > 200, "{} of {}", summed.len(), table.rows().len());
-        let of_lock = (0..table.rows().len()).filter(|place| table.rows()[*place].lock == 0);
-        assert_eq!(of_lock.map(|place| table.sum(place).total).sum::<u64>(), 10_000 * 500);
+        assert!(some < 80 * 20_000, "{some}");
+        assert!(many < 15 * some, "{many} of ten times {some}");
     }
 
     #[test]
     fn a_part_of_a_sum_is_pro_rata() {
         let cell = row(1000, 1000, 1);
-        let sum = Sum { total: 400, count: 3, max: 200 };
+        let sum = Sum::of(400, 3, 200);
         assert_eq!(cell.clip(sum, 0, 5000), (400, 0));
         assert_eq!(cell.clip(sum, 1500, 5000), (200, 0));
         assert_eq!(cell.clip(sum, 2000, 5000), (0, 0));

@@ -1,12 +1,16 @@
 // What changed between two recordings, and whether it is more than noise.
 import type { Groups } from "./contract";
+import type { Cut, Range } from "./intervals";
 import { addUp } from "./states";
 
 /** Pieces into which each recording is cut to see how much it varies by itself. */
 export const PIECES = 12;
 
+/** What blocked time is counted for: a second, a second of CPU time, or a transaction. */
+export type Unit = "second" | "cpu" | "transaction";
+
 export interface Rate {
-  /** Blocked time per second of recording, in nanoseconds. */
+  /** Blocked time per unit, in nanoseconds. */
   mean: number;
   /** Standard error of the mean, from how the pieces of the recording differ. */
   error: number;
@@ -22,22 +26,40 @@ export interface Change {
   verdict: "worse" | "better" | "within noise";
 }
 
-/** Rates by name, of groups by something and time. */
-export function rates(groups: Groups, name: (value: number) => string, seconds: number): Map<string, Rate> {
+/** Units in each piece: seconds of its length or of CPU time, or transactions that ended; `counted` is grouped by time. */
+export function unitsOf(unit: Unit, made: Cut, counted: Groups): number[] {
+  const units = made.edges.slice(1).map((edge, at) => (unit === "second" ? (edge - made.edges[at]!) / 1e9 : 0));
+  if (unit === "second") return units;
+  counted.value.forEach((piece, at) => (units[piece] = unit === "cpu" ? counted.total[at]! / 1e9 : counted.stretches[at]!));
+  return units;
+}
+
+/** The part of a recording that is compared unless another one is chosen: without start-up, its first tenth, but no more than 10 s. */
+export function withoutStartUp(durationNs: number): Range {
+  return { from: Math.round(Math.min(10e9, durationNs / 10)), to: durationNs };
+}
+
+/** Rates by name, of groups by something and time; pieces without any unit say nothing. */
+export function rates(groups: Groups, name: (value: number) => string, units: number[]): Map<string, Rate> {
   const pieces = new Map<string, number[]>();
   addUp(groups, 1, ([value = 0], piece, total) => {
     const text = name(value);
-    const line = pieces.get(text) ?? new Array<number>(PIECES).fill(0);
+    const line = pieces.get(text) ?? new Array<number>(units.length).fill(0);
     pieces.set(text, line);
-    line[piece]! += total / (seconds / PIECES);
+    line[piece]! += total;
   });
-  return new Map([...pieces].map(([text, line]) => [text, rate(line)]));
+  return new Map([...pieces].map(([text, line]) => [text, rate(line, units)]));
 }
 
-function rate(pieces: number[]): Rate {
-  const mean = pieces.reduce((sum, value) => sum + value, 0) / pieces.length;
-  const squares = pieces.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, error: Math.sqrt(squares / (pieces.length - 1) / pieces.length) };
+/** A ratio of sums, and its standard error from how the pieces deviate from it. */
+function rate(times: number[], units: number[]): Rate {
+  const used = units.flatMap((unit, at) => (unit > 0 ? [{ unit, time: times[at]! }] : []));
+  const all = used.reduce((sum, { unit }) => sum + unit, 0);
+  if (all === 0) return { mean: 0, error: 0 };
+  const mean = used.reduce((sum, { time }) => sum + time, 0) / all;
+  const squares = used.reduce((sum, { unit, time }) => sum + (time - mean * unit) ** 2, 0);
+  const pieces = used.length;
+  return { mean, error: pieces < 2 ? Infinity : (Math.sqrt((squares * pieces) / (pieces - 1))) / all };
 }
 
 const NONE: Rate = { mean: 0, error: 0 };

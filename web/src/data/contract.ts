@@ -215,6 +215,16 @@ approximate: Array<number>,
  */
 descheduled: Array<number>, 
 /**
+ * Part of the time that the next level does not have: stacks of short contentions
+ * are kept by longer intervals and groups of threads than their time is.
+ */
+rest: Array<number>, 
+/**
+ * The same of everything in scope. Where the scope itself is about stacks, time at
+ * its edges of which it is unknown on which side it lies; estimated, in no total.
+ */
+restNs: number, 
+/**
  * Groups of the first level beyond the limit.
  */
 leftOut: number, 
@@ -261,11 +271,15 @@ start: Array<number>,
  */
 span: Array<number>, 
 /**
+ * Time in it: less than its length where it is made of several.
+ */
+total: Array<number>, 
+/**
  * [`Kind`], by its number.
  */
 kind: Array<number>, 
 /**
- * The longest stretch in it, by a row.
+ * The longest stretch in it, by a row; the largest number where only sums are left.
  */
 row: Array<number>, 
 /**
@@ -399,7 +413,12 @@ group: number,
 /**
  * 0 platform, 1 virtual, 2 of the JVM itself.
  */
-kind: number, };
+kind: number, 
+/**
+ * More than 0 if it stands for so many threads of its group, whose short
+ * contentions are not told apart.
+ */
+others: number, };
 
 /**
  * A lock or blocker.
@@ -558,7 +577,24 @@ samplesWeighted: boolean,
 /**
  * Stretches that were added up per interval because there were too many.
  */
-summed: number, };
+summed: number, 
+/**
+ * Length of those intervals: a range of whole ones has exact totals by thread, lock
+ * and kind. 0 if nothing was added up.
+ */
+baseNs: number, 
+/**
+ * Length of the intervals in which the stacks of what was added up are kept.
+ */
+stacksNs: number, 
+/**
+ * True if those stacks are kept by groups of threads.
+ */
+stacksByGroup: boolean, 
+/**
+ * Threads whose short contentions are in the sum of the others of their group.
+ */
+foldedThreads: number, };
 
 /**
  * What a name in a sentence is the name of.

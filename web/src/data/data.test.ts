@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { changes, PIECES, rates } from "./compare";
+import { changes, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
+import { cut } from "./intervals";
 import { KINDS, type Groups } from "./contract";
 import { flame, flat, follow, JDK } from "./flame";
 import { NO_NAMES } from "./group";
@@ -11,7 +12,7 @@ import { edgesOf, rootsOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
-  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], leftOut: 0, names: NO_NAMES };
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], rest: [], restNs: 0, leftOut: 0, names: NO_NAMES };
   const places = new Map<string, number>();
   const depth = Math.max(0, ...told.map(([path]) => path.length));
   for (let level = 1; level <= depth; level++) {
@@ -36,19 +37,24 @@ const kind = (name: (typeof KINDS)[number]) => KINDS.indexOf(name);
 
 describe("states of threads", () => {
   it("what is left of lives is neither blocked nor waiting", () => {
-    const blocked = groups([[[kind("monitor"), 0], 30]]);
+    const blocked = groups([
+      [[0, kind("monitor"), 0], 30],
+      [[1, kind("monitor"), 0], 777], // of virtual threads: no part of platform lives
+      [[1, kind("juc"), 0], 111],
+    ]);
     const context = groups([
       [[0, kind("alive"), 0], 100],
       [[0, kind("wait"), 0], 20],
-      [[1, kind("wait"), 0], 999], // of virtual threads: no part of platform lives
+      [[1, kind("wait"), 0], 999],
       [[0, kind("cpu"), 0], 10],
     ]);
-    const { time } = states(blocked, context, 1, true);
-    expect([time.monitor[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 20, 10, 40]);
-    expect(states(blocked, context, 1, false).time.alive).toEqual([50]);
+    const time = states(blocked, context, 1, true);
+    expect([time.monitor[0], time.juc[0], time.wait[0], time.cpu[0], time.alive[0]]).toEqual([30, 0, 20, 10, 40]);
+    expect([time["virtual-blocked"][0], time["virtual-waiting"][0]]).toEqual([888, 999]);
+    expect(states(blocked, context, 1, false).alive).toEqual([50]);
   });
   it("measured CPU time is better than samples, and nothing is more than running time", () => {
-    const blocked = groups([[[kind("monitor"), 0], 30]]);
+    const blocked = groups([[[0, kind("monitor"), 0], 30]]);
     const context = groups([
       [[0, kind("alive"), 0], 100],
       [[0, kind("cpu"), 0], 60],
@@ -57,7 +63,7 @@ describe("states of threads", () => {
       [[0, kind("throttled"), 0], 5],
       [[0, kind("queued"), 0], 50], // those 5 included
     ]);
-    const { time } = states(blocked, context, 1, true);
+    const time = states(blocked, context, 1, true);
     expect([time.cpu[0], time.ran[0], time.stolen[0], time.throttled[0], time.queued[0], time.alive[0]]).toEqual([0, 40, 10, 5, 15, 0]);
   });
   it("lost time is stolen time and the larger of the other two", () => {
@@ -130,10 +136,24 @@ describe("flame graphs", () => {
 describe("comparisons", () => {
   const even = (total: number) => groups(Array.from({ length: PIECES }, (_, piece) => [[1, piece], total] as [number[], number]));
   const uneven = groups([[[1, 0], 12_000]]);
-  const rate = (told: Groups) => rates(told, () => "lock", PIECES);
+  const rate = (told: Groups) => rates(told, () => "lock", new Array<number>(PIECES).fill(1));
   it("a steady change is told", () => {
     expect(changes(rate(even(100)), rate(even(300)))[0]).toMatchObject({ difference: 200, verdict: "worse" });
     expect(changes(rate(even(300)), new Map())[0]).toMatchObject({ difference: -300, verdict: "better" });
+  });
+  it("per transaction and CPU second a program that does more is not worse", () => {
+    const made = cut({ from: 0, to: PIECES * 1e9 }, PIECES, 0);
+    const counted = groups(Array.from({ length: PIECES }, (_, piece) => [[piece], 2e9] as [number[], number]));
+    counted.stretches = counted.stretches.map(() => 50);
+    expect(unitsOf("second", made, counted)).toEqual(new Array(PIECES).fill(1));
+    expect(unitsOf("cpu", made, counted)).toEqual(new Array(PIECES).fill(2));
+    expect(unitsOf("transaction", made, counted)).toEqual(new Array(PIECES).fill(50));
+    const twice = rates(even(200), () => "lock", unitsOf("cpu", made, counted));
+    expect(changes(rate(even(100)), twice)[0]).toMatchObject({ difference: 0, verdict: "within noise" });
+  });
+  it("start-up is left out", () => {
+    expect(withoutStartUp(20e9)).toEqual({ from: 2e9, to: 20e9 });
+    expect(withoutStartUp(3600e9)).toEqual({ from: 10e9, to: 3600e9 });
   });
   it("one burst is not more than noise", () => {
     expect(changes(rate(even(900)), rate(uneven))[0]!.verdict).toBe("within noise");
@@ -154,13 +174,20 @@ describe("pressure of locks", () => {
     ],
   };
   it("is a line with every interval, as long as the recording", () => {
-    expect(pressureEdges(pressure, 25)).toEqual([0, 10, 20, 25]);
-    expect(linesOf(pressure, names, "", 9).map((line) => line.values)).toEqual([[0, 0.3, 0], [0.1, 0.1, 0]]);
-    expect(linesOf(pressure, names, "stock@2", 9).map((line) => line.lock)).toEqual([2]);
-    expect(linesOf(pressure, names, "=com.acme.Stock", 1).map((line) => line.lock)).toEqual([1]);
+    const all = { from: 0, to: 25 };
+    expect(pressureEdges(pressure, all, 25)).toEqual([0, 10, 20, 25]);
+    expect(linesOf(pressure, names, "", all, 9).map((line) => line.values)).toEqual([[0, 0.3, 0], [0.1, 0.1, 0]]);
+    expect(linesOf(pressure, names, "stock@2", all, 9).map((line) => line.lock)).toEqual([2]);
+    expect(linesOf(pressure, names, "=com.acme.Stock", all, 1).map((line) => line.lock)).toEqual([1]);
+  });
+  it("of a part of the recording is that of the part", () => {
+    const part = { from: 0, to: 9 };
+    expect(pressureEdges(pressure, part, 25)).toEqual([0, 10]);
+    expect(linesOf(pressure, names, "", part, 9).map((line) => [line.lock, line.values, line.mean])).toEqual([[2, [0.1], 0.1]]);
+    expect(phasesOf(pressure, names, 1, part).map((one) => one.from)).toEqual([0]);
   });
   it("phases of objects of one name belong together, the worst first", () => {
-    expect(phasesOf(pressure, names, 1).map((one) => one.from)).toEqual([0, 10]);
-    expect(phasesOf(pressure, names, 7)).toEqual([]);
+    expect(phasesOf(pressure, names, 1, { from: 0, to: 25 }).map((one) => one.from)).toEqual([0, 10]);
+    expect(phasesOf(pressure, names, 7, { from: 0, to: 25 })).toEqual([]);
   });
 });

@@ -1,10 +1,11 @@
 // Totals along a sequence of dimensions: the embedded twin of crates/page/src/group.rs.
 import type { Dimension, Groups, Scope } from "./contract";
-import { selection, valueOf, type Recording } from "./scope";
-import { APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, type Sum, type Table } from "./table";
+import { isByStack, isOfTotals, selection, valueOf, type Recording } from "./scope";
+import { APPROXIMATE, CONTINUES, DESCHEDULED, STACKS, SUMMED, TOTALS, type Sum, type Table } from "./table";
 
 export const NO_NAMES = { texts: {}, threads: {}, locks: {}, frames: {}, chains: {} };
 const MOST_INTERVALS = 4000;
+const OF_OWNER: readonly Dimension[] = ["owner-thread", "owner-group", "owner-method", "owner-chain", "inside", "how"];
 
 class Node {
   total = 0;
@@ -25,14 +26,13 @@ class Node {
     return node;
   }
 
-  add(stretch: number, part: Part): void {
+  add(stretch: number, part: Part, count: number): void {
     this.total += part.total;
     this.stopped += part.stopped;
-    if (part.approximate) this.approximate += part.total;
-    if (part.descheduled) this.descheduled += part.total;
+    this.mark(part);
     if (part.sum) {
-      this.count += part.sum.count;
-      this.max = Math.max(this.max, Math.min(part.sum.max, part.total));
+      this.count += count;
+      this.max = Math.max(this.max, part.max);
       return;
     }
     if (this.stretch !== stretch) {
@@ -43,11 +43,19 @@ class Node {
     this.inStretch += part.total;
     this.max = Math.max(this.max, this.inStretch);
   }
+
+  /** What is only known of owners. */
+  mark(part: Part): void {
+    if (part.approximate) this.approximate += part.total;
+    if (part.descheduled) this.descheduled += part.total;
+  }
 }
 
 interface Part {
+  start: number;
   total: number;
   stopped: number;
+  max: number;
   approximate: boolean;
   descheduled: boolean;
   sum: Sum | undefined;
@@ -67,7 +75,8 @@ export function clip(table: Table, row: number, from: number, to: number): Part 
   const total = pro(sum ? sum.total : span);
   if (total <= 0) return null;
   const flags = table.flags[row]!;
-  return { total, stopped: pro(table.stopped[row]!), approximate: (flags & APPROXIMATE) !== 0, descheduled: (flags & DESCHEDULED) !== 0, sum };
+  const max = sum ? Math.min(sum.max, to - Math.min(table.start[row]!, to)) : total;
+  return { start: table.start[row]!, total, stopped: pro(table.stopped[row]!), max, approximate: (flags & APPROXIMATE) !== 0, descheduled: (flags & DESCHEDULED) !== 0, sum };
 }
 
 export function group(recording: Recording, scope: Scope, by: Dimension[], intervals: number, limit: number): Groups {
@@ -79,37 +88,86 @@ export function group(recording: Recording, scope: Scope, by: Dimension[], inter
   const to = Math.max(scope.to, from);
   const pieces = Math.max(Math.min(intervals, MOST_INTERVALS), 1);
   const length = (to - from) / pieces;
+  const edge = (number: number) => (number >= pieces ? to : from + Math.floor(number * length));
   const root = new Node(0);
-  const add = (row: number, interval: number, stretch: number, part: Part) => {
-    root.add(stretch, part);
+  const first = (is: (dimension: Dimension) => boolean) => {
+    const at = by.findIndex(is);
+    return at < 0 ? by.length : at;
+  };
+  const ofTotals = first((dimension) => !isOfTotals(dimension));
+  const ownerLevel = first((dimension) => OF_OWNER.includes(dimension));
+  const byStack = isByStack(scope);
+  let atEdges = 0;
+  /** Adds to the levels from `above` to `last`; above them only what owners are known of. */
+  const add = (row: number, interval: number, stretch: number, part: Part, above: number, last: number) => {
+    // What goes on from before counts where nothing before is looked at.
+    const count = (level: number) => {
+      const sum = part.sum;
+      if (!sum) return 1;
+      if (level >= ownerLevel) return sum.apart;
+      const begin = time >= 0 && level >= time ? edge(interval) : from;
+      return sum.count + (part.start <= begin ? sum.going : 0);
+    };
+    if (above === 0) root.add(stretch, part, count(-1));
+    else root.mark(part);
     let node = root;
-    for (let level = 0; level < values.length; level++) {
+    for (let level = 0; level < last; level++) {
       node = node.child(level === time ? interval : values[level]!(row));
-      node.add(stretch, part);
+      if (above === 0 || level + 1 >= above) node.add(stretch, part, count(level));
+      else node.mark(part);
     }
+  };
+  /** Stacks of short contentions count if they lie whole in the range and in one of its intervals. */
+  const addStacks = (row: number) => {
+    const start = table.start[row]!;
+    const end = start + table.span[row]!;
+    let number = 0;
+    let isWhole = start >= from && end <= to;
+    if (isWhole && time >= 0) {
+      number = Math.max(0, Math.floor((start - from) / length) - 1);
+      while (number + 1 < pieces && edge(number + 1) <= start) number++;
+      isWhole = end <= edge(number + 1);
+    }
+    const part = clip(table, row, from, to);
+    if (!part) return;
+    if (isWhole) add(row, number, 0, part, byStack ? 0 : ofTotals + 1, by.length);
+    else if (byStack) atEdges += part.total;
   };
   let stretch = 0;
   for (let row = 0; row < table.length; row++) {
-    if (!(table.flags[row]! & CONTINUES)) stretch++;
+    const flags = table.flags[row]!;
+    if (!(flags & CONTINUES)) stretch++;
+    if (flags & TOTALS && byStack) continue;
+    if (flags & STACKS && !byStack && ofTotals === by.length) continue;
     if (!takes(row)) continue;
+    if (flags & STACKS) {
+      addStacks(row);
+      continue;
+    }
+    const last = flags & TOTALS ? ofTotals : by.length;
     if (time < 0) {
       const part = clip(table, row, from, to);
-      if (part) add(row, 0, stretch, part);
+      if (part) add(row, 0, stretch, part, 0, last);
       continue;
     }
     const end = table.start[row]! + table.span[row]!;
-    const first = Math.max(0, Math.floor((Math.max(table.start[row]!, from) - from) / length) - 1);
-    for (let number = first; number < pieces; number++) {
-      const begin = from + Math.floor(number * length);
-      if (begin >= end) break;
-      const part = clip(table, row, begin, number + 1 === pieces ? to : from + Math.floor((number + 1) * length));
-      if (part) add(row, number, stretch, part);
+    const begin = Math.max(0, Math.floor((Math.max(table.start[row]!, from) - from) / length) - 1);
+    for (let number = begin; number < pieces; number++) {
+      if (edge(number) >= end) break;
+      const part = clip(table, row, edge(number), edge(number + 1));
+      if (part) add(row, number, stretch, part, 0, last);
     }
   }
-  return tell(root, by, limit);
+  return tell(root, by, limit, ofTotals, atEdges);
 }
 
-function tell(root: Node, by: Dimension[], limit: number): Groups {
+/** What a node's children do not have of its time; only below the totals there may be less than in them. */
+function restOf(node: Node, levels: number, ofTotals: number, all: number): number {
+  if (levels !== ofTotals || levels >= all) return 0;
+  return Math.max(0, node.total - [...node.children.values()].reduce((sum, child) => sum + child.total, 0));
+}
+
+function tell(root: Node, by: Dimension[], limit: number, ofTotals: number, atEdges: number): Groups {
   const groups: Groups = {
     totalNs: root.total,
     count: root.count,
@@ -121,14 +179,16 @@ function tell(root: Node, by: Dimension[], limit: number): Groups {
     stopped: [],
     approximate: [],
     descheduled: [],
+    rest: [],
+    restNs: atEdges + restOf(root, 0, ofTotals, by.length),
     leftOut: 0,
     names: NO_NAMES,
   };
   let level: { node: Node; place: number }[] = [{ node: root, place: -1 }];
-  for (const dimension of by) {
+  for (const [depth, dimension] of by.entries()) {
     const next: typeof level = [];
     for (const { node, place } of level) {
-      let below = [...node.children.values()].sort((a, b) => b.total - a.total || a.value - b.value);
+      let below = [...node.children.values()].filter((child) => child.total > 0).sort((a, b) => b.total - a.total || a.value - b.value);
       if (dimension !== "time") {
         if (place < 0) groups.leftOut += Math.max(0, below.length - limit);
         below = below.slice(0, limit);
@@ -143,6 +203,7 @@ function tell(root: Node, by: Dimension[], limit: number): Groups {
         groups.stopped.push(child.stopped);
         groups.approximate.push(child.approximate);
         groups.descheduled.push(child.descheduled);
+        groups.rest.push(restOf(child, depth + 1, ofTotals, by.length));
       }
     }
     level = next;

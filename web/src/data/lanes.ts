@@ -1,11 +1,13 @@
 // What threads did, and single stretches: the embedded twin of crates/page/src/lanes.rs.
 import { HOWS, KINDS, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
 import { clip, NO_NAMES } from "./group";
-import { selection, type Recording } from "./scope";
+import { selection, selectionAsTotal, type Recording } from "./scope";
 import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
 const JUC = KINDS.indexOf("juc");
+/** The row of a segment that is made of sums only. */
+export const NO_ROW = 0xffffffff;
 
 /** Calls with the first row of each stretch and the first row behind it. */
 function eachStretch(table: Table, call: (first: number, end: number) => void): void {
@@ -46,35 +48,45 @@ function order(recording: Recording, scope: Scope, takes: (row: number) => boole
 
 export function lanes(recording: Recording, scope: Scope, first: number, count: number, pixels: number): Lanes {
   const { table } = recording;
-  const takes = selection(recording, scope);
+  const takes = selectionAsTotal(recording, scope);
   const threads = order(recording, scope, takes);
   const lanes: Lane[] = threads
     .slice(first, first + Math.min(count, MOST_LANES))
-    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], kind: [], row: [], joined: [] }));
+    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], total: [], kind: [], row: [], joined: [] }));
   const places = new Map(lanes.map((lane) => [lane.thread, { lane, longest: [] as number[] }]));
   const pixel = Math.max(1, Math.floor((scope.to - scope.from) / Math.max(pixels, 1)));
   eachStretch(table, (first, end) => {
     const place = places.get(table.thread[first]!);
     if (!place || !any(first, end, takes)) return;
     const sum = table.flags[first]! & SUMMED ? table.sums.get(first) : undefined;
-    draw(place.lane, place.longest, pixel, table, first, spanOf(table, first, end), sum?.count ?? 1);
+    const span = spanOf(table, first, end);
+    const [total, row, joined] = sum ? [sum.total, NO_ROW, sum.count + sum.going] : [span, first, 1];
+    draw(place.lane, place.longest, pixel, { start: table.start[first]!, span, total, kind: table.kind[first]!, row, joined });
   });
   return { threads: threads.length, lanes, names: NO_NAMES };
 }
 
+interface Segment {
+  start: number;
+  span: number;
+  total: number;
+  kind: number;
+  row: number;
+  joined: number;
+}
+
 /** Adds a segment; what is not a pixel away from one of its kind joins it. */
-function draw(lane: Lane, longest: number[], pixel: number, table: Table, row: number, span: number, joined: number): void {
-  const start = table.start[row]!;
-  const kind = table.kind[row]!;
+function draw(lane: Lane, longest: number[], pixel: number, { start, span, total, kind, row, joined }: Segment): void {
   let last = -1;
   for (let at = lane.kind.length - 1; at >= Math.max(0, lane.kind.length - 4) && last < 0; at--) {
-    if (lane.kind[at] === kind) last = at;
+    if (lane.kind[at] === kind && (lane.row[at] === NO_ROW) === (row === NO_ROW)) last = at;
   }
   if (last >= 0) {
     const end = lane.start[last]! + lane.span[last]!;
     const small = span < pixel || longest[last]! < pixel;
     if (small && start < end + pixel) {
       lane.span[last] = Math.max(start + span, end) - lane.start[last]!;
+      lane.total[last] = lane.total[last]! + total;
       lane.joined[last] = lane.joined[last]! + joined;
       if (span > longest[last]!) {
         lane.row[last] = row;
@@ -85,6 +97,7 @@ function draw(lane: Lane, longest: number[], pixel: number, table: Table, row: n
   }
   lane.start.push(start);
   lane.span.push(span);
+  lane.total.push(total);
   lane.kind.push(kind);
   lane.row.push(row);
   lane.joined.push(joined);

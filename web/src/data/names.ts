@@ -4,7 +4,7 @@ import type { Frame, Lock, Names, Thread } from "./contract";
 
 const UNKNOWN = "unknown";
 const NO_FRAME: Frame = { method: 0, line: 0, jdk: false, file: "", source: "" };
-const NO_THREAD: Thread = { name: UNKNOWN, group: 0, kind: 0 };
+const NO_THREAD: Thread = { name: UNKNOWN, group: 0, kind: 0, others: 0 };
 const NO_LOCK: Lock = { name: UNKNOWN, short: UNKNOWN, class: 0, title: 0 };
 
 export class NameBook {
@@ -28,6 +28,12 @@ export class NameBook {
 
   thread(id: number): Thread {
     return this.threads.get(id) ?? NO_THREAD;
+  }
+
+  /** A thread's name; of what stands for several, how many. */
+  threadText(id: number): string {
+    const { name, others } = this.thread(id);
+    return others > 0 ? `${name} (${others} threads)` : name;
   }
 
   lock(id: number): Lock {

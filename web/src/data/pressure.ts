@@ -1,34 +1,48 @@
 // Critical section pressure as the analysis of the whole recording tells it.
 import type { LockPressure, Phase, Pressure } from "./contract";
+import type { Range } from "./intervals";
 import type { NameBook } from "./names";
 
 export interface Line {
   lock: number;
   label: string;
-  /** Pressure in each interval. */
+  /** Pressure in each interval of the range, and on average of them. */
   values: number[];
+  mean: number;
   phases: Phase[];
 }
 
+/** The intervals that lie in a range, at least in part. */
+export function windowsIn(pressure: Pressure, range: Range): [number, number][] {
+  return pressure.windows.filter(([start]) => start < range.to && start + pressure.intervalNs > range.from);
+}
+
 /** Begins of the intervals, and the end of the last. */
-export function edgesOf(pressure: Pressure, whole: number): number[] {
-  const begins = pressure.windows.map(([start]) => start);
+export function edgesOf(pressure: Pressure, range: Range, whole: number): number[] {
+  const begins = windowsIn(pressure, range).map(([start]) => start);
   const last = begins.at(-1);
   return last === undefined ? [] : [...begins, Math.min(whole, last + pressure.intervalNs)];
 }
 
-/** The worst locks whose name or class contains the filter's text. */
-export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string, most: number): Line[] {
-  const places = new Map(pressure.windows.map(([start], at) => [start, at]));
-  const chosen = pressure.locks.filter((lock) => matches(names, lock.lock, lockFilter)).slice(0, most);
-  return chosen.map(({ lock, windows, phases }) => {
-    const values = new Array<number>(pressure.windows.length).fill(0);
+/** The locks with most pressure in a range, of those whose name or class contains the filter's text. */
+export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string, range: Range, most: number): Line[] {
+  const all = windowsIn(pressure, range);
+  const places = new Map(all.map(([start], at) => [start, at]));
+  const chosen = pressure.locks.filter((lock) => matches(names, lock.lock, lockFilter));
+  const lines = chosen.map(({ lock, windows, phases }) => {
+    const values = new Array<number>(all.length).fill(0);
     for (const [start, value] of windows) {
       const at = places.get(start);
       if (at !== undefined) values[at] = value;
     }
-    return { lock, label: names.lock(lock).short, values, phases };
+    const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+    return { lock, label: names.lock(lock).short, values, mean, phases: inRange(phases, range) };
   });
+  return lines.filter((line) => line.mean > 0).sort((a, b) => b.mean - a.mean).slice(0, most);
+}
+
+function inRange(phases: Phase[], range: Range): Phase[] {
+  return phases.filter((phase) => phase.from < range.to && phase.to > range.from);
 }
 
 function matches(names: NameBook, lock: number, filter: string): boolean {
@@ -38,10 +52,10 @@ function matches(names: NameBook, lock: number, filter: string): boolean {
   return both.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
 }
 
-/** Phases of all locks of one name, the one with most pressure first. */
-export function phasesOf(pressure: Pressure, names: NameBook, title: number): Phase[] {
+/** Phases in a range of all locks of one name, the one with most pressure first. */
+export function phasesOf(pressure: Pressure, names: NameBook, title: number, range: Range): Phase[] {
   const found = pressure.locks.filter((lock: LockPressure) => names.lock(lock.lock).title === title).flatMap((lock) => lock.phases);
-  return found.sort((a, b) => weight(b) - weight(a));
+  return inRange(found, range).sort((a, b) => weight(b) - weight(a));
 }
 
 function weight(phase: Phase): number {

@@ -1,6 +1,6 @@
 // Which rows count for a query: the embedded twin of crates/page/src/scope.rs.
 import { KINDS, type Dimension, type Scope } from "./contract";
-import type { Head, Table } from "./table";
+import { STACKS, TOTALS, type Head, type Table } from "./table";
 
 /** An embedded recording. */
 export interface Recording {
@@ -49,7 +49,26 @@ export function valueOf(by: Dimension, { head, table }: Recording): (row: number
   }
 }
 
-/** Decides about rows. */
+const OF_TOTALS: readonly Dimension[] = ["kind", "lock-class", "lock-name", "lock", "contender-thread", "contender-group", "time", "thread-kind"];
+
+/** True for what the totals of short contentions tell apart. */
+export function isOfTotals(by: Dimension): boolean {
+  return OF_TOTALS.includes(by);
+}
+
+/** True if the scope itself is about stacks or owners, which totals do not have. */
+export function isByStack(scope: Scope): boolean {
+  return scope.filter.method !== "" || scope.within.some((pick) => !isOfTotals(pick.by));
+}
+
+/** Decides about rows where threads, locks, kinds and time are asked for. */
+export function selectionAsTotal(recording: Recording, scope: Scope): (row: number) => boolean {
+  const takes = selection(recording, scope);
+  const other = isByStack(scope) ? TOTALS : STACKS;
+  return (row) => (recording.table.flags[row]! & other) === 0 && takes(row);
+}
+
+/** Decides about rows, whichever projection they are of. */
 export function selection(recording: Recording, scope: Scope): (row: number) => boolean {
   const { head, table } = recording;
   const kinds = scope.kinds.reduce((bits, kind) => bits | (1 << KINDS.indexOf(kind)), 0);

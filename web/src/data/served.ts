@@ -3,6 +3,13 @@ import type { Opening, Query } from "./contract";
 import { NameBook } from "./names";
 import { recordingOf, type AnswerTo, type Source } from "./source";
 
+/** There is nobody to ask any more. */
+export class Ended extends Error {
+  constructor() {
+    super("The command that serves this page has ended: run `headway view FILE` again and open the address that it prints.");
+  }
+}
+
 export class ServedSource implements Source {
   readonly embedded = false;
   readonly #books: NameBook[];
@@ -26,7 +33,7 @@ export class ServedSource implements Source {
   async #ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
     // The page's own path carries the token.
     const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" }).catch(() => {
-      throw new Error("the command that serves this page has ended. Run `headway view FILE` again and open the address that it prints.");
+      throw new Ended();
     });
     if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
     const answer = (await reply.json()) as AnswerTo<Q>;

@@ -1,45 +1,56 @@
 // Where threads' time went, per interval: the base of the timeline.
 import { KINDS, type Groups, type Kind } from "./contract";
 
-export interface States {
-  /** Time per interval, by state. `alive` is what is left of threads' lives. */
-  time: Record<Kind, number[]>;
-}
+/** What threads do: the kinds of rows, as platform threads have them; virtual threads apart. */
+export type State = Kind | "virtual-blocked" | "virtual-waiting";
+
+/** In the order in which they are stacked: first those of platform threads, which add up to their lives. */
+export const STATES: State[] = ["monitor", "juc", "stolen", "throttled", "queued", "ran", "cpu", "alive", "wait", "park", "virtual-blocked", "virtual-waiting"];
 
 const VIRTUAL = 1;
+const JVM = 2;
 
 /**
- * `blocked` is grouped by kind and time, `context` (lives, waits, parks,
- * samples and what was measured of threads) by kind of thread, kind and time.
- * Where CPU time was measured, samples are not needed for it.
+ * Time per interval, by state. `alive` is what is left of platform threads' lives.
+ *
+ * `blocked` is grouped by kind of thread, kind and time, `context` (lives, waits,
+ * parks, samples and what was measured of threads) likewise. A virtual thread has no
+ * part in the lives of platform threads: its blocked and waiting time stand for
+ * themselves. Where CPU time was measured, samples are not needed for it.
  */
-export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean): States {
+export function states(blocked: Groups, context: Groups, intervals: number, weighted: boolean): Record<State, number[]> {
   const empty = () => new Array<number>(intervals).fill(0);
-  const time = Object.fromEntries(KINDS.map((kind) => [kind, empty()])) as Record<Kind, number[]>;
+  const time = Object.fromEntries([...KINDS, ...STATES].map((state) => [state, empty()])) as Record<State, number[]>;
   // Lives without waiting for conditions.
   const running = empty();
-  addUp(blocked, 1, (path, interval, total) => {
-    time[KINDS[path[0]!]!][interval]! += total;
+  const blockedAlive = empty();
+  addUp(blocked, 2, ([threads = 0, kind = 0], interval, total) => {
+    // The JVM's own threads have no lives here.
+    if (threads === JVM) return;
+    const state: State = threads === VIRTUAL ? "virtual-blocked" : KINDS[kind]!;
+    time[state][interval]! += total;
+    if (threads !== VIRTUAL) blockedAlive[interval]! += total;
   });
-  addUp(context, 2, (path, interval, total) => {
-    const kind = KINDS[path[1]!]!;
-    // A virtual thread's waiting is no part of a platform thread's life.
-    if (path[0] === VIRTUAL && kind !== "cpu") return;
+  addUp(context, 2, ([threads = 0, number = 0], interval, total) => {
+    const kind = KINDS[number]!;
+    const waits = kind === "wait" || kind === "park";
+    if (threads === VIRTUAL && waits) time["virtual-waiting"][interval]! += total;
+    // On a CPU a virtual thread is its carrier, whose time is measured.
+    if (threads === VIRTUAL && kind !== "cpu") return;
     time[kind][interval]! += total;
     if (kind === "alive") running[interval]! += total;
-    if (kind === "wait" || kind === "park") running[interval]! -= total;
+    if (waits && threads !== JVM) running[interval]! -= total;
   });
   const measured = time.ran.some((ran) => ran > 0);
   for (let at = 0; at < intervals; at++) {
-    running[at] = Math.max(0, running[at]!);
     if (measured || !weighted) time.cpu[at] = 0;
     // Most kernels count what the quota held back as waiting for a CPU, too.
     time.queued[at] = Math.max(0, time.queued[at]! - time.throttled[at]!);
-    let left = Math.max(0, running[at]! - time.monitor[at]! - time.juc[at]!);
+    let left = Math.max(0, running[at]! - blockedAlive[at]!);
     for (const kind of SHARES) left -= time[kind][at] = Math.min(left, time[kind][at]!);
     time.alive[at] = left;
   }
-  return { time };
+  return time;
 }
 
 /** What running time is made of, beside blocking; the estimates give way to each other in this order. */

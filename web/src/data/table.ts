@@ -8,6 +8,8 @@ export const AFTER_WAIT = 4;
 export const UNFINISHED = 8;
 export const SUMMED = 16;
 export const DESCHEDULED = 32;
+export const TOTALS = 64;
+export const STACKS = 128;
 
 /** What stands before the columns. */
 export interface Head {
@@ -26,6 +28,8 @@ export interface Head {
 export interface Sum {
   total: number;
   count: number;
+  going: number;
+  apart: number;
   max: number;
 }
 
@@ -79,7 +83,7 @@ export function read(bytes: Uint8Array): { head: Head; table: Table } {
   };
   for (let row = 0; row < rows; row++) {
     if (table.flags[row]! & SUMMED) {
-      table.sums.set(row, { total: integers.next(), count: integers.next(), max: integers.next() });
+      table.sums.set(row, { total: integers.next(), count: integers.next(), going: integers.next(), apart: integers.next(), max: integers.next() });
     }
   }
   return { head, table };

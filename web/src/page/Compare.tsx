@@ -1,10 +1,11 @@
 import { useMemo } from "preact/hooks";
-import type { Dimension, Kind } from "../data/contract";
-import { changes, PIECES, rates, type Change } from "../data/compare";
+import { KINDS, type Dimension, type Kind } from "../data/contract";
+import { changes, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
 import { flame } from "../data/flame";
-import { filterOf, grouping, useAnswers, useSource } from "../state/asking";
+import { snap, type Range } from "../data/intervals";
+import { baseOf, filterOf, grouping, overTime, useAnswers, useSource } from "../state/asking";
 import { show, view } from "../state/view";
-import { duration, times } from "../text/units";
+import { duration, moment, parseMoment, times as several } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
 import { Flame } from "../view/Flame";
@@ -34,54 +35,77 @@ export function Compare() {
   return <Both />;
 }
 
+const UNITS: Record<Unit, [title: string, short: string, why: string]> = {
+  second: ["second", "s", "Blocked time per second of the recording"],
+  cpu: ["CPU second", "CPU s", "Blocked time per second of CPU time of the application: a program that does more is not worse for that"],
+  transaction: ["transaction", "transaction", "Blocked time per transaction that the program reported"],
+};
+
+/** What is compared, as the address says: aspect, order, stacks, unit, and the range of each side. */
+function choiceOf(mode: string, durations: number[]) {
+  const [aspect = "", order = "", stack = "", unit = "", ...ranges] = mode.split(".");
+  const range = (side: number): Range => {
+    const told = /^(\d{1,16})-(\d{1,16})$/.exec(ranges[side] ?? "");
+    const whole = durations[side]!;
+    const wanted = told && Number(told[1]) < Number(told[2]) ? { from: Number(told[1]), to: Math.min(Number(told[2]), whole) } : withoutStartUp(whole);
+    return snap(wanted.from < wanted.to ? wanted : withoutStartUp(whole), baseOf(side), whole);
+  };
+  return {
+    by: ASPECTS.find((one) => one === aspect) ?? ("lock-name" as Dimension),
+    sort: /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size",
+    stack: STACKS[stack] ? stack : "waiting",
+    unit: unit in UNITS ? (unit as Unit) : ("second" as Unit),
+    ranges: [range(0), range(1)] as const,
+    told: [ranges[0] ?? "", ranges[1] ?? ""] as const,
+  };
+}
+
 function Both() {
   const source = useSource();
   const [before, after] = source.opening.recordings;
-  const [aspect = "", order = "", stack = ""] = view.value.mode.split(".");
-  const by = ASPECTS.find((one) => one === aspect) ?? "lock-name";
-  const sort = /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size";
-  const [, chains, kinds] = STACKS[stack] ?? STACKS.waiting!;
-  const scope = (recording: number, kinds: Kind[]) => ({
-    recording,
-    from: 0,
-    to: Math.max(1, source.opening.recordings[recording]!.durationNs),
-    filter: filterOf(view.value),
-    kinds,
-    within: [],
-  });
+  const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
+  const { by, sort, stack, unit: wanted, ranges, told: typed } = choiceOf(view.value.mode, durations);
+  const [, chains, kinds] = STACKS[stack]!;
+  const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
+  const noFilter = { thread: "", lock: "", method: "", services: false };
+  const times = ([0, 1] as const).map((side) => overTime(scope(side, contention), [by], 2000, PIECES));
+  // Where CPU time was measured samples are not needed.
+  const cpu = source.opening.recordings.every((facts) => (facts.stretches[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
+  const counted = (side: 0 | 1, kind: Kind) => overTime({ ...scope(side, [kind]), filter: noFilter }, [], 10, PIECES).query;
   const answers = useAnswers(
-    grouping(scope(0, contention), [by, "time"], 2000, PIECES),
-    grouping(scope(1, contention), [by, "time"], 2000, PIECES),
-    grouping(scope(0, kinds), [chains], 5000),
-    grouping(scope(1, kinds), [chains], 5000),
+    times[0]!.query, times[1]!.query,
+    grouping(scope(0, kinds), [chains], 5000), grouping(scope(1, kinds), [chains], 5000),
+    counted(0, cpu), counted(1, cpu), counted(0, "transaction"), counted(1, "transaction"),
   );
   const told = useMemo(() => {
     if (!answers) return null;
-    const rate = (recording: 0 | 1) => {
-      const names = source.names(recording);
-      return rates(answers[recording], (value) => valueText(names, by, value).text, (source.opening.recordings[recording]!.durationNs || 1) / 1e9);
-    };
+    const weighted = cpu === "ran" || source.opening.recordings.every((facts) => facts.samplesWeighted);
+    const known: Record<Unit, boolean> = { second: true, cpu: weighted && answers[4].totalNs > 0 && answers[5].totalNs > 0, transaction: answers[6].count > 0 && answers[7].count > 0 };
+    const unit = known[wanted] ? wanted : "second";
+    const units = ([0, 1] as const).map((side) => unitsOf(unit, times[side]!.made, unit === "cpu" ? answers[side === 0 ? 4 : 5] : answers[side === 0 ? 6 : 7]));
+    const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]!);
     const options = { fold: true, inverted: false };
-    const perSecond = ([0, 1] as const).map((recording) => {
-      const seconds = (source.opening.recordings[recording]!.durationNs || 1) / 1e9;
-      return `${duration(answers[recording].totalNs / seconds)} a second`;
-    });
-    return {
-      perSecond,
-      rows: changes(rate(0), rate(1)),
-      root: flame(answers[3], source.names(1), options, { groups: answers[2], names: source.names(0) }),
-    };
+    const perUnit = ([0, 1] as const).map((side) => `${duration(answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1))} per ${UNITS[unit][0]}`);
+    const missing = answers[0].restNs + answers[1].restNs;
+    return { unit, known, perUnit, missing, rows: changes(rate(0), rate(1)), root: flame(answers[3], source.names(1), options, { groups: answers[2], names: source.names(0) }) };
   }, [answers]);
-  const mode = (next: { by?: string; sort?: string; stack?: string }) => show({ mode: [next.by ?? by, next.sort ?? sort, next.stack ?? stack].join("."), zoom: "" }, false);
+  const mode = (next: { by?: string; sort?: string; stack?: string; unit?: string; ranges?: readonly string[] }) =>
+    show({ mode: [next.by ?? by, next.sort ?? sort, next.stack ?? stack, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
   if (!told) return <p aria-busy="true">…</p>;
-  const rate = (ns: number) => `${duration(Math.abs(ns))}/s`;
+  const [unitTitle, unitShort] = UNITS[told.unit];
+  const rate = (ns: number) => `${duration(Math.abs(ns))}/${unitShort}`;
+  const setRange = (side: 0 | 1, range: Range | null) => {
+    const next = [...typed];
+    next[side] = range && range.from < range.to ? `${range.from}-${range.to}` : "";
+    mode({ ranges: next });
+  };
   const columns: Column<Change>[] = [
     { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "before", title: "before", why: "Blocked time per second of the first recording, all threads added up", width: "100px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
-    { id: "after", title: "after", why: "Blocked time per second of the second recording", width: "100px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
-    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "110px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
-    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "100px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
+    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "128px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
+    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "128px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
+    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "132px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
+    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "128px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
     { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "110px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
   ];
   const decided = told.rows.filter((row) => row.verdict !== "within noise");
@@ -92,9 +116,24 @@ function Both() {
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
         <p class="lead">
-          Threads were blocked {told.perSecond[0]} before and {told.perSecond[1]} after. {summary(decided)}
+          Threads were blocked {told.perUnit[0]} before and {told.perUnit[1]} after. {summary(decided)}
         </p>
-        <p class="hint">The whole of both recordings, whatever the time range; the other filters apply.</p>
+        <div class="sides">
+          {([0, 1] as const).map((side) => (
+            <Side key={side} title={side === 0 ? "before" : "after"} range={ranges[side]} whole={durations[side]!} isDefault={typed[side] === ""} onRange={(range) => setRange(side, range)} />
+          ))}
+        </div>
+        <p class="hint">
+          Each side has its own range, whatever the time range above; the other filters apply.
+          {told.missing > 0 && ` Of ${duration(told.missing)} it is not known to which row they belong: stacks of short contentions are kept by longer intervals.`}
+        </p>
+        <div class="tabs" role="group" aria-label="Compare per">
+          <span class="hint">per</span>
+          {(Object.keys(UNITS) as Unit[]).map((one) => (
+            <button key={one} type="button" aria-pressed={one === told.unit} disabled={!told.known[one]}
+              title={told.known[one] ? UNITS[one][2] : "Not recorded in both recordings"} onClick={() => mode({ unit: one })}>{UNITS[one][0]}</button>
+          ))}
+        </div>
         <div class="tabs" role="group" aria-label="Compare by">
           <span class="hint">by</span>
           {ASPECTS.map((one) => (
@@ -108,7 +147,7 @@ function Both() {
       <section class="card">
         <div class="tabs" role="group" aria-label="Stacks">
           {Object.entries(STACKS).map(([name, [title]]) => (
-            <button key={name} type="button" aria-pressed={(STACKS[stack] ? stack : "waiting") === name} onClick={() => mode({ stack: name })}>{title}</button>
+            <button key={name} type="button" aria-pressed={stack === name} onClick={() => mode({ stack: name })}>{title}</button>
           ))}
           <Typed label="search" title="Marks methods whose name contains this" size={16} value={view.value.search} empty="method" onTyped={(text) => show({ search: text }, false)} />
         </div>
@@ -121,9 +160,28 @@ function Both() {
   );
 }
 
+/** The range of one side; unless another one is typed start-up is left out. */
+function Side({ title, range, whole, isDefault, onRange }: { title: string; range: Range; whole: number; isDefault: boolean; onRange: (range: Range | null) => void }) {
+  const wrong = (text: string) => (text.trim() === "" || parseMoment(text) !== null ? "" : "not a time such as 12.5s or 300ms");
+  return (
+    <span class="side">
+      <Typed label={`${title}: from`} title="Begin of the part that is compared" size={8} value={moment(range.from, whole)} empty="start" wrong={wrong} onTyped={(text) => onRange({ from: parseMoment(text) ?? 0, to: range.to })} />{" "}
+      <Typed label="to" title="End of the part that is compared" size={8} value={moment(range.to, whole)} empty="end" wrong={wrong} onTyped={(text) => onRange({ from: range.from, to: parseMoment(text) ?? whole })} />{" "}
+      {isDefault ? (
+        <>
+          <span class="hint">start-up ({duration(range.from)}) left out</span>
+          <button type="button" class="small" onClick={() => onRange({ from: 0, to: whole })}>include it</button>
+        </>
+      ) : (
+        <button type="button" class="small" onClick={() => onRange(null)}>leave out start-up</button>
+      )}
+    </span>
+  );
+}
+
 function summary(decided: Change[]): string {
   if (decided.length === 0) return "No change is larger than the noise.";
   const worse = decided.filter((row) => row.verdict === "worse").length;
   const better = decided.length - worse;
-  return `Beyond the noise ${worse || "none"} of ${times(decided.length, "changed entry", "changed entries")} got worse, ${better || "none"} better; most of all ${decided[0]!.name}.`;
+  return `${several(decided.length, "significant change")}: ${worse} worse, ${better} better; the largest is ${decided[0]!.name}.`;
 }

@@ -1,11 +1,12 @@
 // What the owner of a lock was executing while others waited for it.
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { HOWS, type Groups } from "../data/contract";
+import { HOWS, type Groups, type How } from "../data/contract";
 import type { NameBook } from "../data/names";
 import type { Step } from "../state/address";
-import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { view } from "../state/view";
-import { percent, times } from "../text/units";
+import { duration, percent, times } from "../text/units";
 import { useDuration } from "../view/FilterBar";
 import { Bar } from "./Overview";
 
@@ -17,31 +18,64 @@ export const INSIDE_EMPTY = "No sample of an owner here. Record with -e lock,cpu
 
 interface Spot {
   text: string;
-  share: number;
+  total: number;
 }
 
-/** The innermost methods of owners, dearest first. */
-function spotsOf(groups: Groups, names: NameBook): Spot[] {
+/** The innermost methods of owners, most time first; code of the JDK with the program's line that led to it. */
+export function spotsOf(groups: Groups, names: NameBook): Spot[] {
   const found = new Map<string, number>();
   groups.value.forEach((chain, at) => {
     if (groups.parent[at]! >= 0) return;
-    const leaf = names.chain(chain)[0];
-    const text = leaf === undefined ? "outside the method that held the lock" : names.frameText(leaf);
+    const frames = names.chain(chain);
+    const leaf = frames[0];
+    const own = frames.find((frame) => !names.frame(frame).jdk);
+    const inner = leaf === undefined ? "outside the method that held the lock" : names.frameText(leaf);
+    const text = own === undefined || own === leaf ? inner : `${names.frameText(own)} › ${inner}`;
     found.set(text, (found.get(text) ?? 0) + groups.total[at]!);
   });
-  return [...found].map(([text, total]) => ({ text, share: total / groups.totalNs })).sort((a, b) => b.share - a.share);
+  return [...found].map(([text, total]) => ({ text, total })).sort((a, b) => b.total - a.total || a.text.localeCompare(b.text));
+}
+
+/** How much of the blocked time with a known owner samples of the owner stand for. */
+export interface Coverage {
+  /** What shares are parts of. */
+  whole: number;
+  sampled: number;
+  notSampled: number;
+}
+
+const OWNED: How[] = ["exit", "seen", "previous"];
+
+/** `blocked` is grouped by how the owner is known. Samples may stand for a little more than there is, by chance. */
+export function coverageOf(blocked: Groups, sampled: number): Coverage {
+  const owned = blocked.value.reduce((sum, how, at) => sum + (blocked.parent[at]! < 0 && OWNED.includes(HOWS[how]!) ? blocked.total[at]! : 0), 0);
+  const whole = Math.max(owned, sampled, 1);
+  return { whole, sampled, notSampled: whole - sampled };
 }
 
 /** Where inside the owner the time of a selection went. */
 export function Inside({ within }: { within: Step[] }) {
   const whole = useDuration();
+  const { opening } = useSource();
   const names = useNames(view.value.recording);
   const scope = scopeOf(view.value, whole, ["inside"], within);
-  const answers = useAnswers(grouping(scope, ["inside"], 500), grouping(scope, ["how"], 20));
+  const answers = useAnswers(grouping(scope, ["inside"], 500), grouping(scope, ["how"], 20), grouping(scopeOf(view.value, whole, undefined, within), ["how"], 20));
   const spots = useMemo(() => (answers ? spotsOf(answers[0], names) : []), [answers]);
   if (!answers) return null;
-  const waiting = answers[1].value.indexOf(HOWS.indexOf("waiting"));
-  const waited = waiting < 0 ? 0 : answers[1].total[waiting]!;
+  const [inside, hows, blocked] = answers;
+  // Samples without weight are only counted.
+  const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
+  const coverage = weighted ? coverageOf(blocked, inside.totalNs) : { whole: inside.totalNs, sampled: inside.totalNs, notSampled: 0 };
+  const waiting = hows.value.indexOf(HOWS.indexOf("waiting"));
+  const waited = waiting < 0 ? 0 : hows.total[waiting]!;
+  const rest = spots.slice(MOST).reduce((sum, spot) => sum + spot.total, 0);
+  const line = (key: string, total: number, text: ComponentChildren, why: string) => (
+    <li key={key} title={why}>
+      <span class="number">{percent(total / coverage.whole)}</span>
+      <Bar part={total / coverage.whole} />
+      {text}
+    </li>
+  );
   return (
     <section class="chain inside" aria-label="Inside the owner">
       <h3 title={INSIDE_WHY}>Where inside the owner the time went</h3>
@@ -50,18 +84,16 @@ export function Inside({ within }: { within: Step[] }) {
       ) : (
         <>
           <ol class="spots">
-            {spots.slice(0, MOST).map((spot) => (
-              <li key={spot.text} title={spot.text}>
-                <span class="number">{percent(spot.share)}</span>
-                <Bar part={spot.share} />
-                <code class="cut">{spot.text}</code>
-              </li>
-            ))}
+            {spots.slice(0, MOST).map((spot) => line(spot.text, spot.total, <code class="cut">{spot.text}</code>, spot.text))}
+            {rest > 0 && line("rest", rest, <span class="hint">{times(spots.length - MOST, "more line")} in the flame graph</span>, "Lines with less time")}
+            {coverage.notSampled > 0 && line("none", coverage.notSampled, <span class="hint">not sampled</span>, "Blocked time with a known owner of which no sample shows what the owner did")}
           </ol>
           <p class="hint">
-            From {times(answers[0].count, "sample")} of owners, each counted for every thread that was blocked
-            {waited > 0 && `; in ${percent(waited / answers[0].totalNs)} the owner itself was waiting`}
-            {spots.length > MOST && `; ${times(spots.length - MOST, "more line")} in the flame graph`}
+            {weighted
+              ? `Samples cover ${percent(coverage.sampled / coverage.whole)} of the ${duration(coverage.whole)} blocked by a known owner`
+              : "Shares of samples, which do not say how much time they stand for"}
+            ; {times(inside.count, "sample")} of owners, each counted for every thread that was blocked
+            {waited > 0 && `; in ${percent(waited / inside.totalNs)} of them the owner itself was waiting`}
           </p>
         </>
       )}

@@ -4,7 +4,7 @@ import { DIMENSIONS, pathOf, stepsOf } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
-import { count, duration, percent } from "../text/units";
+import { count, duration, percent, times } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
@@ -18,15 +18,15 @@ import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
 
 const COLUMNS: Column<TreeRow>[] = [
   { id: "text", title: "what", why: "Value of the aspect of this level", width: "minmax(200px, 1fr)", value: (row) => row.text,
-    cell: (row) => <span class="cut" title={row.full}>{row.text}</span> },
+    cell: (row) => <span class={`cut ${row.rest ? "hint" : ""}`} title={row.full}>{row.text}</span> },
   { id: "total", title: "total", why: "Time threads were blocked, all threads added up", width: "82px", value: (row) => row.total,
     cell: (row) => <span class="number">{duration(row.total)}</span> },
   { id: "share", title: "share", why: "Part of all blocked time in the range and filter", width: "96px", value: (row) => row.share,
     cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
   { id: "count", title: "count", why: "Contentions with time in this row", width: "70px", value: (row) => row.count,
-    cell: (row) => <span class="number">{count(row.count)}</span> },
-  { id: "max", title: "max", why: "The longest time of one contention in this row", width: "76px", value: (row) => row.max,
-    cell: (row) => <span class="number">{duration(row.max)}</span> },
+    cell: (row) => <span class="number">{row.rest ? "" : count(row.count)}</span> },
+  { id: "max", title: "max", why: "The longest time of one contention in this row; of contentions that were added up, of those that begin in the range", width: "76px", value: (row) => row.max,
+    cell: (row) => <span class="number">{row.rest ? "" : duration(row.max)}</span> },
 ];
 
 const MODES = [
@@ -57,7 +57,7 @@ export function Locks() {
           <>
             <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={COLUMNS} idOf={(row) => row.id} childrenOf={(row) => row.children}
               canOpen={(row) => !row.leaf} open={open} onToggle={toggle} selected={pick.length > 0 ? pathOf(pick) : null}
-              onSelect={(row) => show({ pick: row.steps }, false)} sort={sort} onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
+              onSelect={(row) => !row.rest && show({ pick: row.steps }, false)} sort={sort} onSort={(next) => show({ mode: `${mode}.${next}` }, false)} height={430} />
             <Foot tree={tree} />
           </>
         )}
@@ -74,7 +74,7 @@ export function Locks() {
         {mode === "chains" && <Chains />}
         {mode === "waiting" && <Stacks by="contender-chain" why="Call chains of blocked threads; width is blocked time." />}
         {mode === "holding" && <Stacks by="owner-chain" why="Call chains of whoever held the lock, at its release; width is the time that others were blocked meanwhile." />}
-        {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={INSIDE_EMPTY} kinds={["inside"]} />}
+        {mode === "inside" && <Stacks by="inside" why={INSIDE_WHY} empty={INSIDE_EMPTY} kinds={["inside"]} fold={false} />}
         {mode === "longest" && <Longest within={pick} />}
       </section>
     </div>
@@ -136,7 +136,8 @@ function Foot({ tree }: { tree: Tree }) {
   };
   return (
     <p class="foot">
-      {duration(tree.totalNs)} blocked in {count(tree.count)} stretches
+      {duration(tree.totalNs)} blocked in {times(tree.count, "contention")}
+      {tree.atEdges > 0 && `; about ${duration(tree.atEdges)} more at the edges of the range, where stacks are kept by longer intervals`}
       {tree.leftOut > 0 && `; ${count(tree.leftOut)} smaller rows not shown`}
       <span class="push">
         <Copy text={() => table().map((line) => line.join("\t")).join("\n")} />
@@ -173,7 +174,7 @@ function Chains() {
     <>
       <p class="foot" title="Pairs of call chains, most blocked time first">
         <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
-        pair {at + 1} of {pairs.length}: {duration(pair.total)} ({percent(pair.total / answers[1].totalNs)} of the selection), {count(pair.count)} stretches
+        pair {at + 1} of {pairs.length}: {duration(pair.total)} ({percent(pair.total / answers[1].totalNs)} of the selection), {times(pair.count, "contention")}
         <button type="button" class="small" disabled={at >= pairs.length - 1} aria-label="cheaper pair" onClick={() => go(at + 1)}>▸</button>
       </p>
       <div class="pair">
@@ -202,11 +203,11 @@ function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; s
   return pairs.sort((a, b) => b.total - a.total);
 }
 
-function Stacks({ by, why, empty = "No blocked time here.", kinds }: { by: Dimension; why: string; empty?: string; kinds?: Kind[] }) {
+function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Dimension; why: string; empty?: string; kinds?: Kind[]; fold?: boolean }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds, view.value.pick), [by], 5000));
-  const root = useMemo(() => answers && flame(answers[0], names, { fold: true, inverted: false }), [answers]);
+  const root = useMemo(() => answers && flame(answers[0], names, { fold, inverted: false }), [answers]);
   if (!root) return <p aria-busy="true">…</p>;
   if (root.total === 0) return <p class="empty">{empty}</p>;
   const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);

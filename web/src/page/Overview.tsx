@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
-import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { grouping, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import type { View } from "../state/address";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
@@ -57,7 +57,7 @@ function ThreadTime({ ledger }: { ledger: Ledger }) {
   return (
     <div class="ledger">
       <p class="hint" title="All time of the application's threads but idle time, in the whole recording">
-        Thread time: {duration(ledger.activeNs)} of {times(ledger.threads, "thread")}
+        Thread time{view.value.range && " of the whole recording"}: {duration(ledger.activeNs)} of {times(ledger.threads, "thread")}
         {idle}
       </p>
       <div class="stack" role="img" aria-label={ledger.parts.map((part) => `${part.words} ${share(part.ns)}`).join(", ")}>
@@ -144,7 +144,7 @@ function Answers() {
                 <td>
                   <Cause owners={owners} lock={value} total={total} />
                 </td>
-                <td>{pressure && <When phases={phasesOf(pressure, names, value)} whole={whole} />}</td>
+                <td>{pressure && <When phases={phasesOf(pressure, names, value, rangeOf(view.value, whole))} whole={whole} />}</td>
               </tr>
             );
           })}
@@ -258,23 +258,25 @@ function Pressure() {
   const names = useNames(view.value.recording);
   const pressure = usePressure();
   const [hover, setHover] = useState<number | null>(null);
-  const lines = pressure ? linesOf(pressure, names, view.value.lock, WORST) : [];
+  const range = rangeOf(view.value, whole);
+  const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
   if (!pressure || lines.length === 0) return null;
-  const edges = edgesOf(pressure, whole);
+  const edges = edgesOf(pressure, range, whole);
   const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
-  const at = hover !== null && hover < pressure.windows.length ? hover : null;
+  const at = hover !== null && hover < edges.length - 1 ? hover : null;
   return (
     <section class="card">
       <h2 title="Critical section pressure: time spent acquiring the lock, over the running time of all threads. Waiting for work does not count as running.">
-        Pressure of the worst locks
+        Pressure of the worst locks{view.value.range && " in the chosen range"}
       </h2>
       <div class="legend">
         {lines.map((line, place) => (
           <span key={line.lock} title={names.lock(line.lock).name}>
             <i class="swatch" style={{ background: PALETTE[place] }} /> {line.label}
-            {at !== null && <b> {percent(line.values[at]!)}</b>}
+            <b> {percent(at !== null ? line.values[at]! : line.mean)}</b>
           </span>
         ))}
+        <span class="hint push">{at === null ? "on average of these intervals" : `at ${moment(edges[at]!, whole)}`}</span>
       </div>
       <Plot
         label="Critical section pressure of the worst locks over time. Drag to choose a time range."
@@ -282,7 +284,7 @@ function Pressure() {
         series={lines.map((line, place) => ({ label: line.label, colour: PALETTE[place]!, values: line.values }))}
         stacked={false}
         height={170}
-        range={view.value.range}
+        range={null}
         onBrush={(range) => show({ range })}
         onHover={setHover}
         format={(value) => `${Math.round(value * 100)} %`}
@@ -297,21 +299,45 @@ function Pressure() {
 
 function Findings({ facts }: { facts: Facts }) {
   const most = Math.max(1, ...facts.findings.map((finding) => finding.cost));
+  const inRange = useInRange(facts);
   return (
     <section class="card">
-      <h2 title="Findings of the whole recording, the most costly first">Findings</h2>
+      <h2 title="Findings of the whole recording, the most costly first">Findings{view.value.range && " of the whole recording"}</h2>
       <ol class="findings">
         {facts.findings.map((finding, place) => (
-          <FindingItem key={place} finding={finding} links={facts.links} most={most} />
+          <FindingItem key={place} finding={finding} links={facts.links} most={most} inRange={inRange(finding)} />
         ))}
       </ol>
     </section>
   );
 }
 
-function FindingItem({ finding, links, most }: { finding: Finding; links: Facts["links"]; most: number }) {
+/** Of a finding about a lock: its blocked time in the chosen range; null if no range is chosen, or it is about none. */
+function useInRange(facts: Facts): (finding: Finding) => number | null {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const scope = { ...scopeOf(view.value, whole, ["monitor", "juc"]), filter: { thread: "", lock: "", method: "", services: false } };
+  const answers = useAnswers(grouping(scope, ["lock-name", "lock"], 10_000));
+  if (!answers || !view.value.range) return () => null;
+  const times = new Map<string, number>();
+  const [groups] = answers;
+  groups.value.forEach((value, at) => {
+    // A sentence calls a lock by its name, or where it has none by class and hash.
+    const lock = names.lock(value);
+    for (const text of groups.parent[at]! < 0 ? [names.text(value)] : new Set([lock.name, lock.short])) {
+      if (groups.parent[at]! < 0 || !times.has(text)) times.set(text, groups.total[at]!);
+    }
+  });
+  const locks = new Set(facts.links.filter(([, kind]) => kind === "lock").map(([name]) => name));
+  return (finding) => {
+    const named = pieces(finding.text).filter(({ text, code }) => code && locks.has(text));
+    return named.length === 0 ? null : (times.get(named[0]!.text) ?? 0);
+  };
+}
+
+function FindingItem({ finding, links, most, inRange }: { finding: Finding; links: Facts["links"]; most: number; inRange: number | null }) {
   return (
-    <li class={finding.kind}>
+    <li class={`${finding.kind} ${inRange === 0 ? "elsewhere" : ""}`}>
       <p>
         <Sentence text={finding.text} links={links} />
       </p>
@@ -320,6 +346,7 @@ function FindingItem({ finding, links, most }: { finding: Finding; links: Facts[
           {duration(finding.cost)} of thread time <Bar part={finding.cost / most} />
         </div>
       )}
+      {inRange !== null && <p class="hint">{inRange > 0 ? `${duration(inRange)} blocked on this lock in the chosen range` : "No thread was blocked on this lock in the chosen range"}</p>}
       {finding.details.length > 0 && (
         <details>
           <summary>details</summary>
@@ -388,13 +415,21 @@ function About({ facts }: { facts: Facts }) {
   );
 }
 
+/** What is kept of contentions that are too many to be shown one by one. */
+function addedUp(facts: Facts): string {
+  const what = `${times(facts.summed, "short contention, wait or sample", "short contentions, waits and samples")} cannot be shown one by one. Their time is exact by thread, lock and kind in intervals of ${duration(facts.baseNs)}`;
+  const groups = facts.stacksByGroup ? ", by thread group" : "";
+  const folded = facts.foldedThreads > 0 ? ` Those of ${times(facts.foldedThreads, "thread")} with the least time are in the sum of the others of their group.` : "";
+  return `${what}; their stacks and owners are kept in intervals of ${duration(facts.stacksNs)}${groups}.${folded}`;
+}
+
 function Missing({ facts }: { facts: Facts }) {
   const lines: [string, string][] = [
     ...facts.problems.map((problem): [string, string] => ["damage", problem]),
     ...facts.losses.map((loss): [string, string] => [`${count(loss.count)} ${loss.name}`, loss.explanation]),
     ...facts.degraded,
   ];
-  if (facts.summed > 0) lines.push(["added up", `${count(facts.summed)} short contentions are shown as sums per interval, because there are too many to show each; where that is not enough, by thread group`]);
+  if (facts.summed > 0) lines.push(["added up", addedUp(facts)]);
   if (facts.foreign) lines.push(["owners", `${facts.producer} does not record which call chain held a lock; record with headway to see it`]);
   if (lines.length === 0) return <p class="empty">No events dropped. All features active.</p>;
   return (

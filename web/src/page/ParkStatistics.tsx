@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Blocker } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { linesOver } from "../data/spent";
-import { filterOf, grouping, useAnswers, useNames } from "../state/asking";
+import { filterOf, overTime, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -21,8 +21,9 @@ export function ParkStatistics() {
   const { recording, pick, lock } = view.value;
   const names = useNames(recording);
   const scope = { recording, from: 0, to: whole, filter: { ...filterOf(view.value), thread: "", method: "", services: true }, kinds: ["park" as const, "juc" as const], within: [] };
-  const answers = useAnswers({ ask: "whole" as const, recording }, grouping(scope, ["lock", "time"], 1000, INTERVALS));
-  const lines = useMemo(() => (answers ? linesOver(answers[1], INTERVALS) : new Map<number, number[]>()), [answers]);
+  const { made, query } = overTime(scope, ["lock"], 1000, INTERVALS);
+  const answers = useAnswers({ ask: "whole" as const, recording }, query);
+  const lines = useMemo(() => (answers ? linesOver(answers[1], made.intervals) : new Map<number, number[]>()), [answers]);
   if (!answers) return <p aria-busy="true">…</p>;
   const { executionNs, blockers, leftOut } = answers[0].whole.parks;
   const wanted = lock.replace(/^=/, "").toLowerCase();
@@ -60,7 +61,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
   return [
     { id: "name", title: "blocker", why: "What the code calls the object that threads parked on, then its class and identity hash code; packages are in the CSV file", width: "minmax(200px, 3fr)",
       value: (row) => names.lock(row.lock).name, cell: (row) => <LockName name={names.lock(row.lock).name} /> },
-    text("thread", "thread", "The thread whose park was measured first; its call chain is below the table", "minmax(70px, 0.8fr)", (row) => names.thread(row.thread).name),
+    text("thread", "thread", "The thread whose park was measured first; its call chain is below the table", "minmax(70px, 0.8fr)", (row) => names.threadText(row.thread)),
     { id: "line", title: "over time", why: "How many threads were parked on it, over the recording", width: "84px", value: () => 0,
       cell: (row) => <Sparkline values={lines.get(row.lock) ?? []} colour={COLOURS.park} label={`Parks on ${names.lock(row.lock).short} over time`} width={78} /> },
     number("times", "parks", "How often threads parked on it", "62px", count),
@@ -80,7 +81,7 @@ function columnsOf(names: NameBook, lines: Map<number, number[]>): Column<Blocke
 function tableOf(rows: Blocker[], names: NameBook): (string | number)[][] {
   const head = ["blocker", "class", "hash", "thread", "parks", "now", "peak", "thread_time_ns", "real_time_ns", "avg_park_ns", "avg_hold_ns", "real_util", "thread_util", "real_life_util", "thread_life_util", "chain"];
   const lines = rows.map((row) => [
-    names.lock(row.lock).name, names.text(names.lock(row.lock).class), row.hash, names.thread(row.thread).name, row.times, row.now, row.peak, row.threadTime, row.realTime,
+    names.lock(row.lock).name, names.text(names.lock(row.lock).class), row.hash, names.threadText(row.thread), row.times, row.now, row.peak, row.threadTime, row.realTime,
     row.averagePark, row.averageHold, row.realUse, row.threadUse, row.realLifeUse, row.threadLifeUse, names.chain(row.chain).map((frame) => names.frameText(frame)).join(" < "),
   ]);
   return [head, ...lines];

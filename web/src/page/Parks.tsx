@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import { HOWS, type Groups, type Kind } from "../data/contract";
 import { addUp } from "../data/states";
-import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, times } from "../text/units";
@@ -59,12 +59,9 @@ function Waits({ mode }: { mode: string }) {
   const names = useNames(view.value.recording);
   const [, kinds, empty] = MODES[mode]!;
   const scope = scopeOf(view.value, whole, kinds);
-  const answers = useAnswers(
-    grouping(scope, ["lock", "how"], MOST),
-    grouping(scope, ["lock", "contender-thread"], MOST),
-    grouping(scope, ["lock", "time"], MOST, INTERVALS),
-  );
-  const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], (lock) => names.lock(lock).name), [answers]);
+  const { made, query } = overTime(scope, ["lock"], MOST, INTERVALS);
+  const answers = useAnswers(grouping(scope, ["lock", "how"], MOST), grouping(scope, ["lock", "contender-thread"], MOST), query);
+  const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], made.intervals, (lock) => names.lock(lock).name), [answers]);
   const sort = /^-?(name|total|count|average|max|threads)$/.test(view.value.sort) ? view.value.sort : "-total";
   const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].value : null;
   const colour = COLOURS[kinds[0]!];
@@ -112,7 +109,7 @@ function Waiters({ lock, kinds }: { lock: number; kinds: Kind[] }) {
   );
 }
 
-function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, name: (lock: number) => string): Blocker[] {
+function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, intervals: number, name: (lock: number) => string): Blocker[] {
   const found = new Map<number, Blocker>();
   const ends = new Map<number, string[]>();
   const order: number[] = [];
@@ -120,7 +117,7 @@ function blockersOf(byHow: Groups, byThread: Groups, byTime: Groups, name: (lock
     const parent = byHow.parent[at]!;
     if (parent < 0) {
       order.push(value);
-      found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.stretches[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(INTERVALS).fill(0) });
+      found.set(value, { lock: value, name: name(value), total: byHow.total[at]!, count: byHow.stretches[at]!, max: byHow.max[at]!, threads: 0, ended: "", line: new Array<number>(intervals).fill(0) });
     } else {
       const lock = byHow.value[parent]!;
       const how = HOWS[value] ?? "none";

@@ -1,8 +1,9 @@
 // What the environment took: time in which threads were ready and did not run.
 import { useMemo } from "preact/hooks";
 import { KINDS, type Kind, type Scope, type Steal as Told } from "../data/contract";
+import { average } from "../data/intervals";
 import { linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
-import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -11,7 +12,6 @@ import { COLOURS } from "../view/colours";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
 import { Sparkline } from "../view/Sparkline";
-import { boundaries } from "../view/Timeline";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { Bar } from "./Overview";
 import { Transactions } from "./Transactions";
@@ -89,14 +89,14 @@ function lostOf({ stolen, throttled, queued }: { stolen: number; throttled: numb
 function OverTime() {
   const whole = useDuration();
   const scope: Scope = { ...scopeOf(view.value, whole, MEASURED), from: 0, to: whole };
-  const answers = useAnswers(grouping(scope, ["kind", "time"], 10, INTERVALS));
+  const { made, query } = overTime(scope, ["kind"], 10, INTERVALS);
+  const answers = useAnswers(query);
   const series = useMemo(() => {
     if (!answers) return [];
-    const lines = linesOver(answers[0], INTERVALS);
-    const length = whole / INTERVALS;
+    const lines = linesOver(answers[0], made.intervals);
     const of = (kind: Kind, at: number) => lines.get(KINDS.indexOf(kind))?.[at] ?? 0;
-    const value = (kind: Kind, at: number) => (kind === "queued" ? Math.max(0, of("queued", at) - of("throttled", at)) : of(kind, at)) / length;
-    return ORDER.map((kind) => ({ label: KIND_WORDS[kind], colour: COLOURS[kind], values: Array.from({ length: INTERVALS }, (_, at) => value(kind, at)) }));
+    const value = (kind: Kind, at: number) => average(made, at, kind === "queued" ? Math.max(0, of("queued", at) - of("throttled", at)) : of(kind, at));
+    return ORDER.map((kind) => ({ label: KIND_WORDS[kind], colour: COLOURS[kind], values: Array.from({ length: made.intervals }, (_, at) => value(kind, at)) }));
   }, [answers]);
   if (!answers) return <section class="card" aria-busy="true" />;
   return (
@@ -109,7 +109,7 @@ function OverTime() {
           </span>
         ))}
       </div>
-      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={boundaries(whole, INTERVALS)} series={series} stacked whole height={170}
+      <Plot label="Threads on CPU, stolen, throttled and waiting for a CPU over time. Drag to choose a time range." times={made.edges} series={series} stacked whole height={170}
         range={view.value.range} onBrush={(range) => show({ range })} format={(value) => value.toFixed(0)} />
     </section>
   );
@@ -129,14 +129,12 @@ function Threads() {
   const [tab = "", rest = ""] = view.value.mode.split(".");
   const single = tab === "threads";
   const by = single ? ("contender-thread" as const) : ("contender-group" as const);
-  const answers = useAnswers(
-    grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST),
-    grouping(scopeOf(view.value, whole, LOST), [by, "time"], MOST, SPARKS),
-  );
+  const sparks = overTime(scopeOf(view.value, whole, LOST), [by], MOST, SPARKS);
+  const answers = useAnswers(grouping(scopeOf(view.value, whole, MEASURED), [by, "kind"], MOST), sparks.query);
   const rows = useMemo((): Row[] => {
     if (!answers) return [];
-    const lines = linesOver(answers[1], SPARKS);
-    const name = (value: number) => (single ? names.thread(value).name : names.text(value));
+    const lines = linesOver(answers[1], sparks.made.intervals);
+    const name = (value: number) => (single ? names.threadText(value) : names.text(value));
     return spentOf(answers[0]).map((row) => ({ ...row, name: name(row.value), line: lines.get(row.value) ?? [] }));
   }, [answers, single]);
   const columns: Column<Row>[] = [

@@ -2,7 +2,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
-import { scopeOf, useAnswers, useNames } from "../state/asking";
+import { NO_ROW } from "../data/lanes";
+import { rangeOf, scopeOf, useAnswers, useNames } from "../state/asking";
 import { theme } from "../state/theme";
 import { show, view } from "../state/view";
 import { duration, moment, times } from "../text/units";
@@ -36,7 +37,7 @@ const HEIGHTS: Record<Kind, number> = {
 
 export function Threads() {
   const whole = useDuration();
-  const { range, recording, stretch: row, kind } = view.value;
+  const { recording, stretch: row, kind } = view.value;
   const names = useNames(recording);
   const blocked = scopeOf(view.value, whole).kinds;
   const kinds = kind === "all" ? KINDS_SHOWN : [...blocked, ...KINDS_SHOWN.slice(2)];
@@ -49,8 +50,8 @@ export function Threads() {
   const { lanes, threads } = answers[0];
   const all = [...lanes, ...extra];
   if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
-  const from = range?.from ?? 0;
-  const to = range?.to ?? whole;
+  const { from, to } = rangeOf(view.value, whole);
+  const summed = all.some((lane) => lane.row.includes(NO_ROW));
   return (
     <>
       <section class="card">
@@ -61,6 +62,7 @@ export function Threads() {
             </span>
           ))}
           <span class="hint push">
+            {summed && "Pale: short contentions, of which only the sum is kept; the paler, the less of the time. "}
             {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them.
           </span>
         </div>
@@ -127,10 +129,10 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
           const lane = lanes[item.index]!;
           return (
             <div key={lane.thread} role="listitem" class="lane" style={{ transform: `translateY(${item.start}px)`, height: `${ROW}px` }}>
-              <span class="cut lanename" style={{ width: `${NAME_WIDTH}px` }} title={`${names.thread(lane.thread).name}: blocked ${duration(lane.blockedNs)}`}>
-                {names.thread(lane.thread).name}
+              <span class="cut lanename" style={{ width: `${NAME_WIDTH}px` }} title={`${names.threadText(lane.thread)}: blocked ${duration(lane.blockedNs)}`}>
+                {names.threadText(lane.thread)}
               </span>
-              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.thread(lane.thread).name} />}
+              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} />}
             </div>
           );
         })}
@@ -180,8 +182,10 @@ function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
       const left = Math.max(0, (lane.start[at]! - from) * scale);
       const right = Math.min(width, (lane.start[at]! + lane.span[at]! - from) * scale);
       draw.fillStyle = COLOURS[kind];
+      draw.globalAlpha = strength(lane, at);
       draw.fillRect(left, (ROW - HEIGHTS[kind]) / 2, Math.max(1, right - left), HEIGHTS[kind]);
     }
+    draw.globalAlpha = 1;
     if (selected?.thread === lane.thread) {
       draw.strokeStyle = getComputedStyle(element).color;
       draw.lineWidth = 2;
@@ -189,12 +193,12 @@ function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
     }
   }, [lane, from, to, width, selected?.row, theme.value]);
   const at = (event: MouseEvent) => segmentAt(lane, from + event.offsetX / scale, 3 / scale);
-  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && show({ stretch: lane.row[segment]! });
+  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.row[segment] !== NO_ROW && show({ stretch: lane.row[segment]! });
   const step = (event: KeyboardEvent) => {
     const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (way === undefined) return;
     event.preventDefault();
-    const blocked = lane.kind.map((_, place) => place).filter((place) => kindOf(lane.kind[place]!) === "monitor" || kindOf(lane.kind[place]!) === "juc");
+    const blocked = lane.kind.map((_, place) => place).filter((place) => lane.row[place] !== NO_ROW).filter((place) => kindOf(lane.kind[place]!) === "monitor" || kindOf(lane.kind[place]!) === "juc");
     const now = blocked.findIndex((place) => lane.row[place] === selected?.row);
     pick(blocked[now < 0 ? (way > 0 ? 0 : blocked.length - 1) : now + way] ?? null);
   };
@@ -208,10 +212,18 @@ function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
   );
 }
 
-function describe(lane: Lane, at: number): string {
+/** How strong a segment is drawn: as much as it is of its length, but always to be seen. */
+function strength(lane: Lane, at: number): number {
+  return Math.min(1, Math.max(0.15, lane.total[at]! / Math.max(1, lane.span[at]!)));
+}
+
+/** What a segment is; of several close together the time in them, not from first to last. */
+export function describe(lane: Lane, at: number): string {
   const kind = KIND_WORDS[kindOf(lane.kind[at]!)];
-  const joined = lane.joined[at]! > 1 ? ` (${times(lane.joined[at]!, "segment")} close together)` : "";
-  return `${kind} for ${duration(lane.span[at]!)}${joined}`;
+  const several = lane.joined[at]! > 1 || lane.row[at] === NO_ROW;
+  if (!several) return `${kind} for ${duration(lane.total[at]!)}`;
+  const sum = lane.row[at] === NO_ROW ? ", of which only the sum is kept" : "";
+  return `${kind} for ${duration(lane.total[at]!)} of ${duration(lane.span[at]!)}: ${times(lane.joined[at]!, "segment")} close together${sum}`;
 }
 
 /** The segment at a time: of those that lie over each other the one drawn last. */
@@ -270,7 +282,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
   return (
     <section class="card" aria-label="Selected contention">
       <h2>
-        <code>{names.thread(stretch.thread).name}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
+        <code>{names.threadText(stretch.thread)}</code> was {KIND_WORDS[kind]} for {duration(stretch.span)}
         {stretch.lock > 0 && <> on <code title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</code></>}
       </h2>
       <p class="hint">
@@ -286,11 +298,11 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         <p>
           {next ? (
             <button type="button" onClick={() => show({ stretch: next })} title="The owner was itself blocked at that time">
-              Follow: <code>{names.thread(holder.owner).name}</code> was itself blocked meanwhile →
+              Follow: <code>{names.threadText(holder.owner)}</code> was itself blocked meanwhile →
             </button>
           ) : (
             <>
-              <code>{names.thread(holder.owner).name}</code> held it longest and was not blocked itself: it is the root of this wait.
+              <code>{names.threadText(holder.owner)}</code> held it longest and was not blocked itself: it is the root of this wait.
             </>
           )}
         </p>
@@ -298,7 +310,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
       <div class="pair">
         <Chain chain={stretch.chain} title={blocked ? "Who waited" : "Its call chain"} why="Call chain of the blocked thread, innermost method first" unknown="The call chain was not recorded." />
         {blocked && (
-          <Chain chain={holder?.chain ?? 0} title={holder ? `Who held the lock: ${names.thread(holder.owner).name}` : "Who held the lock"}
+          <Chain chain={holder?.chain ?? 0} title={holder ? `Who held the lock: ${names.threadText(holder.owner)}` : "Who held the lock"}
             why="Call chain of the owner when it released the lock" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
         )}
       </div>
@@ -311,7 +323,7 @@ function blockedAt(lanes: Lane[], slice: Slice): number | undefined {
   const lane = lanes.find((one) => one.thread === slice.owner);
   if (!lane) return undefined;
   const at = lane.kind.findIndex((kind, place) => {
-    const blocked = kindOf(kind) === "monitor" || kindOf(kind) === "juc";
+    const blocked = (kindOf(kind) === "monitor" || kindOf(kind) === "juc") && lane.row[place] !== NO_ROW;
     const overlap = Math.min(lane.start[place]! + lane.span[place]!, slice.start + slice.span) - Math.max(lane.start[place]!, slice.start);
     return blocked && overlap > slice.span / 4;
   });
@@ -341,7 +353,7 @@ function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
             <tr key={slice.start}>
               <td>{moment(slice.start, whole)}</td>
               <td class="number">{duration(slice.span)}</td>
-              <td>{slice.owner > 0 ? <code>{names.thread(slice.owner).name}</code> : "nobody known"}</td>
+              <td>{slice.owner > 0 ? <code>{names.threadText(slice.owner)}</code> : "nobody known"}</td>
               <td>
                 {HOW_WORDS[slice.how]}
                 {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}

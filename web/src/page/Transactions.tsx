@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Scope, Transactions as Told } from "../data/contract";
 import { linesOver } from "../data/spent";
-import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { overTime, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -17,9 +17,10 @@ export function Transactions({ rows }: { rows: Told[] }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const scope: Scope = { ...scopeOf(view.value, whole, ["transaction"]), from: 0, to: whole };
-  const answers = useAnswers(grouping(scope, ["lock-name", "time"], 1000, SPARKS));
+  const { made, query } = overTime(scope, ["lock-name"], 1000, SPARKS);
+  const answers = useAnswers(query);
   const lines = useMemo(() => {
-    const told = answers ? linesOver(answers[0], SPARKS) : new Map<number, number[]>();
+    const told = answers ? linesOver(answers[0], made.intervals) : new Map<number, number[]>();
     return new Map([...told].map(([value, line]) => [names.text(value), line]));
   }, [answers]);
   const [tab = "", order = ""] = view.value.mode.split(".");

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { KINDS, type Dimension, type Groups, type Scope } from "../data/contract";
 import type { NameBook } from "../data/names";
+import { isByStack } from "../data/scope";
 import { pathOf, stepsOf, type Step } from "../state/address";
 import { ask, grouping, useSource } from "../state/asking";
 
@@ -17,6 +18,8 @@ export interface TreeRow {
   share: number;
   stopped: number;
   approximate: number;
+  /** True for time of which the values of this level are unknown. */
+  rest?: boolean;
   /** Undefined while not asked for; no list at the last level. */
   children: TreeRow[] | undefined;
   leaf: boolean;
@@ -27,6 +30,8 @@ export interface Tree {
   totalNs: number;
   count: number;
   leftOut: number;
+  /** Time at the edges of the range that is in no row; estimated. */
+  atEdges: number;
 }
 
 const MOST_ROWS = 500;
@@ -41,7 +46,7 @@ export function valueText(names: NameBook, by: Dimension, value: number): { text
       return both(names.lock(value).name);
     case "contender-thread":
     case "owner-thread":
-      return both(names.thread(value).name);
+      return both(names.threadText(value));
     case "contender-chain":
     case "owner-chain": {
       const frames = names.chain(value);
@@ -58,19 +63,24 @@ export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | n
   const source = useSource();
   const names = source.names(scope.recording);
   const [tree, setTree] = useState<Tree | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
   const newest = useRef(0);
   const key = JSON.stringify([scope, by, open]);
   useEffect(() => {
     const mine = ++newest.current;
-    void build().then((built) => mine === newest.current && setTree(built));
+    build().then(
+      (built) => mine === newest.current && setTree(built),
+      (error: unknown) => mine === newest.current && setProblem(error),
+    );
     async function build(): Promise<Tree> {
       const top = await ask(source, grouping(scope, by.slice(0, 1), MOST_ROWS));
       const opened = new Set(open);
       const rows = await level(top, []);
-      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut };
+      const atEdges = isByStack(scope) ? top.restNs : 0;
+      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges };
       async function level(groups: Groups, above: Step[]): Promise<TreeRow[]> {
         const dimension = by[above.length]!;
-        return Promise.all(
+        const told = await Promise.all(
           groups.value.map(async (value, at) => {
             const steps = [...above, { by: dimension, value }];
             const id = pathOf(steps);
@@ -96,10 +106,20 @@ export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | n
             };
           }),
         );
+        const within = { ...scope, within: [...scope.within, ...above] };
+        return groups.restNs > 0 && !isByStack(within) ? [...told, restRow(groups.restNs, above, top.totalNs)] : told;
       }
     }
   }, [key]);
+  if (problem) throw problem;
   return tree;
+}
+
+/** Time of a row that the level below it does not have. */
+function restRow(total: number, steps: Step[], all: number): TreeRow {
+  const text = "stack not known";
+  const full = "Short contentions whose stacks are kept by longer intervals, or by thread group and lock name, than their time is";
+  return { id: `${pathOf(steps)}/rest`, steps, text, full, total, count: 0, max: 0, share: all > 0 ? total / all : 0, stopped: 0, approximate: 0, rest: true, children: undefined, leaf: true };
 }
 
 /** Paths that still make sense when the aspects are others. */

@@ -4,7 +4,9 @@ import { useContext, useEffect, useState } from "preact/hooks";
 import type { Dimension, Filter, Kind, Query, Scope } from "../data/contract";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
+import { cut, snap, type Cut, type Range } from "../data/intervals";
 import { stepsOf, type Step, type View } from "./address";
+import { factsOf } from "./opened";
 
 export const SourceContext = createContext<Source | null>(null);
 
@@ -61,12 +63,27 @@ export function filterOf(view: View): Filter {
   return { thread: view.thread, lock: view.lock, method: view.method, services: view.services };
 }
 
+/** Length of the intervals of which ranges are made; 0 if any range is exact. */
+export function baseOf(recording: number): number {
+  return factsOf(recording)?.baseNs ?? 0;
+}
+
+/** The range that is shown: of whole base intervals. */
+export function rangeOf(view: View, duration: number): Range {
+  return snap(view.range ?? { from: 0, to: duration }, baseOf(view.recording), duration);
+}
+
+/** A question by time; the intervals are cut so that what is in each is exact. */
+export function overTime(scope: Scope, by: Dimension[], limit: number, wanted: number) {
+  const made: Cut = cut(scope, wanted, baseOf(scope.recording));
+  return { made, query: grouping({ ...scope, to: made.to }, [...by, "time"], limit, made.intervals) };
+}
+
 /** The part of the recording that the view is about, for blocked time unless other kinds are named. */
 export function scopeOf(view: View, duration: number, kinds?: Kind[], within: Step[] = []): Scope {
   return {
     recording: view.recording,
-    from: view.range?.from ?? 0,
-    to: view.range?.to ?? duration,
+    ...rangeOf(view, duration),
     filter: filterOf(view),
     kinds: kinds ?? CONTENTION[view.kind],
     within,

@@ -1,5 +1,6 @@
 // What things are called in the page, and one sentence each.
 import type { Dimension, How, Kind } from "../data/contract";
+import type { State } from "../data/states";
 
 export const KIND_WORDS: Record<Kind, string> = {
   monitor: "blocked on a monitor",
@@ -16,6 +17,12 @@ export const KIND_WORDS: Record<Kind, string> = {
   throttled: "throttled (CPU quota)",
   queued: "runnable, waiting for a CPU",
   transaction: "in a transaction",
+};
+
+export const STATE_WORDS: Record<State, string> = {
+  ...KIND_WORDS,
+  "virtual-blocked": "virtual threads blocked on a lock",
+  "virtual-waiting": "virtual threads waiting",
 };
 
 export const HOW_WORDS: Record<How, string> = {

@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { PAGES, type PageName } from "../state/address";
+import { Ended } from "../data/served";
 import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
 import { address, show, view } from "../state/view";
@@ -72,7 +73,9 @@ export function App() {
         </button>
       </header>
       <FilterBar />
-      <Timeline key={`timeline ${recording}`} />
+      <Guard key={`timeline ${recording}`} quiet>
+        <Timeline />
+      </Guard>
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
         <Guard key={`${page} ${recording}`}>{BODIES[page]()}</Guard>
@@ -97,14 +100,15 @@ function Recordings() {
 }
 
 /** Keeps a broken part from taking the page with it. */
-class Guard extends Component<{ children: ComponentChildren }, { problem: string | null }> {
+class Guard extends Component<{ children: ComponentChildren; quiet?: boolean }, { problem: string | null }> {
   override state = { problem: null };
 
   static override getDerivedStateFromError(problem: unknown) {
-    return { problem: String(problem) };
+    return { problem: problem instanceof Ended ? problem.message : `This part cannot be shown: ${String(problem)}` };
   }
 
   override render() {
-    return this.state.problem ? <p class="problem">This part cannot be shown: {this.state.problem}</p> : this.props.children;
+    if (this.state.problem && this.props.quiet) return null;
+    return this.state.problem ? <p class="problem" role="alert">{this.state.problem}</p> : this.props.children;
   }
 }

@@ -1,7 +1,7 @@
 // One time range and one filter for every page.
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { useSource } from "../state/asking";
+import { baseOf, rangeOf, useSource } from "../state/asking";
 import { show, view } from "../state/view";
 import { duration, moment, parseMoment } from "../text/units";
 
@@ -11,10 +11,10 @@ export function useDuration(): number {
 }
 
 export function FilterBar() {
-  const { range, thread, lock, method, kind, services } = view.value;
+  const { range, thread, lock, method, kind, services, recording } = view.value;
   const whole = useDuration();
-  const from = range?.from ?? 0;
-  const to = range?.to ?? whole;
+  const base = baseOf(recording);
+  const { from, to } = rangeOf(view.value, whole);
   const change = (from: number, to: number) => show({ range: from < to ? { from, to } : null });
   const filtered = range || thread || lock || method || kind !== "all" || services;
   return (
@@ -25,8 +25,9 @@ export function FilterBar() {
       <Typed label="to" title="End of the time range: 12.5s, 300ms" size={7} value={range ? moment(to, whole) : ""} empty="end"
         wrong={(text) => wrongMoment(text, (at) => at > from || `not after the begin, ${moment(from, whole)}`)}
         onTyped={(text) => change(from, Math.min(parseMoment(text) ?? whole, whole))} />
-      <span class="hint" title="Length of the time range that everything below is about">
+      <span class="hint" title={`Length of the time range that everything below is about${base > 0 ? `. Short contentions are added up by intervals of ${duration(base)}; a range of whole intervals is exact` : ""}`}>
         {duration(to - from)}
+        {base > 0 && range && `, in steps of ${duration(base)}`}
       </span>
       <Typed label="thread" title="Only threads whose name contains this (=name: exactly this)" size={11} value={thread} empty="any"
         onTyped={(text) => show({ thread: text })} />

@@ -130,8 +130,7 @@ interface FrameProps {
 
 function Frame({ frame, isReached = true, onReach, node, x, y, width, colour, found, text, onHover, onPick }: FrameProps) {
   const letters = Math.floor((width - 8) / 6.6);
-  const short = split(node.name)[1];
-  const shown = letters < 3 ? "" : short.length > letters ? `${short.slice(0, letters - 1)}…` : short;
+  const shown = fitted(split(node.name)[1], letters);
   const pick = (event: KeyboardEvent) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
@@ -150,6 +149,16 @@ function Frame({ frame, isReached = true, onReach, node, x, y, width, colour, fo
       <title>{text}</title>
     </g>
   );
+}
+
+/** A name cut to so many letters. The library of a native function is kept: `memc… [libc.so.6]`. */
+export function fitted(name: string, letters: number): string {
+  if (letters < 3) return "";
+  if (name.length <= letters) return name;
+  const library = /\[[^\]]+\]$/.exec(name)?.[0] ?? "";
+  const room = letters - library.length - 2;
+  if (library !== "" && name !== library) return room >= 2 ? `${name.slice(0, room)}… ${library}` : library.length <= letters ? library : `${name.slice(0, letters - 1)}…`;
+  return `${name.slice(0, letters - 1)}…`;
 }
 
 function describe(node: FlameNode, root: FlameNode, format: (value: number) => string, difference: boolean): string {

@@ -38,9 +38,9 @@ export function Longest({ within }: { within: Step[] }) {
                   </a>
                 </td>
                 <td>{moment(stretch.start, whole)}</td>
-                <td class="cut">{names.thread(stretch.thread).name}</td>
+                <td class="cut">{names.threadText(stretch.thread)}</td>
                 <td class="cut" title={names.lock(stretch.lock).name}>{names.lock(stretch.lock).short}</td>
-                <td class="cut">{owner ? names.thread(owner.owner).name : "unknown"}</td>
+                <td class="cut">{owner ? names.threadText(owner.owner) : "unknown"}</td>
               </tr>
             );
           })}

@@ -1,6 +1,7 @@
 // Okabe and Ito's colours, which people with any kind of colour vision can tell
 // apart; each state has the same one everywhere.
 import { KINDS, type Kind } from "../data/contract";
+import type { State } from "../data/states";
 
 export const COLOURS: Record<Kind, string> = {
   monitor: "#d55e00",
@@ -18,6 +19,8 @@ export const COLOURS: Record<Kind, string> = {
   queued: "#f0e442",
   transaction: "#7b61c4",
 };
+
+export const STATE_COLOURS: Record<State, string> = { ...COLOURS, "virtual-blocked": "#f2a46f", "virtual-waiting": "#b5d9ee" };
 
 /** The parts of the ledger, in the colours of the states they are made of. */
 export const PART_COLOURS: Record<string, string> = {

@@ -93,6 +93,11 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
+    /// Contentions, waits and samples that the page keeps one by one; what is more is
+    /// added up, by intervals
+    #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS)]
+    rows: usize,
+
     /// Recordings; - is standard input, and a pattern in quotes ("*.jfr") stands for all files that match
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -106,7 +111,7 @@ impl Report {
     /// been shown then.
     pub fn execute(self) -> Result<u8, Failure> {
         if let Some(output) = &self.output {
-            return report_html::write(&self.files, output, &self.source_path);
+            return report_html::write(&self.files, output, &self.source_path, self.rows);
         }
         let question = Question {
             min_duration: self.min_duration,

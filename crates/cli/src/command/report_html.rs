@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Rows that a file can hold and a browser still opens quickly; beyond them
 /// short stretches are added up.
-const ROWS: usize = 600_000;
+pub const ROWS: usize = 600_000;
 
 /// Recordings that are looked at side by side.
 const MOST_RECORDINGS: usize = 2;
@@ -22,13 +22,13 @@ const MOST_RECORDINGS: usize = 2;
 /// # Errors
 /// A file that is no recording, an output that cannot be written, and, after
 /// the readable part has been written, a damaged recording.
-pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf]) -> Result<u8, Failure> {
+pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf], rows: usize) -> Result<u8, Failure> {
     let is_page = input::is_standard(output) || output.extension().is_some_and(|extension| extension == "html");
     if !is_page {
         return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
     }
     output::check_new(output, files)?;
-    let recordings = read(files, ROWS, source_path)?;
+    let recordings = read(files, rows, source_path)?;
     let page = html::in_one_file(&recordings).map_err(no_page)?;
     let bytes = output::write_new(output, &mut |out| out.write_all(page.as_bytes()))?;
     if !input::is_standard(output) {

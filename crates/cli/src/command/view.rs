@@ -44,6 +44,11 @@ pub struct View {
     #[arg(long, value_name = "DIR")]
     source_path: Vec<PathBuf>,
 
+    /// Contentions, waits and samples that are kept one by one; what is more is added
+    /// up, by intervals
+    #[arg(long, value_name = "ROWS", default_value_t = ROWS)]
+    rows: usize,
+
     /// A recording, or two to compare (before, after); - is standard input
     #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
@@ -55,7 +60,7 @@ impl View {
     /// # Errors
     /// A file that is no recording, a port that is taken.
     pub fn execute(self) -> Result<u8, Failure> {
-        let recordings = report_html::read(&self.files, ROWS, &self.source_path)?;
+        let recordings = report_html::read(&self.files, self.rows, &self.source_path)?;
         if let Some(failure) = report_html::damage(&self.files, &recordings) {
             terminal::note(&format!("headway: {failure}"));
         }

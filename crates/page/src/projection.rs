@@ -1,0 +1,445 @@
+//! Sums of contentions, waits and samples that are too many to be kept one by one.
+//!
+//! Each is cut at the edges of intervals and added to two projections: *totals* by
+//! interval, thread, lock and kind, without call stacks, and *stacks* by interval,
+//! lock, kind, both call chains and the owner. Their totals are the same and exact.
+//! A projection has a bound. Beyond it intervals become longer, of stacks also
+//! threads give way to their groups and locks to their names; of the totals those of
+//! the threads with the least time are put together, by group. Time is never moved
+//! from one interval to another one.
+
+use crate::table::{Row, Sum, APPROXIMATE, CONTINUES, STACKS, SUMMED, TOTALS};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The first length of intervals. Longer ones are 2, 10, 20, 100, ... times as long:
+/// each contains whole shorter ones, and whole seconds contain whole intervals.
+const SHORTEST_NS: u64 = 1_000_000;
+/// As many intervals are kept if there is any other way to save room.
+const ENOUGH_INTERVALS: u64 = 512;
+/// Threads that are always told apart.
+const LEAST_THREADS: usize = 64;
+/// A step that leaves more than this part of the cells is not worth what it loses.
+const WORTH: f64 = 0.8;
+
+/// What stands for several threads or locks.
+pub trait StandIns {
+    /// For all threads of a thread's group.
+    fn group(&mut self, thread: u32) -> u32;
+    /// For those threads of a thread's group that are not told apart.
+    fn rest_of_group(&mut self, thread: u32) -> u32;
+    /// For all locks of a lock's name.
+    fn lock_name(&mut self, lock: u32) -> u32;
+}
+
+/// What must be equal to be added up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+struct Cell {
+    interval: u64,
+    thread: u32,
+    chain: u32,
+    lock: u32,
+    owner: u32,
+    owner_chain: u32,
+    inside: u32,
+    kind: u8,
+    how: u8,
+    flags: u8,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Total {
+    sum: Sum,
+    stopped: u64,
+}
+
+impl Total {
+    /// `first` if this is the first part of a longer interval.
+    fn add(&mut self, sum: Sum, stopped: u64, first: bool) {
+        self.sum.total += sum.total;
+        self.sum.count += sum.count;
+        self.sum.apart += sum.apart;
+        self.sum.going += if first { sum.going } else { 0 };
+        self.sum.max = self.sum.max.max(sum.max);
+        self.stopped += stopped;
+    }
+}
+
+/// What cells of stacks do not tell apart any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Coarse {
+    threads: bool,
+    locks: bool,
+    owners: bool,
+}
+
+/// Sums by interval and more.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    /// True if call stacks are kept.
+    stacks: bool,
+    cells: FxHashMap<Cell, Total>,
+    interval: u64,
+    coarse: Coarse,
+    /// Steps of [`Coarse`] that were tried.
+    tried: usize,
+    /// Threads that another one stands for.
+    folded: FxHashMap<u32, u32>,
+    /// No step gains anything.
+    coarsest: bool,
+    /// End of the last interval that has a cell.
+    end: u64,
+    /// Cells looked at to save room, each time counted.
+    pub visits: u64,
+}
+
+impl Projection {
+    pub fn new(stacks: bool) -> Projection {
+        Projection {
+            stacks,
+            cells: FxHashMap::default(),
+            interval: SHORTEST_NS,
+            coarse: Coarse::default(),
+            tried: 0,
+            folded: FxHashMap::default(),
+            coarsest: false,
+            end: 0,
+            visits: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Length of the intervals.
+    pub fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    /// Threads that were put together.
+    pub fn folded(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.folded.iter().map(|(thread, rest)| (*thread, *rest))
+    }
+
+    /// True if stacks are kept by groups of threads.
+    pub fn by_group(&self) -> bool {
+        self.coarse.threads || self.coarse.owners
+    }
+
+    /// Adds the rows of a stretch, in time order; `sum` is given for a row that
+    /// already stands for several.
+    pub fn add(&mut self, rows: &[Row], sum: Option<Sum>, stand_ins: &mut dyn StandIns) {
+        let length: u64 = rows.iter().map(|row| row.span).sum();
+        // Interval of the latest part.
+        let mut latest: Option<u64> = None;
+        for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.span > 0) {
+            let cell = self.cell_of(row, stand_ins);
+            let is_new = !rows[..place].iter().any(|other| other.span > 0 && (!self.stacks || same(other, row)));
+            let mut at = row.start;
+            loop {
+                let interval = at / self.interval;
+                let end = (row.start + row.span).min((interval + 1) * self.interval);
+                let share = |all: u64| share_of(all, at - row.start, end - row.start, row.span);
+                let begins = latest.is_none();
+                let part = Sum {
+                    total: share(sum.map_or(row.span, |sum| sum.total)),
+                    count: if begins { sum.map_or(1, |sum| sum.count) } else { 0 },
+                    apart: if is_new && at == row.start { sum.map_or(1, |sum| sum.count) } else { 0 },
+                    going: u64::from(latest.is_some_and(|latest| latest != interval)),
+                    max: if begins { sum.map_or(length, |sum| sum.max) } else { 0 },
+                };
+                self.cells.entry(Cell { interval, ..cell }).or_default().add(part, share(row.stopped), true);
+                self.end = self.end.max((interval + 1) * self.interval);
+                latest = Some(interval);
+                at = end;
+                if at >= row.start + row.span {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn cell_of(&self, row: &Row, stand_ins: &mut dyn StandIns) -> Cell {
+        let thread = self.folded.get(&row.thread).copied().unwrap_or(row.thread);
+        let plain = Cell { thread, lock: row.lock, kind: row.kind, ..Cell::default() };
+        if !self.stacks {
+            return plain;
+        }
+        let cell = Cell {
+            chain: row.chain,
+            owner: row.owner,
+            owner_chain: row.owner_chain,
+            inside: row.inside,
+            how: row.how,
+            flags: row.flags & APPROXIMATE,
+            ..plain
+        };
+        coarser(cell, self.coarse, stand_ins)
+    }
+
+    /// Saves room until there are no more than so many cells, as far as that is
+    /// possible.
+    pub fn fit(&mut self, goal: usize, stand_ins: &mut dyn StandIns) {
+        while self.cells.len() > goal {
+            let many = self.end / self.interval > ENOUGH_INTERVALS;
+            if self.coarsest && !many {
+                return;
+            }
+            if many || !self.tell_less_apart(goal, stand_ins) {
+                self.coarsest = self.end <= self.interval;
+                let before = self.cells.len();
+                self.widen();
+                self.coarsest |= !many && self.cells.len() as f64 > before as f64 * 0.95;
+            }
+        }
+    }
+
+    /// The next length: 1, 2, 10, 20, 100, ... of the shortest.
+    fn widen(&mut self) {
+        let mut power = self.interval / SHORTEST_NS;
+        while power % 10 == 0 {
+            power /= 10;
+        }
+        let times = if power == 1 { 2 } else { 5 };
+        self.visits += self.cells.len() as u64;
+        self.interval *= times;
+        self.end = self.end.next_multiple_of(self.interval);
+        for (cell, total) in std::mem::take(&mut self.cells) {
+            let wider = Cell { interval: cell.interval / times, ..cell };
+            let first = cell.interval % times == 0;
+            self.cells.entry(wider).or_default().add(total.sum, total.stopped, first);
+        }
+    }
+
+    /// Takes a step that makes cells fewer without longer intervals; false if there
+    /// is none.
+    fn tell_less_apart(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
+        if !self.stacks {
+            return self.fold_threads(goal, stand_ins);
+        }
+        let steps = [
+            Coarse { threads: true, ..self.coarse },
+            Coarse { locks: true, ..self.coarse },
+            Coarse { owners: true, ..self.coarse },
+        ];
+        let Some(coarse) = steps.get(self.tried).copied() else { return false };
+        self.tried += 1;
+        if self.is_worth(&mut |cell| coarser(cell, coarse, stand_ins)) {
+            self.coarse = coarse;
+            self.rekey(&mut |cell| coarser(cell, coarse, stand_ins));
+        }
+        true
+    }
+
+    /// Puts the threads with the least time together.
+    fn fold_threads(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
+        let mut times: FxHashMap<u32, u64> = FxHashMap::default();
+        for (cell, total) in &self.cells {
+            *times.entry(cell.thread).or_default() += total.sum.total;
+        }
+        for rest in self.folded.values() {
+            times.remove(rest);
+        }
+        let mut threads: Vec<(u32, u64)> = times.into_iter().filter(|(thread, _)| *thread > 0).collect();
+        threads.sort_unstable_by_key(|(thread, time)| (std::cmp::Reverse(*time), *thread));
+        let kept = (threads.len() * goal / self.cells.len().max(1) / 2).max(LEAST_THREADS);
+        if kept >= threads.len() {
+            return false;
+        }
+        let folded: FxHashMap<u32, u32> =
+            threads[kept..].iter().map(|(thread, _)| (*thread, stand_ins.rest_of_group(*thread))).collect();
+        let fold = |cell: Cell| Cell { thread: folded.get(&cell.thread).copied().unwrap_or(cell.thread), ..cell };
+        let is_worth = self.is_worth(&mut { fold });
+        if is_worth {
+            self.rekey(&mut { fold });
+            self.folded.extend(folded);
+        }
+        is_worth
+    }
+
+    fn is_worth(&mut self, change: &mut dyn FnMut(Cell) -> Cell) -> bool {
+        self.visits += self.cells.len() as u64;
+        let most = (self.cells.len() as f64 * WORTH) as usize;
+        let mut found = FxHashSet::default();
+        self.cells.keys().all(|cell| {
+            found.insert(change(*cell));
+            found.len() <= most
+        })
+    }
+
+    fn rekey(&mut self, change: &mut dyn FnMut(Cell) -> Cell) {
+        self.visits += self.cells.len() as u64;
+        for (cell, total) in std::mem::take(&mut self.cells) {
+            self.cells.entry(change(cell)).or_default().add(total.sum, total.stopped, true);
+        }
+    }
+
+    /// Takes the cells out as rows, in a stable order. None reaches beyond `end`.
+    pub fn take_rows(&mut self, end: u64) -> Vec<(Row, Sum)> {
+        let flag = if self.stacks { STACKS } else { TOTALS };
+        let mut cells: Vec<(Cell, Total)> = std::mem::take(&mut self.cells).into_iter().collect();
+        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        let row = |(cell, total): (Cell, Total)| {
+            let start = cell.interval * self.interval;
+            let row = Row {
+                start,
+                span: self.interval.min(end.saturating_sub(start)).max(1),
+                stopped: total.stopped,
+                thread: cell.thread,
+                chain: cell.chain,
+                lock: cell.lock,
+                owner: cell.owner,
+                owner_chain: cell.owner_chain,
+                inside: cell.inside,
+                kind: cell.kind,
+                how: cell.how,
+                flags: cell.flags | SUMMED | flag,
+                sum: 0,
+            };
+            (row, total.sum)
+        };
+        cells.into_iter().map(row).collect()
+    }
+}
+
+/// True if two slices of a stretch are added to the same cells.
+fn same(one: &Row, other: &Row) -> bool {
+    let key = |row: &Row| (row.owner, row.owner_chain, row.inside, row.how, row.flags & !CONTINUES);
+    key(one) == key(other)
+}
+
+/// The part of `all` between two places of a span, so that the parts add up to it.
+fn share_of(all: u64, from: u64, to: u64, span: u64) -> u64 {
+    if all == span || span == 0 {
+        return if span == 0 { all } else { to - from };
+    }
+    let up_to = |place: u64| (u128::from(all) * u128::from(place) / u128::from(span)) as u64;
+    up_to(to) - up_to(from)
+}
+
+fn coarser(cell: Cell, coarse: Coarse, stand_ins: &mut dyn StandIns) -> Cell {
+    Cell {
+        thread: if coarse.threads { stand_ins.group(cell.thread) } else { cell.thread },
+        lock: if coarse.locks { stand_ins.lock_name(cell.lock) } else { cell.lock },
+        owner: if coarse.owners { stand_ins.group(cell.owner) } else { cell.owner },
+        ..cell
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tens;
+
+    impl StandIns for Tens {
+        fn group(&mut self, thread: u32) -> u32 {
+            thread / 1000 * 1000
+        }
+
+        fn rest_of_group(&mut self, thread: u32) -> u32 {
+            thread / 1000 * 1000 + 1
+        }
+
+        fn lock_name(&mut self, lock: u32) -> u32 {
+            lock / 10 * 10
+        }
+    }
+
+    const MS: u64 = 1_000_000;
+
+    fn row(start: u64, span: u64, thread: u32) -> Row {
+        Row { start, span, thread, ..Row::default() }
+    }
+
+    fn lines(projection: &mut Projection) -> Vec<String> {
+        let line = |(row, sum): (Row, Sum)| {
+            format!(
+                "{}+{} t{} o{}: {} in {} ({} go on, longest {})",
+                row.start / MS,
+                row.span / MS,
+                row.thread,
+                row.owner,
+                sum.total / 1000,
+                sum.count,
+                sum.going,
+                sum.max / 1000
+            )
+        };
+        projection.take_rows(u64::MAX).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_stretch_is_cut_at_the_edges_of_intervals() {
+        let mut totals = Projection::new(false);
+        // T7:  ms 0 |  ....OO | 1 OOOOOOOO | 2 PP..
+        let slices = [row(500_000, 1_500_000, 7), Row { owner: 2, ..row(2 * MS, 250_000, 7) }];
+        totals.add(&slices, None, &mut Tens);
+        totals.add(&[row(2 * MS, 100_000, 7)], None, &mut Tens);
+        assert_eq!(
+            lines(&mut totals),
+            [
+                "0+1 t7 o0: 500 in 1 (0 go on, longest 1750)",
+                "1+1 t7 o0: 1000 in 0 (1 go on, longest 0)",
+                "2+1 t7 o0: 350 in 1 (1 go on, longest 100)",
+            ]
+        );
+    }
+
+    #[test]
+    fn longer_intervals_hold_the_same_as_if_they_had_been_so_from_the_start() {
+        let stretches: Vec<Row> = (0..400_u32).map(|n| row(u64::from(n) * 70_000, 65_000, n % 3)).collect();
+        let mut late = Projection::new(false);
+        stretches.iter().for_each(|row| late.add(&[*row], None, &mut Tens));
+        late.widen();
+        late.widen();
+        let mut early = Projection::new(false);
+        early.widen();
+        early.widen();
+        stretches.iter().for_each(|row| early.add(&[*row], None, &mut Tens));
+        assert_eq!(early.interval(), 10 * MS);
+        assert_eq!(lines(&mut late), lines(&mut early));
+    }
+
+    #[test]
+    fn stacks_tell_owners_apart_and_totals_do_not() {
+        let slices = [
+            Row { owner: 1, ..row(0, 300_000, 7) },
+            Row { owner: 2, flags: CONTINUES, ..row(300_000, 100_000, 7) },
+            Row { owner: 1, flags: CONTINUES, ..row(400_000, 100_000, 7) },
+        ];
+        let mut stacks = Projection::new(true);
+        stacks.add(&slices, None, &mut Tens);
+        let apart: Vec<(u32, u64, u64, u64)> = stacks
+            .take_rows(u64::MAX)
+            .into_iter()
+            .map(|(row, sum)| (row.owner, sum.total / 1000, sum.count, sum.apart))
+            .collect();
+        assert_eq!(apart, [(1, 400, 1, 1), (2, 100, 0, 1)]);
+    }
+
+    #[test]
+    fn threads_with_little_time_are_put_together_and_no_time_is_lost() {
+        let mut totals = Projection::new(false);
+        for n in 0..20_000_u32 {
+            let thread = 1000 + n % 500;
+            let length = if thread < 1010 { 90_000 } else { 1000 };
+            totals.add(&[row(u64::from(n) * 20_000, length, thread)], None, &mut Tens);
+        }
+        let all = |totals: &Projection| totals.cells.values().map(|total| total.sum.total).sum::<u64>();
+        let (time, cells) = (all(&totals), totals.len());
+        totals.fit(cells / 4, &mut Tens);
+        assert_eq!(all(&totals), time);
+        assert!(totals.len() <= cells / 4);
+        let folded: Vec<u32> = totals.folded().map(|(thread, _)| thread).collect();
+        assert!(folded.len() > 300 && folded.iter().all(|thread| *thread >= 1010), "{} folded", folded.len());
+    }
+
+    #[test]
+    fn a_length_without_remainder_is_shared_without_remainder() {
+        for span in [1_u64, 3, 7, 1000] {
+            let parts: u64 = (0..span).map(|at| share_of(1_000_003, at, at + 1, span)).sum();
+            assert_eq!(parts, 1_000_003);
+        }
+    }
+}
