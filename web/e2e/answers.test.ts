@@ -1,8 +1,9 @@
 // A page in one file and a served one must tell the same.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Dimension, Kind, Query, Scope } from "../src/data/contract";
+import type { Aspect, Kind, Query, Scope } from "../src/data/contract";
 import { EmbeddedSource } from "../src/data/embedded";
+import { chainKey, hash } from "../src/data/keys";
 import { report, scratch, serve, type Served } from "./stage";
 
 const place = scratch();
@@ -40,7 +41,7 @@ const BLOCKED: Kind[] = ["monitor", "juc"];
 const ALL: Kind[] = ["monitor", "juc", "wait", "park", "cpu", "wall", "alive", "paused", "inside", "ran", "stolen", "throttled", "queued", "transaction"];
 const NO_FILTER = { thread: "", lock: "", method: "", services: false };
 const whole = (change: Partial<Scope> = {}): Scope => ({ recording: 0, from: 0, to: 12 * SECOND, filter: NO_FILTER, kinds: BLOCKED, within: [], ...change });
-const group = (scope: Scope, by: Dimension[], intervals = 1, limit = 100): Query => ({ ask: "group", scope, by, intervals, limit });
+const group = (scope: Scope, by: Aspect[], intervals = 1, limit = 100): Query => ({ ask: "group", scope, by, intervals, limit });
 
 const QUERIES: [string, Query][] = [
   ["drill-down", group(whole(), ["lock", "owner-method", "contender-method"])],
@@ -51,7 +52,7 @@ const QUERIES: [string, Query][] = [
   ["filter by thread", group(whole({ kinds: ALL, filter: { ...NO_FILTER, thread: "REQUEST-1" } }), ["kind", "contender-thread"])],
   ["filter by exact lock", group(whole({ filter: { ...NO_FILTER, lock: "=Stock.lock (java.lang.Object@1001)" } }), ["lock"])],
   ["filter by method", group(whole({ filter: { ...NO_FILTER, method: "rebuildindex" } }), ["owner-method"])],
-  ["a part of the tree", group(whole({ within: [{ by: "kind", value: 0 }, { by: "thread-kind", value: 0 }] }), ["owner-thread"])],
+  ["a part of the tree", group(whole({ within: [{ by: "kind", key: "monitor" }, { by: "thread-kind", key: "0" }] }), ["owner-thread"])],
   ["few rows", group(whole(), ["contender-thread"], 1, 2)],
   ["lanes", { ask: "lanes", scope: whole({ kinds: ALL }), first: 0, count: 50, pixels: 100 }],
   ["some lanes", { ask: "lanes", scope: whole({ kinds: ALL, from: 2 * SECOND, to: 3 * SECOND }), first: 2, count: 3, pixels: 1000 }],
@@ -61,17 +62,25 @@ const QUERIES: [string, Query][] = [
   ["whole", { ask: "whole", recording: 0 }],
   ["whole of hostile names", { ask: "whole", recording: 1 }],
   ["longest", { ask: "longest", scope: whole(), limit: 10 }],
-  ["stretch", { ask: "stretch", recording: 0, row: 40 }],
-  ["no such stretch", { ask: "stretch", recording: 0, row: 4_000_000 }],
+  ["a thread", group(whole({ within: [{ by: "contender-thread", key: "request-1#21" }] }), ["lock", "owner-chain"])],
+  ["a call chain", group(whole({ within: [{ by: "contender-chain", key: chainKey(["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18", "java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"].map(hash)) }] }), ["lock-name"])],
+  ["a contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_000, thread: "request-1#21" }],
+  ["no such contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_001, thread: "request-1#21" }],
   ["many of hostile names", group(whole({ recording: 1 }), ["contender-thread"], 1, 1000)],
   ["hostile lanes", { ask: "lanes", scope: whole({ recording: 1, kinds: ALL }), first: 0, count: 40, pixels: 200 }],
 ];
 
 describe("embedded and served answers are the same", () => {
-  it.each(QUERIES)("%s", async (_, query) => {
+  it.each(QUERIES)("%s", async (name, query) => {
     const answer = await ask(query);
     expect(told(query)).toEqual(answer);
-    if (query.ask === "group") expect((answer as { totalNs: number }).totalNs).toBeGreaterThan(0);
+    if (query.ask === "group") expect(answer).toMatchObject({ totalNs: expect.toSatisfy((time: number) => time > 0) as number, unknown: [] });
+    if (query.ask === "stretch") expect((answer as { stretch: unknown }).stretch === null).toBe(name.startsWith("no such"));
+  });
+  it("says what the recording does not have", async () => {
+    const query = group(whole({ within: [{ by: "lock-name", key: "Stick.lock" }, { by: "kind", key: "monitor" }] }), ["lock"]);
+    expect(await ask(query)).toMatchObject({ totalNs: 0, unknown: ["Stick.lock"] });
+    expect(told(query)).toEqual(await ask(query));
   });
 });
 

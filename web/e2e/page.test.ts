@@ -232,6 +232,65 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("has addresses that name things, lead to the same in another page, and say what they cannot show", async () => {
+    const first = await visit(`${address()}#/locks`);
+    await row(first.page, "Stock.lock").click();
+    await first.page.waitForFunction(() => location.hash.includes("pick=lock-name%3AStock.lock"));
+    const other = address() === file ? served.address : file;
+    const { page, context, complaints } = await visit(`${other}${new URL(first.page.url()).hash}&range=2000000000-4000000000`);
+    await page.locator(".tablerow.selected", { hasText: "Stock.lock" }).waitFor();
+    // One contention, by its kind, begin and thread.
+    await page.getByRole("button", { name: "Longest contentions" }).click();
+    await page.locator("table a").first().click();
+    await page.waitForFunction(() => /contention=monitor%40\d+%40request-\d%23\d+/.test(location.hash));
+    expect(page.url()).toContain("range=2000000000-4000000000");
+    const said = await page.getByLabel("Selected contention").locator("h2").innerText();
+    const again = await visit(`${address()}${new URL(page.url()).hash}`);
+    expect(await again.page.getByLabel("Selected contention").locator("h2").innerText()).toBe(said);
+    const alert = again.page.getByRole("alert");
+    for (const [hash, text] of [
+      ["#/locks?pick=lock-name:Stick.lock", "This recording has no “Stick.lock”"],
+      ["#/threads?contention=monitor@17@request-1%2321", "There is no single"],
+      ["#/nowhere?range=9-1", "there is no page “nowhere”; no time range is “9-1”"],
+    ] as const) {
+      await again.page.goto(`${address()}${hash}`);
+      await again.page.reload();
+      await alert.getByText(text).waitFor();
+    }
+    expect([...first.complaints, ...complaints, ...again.complaints]).toEqual([]);
+    await first.context.close();
+    await context.close();
+    await again.context.close();
+  });
+
+  it("says of the chosen range how much of a finding is in it, and shows its pressure only", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/overview?range=1000000-1900000000`);
+    await page.getByText("No thread was blocked on this lock in the chosen range").first().waitFor();
+    expect(await page.getByText("Pressure of the worst locks").count()).toBe(0);
+    await page.goto(`${address()}#/overview?range=3000000000-5000000000`);
+    await page.getByText(/\d+ (ms|s) blocked on this lock in the chosen range|\d s blocked on this lock in the chosen range/).first().waitFor();
+    await page.getByText("Pressure of the worst locks in the chosen range").waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("is printed with the whole timeline", async () => {
+    const { page, context, complaints } = await visit(address());
+    await page.locator(".timeline canvas").waitFor();
+    await page.setViewportSize({ width: 1800, height: 900 });
+    await page.waitForFunction(() => document.querySelector(".timeline canvas")!.getBoundingClientRect().width > 1500);
+    await page.emulateMedia({ media: "print" });
+    // A4 across, less margins; nothing is laid out again by script while printing.
+    const cut = await page.evaluate(() => {
+      document.body.style.width = "1040px";
+      const [canvas, timeline] = [".timeline canvas", ".timeline"].map((one) => document.querySelector(one)!.getBoundingClientRect());
+      return canvas!.right > timeline!.right + 1 || canvas!.bottom > timeline!.bottom + 1 || canvas!.height < 60;
+    });
+    expect(cut).toBe(false);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("searches and zooms the flame graph", async () => {
     const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame`);
     await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
@@ -262,13 +321,15 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   it("is usable by everybody: no violation on any page, light and dark", async () => {
     for (const scheme of ["light", "dark"] as const) {
       const { page, context, complaints } = await visit(address(), scheme);
-      for (const name of PAGES) {
+      const violations: string[] = [];
+      for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "nowhere"]) {
         await page.evaluate((hash) => (location.hash = hash), `#/${name}`);
         await page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card") !== null);
         await page.evaluate(axe.source);
         const found = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run());
-        expect(found.violations.map((one) => `${name} ${scheme}: ${one.id} ${one.nodes.map((node) => node.html.slice(0, 150)).slice(0, 3).join(" | ")}`)).toEqual([]);
+        violations.push(...found.violations.map((one) => `${name} ${scheme}: ${one.id} ${one.nodes.map((node) => node.html.slice(0, 150)).slice(0, 3).join(" | ")}`));
       }
+      expect(violations).toEqual([]);
       expect(complaints).toEqual([]);
       await context.close();
     }

@@ -3,8 +3,9 @@
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Answer, Dimension, Facts, Groups, Kind, Query, Scope } from "../src/data/contract";
+import type { Answer, Aspect, Facts, Groups, Kind, Query, Scope } from "../src/data/contract";
 import { EmbeddedSource } from "../src/data/embedded";
+import { countsOf } from "../src/data/group";
 import { average, cut, snap } from "../src/data/intervals";
 import { STATES, states } from "../src/data/states";
 import { count, duration } from "../src/text/units";
@@ -53,7 +54,7 @@ function blockedOnly(rows: Row[]): Row[] {
   return [...found.values()].sort((a, b) => b.total_ns - a.total_ns);
 }
 
-function linesOfPage(groups: Groups, by: Dimension[], text: (by: Dimension, value: number) => string): Map<string, string> {
+function linesOfPage(groups: Groups, by: Aspect[], text: (by: Aspect, value: number) => string): Map<string, string> {
   const paths: string[] = [];
   const depths: number[] = [];
   const lines = new Map<string, string>();
@@ -61,7 +62,7 @@ function linesOfPage(groups: Groups, by: Dimension[], text: (by: Dimension, valu
     const parent = groups.parent[at]!;
     depths[at] = parent < 0 ? 0 : depths[parent]! + 1;
     paths[at] = `${parent < 0 ? "" : paths[parent]}/${text(by[depths[at]!]!, value)}`;
-    lines.set(paths[at]!, `${groups.total[at]} ns in ${groups.stretches[at]}`);
+    lines.set(paths[at]!, `${groups.total[at]} ns in ${countsOf(groups)[at]}`);
   });
   return lines;
 }
@@ -95,7 +96,7 @@ describe.each(PAGES)("the page of %s with %i rows", (name, rows) => {
     return answer as unknown as Groups;
   }
 
-  function text(by: Dimension, value: number): string {
+  function text(by: Aspect, value: number): string {
     const names = embedded.names(0);
     if (by === "kind") return ["monitor", "juc", "wait", "conditional"][value]!;
     if (by === "time") return `+${value}s`;
@@ -119,7 +120,7 @@ describe.each(PAGES)("the page of %s with %i rows", (name, rows) => {
     ["a part of a second by thread", ["kind", "contender-thread"], [2.2, 2.4]],
     ["a part of a second by lock", ["kind", "lock"], [2.2, 2.4]],
     ["the end by time", ["kind", "time"], [3, 900]],
-  ] as [string, Dimension[], [number, number] | null][])("has the time and contentions of %s", async (_, by, part) => {
+  ] as [string, Aspect[], [number, number] | null][])("has the time and contentions of %s", async (_, by, part) => {
     const { from, to } = snap({ from: (part?.[0] ?? 0) * SECOND, to: Math.min(facts.durationNs, (part?.[1] ?? 900) * SECOND) }, facts.baseNs, facts.durationNs);
     // Little of a short recording may be left one by one; the report's intervals are seconds.
     if (by.includes("time") && facts.baseNs > SECOND) return;
@@ -136,7 +137,7 @@ describe.each(PAGES)("the page of %s with %i rows", (name, rows) => {
   });
 
   it("says how much of the time it knows no stacks of, and nothing is more than the whole", async () => {
-    for (const by of [["lock-name", "owner-method"], ["owner-chain"], ["contender-thread", "contender-method", "owner-thread"], ["owner-method", "time"]] as Dimension[][]) {
+    for (const by of [["lock-name", "owner-method"], ["owner-chain"], ["contender-thread", "contender-method", "owner-thread"], ["owner-method", "time"]] as Aspect[][]) {
       for (const range of [{ from: 0, to: facts.durationNs }, { from: 2 * SECOND, to: 4 * SECOND }]) {
         const made = cut(snap(range, facts.baseNs, facts.durationNs), 7, facts.baseNs);
         const { from, to } = { ...made, to: by.includes("time") ? made.to : made.edges.at(-1)! };
@@ -154,7 +155,7 @@ describe.each(PAGES)("the page of %s with %i rows", (name, rows) => {
 
   it("never has more threads blocked, waiting and running than alive", async () => {
     const made = cut({ from: 0, to: facts.durationNs }, 300, facts.baseNs);
-    const group = (kinds: Kind[], by: Dimension[]) => ask({ ask: "group", scope: scope({ kinds, to: made.to }), by, intervals: made.intervals, limit: 100_000 });
+    const group = (kinds: Kind[], by: Aspect[]) => ask({ ask: "group", scope: scope({ kinds, to: made.to }), by, intervals: made.intervals, limit: 100_000 });
     const alive = await group(["alive"], ["time"]);
     const lived = new Map(alive.value.map((interval, at) => [interval, alive.total[at]!]));
     const time = states(await group(BLOCKED, ["thread-kind", "kind", "time"]), await group(CONTEXT, ["thread-kind", "kind", "time"]), made.intervals, facts.samplesWeighted);
@@ -183,9 +184,9 @@ describe.each(PAGES)("the page of %s with %i rows", (name, rows) => {
       await page.locator(".tablerow").first().waitFor();
       expect(await page.locator(".card .foot").first().innerText()).toContain(`${duration(expected.blocked_ns)} blocked in ${count(expected.contentions)} contentions`);
       const shown = await page.locator(".tablerow").evaluateAll((all) => all.map((one) => [...one.querySelectorAll("[role=gridcell]")].map((cell) => cell.textContent!.trim())));
-      const figures = shown.slice(0, 10).map(([, total, , contentions]) => `${total} in ${contentions}`);
+      const values = shown.slice(0, 10).map(([, total, , contentions]) => `${total} in ${contentions}`);
       const wanted = blockedOnly(expected.rows).slice(0, 10).map((row) => `${duration(row.total_ns)} in ${count(row.count)}`);
-      expect(figures).toEqual(wanted);
+      expect(values).toEqual(wanted);
       expect(complaints).toEqual([]);
       await page.close();
     }

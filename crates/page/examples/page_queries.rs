@@ -4,7 +4,7 @@
 //! the page asks; of each question the time of its first asking, the median of five
 //! more, and their CPU time, which a busy machine changes less.
 
-use headway_page::contract::{Dimension, Filter, Kind, Query, Scope};
+use headway_page::contract::{Aspect, Filter, Kind, Query, Scope};
 use headway_page::Recording;
 use std::error::Error;
 use std::path::Path;
@@ -90,14 +90,14 @@ fn memory(name: &str) -> Result<u64, Box<dyn Error>> {
 }
 
 fn questions(to: u64) -> Vec<(&'static str, Query)> {
-    use Dimension::{ContenderGroup, ContenderMethod, LockName, OwnerChain, OwnerMethod, ThreadKind, Time};
+    use Aspect::{ContenderGroup, ContenderMethod, LockName, OwnerChain, OwnerMethod, ThreadKind, Time};
     let blocked = vec![Kind::Monitor, Kind::Juc];
     let all = Scope { recording: 0, from: 0, to, filter: Filter::default(), kinds: blocked, within: Vec::new() };
     let context = Scope { kinds: Kind::ALL[2..].to_vec(), ..all.clone() };
     let part = Scope { from: to / 3, to: to / 2, ..all.clone() };
     let filter = Filter { thread: "-1".into(), ..Filter::default() };
     let filtered = Scope { filter, ..all.clone() };
-    let group = |scope: &Scope, by: &[Dimension], intervals: u32, limit: usize| Query::Group {
+    let group = |scope: &Scope, by: &[Aspect], intervals: u32, limit: usize| Query::Group {
         scope: scope.clone(),
         by: by.to_vec(),
         intervals,
@@ -105,15 +105,15 @@ fn questions(to: u64) -> Vec<(&'static str, Query)> {
     };
     let lanes = |scope: &Scope| Query::Lanes { scope: scope.clone(), first: 0, count: 300, pixels: 1000 };
     vec![
-        ("timeline, blocked", group(&all, &[Dimension::Kind, Time], 300, 10)),
-        ("timeline, the rest", group(&context, &[ThreadKind, Dimension::Kind, Time], 300, 10)),
-        ("worst locks by owner", group(&all, &[LockName, OwnerMethod, Dimension::How], 1, 5)),
+        ("timeline, blocked", group(&all, &[Aspect::Kind, Time], 300, 10)),
+        ("timeline, the rest", group(&context, &[ThreadKind, Aspect::Kind, Time], 300, 10)),
+        ("worst locks by owner", group(&all, &[LockName, OwnerMethod, Aspect::How], 1, 5)),
         ("worst locks by group", group(&all, &[LockName, ContenderGroup], 1, 5)),
         ("the same of a sixth", group(&part, &[LockName, ContenderGroup], 1, 5)),
         ("the same of some threads", group(&filtered, &[LockName, ContenderGroup], 1, 5)),
-        ("drill-down by lock", group(&all, &[Dimension::Lock], 1, 500)),
+        ("drill-down by lock", group(&all, &[Aspect::Lock], 1, 500)),
         ("drill-down by method", group(&all, &[ContenderMethod], 1, 500)),
-        ("pairs of chains", group(&all, &[Dimension::ContenderChain, OwnerChain], 1, 30)),
+        ("pairs of chains", group(&all, &[Aspect::ContenderChain, OwnerChain], 1, 30)),
         ("flame graph", group(&all, &[OwnerChain], 1, 5000)),
         ("lanes", lanes(&Scope { kinds: Kind::ALL[..7].to_vec(), ..all.clone() })),
         ("lanes of a sixth", lanes(&part)),

@@ -416,19 +416,17 @@ fn crowd(path: &Path) -> Result<(), Box<dyn Error>> {
         if waiter == owner || unlocked[place] > time || !is_there(waiter) || !is_there(owner) {
             continue;
         }
-        let (thread, holder, lock) = (ThreadId(100 + waiter as u64), ThreadId(100 + owner as u64), locks[place]);
-        let (chain, held) = (chains[place * 5 + next(5)], chains[place * 5 + next(2)]);
+        let (thread, lock) = (ThreadId(100 + waiter as u64), locks[place]);
+        let (owner_place, owner) = (owner, ThreadId(100 + owner as u64));
+        let (chain, owned) = (chains[place * 5 + next(5)], chains[place * 5 + next(2)]);
         let (released, got) = (time + hold, time + hold + 15_000);
-        for n in [waiter, owner] {
+        for n in [waiter, owner_place] {
             free[n] = got;
         }
         unlocked[place] = got;
         let seq = Seq(0);
-        events.push((
-            time,
-            Event::MonitorEnter(MonitorEnter { time: at(time), thread, lock, seq, chain, owner: holder }),
-        ));
-        let exit = MonitorExit { time: at(released), thread: holder, lock, seq, chain: held, ..Default::default() };
+        events.push((time, Event::MonitorEnter(MonitorEnter { time: at(time), thread, lock, seq, chain, owner })));
+        let exit = MonitorExit { time: at(released), thread: owner, lock, seq, chain: owned, ..Default::default() };
         events.push((released, Event::MonitorExit(exit)));
         let (start, time) = (at(time), at(got));
         events.push((
@@ -447,7 +445,7 @@ fn crowd(path: &Path) -> Result<(), Box<dyn Error>> {
         }
         if next(5) == 0 {
             let weight = DurationNs(MS);
-            let sample = Sample { time: start, thread: holder, chain: held, weight, ..Default::default() };
+            let sample = Sample { time: start, thread: owner, chain: owned, weight, ..Default::default() };
             events.push((start.0 - START, Event::Sample(sample)));
         }
     }

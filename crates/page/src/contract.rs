@@ -139,7 +139,7 @@ impl How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "kebab-case")]
-pub enum Dimension {
+pub enum Aspect {
     /// [`Kind`], by its number.
     Kind,
     /// Class of the lock or blocker, a text.
@@ -174,14 +174,15 @@ pub enum Dimension {
     ThreadKind,
 }
 
-/// A condition: the dimension has this value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A condition: the aspect has this value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Pick {
     /// What.
-    pub by: Dimension,
-    /// Its value.
-    pub value: u32,
+    pub by: Aspect,
+    /// Its value, in words that stay the same when the recording is read again: a name,
+    /// a thread's key, the hash of a call chain.
+    pub key: String,
 }
 
 /// What counts. Texts are looked for anywhere in a name, whatever their case;
@@ -222,12 +223,12 @@ pub struct Scope {
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "ask", rename_all = "lowercase")]
 pub enum Query {
-    /// Totals along a sequence of dimensions.
+    /// Totals along a sequence of aspects.
     Group {
         /// The part looked at.
         scope: Scope,
         /// The levels.
-        by: Vec<Dimension>,
+        by: Vec<Aspect>,
         /// Intervals of the range for `time`.
         intervals: u32,
         /// Groups of each parent that are told, largest first.
@@ -255,8 +256,12 @@ pub enum Query {
     Stretch {
         /// Which recording.
         recording: usize,
-        /// A row of the stretch.
-        row: u32,
+        /// What it is.
+        kind: Kind,
+        /// Its begin.
+        start: u64,
+        /// The thread, by its key.
+        thread: String,
     },
     /// What only an analysis of the whole recording can tell.
     Whole {
@@ -283,7 +288,7 @@ pub enum Answer {
     },
     /// The stretch.
     Stretch {
-        /// The stretch; `None` if there is no such row.
+        /// The contention; `None` if there is none such, or if it was added up.
         stretch: Option<Stretch>,
         /// Names of all ids in it.
         names: Names,
@@ -309,7 +314,7 @@ pub struct Groups {
     pub count: u64,
     /// The group that it is a part of; -1 on the first level.
     pub parent: Vec<i32>,
-    /// Value of the level's dimension.
+    /// Value of the level's aspect.
     pub value: Vec<u32>,
     /// Time.
     pub total: Vec<u64>,
@@ -331,6 +336,8 @@ pub struct Groups {
     pub rest_ns: u64,
     /// Groups of the first level beyond the limit.
     pub left_out: u64,
+    /// Conditions on values that the recording does not have, by their keys.
+    pub unknown: Vec<String>,
     /// Names of all ids in it.
     pub names: Names,
 }
@@ -364,8 +371,8 @@ pub struct Lane {
     pub total: Vec<u64>,
     /// [`Kind`], by its number.
     pub kind: Vec<u8>,
-    /// The longest stretch in it, by a row; the largest number where only sums are left.
-    pub row: Vec<u32>,
+    /// Begin of the longest contention in it; -1 where only sums are left.
+    pub longest: Vec<i64>,
     /// Stretches joined in it.
     pub joined: Vec<u32>,
 }
@@ -375,8 +382,6 @@ pub struct Lane {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
 pub struct Stretch {
-    /// Its first row.
-    pub row: u32,
     /// [`Kind`], by its number.
     pub kind: u8,
     /// Begin.
@@ -448,8 +453,10 @@ pub struct Thread {
     /// 0 platform, 1 virtual, 2 of the JVM itself.
     pub kind: u8,
     /// More than 0 if it stands for so many threads of its group, whose short
-    /// contentions are not told apart.
+    /// contentions are not kept apart.
     pub others: u32,
+    /// The same, and no other's, however the recording is read: `request-1#21`.
+    pub key: String,
 }
 
 /// A lock or blocker.

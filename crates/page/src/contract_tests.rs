@@ -28,7 +28,7 @@ macro_rules! declared {
 
 fn contract() -> String {
     let head = format!("{HEAD}import type {{ Whole }} from \"./whole\";\n\nexport type * from \"./whole\";\n");
-    let text = declared!(head, Kind, How, Dimension, Pick, Filter, Scope, Query, Answer, Groups, Lanes, Lane, Stretch);
+    let text = declared!(head, Kind, How, Aspect, Pick, Filter, Scope, Query, Answer, Groups, Lanes, Lane, Stretch);
     let text = declared!(text, Slice, Names, Thread, Lock, Frame, Facts, Named, Ledger, LedgerPart);
     let mut text = declared!(text, Finding, Loss, Opening);
     text.push_str(&format!("\nexport const KINDS = {} as const;\n", json(&Kind::ALL)));

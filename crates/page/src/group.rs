@@ -1,6 +1,6 @@
-//! Totals along a sequence of dimensions.
+//! Totals along a sequence of aspects.
 
-use crate::contract::{Dimension, Groups};
+use crate::contract::{Aspect, Groups};
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::{is_of_totals, Selection};
@@ -48,7 +48,7 @@ struct Part {
     summed: bool,
 }
 
-/// How many stretches a sum stands for, which depends on what is told apart.
+/// How many contentions a sum stands for, which depends on what is kept apart.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     /// In the range.
@@ -64,7 +64,7 @@ struct Counts {
 enum Depth {
     /// All.
     All,
-    /// The first ones, which totals of short contentions tell apart.
+    /// The first ones, which totals of short contentions have.
     Totals,
     /// Those below them.
     Stacks,
@@ -72,7 +72,7 @@ enum Depth {
 
 struct Adding<'a> {
     recording: &'a Recording,
-    by: &'a [Dimension],
+    by: &'a [Aspect],
     intervals: u32,
     /// Levels that the totals of short contentions have.
     of_totals: usize,
@@ -96,7 +96,7 @@ struct Adding<'a> {
 pub(crate) fn group(
     recording: &Recording,
     selection: &Selection<'_>,
-    by: &[Dimension],
+    by: &[Aspect],
     intervals: u32,
     limit: usize,
 ) -> Groups {
@@ -113,7 +113,8 @@ pub(crate) fn group(
     });
     let mut all = parts.next().unwrap_or_else(|| Adding::new(recording, by, intervals.max(1)));
     parts.for_each(|part| all.merge(&part));
-    all.groups(limit)
+    let unknown = selection.unknown.clone();
+    Groups { unknown, ..all.groups(limit) }
 }
 
 /// Cuts the rows between stretches into parts, one for each processor.
@@ -185,15 +186,15 @@ fn part_of(sum: Sum, row: &Row, range_from: u64, from: u64, to: u64) -> Option<P
 }
 
 impl<'a> Adding<'a> {
-    fn new(recording: &'a Recording, by: &'a [Dimension], intervals: u32) -> Adding<'a> {
-        let first = |is: &dyn Fn(Dimension) -> bool| by.iter().position(|by| is(*by)).unwrap_or(by.len());
+    fn new(recording: &'a Recording, by: &'a [Aspect], intervals: u32) -> Adding<'a> {
+        let first = |is: &dyn Fn(Aspect) -> bool| by.iter().position(|by| is(*by)).unwrap_or(by.len());
         Adding {
             recording,
             by,
             intervals,
             of_totals: first(&|by| !is_of_totals(by)),
             owner_level: first(&is_of_owner),
-            time_level: first(&|by| by == Dimension::Time),
+            time_level: first(&|by| by == Aspect::Time),
             at_edges: 0,
             nodes: vec![Node::default()],
             blocks: vec![NO_BLOCK],
@@ -204,7 +205,7 @@ impl<'a> Adding<'a> {
     }
 
     fn rows(&mut self, part: Range<usize>, selection: &Selection<'_>) {
-        let by_time = self.by.contains(&Dimension::Time);
+        let by_time = self.by.contains(&Aspect::Time);
         // Numbers of stretches only have to differ within a part.
         let mut stretch = 0;
         let first = part.start;
@@ -294,7 +295,7 @@ impl<'a> Adding<'a> {
     /// nothing else.
     fn may_span(&self, row: &Row) -> bool {
         let plain = row.flags & (SUMMED | crate::table::APPROXIMATE | crate::table::DESCHEDULED) == 0;
-        plain && row.stopped == 0 && self.by.last() == Some(&Dimension::Time)
+        plain && row.stopped == 0 && self.by.last() == Some(&Aspect::Time)
     }
 
     /// Adds a row to intervals that it fills, with work that does not depend on how
@@ -377,7 +378,7 @@ impl<'a> Adding<'a> {
         let mut node = 0;
         for level in 0..last {
             let value = match self.by[level] {
-                Dimension::Time => interval,
+                Aspect::Time => interval,
                 by => self.recording.value(by, row),
             };
             node = self.node(node, value, level as u8)?;
@@ -426,8 +427,8 @@ impl<'a> Adding<'a> {
             return known;
         }
         let width = match self.by[usize::from(level)] {
-            Dimension::Time => self.intervals as usize,
-            Dimension::Kind | Dimension::How | Dimension::ThreadKind => 16,
+            Aspect::Time => self.intervals as usize,
+            Aspect::Kind | Aspect::How | Aspect::ThreadKind => 16,
             _ if level == 0 => MOST_PLACES / 2,
             _ => return NO_BLOCK,
         };
@@ -467,7 +468,7 @@ impl<'a> Adding<'a> {
                     let node = &self.nodes[*id as usize];
                     (std::cmp::Reverse(node.total), node.value)
                 });
-                if *by != Dimension::Time {
+                if *by != Aspect::Time {
                     groups.left_out += if place < 0 { below.len().saturating_sub(limit) as u64 } else { 0 };
                     below.truncate(limit);
                 }
@@ -534,30 +535,30 @@ impl Node {
     }
 }
 
-fn is_of_owner(by: Dimension) -> bool {
+fn is_of_owner(by: Aspect) -> bool {
     matches!(
         by,
-        Dimension::OwnerThread
-            | Dimension::OwnerGroup
-            | Dimension::OwnerMethod
-            | Dimension::OwnerChain
-            | Dimension::Inside
-            | Dimension::How
+        Aspect::OwnerThread
+            | Aspect::OwnerGroup
+            | Aspect::OwnerMethod
+            | Aspect::OwnerChain
+            | Aspect::Inside
+            | Aspect::How
     )
 }
 
-fn mention(by: Dimension, value: u32, told: &mut Mentioned<'_>) {
+fn mention(by: Aspect, value: u32, told: &mut Mentioned<'_>) {
     match by {
-        Dimension::Kind | Dimension::Time | Dimension::How | Dimension::ThreadKind => {}
-        Dimension::Lock => told.lock(value),
-        Dimension::ContenderThread | Dimension::OwnerThread => told.thread(value),
-        Dimension::ContenderChain | Dimension::OwnerChain | Dimension::Inside => told.chain(value),
-        Dimension::LockClass
-        | Dimension::LockName
-        | Dimension::ContenderGroup
-        | Dimension::ContenderMethod
-        | Dimension::OwnerGroup
-        | Dimension::OwnerMethod => told.text(value),
+        Aspect::Kind | Aspect::Time | Aspect::How | Aspect::ThreadKind => {}
+        Aspect::Lock => told.lock(value),
+        Aspect::ContenderThread | Aspect::OwnerThread => told.thread(value),
+        Aspect::ContenderChain | Aspect::OwnerChain | Aspect::Inside => told.chain(value),
+        Aspect::LockClass
+        | Aspect::LockName
+        | Aspect::ContenderGroup
+        | Aspect::ContenderMethod
+        | Aspect::OwnerGroup
+        | Aspect::OwnerMethod => told.text(value),
     }
 }
 

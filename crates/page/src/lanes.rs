@@ -4,7 +4,7 @@ use crate::contract::{self, Kind, Lane, Lanes, Slice, Stretch};
 use crate::names::Mentioned;
 use crate::recording::Recording;
 use crate::scope::Selection;
-use crate::table::{Row, AFTER_WAIT, APPROXIMATE, DESCHEDULED, SUMMED, UNFINISHED};
+use crate::table::{Row, AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED};
 
 #[derive(Clone, Copy, Default)]
 struct ThreadTotals {
@@ -32,7 +32,7 @@ pub(crate) fn lanes(
         told.thread(thread);
     }
     let pixel = ((selection.to - selection.from) / u64::from(pixels.max(1))).max(1);
-    let mut longest: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
+    let mut spans: Vec<Vec<u64>> = vec![Vec::new(); lanes.len()];
     for (place, rows) in recording.table().stretches() {
         let Some(place_of_lane) = places.get(rows[0].thread as usize).copied().flatten() else { continue };
         if !rows.iter().any(|row| selection.takes_as_total(row)) {
@@ -43,10 +43,10 @@ pub(crate) fn lanes(
         let sum = recording.table().sum(place);
         let is_sum = rows[0].flags & SUMMED != 0;
         // What was added up cannot be looked at one by one.
-        let (total, row) = if is_sum { (sum.total, NO_ROW) } else { (span, place as u32) };
+        let (total, longest) = if is_sum { (sum.total, ONLY_SUMS) } else { (span, start as i64) };
         let joined = (sum.count + sum.going) as u32;
-        let segment = Segment { start, span, total, kind: rows[0].kind, row, joined };
-        segment.draw(&mut lanes[place_of_lane], &mut longest[place_of_lane], pixel);
+        let segment = Segment { start, span, total, kind: rows[0].kind, longest, joined };
+        segment.draw(&mut lanes[place_of_lane], &mut spans[place_of_lane], pixel);
     }
     Lanes { threads: order.len(), lanes, names: told.told() }
 }
@@ -72,35 +72,36 @@ fn order(recording: &Recording, selection: &Selection<'_>) -> Vec<(u32, ThreadTo
     order
 }
 
-/// The row of a segment that is made of sums only.
-const NO_ROW: u32 = u32::MAX;
+/// Begin of the longest contention of a segment that is made of sums only.
+const ONLY_SUMS: i64 = -1;
 
 struct Segment {
     start: u64,
     span: u64,
     total: u64,
     kind: u8,
-    row: u32,
+    longest: i64,
     joined: u32,
 }
 
 impl Segment {
     /// Adds the segment; what is not a pixel away from one of its kind joins it.
-    fn draw(&self, lane: &mut Lane, longest: &mut Vec<u64>, pixel: u64) {
+    fn draw(&self, lane: &mut Lane, spans: &mut Vec<u64>, pixel: u64) {
         // Lives and samples lie over other kinds: look for the last of this one.
         let recent = lane.kind.len().saturating_sub(4)..lane.kind.len();
-        let is_like = |at: &usize| lane.kind[*at] == self.kind && (lane.row[*at] == NO_ROW) == (self.row == NO_ROW);
+        let is_like =
+            |at: &usize| lane.kind[*at] == self.kind && (lane.longest[*at] == ONLY_SUMS) == (self.longest == ONLY_SUMS);
         let last = recent.rev().find(is_like);
         if let Some(at) = last {
             let end = lane.start[at] + lane.span[at];
-            let small = self.span < pixel || longest[at] < pixel;
+            let small = self.span < pixel || spans[at] < pixel;
             if small && self.start < end.saturating_add(pixel) {
                 lane.span[at] = (self.start + self.span).max(end) - lane.start[at];
                 lane.total[at] += self.total;
                 lane.joined[at] += self.joined;
-                if self.span > longest[at] {
-                    lane.row[at] = self.row;
-                    longest[at] = self.span;
+                if self.span > spans[at] {
+                    lane.longest[at] = self.longest;
+                    spans[at] = self.span;
                 }
                 return;
             }
@@ -109,9 +110,9 @@ impl Segment {
         lane.span.push(self.span);
         lane.total.push(self.total);
         lane.kind.push(self.kind);
-        lane.row.push(self.row);
+        lane.longest.push(self.longest);
         lane.joined.push(self.joined);
-        longest.push(self.span);
+        spans.push(self.span);
     }
 }
 
@@ -139,15 +140,28 @@ pub(crate) fn longest(
     (stretches, told.told())
 }
 
-/// Everything about the stretch of a row.
-pub(crate) fn stretch(recording: &Recording, row: usize) -> (Option<Stretch>, contract::Names) {
+/// Everything about a contention of a thread that begins at a moment.
+pub(crate) fn stretch(
+    recording: &Recording,
+    kind: Kind,
+    start: u64,
+    thread: &str,
+) -> (Option<Stretch>, contract::Names) {
     let mut told = Mentioned::of(recording.names());
-    let stretch = tell(recording, row, &mut told);
+    let thread = recording.names().threads().iter().position(|one| one.key == thread);
+    let is_it = |row: &Row| {
+        row.start == start
+            && Some(row.thread as usize) == thread
+            && row.kind == kind as u8
+            && row.flags & (CONTINUES | SUMMED) == 0
+    };
+    let place = recording.table().rows().iter().position(is_it);
+    let stretch = place.and_then(|place| tell(recording, place, &mut told));
     (stretch, told.told())
 }
 
 fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option<Stretch> {
-    let (first, rows) = recording.table().stretch_of(place)?;
+    let (_, rows) = recording.table().stretch_of(place)?;
     let head = rows.first()?;
     told.thread(head.thread);
     told.lock(head.lock);
@@ -157,7 +171,6 @@ fn tell(recording: &Recording, place: usize, told: &mut Mentioned<'_>) -> Option
         told.chain(row.owner_chain);
     }
     Some(Stretch {
-        row: first as u32,
         kind: head.kind,
         start: head.start,
         span: rows.iter().map(|row| row.span).sum(),

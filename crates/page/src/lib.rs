@@ -25,6 +25,7 @@ pub mod table;
 
 mod facts;
 mod group;
+mod keys;
 mod lanes;
 mod links;
 mod measured;

@@ -68,7 +68,7 @@ impl Default for Names {
         Names {
             dictionary: Dictionary::default(),
             texts: Interned::new(UNKNOWN.to_owned()),
-            threads: vec![Thread { name: UNKNOWN.into(), ..Thread::default() }],
+            threads: vec![Thread { name: UNKNOWN.into(), key: "unknown#0".into(), ..Thread::default() }],
             thread_ids: FxHashMap::default(),
             stand_ins: FxHashMap::default(),
             locks: vec![unknown_lock],
@@ -138,7 +138,8 @@ impl Names {
         if known == next {
             let name = self.texts.values[group as usize].clone();
             // How many it stands for is counted in the end.
-            self.threads.push(Thread { name, group, kind, others: 1 });
+            let key = format!("{name}#{}{kind}", if all { "all" } else { "rest" });
+            self.threads.push(Thread { name, group, kind, others: 1, key });
         }
         known
     }
@@ -186,7 +187,11 @@ impl Names {
             _ if kind == 2 => (format!("native thread {}", id.0 & !ThreadId::NATIVE), "native thread *".to_owned()),
             _ => (format!("thread #{}", id.0), "thread #*".to_owned()),
         };
-        Thread { name, group: self.text(&group), kind, others: 0 }
+        let key = match id.0 & ThreadId::NATIVE {
+            0 => format!("{name}#{}", id.0),
+            _ => format!("{name}#n{}", id.0 & !ThreadId::NATIVE),
+        };
+        Thread { name, group: self.text(&group), kind, others: 0, key }
     }
 
     /// A lock's id.

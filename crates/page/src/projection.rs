@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const SHORTEST_NS: u64 = 1_000_000;
 /// As many intervals are kept if there is any other way to save room.
 const ENOUGH_INTERVALS: u64 = 512;
-/// Threads that are always told apart.
+/// Threads that are always kept apart.
 const LEAST_THREADS: usize = 64;
 /// A step that leaves more than this part of the cells is not worth what it loses.
 const WORTH: f64 = 0.8;
@@ -25,7 +25,7 @@ const WORTH: f64 = 0.8;
 pub trait StandIns {
     /// For all threads of a thread's group.
     fn group(&mut self, thread: u32) -> u32;
-    /// For those threads of a thread's group that are not told apart.
+    /// For those threads of a thread's group that are not kept apart.
     fn rest_of_group(&mut self, thread: u32) -> u32;
     /// For all locks of a lock's name.
     fn lock_name(&mut self, lock: u32) -> u32;
@@ -64,7 +64,7 @@ impl Total {
     }
 }
 
-/// What cells of stacks do not tell apart any more.
+/// What cells of stacks do not keep apart any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Coarse {
     threads: bool,
@@ -126,8 +126,8 @@ impl Projection {
         self.coarse.threads || self.coarse.owners
     }
 
-    /// Adds the rows of a stretch, in time order; `sum` is given for a row that
-    /// already stands for several.
+    /// Adds the rows of a contention, in time order; `sum` is what a row stands for
+    /// that already stands for several.
     pub fn add(&mut self, rows: &[Row], sum: Option<Sum>, stand_ins: &mut dyn StandIns) {
         let length: u64 = rows.iter().map(|row| row.span).sum();
         // Interval of the latest part.
@@ -177,15 +177,15 @@ impl Projection {
         coarser(cell, self.coarse, stand_ins)
     }
 
-    /// Saves room until there are no more than so many cells, as far as that is
-    /// possible.
+    /// Saves room until there are no more than so many cells, or until no step saves
+    /// any.
     pub fn fit(&mut self, goal: usize, stand_ins: &mut dyn StandIns) {
         while self.cells.len() > goal {
             let many = self.end / self.interval > ENOUGH_INTERVALS;
             if self.coarsest && !many {
                 return;
             }
-            if many || !self.tell_less_apart(goal, stand_ins) {
+            if many || !self.coarsen(goal, stand_ins) {
                 self.coarsest = self.end <= self.interval;
                 let before = self.cells.len();
                 self.widen();
@@ -213,7 +213,7 @@ impl Projection {
 
     /// Takes a step that makes cells fewer without longer intervals; false if there
     /// is none.
-    fn tell_less_apart(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
+    fn coarsen(&mut self, goal: usize, stand_ins: &mut dyn StandIns) -> bool {
         if !self.stacks {
             return self.fold_threads(goal, stand_ins);
         }
@@ -302,7 +302,7 @@ impl Projection {
     }
 }
 
-/// True if two slices of a stretch are added to the same cells.
+/// True if two slices of a contention are added to the same cells.
 fn same(one: &Row, other: &Row) -> bool {
     let key = |row: &Row| (row.owner, row.owner_chain, row.inside, row.how, row.flags & !CONTINUES);
     key(one) == key(other)
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_cut_at_the_edges_of_intervals() {
+    fn a_contention_is_cut_at_the_edges_of_intervals() {
         let mut totals = Projection::new(false);
         // T7:  ms 0 |  ....OO | 1 OOOOOOOO | 2 PP..
         let slices = [row(500_000, 1_500_000, 7), Row { owner: 2, ..row(2 * MS, 250_000, 7) }];
@@ -388,21 +388,21 @@ mod tests {
 
     #[test]
     fn longer_intervals_hold_the_same_as_if_they_had_been_so_from_the_start() {
-        let stretches: Vec<Row> = (0..400_u32).map(|n| row(u64::from(n) * 70_000, 65_000, n % 3)).collect();
+        let contentions: Vec<Row> = (0..400_u32).map(|n| row(u64::from(n) * 70_000, 65_000, n % 3)).collect();
         let mut late = Projection::new(false);
-        stretches.iter().for_each(|row| late.add(&[*row], None, &mut Tens));
+        contentions.iter().for_each(|row| late.add(&[*row], None, &mut Tens));
         late.widen();
         late.widen();
         let mut early = Projection::new(false);
         early.widen();
         early.widen();
-        stretches.iter().for_each(|row| early.add(&[*row], None, &mut Tens));
+        contentions.iter().for_each(|row| early.add(&[*row], None, &mut Tens));
         assert_eq!(early.interval(), 10 * MS);
         assert_eq!(lines(&mut late), lines(&mut early));
     }
 
     #[test]
-    fn stacks_tell_owners_apart_and_totals_do_not() {
+    fn stacks_keep_owners_apart_and_totals_do_not() {
         let slices = [
             Row { owner: 1, ..row(0, 300_000, 7) },
             Row { owner: 2, flags: CONTINUES, ..row(300_000, 100_000, 7) },

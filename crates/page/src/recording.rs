@@ -1,6 +1,6 @@
 //! A recording that answers queries.
 
-use crate::contract::{Answer, Dimension, Facts, Query, Scope, Whole};
+use crate::contract::{Answer, Aspect, Facts, Query, Scope, Whole};
 use crate::gather::Gather;
 use crate::names::Names;
 use crate::scope::Selection;
@@ -84,45 +84,45 @@ impl Recording {
         self.names.threads().get(thread as usize).map_or(0, |thread| thread.kind)
     }
 
-    /// The value of a dimension (but time) in a row.
+    /// The value of a aspect (but time) in a row.
     #[inline]
-    pub(crate) fn value(&self, by: Dimension, row: &Row) -> u32 {
+    pub(crate) fn value(&self, by: Aspect, row: &Row) -> u32 {
         let group = |thread: u32| self.names.threads().get(thread as usize).map_or(0, |thread| thread.group);
         let acting = |chain: u32| self.acting.get(chain as usize).copied().unwrap_or(0);
         match by {
-            Dimension::Kind => u32::from(row.kind),
-            Dimension::LockClass => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.class),
-            Dimension::LockName => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.title),
-            Dimension::Lock => row.lock,
-            Dimension::ContenderThread => row.thread,
-            Dimension::ContenderGroup => group(row.thread),
-            Dimension::ContenderMethod => acting(row.chain),
-            Dimension::ContenderChain => row.chain,
-            Dimension::OwnerThread => row.owner,
-            Dimension::OwnerGroup => group(row.owner),
-            Dimension::OwnerMethod => acting(row.owner_chain),
-            Dimension::OwnerChain => row.owner_chain,
-            Dimension::Inside => row.inside,
-            Dimension::How => u32::from(row.how),
-            Dimension::ThreadKind => u32::from(self.thread_kind(row.thread)),
-            Dimension::Time => 0,
+            Aspect::Kind => u32::from(row.kind),
+            Aspect::LockClass => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.class),
+            Aspect::LockName => self.names.locks().get(row.lock as usize).map_or(0, |lock| lock.title),
+            Aspect::Lock => row.lock,
+            Aspect::ContenderThread => row.thread,
+            Aspect::ContenderGroup => group(row.thread),
+            Aspect::ContenderMethod => acting(row.chain),
+            Aspect::ContenderChain => row.chain,
+            Aspect::OwnerThread => row.owner,
+            Aspect::OwnerGroup => group(row.owner),
+            Aspect::OwnerMethod => acting(row.owner_chain),
+            Aspect::OwnerChain => row.owner_chain,
+            Aspect::Inside => row.inside,
+            Aspect::How => u32::from(row.how),
+            Aspect::ThreadKind => u32::from(self.thread_kind(row.thread)),
+            Aspect::Time => 0,
         }
     }
 
-    /// All values of a dimension in any row are below this.
-    pub(crate) fn values_of(&self, by: Dimension) -> usize {
+    /// All values of a aspect in any row are below this.
+    pub(crate) fn values_of(&self, by: Aspect) -> usize {
         match by {
-            Dimension::Kind | Dimension::How | Dimension::ThreadKind => 16,
-            Dimension::Lock => self.names.locks().len(),
-            Dimension::ContenderThread | Dimension::OwnerThread => self.names.threads().len(),
-            Dimension::ContenderChain | Dimension::OwnerChain | Dimension::Inside => self.names.chains().len(),
-            Dimension::Time => MOST_INTERVALS as usize,
-            Dimension::LockClass
-            | Dimension::LockName
-            | Dimension::ContenderGroup
-            | Dimension::ContenderMethod
-            | Dimension::OwnerGroup
-            | Dimension::OwnerMethod => self.names.texts().len(),
+            Aspect::Kind | Aspect::How | Aspect::ThreadKind => 16,
+            Aspect::Lock => self.names.locks().len(),
+            Aspect::ContenderThread | Aspect::OwnerThread => self.names.threads().len(),
+            Aspect::ContenderChain | Aspect::OwnerChain | Aspect::Inside => self.names.chains().len(),
+            Aspect::Time => MOST_INTERVALS as usize,
+            Aspect::LockClass
+            | Aspect::LockName
+            | Aspect::ContenderGroup
+            | Aspect::ContenderMethod
+            | Aspect::OwnerGroup
+            | Aspect::OwnerMethod => self.names.texts().len(),
         }
     }
 
@@ -145,8 +145,8 @@ impl Recording {
                 let names = whole::mentioned(&whole, &self.names);
                 Answer::Whole { whole, names }
             }
-            Query::Stretch { row, .. } => {
-                let (stretch, names) = lanes::stretch(self, *row as usize);
+            Query::Stretch { kind, start, thread, .. } => {
+                let (stretch, names) = lanes::stretch(self, *kind, *start, thread);
                 Answer::Stretch { stretch, names }
             }
         }

@@ -1,6 +1,7 @@
 //! Which rows count for a query.
 
-use crate::contract::{Dimension, Filter, Kind, Scope};
+use crate::contract::{Aspect, Filter, Kind, Scope};
+use crate::keys;
 use crate::names::Names;
 use crate::recording::Recording;
 use crate::table::{Row, STACKS, TOTALS};
@@ -17,23 +18,26 @@ pub(crate) struct Selection<'a> {
     threads: Option<Vec<bool>>,
     locks: Option<Vec<bool>>,
     chains: Option<Vec<bool>>,
-    picks: Vec<(Dimension, u32)>,
+    /// With no value where the recording has none such.
+    picks: Vec<(Aspect, Option<u32>)>,
+    /// The keys of those.
+    pub unknown: Vec<String>,
     /// True if the scope itself is about stacks or owners, which totals do not have.
     pub by_stack: bool,
 }
 
-/// True for what the totals of short contentions tell apart.
-pub(crate) fn is_of_totals(by: Dimension) -> bool {
+/// True for what the totals of short contentions have.
+pub(crate) fn is_of_totals(by: Aspect) -> bool {
     matches!(
         by,
-        Dimension::Kind
-            | Dimension::LockClass
-            | Dimension::LockName
-            | Dimension::Lock
-            | Dimension::ContenderThread
-            | Dimension::ContenderGroup
-            | Dimension::Time
-            | Dimension::ThreadKind
+        Aspect::Kind
+            | Aspect::LockClass
+            | Aspect::LockName
+            | Aspect::Lock
+            | Aspect::ContenderThread
+            | Aspect::ContenderGroup
+            | Aspect::Time
+            | Aspect::ThreadKind
     )
 }
 
@@ -41,6 +45,10 @@ impl<'a> Selection<'a> {
     pub fn of(recording: &'a Recording, scope: &Scope) -> Selection<'a> {
         let names = recording.names();
         let filter = &scope.filter;
+        let picks: Vec<(Aspect, Option<u32>)> =
+            scope.within.iter().map(|pick| (pick.by, keys::find(pick, names))).collect();
+        let missing = scope.within.iter().zip(&picks).filter(|(_, (_, value))| value.is_none());
+        let unknown = missing.map(|(pick, _)| pick.key.clone()).collect();
         Selection {
             recording,
             from: scope.from,
@@ -50,7 +58,8 @@ impl<'a> Selection<'a> {
             threads: threads(filter, names),
             locks: locks(filter, names),
             chains: chains(filter, names),
-            picks: scope.within.iter().map(|pick| (pick.by, pick.value)).collect(),
+            picks,
+            unknown,
             by_stack: !filter.method.is_empty() || scope.within.iter().any(|pick| !is_of_totals(pick.by)),
         }
     }
@@ -80,8 +89,8 @@ impl<'a> Selection<'a> {
             return false;
         }
         self.picks.iter().all(|(by, value)| match by {
-            Dimension::Time => true,
-            _ => self.recording.value(*by, row) == *value,
+            Aspect::Time => true,
+            _ => Some(self.recording.value(*by, row)) == *value,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! One row is a slice of a blocked stretch, a wait, a park, a sample, a thread's
 //! life or a pause. The rows of one stretch stand together, in time order; all
 //! but its first carry [`CONTINUES`]. Where a recording has more rows than may
-//! be kept, short stretches are added up in two projections (`projection.rs`): such
+//! be kept, short contentions are added up in two projections (`projection.rs`): such
 //! a row has [`SUMMED`] and [`TOTALS`] or [`STACKS`], its `span` is the interval and
 //! [`Sum`] its content. Both projections hold the same time, so a question is
 //! answered from one of them.
@@ -64,11 +64,11 @@ pub struct Row {
 pub struct Sum {
     /// Time.
     pub total: u64,
-    /// Stretches that begin in it.
+    /// Contentions that begin in it.
     pub count: u64,
-    /// Stretches that began before it and go on in it.
+    /// Contentions that began before it and go on in it.
     pub going: u64,
-    /// Of stretches that several owners blocked in turn, those that this row's owner
+    /// Of contentions that several owners blocked in turn, those that this row's owner
     /// blocked; else as many as `count`.
     pub apart: u64,
     /// The longest that begins in it, as a whole.
@@ -82,7 +82,7 @@ impl Sum {
     }
 }
 
-/// How often the length is raised from which on stretches are kept one by one,
+/// How often the length is raised from which on contentions are kept one by one,
 /// each time that there are too many rows.
 const MOST_ROUNDS: u32 = 3;
 /// Rows that come before the short ones among them are added up.
@@ -322,7 +322,7 @@ impl Table {
         self.stacks.by_group()
     }
 
-    /// Threads whose short stretches were put together, with what stands for each.
+    /// Threads whose short contentions were put together, with what stands for each.
     pub fn folded(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.totals.folded()
     }
@@ -435,7 +435,7 @@ mod tests {
         }
     }
 
-    /// Time and stretches of rows, those of one projection among them.
+    /// Time and contentions of rows, those of one projection among them.
     fn all(table: &Table, projection: u8) -> (u64, u64) {
         let counts = |row: &Row| row.flags & SUMMED == 0 || row.flags & projection != 0;
         let places = (0..table.rows().len()).filter(|place| counts(&table.rows()[*place]));
@@ -461,7 +461,7 @@ mod tests {
     }
 
     /// What tables of any size say of each thread, lock and interval.
-    fn told(bound: usize) -> BTreeMap<(u32, u32, u64), (u64, u64)> {
+    fn sums(bound: usize) -> BTreeMap<(u32, u32, u64), (u64, u64)> {
         let mut table = Table::new(bound);
         let mut random = 88_172_645_463_325_252_u64;
         for n in 0..30_000_u64 {
@@ -494,11 +494,11 @@ mod tests {
     }
 
     #[test]
-    fn sums_by_thread_lock_and_interval_are_those_of_single_stretches() {
-        let exact = told(1_000_000);
+    fn sums_by_thread_lock_and_interval_are_those_of_single_contentions() {
+        let exact = sums(1_000_000);
         assert!(exact.len() > 500, "{}", exact.len());
         for bound in [20_000, 5000, 2000] {
-            assert_eq!(told(bound), exact, "{bound}");
+            assert_eq!(sums(bound), exact, "{bound}");
         }
     }
 

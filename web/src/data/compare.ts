@@ -1,5 +1,6 @@
 // What changed between two recordings, and whether it is more than noise.
 import type { Groups } from "./contract";
+import { countsOf } from "./group";
 import type { Cut, Range } from "./intervals";
 import { addUp } from "./states";
 
@@ -30,7 +31,7 @@ export interface Change {
 export function unitsOf(unit: Unit, made: Cut, counted: Groups): number[] {
   const units = made.edges.slice(1).map((edge, at) => (unit === "second" ? (edge - made.edges[at]!) / 1e9 : 0));
   if (unit === "second") return units;
-  counted.value.forEach((piece, at) => (units[piece] = unit === "cpu" ? counted.total[at]! / 1e9 : counted.stretches[at]!));
+  counted.value.forEach((piece, at) => (units[piece] = unit === "cpu" ? counted.total[at]! / 1e9 : countsOf(counted)[at]!));
   return units;
 }
 

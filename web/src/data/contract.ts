@@ -17,20 +17,21 @@ export type How = "none" | "exit" | "seen" | "previous" | "hand-over" | "unprove
 /**
  * What rows are grouped by.
  */
-export type Dimension = "kind" | "lock-class" | "lock-name" | "lock" | "contender-thread" | "contender-group" | "contender-method" | "contender-chain" | "owner-thread" | "owner-group" | "owner-method" | "owner-chain" | "inside" | "time" | "how" | "thread-kind";
+export type Aspect = "kind" | "lock-class" | "lock-name" | "lock" | "contender-thread" | "contender-group" | "contender-method" | "contender-chain" | "owner-thread" | "owner-group" | "owner-method" | "owner-chain" | "inside" | "time" | "how" | "thread-kind";
 
 /**
- * A condition: the dimension has this value.
+ * A condition: the aspect has this value.
  */
 export type Pick = { 
 /**
  * What.
  */
-by: Dimension, 
+by: Aspect, 
 /**
- * Its value.
+ * Its value, in words that stay the same when the recording is read again: a name,
+ * a thread's key, the hash of a call chain.
  */
-value: number, };
+key: string, };
 
 /**
  * What counts. Texts are looked for anywhere in a name, whatever their case;
@@ -94,7 +95,7 @@ scope: Scope,
 /**
  * The levels.
  */
-by: Array<Dimension>, 
+by: Array<Aspect>, 
 /**
  * Intervals of the range for `time`.
  */
@@ -132,9 +133,17 @@ limit: number, } | { "ask": "stretch",
  */
 recording: number, 
 /**
- * A row of the stretch.
+ * What it is.
  */
-row: number, } | { "ask": "whole", 
+kind: Kind, 
+/**
+ * Its begin.
+ */
+start: number, 
+/**
+ * The thread, by its key.
+ */
+thread: string, } | { "ask": "whole", 
 /**
  * Which recording.
  */
@@ -153,7 +162,7 @@ stretches: Array<Stretch>,
  */
 names: Names, } | { "answer": "stretch", 
 /**
- * The stretch; `None` if there is no such row.
+ * The contention; `None` if there is none such, or if it was added up.
  */
 stretch: Stretch | null, 
 /**
@@ -187,7 +196,7 @@ count: number,
  */
 parent: Array<number>, 
 /**
- * Value of the level's dimension.
+ * Value of the level's aspect.
  */
 value: Array<number>, 
 /**
@@ -228,6 +237,10 @@ restNs: number,
  * Groups of the first level beyond the limit.
  */
 leftOut: number, 
+/**
+ * Conditions on values that the recording does not have, by their keys.
+ */
+unknown: Array<string>, 
 /**
  * Names of all ids in it.
  */
@@ -279,9 +292,9 @@ total: Array<number>,
  */
 kind: Array<number>, 
 /**
- * The longest stretch in it, by a row; the largest number where only sums are left.
+ * Begin of the longest contention in it; -1 where only sums are left.
  */
-row: Array<number>, 
+longest: Array<number>, 
 /**
  * Stretches joined in it.
  */
@@ -291,10 +304,6 @@ joined: Array<number>, };
  * A blocked stretch, a wait or a park, as a whole.
  */
 export type Stretch = { 
-/**
- * Its first row.
- */
-row: number, 
 /**
  * [`Kind`], by its number.
  */
@@ -416,9 +425,13 @@ group: number,
 kind: number, 
 /**
  * More than 0 if it stands for so many threads of its group, whose short
- * contentions are not told apart.
+ * contentions are not kept apart.
  */
-others: number, };
+others: number, 
+/**
+ * The same, and no other's, however the recording is read: `request-1#21`.
+ */
+key: string, };
 
 /**
  * A lock or blocker.

@@ -3,7 +3,7 @@ import { changes, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups } from "./contract";
 import { flame, flat, follow, JDK } from "./flame";
-import { NO_NAMES } from "./group";
+import { countsOf, NO_NAMES } from "./group";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
 import { spentOf } from "./spent";
@@ -12,7 +12,7 @@ import { edgesOf, rootsOf } from "./waitfor";
 
 /** Groups from paths of values to totals, level by level. */
 function groups(told: [path: number[], total: number][]): Groups {
-  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], rest: [], restNs: 0, leftOut: 0, names: NO_NAMES };
+  const made: Groups = { totalNs: 0, count: 0, parent: [], value: [], total: [], stretches: [], max: [], stopped: [], approximate: [], descheduled: [], rest: [], restNs: 0, unknown: [], leftOut: 0, names: NO_NAMES };
   const places = new Map<string, number>();
   const depth = Math.max(0, ...told.map(([path]) => path.length));
   for (let level = 1; level <= depth; level++) {
@@ -144,7 +144,7 @@ describe("comparisons", () => {
   it("per transaction and CPU second a program that does more is not worse", () => {
     const made = cut({ from: 0, to: PIECES * 1e9 }, PIECES, 0);
     const counted = groups(Array.from({ length: PIECES }, (_, piece) => [[piece], 2e9] as [number[], number]));
-    counted.stretches = counted.stretches.map(() => 50);
+    countsOf(counted).fill(50);
     expect(unitsOf("second", made, counted)).toEqual(new Array(PIECES).fill(1));
     expect(unitsOf("cpu", made, counted)).toEqual(new Array(PIECES).fill(2));
     expect(unitsOf("transaction", made, counted)).toEqual(new Array(PIECES).fill(50));

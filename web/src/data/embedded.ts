@@ -1,7 +1,7 @@
 // Answers from the columns that are embedded in the page.
 import type { Opening, Query } from "./contract";
 import { group, NO_NAMES } from "./group";
-import { lanes, longest, stretch } from "./lanes";
+import { lanes, longest, stretchOf } from "./lanes";
 import { NameBook } from "./names";
 import type { Recording } from "./scope";
 import { recordingOf, type AnswerTo, type Source } from "./source";
@@ -44,7 +44,7 @@ export class EmbeddedSource implements Source {
       case "longest":
         return { answer: "longest", stretches: longest(recording, query.scope, query.limit), names: NO_NAMES };
       case "stretch":
-        return { answer: "stretch", stretch: stretch(recording, query.row), names: NO_NAMES };
+        return { answer: "stretch", stretch: stretchOf(recording, query), names: NO_NAMES };
       case "whole":
         return { answer: "whole", whole: recording.head.whole, names: NO_NAMES };
     }

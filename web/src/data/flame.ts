@@ -1,5 +1,6 @@
 // A tree of methods from call chains, root first, with times added up.
 import type { Groups } from "./contract";
+import { hash } from "./keys";
 import type { NameBook } from "./names";
 
 export interface FlameNode {
@@ -49,9 +50,9 @@ function add(root: Growing, groups: Groups, names: NameBook, options: FlameOptio
     root[into] += time;
     let node = root;
     for (const step of steps(chain, names, options)) {
-      // Two recordings have ids of their own; names tell what is the same.
+      // Recordings have ids of their own; names tell what is the same, in addresses too.
       let key = keys.get(step.name);
-      if (key === undefined) keys.set(step.name, (key = step.key === JDK ? JDK : keys.size + 1));
+      if (key === undefined) keys.set(step.name, (key = step.key === JDK ? JDK : hash(step.name)[0]));
       let child = node.byKey.get(key);
       if (!child) node.byKey.set(key, (child = grow(key, step.name, step.jdk)));
       child[into] += time;

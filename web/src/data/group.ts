@@ -1,11 +1,17 @@
-// Totals along a sequence of dimensions: the embedded twin of crates/page/src/group.rs.
-import type { Dimension, Groups, Scope } from "./contract";
+// Totals along a sequence of aspects: the embedded twin of crates/page/src/group.rs.
+import type { Aspect, Groups, Scope } from "./contract";
+import { find } from "./keys";
 import { isByStack, isOfTotals, selection, valueOf, type Recording } from "./scope";
 import { APPROXIMATE, CONTINUES, DESCHEDULED, STACKS, SUMMED, TOTALS, type Sum, type Table } from "./table";
 
 export const NO_NAMES = { texts: {}, threads: {}, locks: {}, frames: {}, chains: {} };
 const MOST_INTERVALS = 4000;
-const OF_OWNER: readonly Dimension[] = ["owner-thread", "owner-group", "owner-method", "owner-chain", "inside", "how"];
+const OF_OWNER: readonly Aspect[] = ["owner-thread", "owner-group", "owner-method", "owner-chain", "inside", "how"];
+
+/** How many contentions, waits, samples or transactions there are in each group. */
+export function countsOf(groups: Groups): number[] {
+  return groups.stretches;
+}
 
 class Node {
   total = 0;
@@ -79,10 +85,10 @@ export function clip(table: Table, row: number, from: number, to: number): Part 
   return { start: table.start[row]!, total, stopped: pro(table.stopped[row]!), max, approximate: (flags & APPROXIMATE) !== 0, descheduled: (flags & DESCHEDULED) !== 0, sum };
 }
 
-export function group(recording: Recording, scope: Scope, by: Dimension[], intervals: number, limit: number): Groups {
+export function group(recording: Recording, scope: Scope, by: Aspect[], intervals: number, limit: number): Groups {
   const { table } = recording;
   const takes = selection(recording, scope);
-  const values = by.map((dimension) => valueOf(dimension, recording));
+  const values = by.map((aspect) => valueOf(aspect, recording));
   const time = by.indexOf("time");
   const from = scope.from;
   const to = Math.max(scope.to, from);
@@ -90,12 +96,12 @@ export function group(recording: Recording, scope: Scope, by: Dimension[], inter
   const length = (to - from) / pieces;
   const edge = (number: number) => (number >= pieces ? to : from + Math.floor(number * length));
   const root = new Node(0);
-  const first = (is: (dimension: Dimension) => boolean) => {
+  const first = (is: (aspect: Aspect) => boolean) => {
     const at = by.findIndex(is);
     return at < 0 ? by.length : at;
   };
-  const ofTotals = first((dimension) => !isOfTotals(dimension));
-  const ownerLevel = first((dimension) => OF_OWNER.includes(dimension));
+  const ofTotals = first((aspect) => !isOfTotals(aspect));
+  const ownerLevel = first((aspect) => OF_OWNER.includes(aspect));
   const byStack = isByStack(scope);
   let atEdges = 0;
   /** Adds to the levels from `above` to `last`; above them only what owners are known of. */
@@ -158,7 +164,8 @@ export function group(recording: Recording, scope: Scope, by: Dimension[], inter
       if (part) add(row, number, stretch, part, 0, last);
     }
   }
-  return tell(root, by, limit, ofTotals, atEdges);
+  const unknown = scope.within.filter((pick) => find(pick, recording.head) === null).map((pick) => pick.key);
+  return { ...tell(root, by, limit, ofTotals, atEdges), unknown };
 }
 
 /** What a node's children do not have of its time; only below the totals there may be less than in them. */
@@ -167,7 +174,7 @@ function restOf(node: Node, levels: number, ofTotals: number, all: number): numb
   return Math.max(0, node.total - [...node.children.values()].reduce((sum, child) => sum + child.total, 0));
 }
 
-function tell(root: Node, by: Dimension[], limit: number, ofTotals: number, atEdges: number): Groups {
+function tell(root: Node, by: Aspect[], limit: number, ofTotals: number, atEdges: number): Groups {
   const groups: Groups = {
     totalNs: root.total,
     count: root.count,
@@ -182,14 +189,15 @@ function tell(root: Node, by: Dimension[], limit: number, ofTotals: number, atEd
     rest: [],
     restNs: atEdges + restOf(root, 0, ofTotals, by.length),
     leftOut: 0,
+    unknown: [],
     names: NO_NAMES,
   };
   let level: { node: Node; place: number }[] = [{ node: root, place: -1 }];
-  for (const [depth, dimension] of by.entries()) {
+  for (const [depth, aspect] of by.entries()) {
     const next: typeof level = [];
     for (const { node, place } of level) {
       let below = [...node.children.values()].filter((child) => child.total > 0).sort((a, b) => b.total - a.total || a.value - b.value);
-      if (dimension !== "time") {
+      if (aspect !== "time") {
         if (place < 0) groups.leftOut += Math.max(0, below.length - limit);
         below = below.slice(0, limit);
       }

@@ -1,15 +1,27 @@
-// What threads did, and single stretches: the embedded twin of crates/page/src/lanes.rs.
-import { HOWS, KINDS, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
+// What threads did, and single contentions: the embedded twin of crates/page/src/lanes.rs.
+import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
 import { clip, NO_NAMES } from "./group";
+import type { NameBook } from "./names";
 import { selection, selectionAsTotal, type Recording } from "./scope";
 import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
 const JUC = KINDS.indexOf("juc");
-/** The row of a segment that is made of sums only. */
-export const NO_ROW = 0xffffffff;
+/** Begin of the longest contention of a segment that is made of sums only. */
+export const ONLY_SUMS = -1;
 
-/** Calls with the first row of each stretch and the first row behind it. */
+/** What belongs to one contention, wait or park only, however the recording is read. */
+export interface ContentionKey {
+  kind: Kind;
+  start: number;
+  thread: string;
+}
+
+export function keyOfStretch(names: NameBook, { kind, start, thread }: Stretch): ContentionKey {
+  return { kind: KINDS[kind]!, start, thread: names.thread(thread).key };
+}
+
+/** Calls with the first row of each contention and the first row behind it. */
 function eachStretch(table: Table, call: (first: number, end: number) => void): void {
   for (let first = 0; first < table.length; ) {
     let end = first + 1;
@@ -52,7 +64,7 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
   const threads = order(recording, scope, takes);
   const lanes: Lane[] = threads
     .slice(first, first + Math.min(count, MOST_LANES))
-    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], total: [], kind: [], row: [], joined: [] }));
+    .map(({ thread, blocked }) => ({ thread, blockedNs: blocked, start: [], span: [], total: [], kind: [], longest: [], joined: [] }));
   const places = new Map(lanes.map((lane) => [lane.thread, { lane, longest: [] as number[] }]));
   const pixel = Math.max(1, Math.floor((scope.to - scope.from) / Math.max(pixels, 1)));
   eachStretch(table, (first, end) => {
@@ -60,8 +72,9 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
     if (!place || !any(first, end, takes)) return;
     const sum = table.flags[first]! & SUMMED ? table.sums.get(first) : undefined;
     const span = spanOf(table, first, end);
-    const [total, row, joined] = sum ? [sum.total, NO_ROW, sum.count + sum.going] : [span, first, 1];
-    draw(place.lane, place.longest, pixel, { start: table.start[first]!, span, total, kind: table.kind[first]!, row, joined });
+    const start = table.start[first]!;
+    const [total, begin, joined] = sum ? [sum.total, ONLY_SUMS, sum.count + sum.going] : [span, start, 1];
+    draw(place.lane, place.longest, pixel, { start, span, total, kind: table.kind[first]!, longest: begin, joined });
   });
   return { threads: threads.length, lanes, names: NO_NAMES };
 }
@@ -71,26 +84,26 @@ interface Segment {
   span: number;
   total: number;
   kind: number;
-  row: number;
+  longest: number;
   joined: number;
 }
 
 /** Adds a segment; what is not a pixel away from one of its kind joins it. */
-function draw(lane: Lane, longest: number[], pixel: number, { start, span, total, kind, row, joined }: Segment): void {
+function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, kind, longest, joined }: Segment): void {
   let last = -1;
   for (let at = lane.kind.length - 1; at >= Math.max(0, lane.kind.length - 4) && last < 0; at--) {
-    if (lane.kind[at] === kind && (lane.row[at] === NO_ROW) === (row === NO_ROW)) last = at;
+    if (lane.kind[at] === kind && (lane.longest[at] === ONLY_SUMS) === (longest === ONLY_SUMS)) last = at;
   }
   if (last >= 0) {
     const end = lane.start[last]! + lane.span[last]!;
-    const small = span < pixel || longest[last]! < pixel;
+    const small = span < pixel || spans[last]! < pixel;
     if (small && start < end + pixel) {
       lane.span[last] = Math.max(start + span, end) - lane.start[last]!;
       lane.total[last] = lane.total[last]! + total;
       lane.joined[last] = lane.joined[last]! + joined;
-      if (span > longest[last]!) {
-        lane.row[last] = row;
-        longest[last] = span;
+      if (span > spans[last]!) {
+        lane.longest[last] = longest;
+        spans[last] = span;
       }
       return;
     }
@@ -99,9 +112,9 @@ function draw(lane: Lane, longest: number[], pixel: number, { start, span, total
   lane.span.push(span);
   lane.total.push(total);
   lane.kind.push(kind);
-  lane.row.push(row);
+  lane.longest.push(longest);
   lane.joined.push(joined);
-  longest.push(span);
+  spans.push(span);
 }
 
 export function longest(recording: Recording, scope: Scope, limit: number): Stretch[] {
@@ -120,7 +133,19 @@ export function longest(recording: Recording, scope: Scope, limit: number): Stre
   return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => stretch(recording, first)!);
 }
 
-/** The stretch of a row. */
+/** A contention of a thread that begins at a moment; null if it is not there one by one. */
+export function stretchOf(recording: Recording, key: ContentionKey): Stretch | null {
+  const { table, head } = recording;
+  const thread = head.threads.findIndex((one) => one.key === key.thread);
+  const kind = KINDS.indexOf(key.kind);
+  for (let row = 0; row < table.length; row++) {
+    if (table.start[row] !== key.start || table.thread[row] !== thread || table.kind[row] !== kind) continue;
+    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return stretch(recording, row);
+  }
+  return null;
+}
+
+/** The contention, wait or park of a row. */
 export function stretch({ table }: Recording, row: number): Stretch | null {
   if (row < 0 || row >= table.length) return null;
   let first = row;
@@ -129,7 +154,6 @@ export function stretch({ table }: Recording, row: number): Stretch | null {
   while (end < table.length && table.flags[end]! & CONTINUES) end++;
   const flags = table.flags[first]!;
   return {
-    row: first,
     kind: table.kind[first]!,
     start: table.start[first]!,
     span: spanOf(table, first, end),

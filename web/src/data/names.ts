@@ -4,7 +4,7 @@ import type { Frame, Lock, Names, Thread } from "./contract";
 
 const UNKNOWN = "unknown";
 const NO_FRAME: Frame = { method: 0, line: 0, jdk: false, file: "", source: "" };
-const NO_THREAD: Thread = { name: UNKNOWN, group: 0, kind: 0, others: 0 };
+const NO_THREAD: Thread = { name: UNKNOWN, group: 0, kind: 0, others: 0, key: "unknown#0" };
 const NO_LOCK: Lock = { name: UNKNOWN, short: UNKNOWN, class: 0, title: 0 };
 
 export class NameBook {

@@ -1,5 +1,6 @@
 // Which rows count for a query: the embedded twin of crates/page/src/scope.rs.
-import { KINDS, type Dimension, type Scope } from "./contract";
+import { KINDS, type Aspect, type Scope } from "./contract";
+import { find } from "./keys";
 import { STACKS, TOTALS, type Head, type Table } from "./table";
 
 /** An embedded recording. */
@@ -10,8 +11,8 @@ export interface Recording {
 
 const JUC = KINDS.indexOf("juc");
 
-/** The value of a dimension (but time) in a row. */
-export function valueOf(by: Dimension, { head, table }: Recording): (row: number) => number {
+/** The value of a aspect (but time) in a row. */
+export function valueOf(by: Aspect, { head, table }: Recording): (row: number) => number {
   const threads = head.threads;
   switch (by) {
     case "kind":
@@ -49,10 +50,10 @@ export function valueOf(by: Dimension, { head, table }: Recording): (row: number
   }
 }
 
-const OF_TOTALS: readonly Dimension[] = ["kind", "lock-class", "lock-name", "lock", "contender-thread", "contender-group", "time", "thread-kind"];
+const OF_TOTALS: readonly Aspect[] = ["kind", "lock-class", "lock-name", "lock", "contender-thread", "contender-group", "time", "thread-kind"];
 
-/** True for what the totals of short contentions tell apart. */
-export function isOfTotals(by: Dimension): boolean {
+/** True for what the totals of short contentions have. */
+export function isOfTotals(by: Aspect): boolean {
   return OF_TOTALS.includes(by);
 }
 
@@ -78,7 +79,7 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   const locks = matchingLocks(filter.lock, head);
   const chains = matchingChains(filter.method, head);
   const picks = scope.within.filter((pick) => pick.by !== "time");
-  const conditions = picks.map((pick) => ({ value: valueOf(pick.by, recording), wanted: pick.value }));
+  const conditions = picks.map((pick) => ({ value: valueOf(pick.by, recording), wanted: find(pick, head) }));
   return (row) => {
     const kind = table.kind[row]!;
     if (!(kinds & (1 << kind)) || table.start[row]! >= to || table.start[row]! + table.span[row]! <= from) return false;

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { KINDS, type Dimension, type Kind } from "../data/contract";
+import { KINDS, type Aspect, type Kind } from "../data/contract";
 import { changes, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
 import { flame } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
@@ -12,9 +12,9 @@ import { Flame } from "../view/Flame";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { valueText } from "./tree";
 
-const ASPECTS: Dimension[] = ["lock-name", "owner-method", "contender-method", "contender-group", "owner-group"];
+const ASPECTS: Aspect[] = ["lock-name", "owner-method", "contender-method", "contender-group", "owner-group"];
 
-const STACKS: Record<string, [title: string, by: Dimension, kinds: Kind[]]> = {
+const STACKS: Record<string, [title: string, by: Aspect, kinds: Kind[]]> = {
   waiting: ["waiting stacks", "contender-chain", ["monitor", "juc"]],
   holding: ["holding stacks", "owner-chain", ["monitor", "juc"]],
   cpu: ["CPU stacks", "contender-chain", ["cpu"]],
@@ -45,18 +45,18 @@ const UNITS: Record<Unit, [title: string, short: string, why: string]> = {
 function choiceOf(mode: string, durations: number[]) {
   const [aspect = "", order = "", stack = "", unit = "", ...ranges] = mode.split(".");
   const range = (side: number): Range => {
-    const told = /^(\d{1,16})-(\d{1,16})$/.exec(ranges[side] ?? "");
+    const typed = /^(\d{1,16})-(\d{1,16})$/.exec(ranges[side] ?? "");
     const whole = durations[side]!;
-    const wanted = told && Number(told[1]) < Number(told[2]) ? { from: Number(told[1]), to: Math.min(Number(told[2]), whole) } : withoutStartUp(whole);
+    const wanted = typed && Number(typed[1]) < Number(typed[2]) ? { from: Number(typed[1]), to: Math.min(Number(typed[2]), whole) } : withoutStartUp(whole);
     return snap(wanted.from < wanted.to ? wanted : withoutStartUp(whole), baseOf(side), whole);
   };
   return {
-    by: ASPECTS.find((one) => one === aspect) ?? ("lock-name" as Dimension),
+    by: ASPECTS.find((one) => one === aspect) ?? ("lock-name" as Aspect),
     sort: /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size",
     stack: STACKS[stack] ? stack : "waiting",
     unit: unit in UNITS ? (unit as Unit) : ("second" as Unit),
     ranges: [range(0), range(1)] as const,
-    told: [ranges[0] ?? "", ranges[1] ?? ""] as const,
+    typed: [ranges[0] ?? "", ranges[1] ?? ""] as const,
   };
 }
 
@@ -64,7 +64,7 @@ function Both() {
   const source = useSource();
   const [before, after] = source.opening.recordings;
   const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
-  const { by, sort, stack, unit: wanted, ranges, told: typed } = choiceOf(view.value.mode, durations);
+  const { by, sort, stack, unit: wanted, ranges, typed } = choiceOf(view.value.mode, durations);
   const [, chains, kinds] = STACKS[stack]!;
   const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
@@ -78,7 +78,7 @@ function Both() {
     grouping(scope(0, kinds), [chains], 5000), grouping(scope(1, kinds), [chains], 5000),
     counted(0, cpu), counted(1, cpu), counted(0, "transaction"), counted(1, "transaction"),
   );
-  const told = useMemo(() => {
+  const compared = useMemo(() => {
     if (!answers) return null;
     const weighted = cpu === "ran" || source.opening.recordings.every((facts) => facts.samplesWeighted);
     const known: Record<Unit, boolean> = { second: true, cpu: weighted && answers[4].totalNs > 0 && answers[5].totalNs > 0, transaction: answers[6].count > 0 && answers[7].count > 0 };
@@ -92,8 +92,8 @@ function Both() {
   }, [answers]);
   const mode = (next: { by?: string; sort?: string; stack?: string; unit?: string; ranges?: readonly string[] }) =>
     show({ mode: [next.by ?? by, next.sort ?? sort, next.stack ?? stack, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
-  if (!told) return <p aria-busy="true">…</p>;
-  const [unitTitle, unitShort] = UNITS[told.unit];
+  if (!compared) return <p aria-busy="true">…</p>;
+  const [unitTitle, unitShort] = UNITS[compared.unit];
   const rate = (ns: number) => `${duration(Math.abs(ns))}/${unitShort}`;
   const setRange = (side: 0 | 1, range: Range | null) => {
     const next = [...typed];
@@ -108,7 +108,7 @@ function Both() {
     { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "128px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
     { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "110px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
   ];
-  const decided = told.rows.filter((row) => row.verdict !== "within noise");
+  const decided = compared.rows.filter((row) => row.verdict !== "within noise");
   return (
     <>
       <section class="card">
@@ -116,7 +116,7 @@ function Both() {
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
         <p class="lead">
-          Threads were blocked {told.perUnit[0]} before and {told.perUnit[1]} after. {summary(decided)}
+          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after. {summary(decided)}
         </p>
         <div class="sides">
           {([0, 1] as const).map((side) => (
@@ -125,13 +125,13 @@ function Both() {
         </div>
         <p class="hint">
           Each side has its own range, whatever the time range above; the other filters apply.
-          {told.missing > 0 && ` Of ${duration(told.missing)} it is not known to which row they belong: stacks of short contentions are kept by longer intervals.`}
+          {compared.missing > 0 && ` Of ${duration(compared.missing)} it is not known to which row they belong: stacks of short contentions are kept by longer intervals.`}
         </p>
         <div class="tabs" role="group" aria-label="Compare per">
           <span class="hint">per</span>
           {(Object.keys(UNITS) as Unit[]).map((one) => (
-            <button key={one} type="button" aria-pressed={one === told.unit} disabled={!told.known[one]}
-              title={told.known[one] ? UNITS[one][2] : "Not recorded in both recordings"} onClick={() => mode({ unit: one })}>{UNITS[one][0]}</button>
+            <button key={one} type="button" aria-pressed={one === compared.unit} disabled={!compared.known[one]}
+              title={compared.known[one] ? UNITS[one][2] : "Not recorded in both recordings"} onClick={() => mode({ unit: one })}>{UNITS[one][0]}</button>
           ))}
         </div>
         <div class="tabs" role="group" aria-label="Compare by">
@@ -140,19 +140,20 @@ function Both() {
             <button key={one} type="button" aria-pressed={one === by} onClick={() => mode({ by: one })}>{ASPECT_WORDS[one][0]}</button>
           ))}
         </div>
-        {told.rows.length === 0 ? <p class="empty">Neither recording has blocked time in this filter.</p> : (
-          <TreeTable label="What changed" rows={told.rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => mode({ sort: next })} height={280} />
+        {compared.rows.length === 0 ? <p class="empty">Neither recording has blocked time in this filter.</p> : (
+          <TreeTable label="What changed" rows={compared.rows} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => mode({ sort: next })} height={280} />
         )}
       </section>
       <section class="card">
+        <h2 class="away">Stacks</h2>
         <div class="tabs" role="group" aria-label="Stacks">
           {Object.entries(STACKS).map(([name, [title]]) => (
             <button key={name} type="button" aria-pressed={stack === name} onClick={() => mode({ stack: name })}>{title}</button>
           ))}
           <Typed label="search" title="Marks methods whose name contains this" size={16} value={view.value.search} empty="method" onTyped={(text) => show({ search: text }, false)} />
         </div>
-        {told.root.total === 0 ? <p class="empty">The second recording has none of these stacks.</p> : (
-          <Flame root={told.root} why="Stacks of the second recording, and how their shares of its time changed, not the time itself: orange has a larger share than before, blue a smaller one, grey the same." label="Difference flame graph" format={duration} difference
+        {compared.root.total === 0 ? <p class="empty">The second recording has none of these stacks.</p> : (
+          <Flame root={compared.root} why="Stacks of the second recording, and how their shares of its time changed, not the time itself: orange has a larger share than before, blue a smaller one, grey the same." label="Difference flame graph" format={duration} difference
             zoom={view.value.zoom.split(".").filter(Boolean).map(Number)} onZoom={(path) => show({ zoom: path.join(".") })} search={view.value.search} />
         )}
       </section>

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
-import type { Dimension, Kind } from "../data/contract";
-import { DIMENSIONS, pathOf, stepsOf } from "../state/address";
+import type { Aspect, Kind } from "../data/contract";
+import { ASPECTS, pathOf, stepsOf } from "../state/address";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
@@ -10,6 +10,7 @@ import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
 import { Flame } from "../view/Flame";
 import { flame } from "../data/flame";
+import { keyOf } from "../data/keys";
 import { Longest } from "../view/Longest";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { Inside, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
@@ -40,7 +41,7 @@ const MODES = [
 export function Locks() {
   const { by, open, pick } = view.value;
   const whole = useDuration();
-  const tree = useTree(scopeOf(view.value, whole), by, open);
+  const tree = useTree(scopeOf(view.value, whole), by, open, pick);
   const [mode, sort] = modes(view.value.mode);
   if (!tree) return <p aria-busy="true">…</p>;
   const toggle = (row: TreeRow) => {
@@ -50,7 +51,9 @@ export function Locks() {
   return (
     <div class="columns wide">
       <section class="card">
+        <h2 class="away">Blocked time</h2>
         <Aspects by={by} />
+        {tree.unknown.length > 0 && <p class="problem" role="alert">This recording has no {tree.unknown.map((key) => `“${key}”`).join(", ")}: the address is of another one.</p>}
         {tree.rows.length === 0 ? (
           <p class="empty">No blocked time in this range and filter. Record with -e lock to fill this table.</p>
         ) : (
@@ -63,6 +66,7 @@ export function Locks() {
         )}
       </section>
       <section class="card">
+        <h2 class="away">The selected row</h2>
         <Selected />
         <div class="tabs" role="group" aria-label="What to show of the selected row">
           {MODES.map(([name, title]) => (
@@ -89,15 +93,15 @@ function modes(mode: string): [string, string] {
   return [known ? panel! : "chains", sortable ? sort! : "-total"];
 }
 
-function Aspects({ by }: { by: Dimension[] }) {
-  const change = (next: Dimension[]) => show({ by: next, open: keepOpen(view.value.open, next), pick: [] });
+function Aspects({ by }: { by: Aspect[] }) {
+  const change = (next: Aspect[]) => show({ by: next, open: keepOpen(view.value.open, next), pick: [] });
   const move = (at: number, to: number) => {
     const next = [...by];
     const [moved] = next.splice(at, 1);
     if (moved) next.splice(to, 0, moved);
     change(next);
   };
-  const rest = DIMENSIONS.filter((one) => !by.includes(one));
+  const rest = ASPECTS.filter((one) => !by.includes(one));
   return (
     <div class="aspects" role="group" aria-label="Aspects: each level of the table within the one before">
       <span class="hint">by</span>
@@ -112,7 +116,7 @@ function Aspects({ by }: { by: Dimension[] }) {
           </span>
         );
       })}
-      <select aria-label="Add an aspect" value="" onChange={(event) => change([...by, event.currentTarget.value as Dimension])}>
+      <select aria-label="Add an aspect" value="" onChange={(event) => change([...by, event.currentTarget.value as Aspect])}>
         <option value="">+ aspect</option>
         {rest.map((one) => (
           <option key={one} value={one}>{ASPECT_WORDS[one][0]}</option>
@@ -161,6 +165,7 @@ function Selected() {
 /** The pairs of chains that cost most: who waited, who held. */
 function Chains() {
   const whole = useDuration();
+  const names = useNames(view.value.recording);
   const { pick, search } = view.value;
   const scope = scopeOf(view.value, whole, undefined, pick);
   const answers = useAnswers(grouping(scope, ["contender-chain"], 30), grouping(scope, ["contender-chain", "owner-chain"], 30));
@@ -182,7 +187,7 @@ function Chains() {
         <Chain chain={pair.owner} title="Who held the lock" why="Call chain of the owner when it released the lock, from the frame that held it on"
           unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
       </div>
-      {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", value: pair.owner }]} />}
+      {pair.owner > 0 && <Inside within={[...pick, { by: "owner-chain", key: keyOf(names, "owner-chain", pair.owner) }]} />}
     </>
   );
 }
@@ -203,7 +208,7 @@ function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; s
   return pairs.sort((a, b) => b.total - a.total);
 }
 
-function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Dimension; why: string; empty?: string; kinds?: Kind[]; fold?: boolean }) {
+function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Aspect; why: string; empty?: string; kinds?: Kind[]; fold?: boolean }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds, view.value.pick), [by], 5000));

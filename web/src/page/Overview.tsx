@@ -1,17 +1,22 @@
 import { useState } from "preact/hooks";
 import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
-import { grouping, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
-import type { View } from "../state/address";
+import { average } from "../data/intervals";
+import { linesOver } from "../data/spent";
+import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { pathOf, type Step, type View } from "../state/address";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
-import { PALETTE, PART_COLOURS } from "../view/colours";
+import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
+import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
 
 const WORST = 5;
+/** Intervals of the column "when". */
+const HEAT = 50;
 
 export function Overview() {
   const { opening } = useSource();
@@ -94,13 +99,16 @@ function Answers() {
   const names = useNames(view.value.recording);
   const scope = scopeOf(view.value, whole);
   const pressure = usePressure();
+  const { made, query } = overTime(scope, ["lock-name"], WORST, HEAT);
   const answers = useAnswers(
+    query,
     grouping(scope, ["lock-name", "owner-method", "how"], WORST),
     grouping(scope, ["lock-name", "contender-method"], WORST),
     grouping(scope, ["lock-name", "contender-group"], WORST),
   );
   if (!answers) return <section class="card" aria-busy="true" />;
-  const [owners, methods, groups] = answers;
+  const [byTime, owners, methods, groups] = answers;
+  const heat = linesOver(byTime, made.intervals);
   if (owners.totalNs === 0) return <NothingBlocked />;
   return (
     <section class="card">
@@ -128,7 +136,7 @@ function Answers() {
             return (
               <tr key={value}>
                 <td>
-                  <a href={address({ page: "locks", pick: [{ by: "lock-name", value }], open: [`lock-name:${value}`], by: ["lock-name", "owner-method", "contender-method"] })}
+                  <a href={address({ page: "locks", ...drill(names.text(value)), by: ["lock-name", "owner-method", "contender-method"] })}
                     title={`Drill down into ${names.text(value)}`}>
                     <code>{names.text(value)}</code>
                   </a>
@@ -144,7 +152,11 @@ function Answers() {
                 <td>
                   <Cause owners={owners} lock={value} total={total} />
                 </td>
-                <td>{pressure && <When phases={phasesOf(pressure, names, value, rangeOf(view.value, whole))} whole={whole} />}</td>
+                <td>
+                  <Heat made={made} values={heat.get(value) ?? []} colour={COLOURS.monitor} label={`When threads were blocked on ${names.text(value)}`} onPick={(range) => show({ range })}
+                    title={(at) => `${moment(made.edges[at]!, whole)}: ${average(made, at, heat.get(value)?.[at] ?? 0).toFixed(1)} threads blocked on it. Click to choose this interval`} />
+                  {pressure && <When phases={phasesOf(pressure, names, value, rangeOf(view.value, whole))} whole={whole} />}
+                </td>
               </tr>
             );
           })}
@@ -152,6 +164,12 @@ function Answers() {
       </table>
     </section>
   );
+}
+
+/** The row of a lock's name in the drill-down, selected and open. */
+function drill(lockName: string): Pick<View, "pick" | "open"> {
+  const pick: Step[] = [{ by: "lock-name", key: lockName }];
+  return { pick, open: [pathOf(pick)] };
 }
 
 function NothingBlocked() {

@@ -30,14 +30,14 @@ export function ParkStatistics() {
   const rows = blockers.filter((row) => names.lock(row.lock).name.toLowerCase().includes(wanted));
   const columns = columnsOf(names, lines);
   const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-threadTime";
-  const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].value === row.lock);
+  const picked = rows.find((row) => pick[0]?.by === "lock" && pick[0].key === names.lock(row.lock).name);
   if (rows.length === 0) {
     return <p class="empty">{blockers.length > 0 ? "No blocker of this name." : "No thread parked. Record with -e park (or -e lock) to fill this table."}</p>;
   }
   return (
     <>
       <TreeTable label="Park statistics by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked ? String(picked.lock) : null}
-        onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={330} />
+        onSelect={(row) => show({ pick: [{ by: "lock", key: names.lock(row.lock).name }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={330} />
       <p class="foot">
         {times(rows.length, "blocker")} over {duration(executionNs)}; the whole recording, whatever the range
         {leftOut > 0 && `; ${count(leftOut)} with less parked time not shown`}

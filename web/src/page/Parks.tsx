@@ -41,6 +41,7 @@ export function Parks() {
   return (
     <>
       <section class="card">
+        <h2 class="away">Waits</h2>
         <div class="tabs" role="group" aria-label="What waits are shown">
           {tabs.map(([name, title]) => (
             <button key={name} type="button" aria-pressed={name === chosen} onClick={() => show({ mode: name, sort: "", pick: [] }, false)}>{title}</button>
@@ -49,7 +50,7 @@ export function Parks() {
         </div>
         {chosen === STATISTICS ? <ParkStatistics /> : <Waits key={chosen} mode={chosen} />}
       </section>
-      {chosen !== STATISTICS && view.value.pick[0]?.by === "lock" && <Waiters lock={view.value.pick[0].value} kinds={MODES[chosen]![1]} />}
+      {chosen !== STATISTICS && view.value.pick[0]?.by === "lock" && <Waiters lock={view.value.pick[0].key} kinds={MODES[chosen]![1]} />}
     </>
   );
 }
@@ -63,7 +64,7 @@ function Waits({ mode }: { mode: string }) {
   const answers = useAnswers(grouping(scope, ["lock", "how"], MOST), grouping(scope, ["lock", "contender-thread"], MOST), query);
   const rows = useMemo(() => answers && blockersOf(answers[0], answers[1], answers[2], made.intervals, (lock) => names.lock(lock).name), [answers]);
   const sort = /^-?(name|total|count|average|max|threads)$/.test(view.value.sort) ? view.value.sort : "-total";
-  const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].value : null;
+  const picked = view.value.pick[0]?.by === "lock" ? view.value.pick[0].key : null;
   const colour = COLOURS[kinds[0]!];
   const columns: Column<Blocker>[] = [
     { id: "name", title: "blocker", why: "The object that threads waited on; a class where the recording names no object", width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <LockName name={row.name} /> },
@@ -79,8 +80,8 @@ function Waits({ mode }: { mode: string }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
     <>
-      <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(picked)}
-        onSelect={(row) => show({ pick: [{ by: "lock", value: row.lock }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={360} />
+      <TreeTable label="Waits by blocker" rows={rows} columns={columns} idOf={(row) => String(row.lock)} selected={picked === null ? null : String(rows.find((row) => row.name === picked)?.lock)}
+        onSelect={(row) => show({ pick: [{ by: "lock", key: row.name }] }, false)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={360} />
       <p class="foot">
         {times(rows.length, "blocker")}
         <button type="button" class="small push" onClick={() => save("parks.csv", "text/csv", csv([["blocker", "times", "thread_time_ns", "longest_ns", "threads"], ...rows.map((row) => [row.name, row.count, row.total, row.max, row.threads])]))}>CSV</button>
@@ -90,19 +91,19 @@ function Waits({ mode }: { mode: string }) {
 }
 
 /** Who waits on one blocker, and from where. */
-function Waiters({ lock, kinds }: { lock: number; kinds: Kind[] }) {
+function Waiters({ lock, kinds }: { lock: string; kinds: Kind[] }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const scope = scopeOf(view.value, whole, kinds, [{ by: "lock", value: lock }]);
+  const scope = scopeOf(view.value, whole, kinds, [{ by: "lock", key: lock }]);
   const answers = useAnswers(grouping(scope, ["contender-chain"], 1), grouping(scope, ["contender-group"], 5), grouping(scope, ["owner-group"], 5));
   if (!answers || answers[0].totalNs === 0) return null;
   const list = (groups: Groups) => groups.value.map((group) => names.text(group)).join(", ");
   return (
     <section class="card">
-      <h2><code>{names.lock(lock).name}</code></h2>
+      <h2><code>{lock}</code></h2>
       <p class="hint">
         waiting: {list(answers[1])}; ended by: {list(answers[2])}{" "}
-        <a href={address({ page: "threads", lock: `=${names.lock(lock).name}`, mode: "" })}>show among the threads</a>
+        <a href={address({ page: "threads", lock: `=${lock}`, mode: "" })}>show among the threads</a>
       </p>
       <Chain chain={answers[0].value[0] ?? 0} title={`Where most of the time is waited (${duration(answers[0].total[0] ?? 0)})`} why="The call chain that waits longest on this blocker" unknown="The call chain was not recorded." />
     </section>

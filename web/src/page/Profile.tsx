@@ -53,6 +53,7 @@ export function Profile() {
     show({ mode: [next.weight ?? chosen, next.shape ?? form, next.folding ?? folding].join("."), zoom: "", sort: "" });
   return (
     <section class="card">
+      <h2 class="away">Time by call stack</h2>
       <div class="tabs">
         <span class="hint">time</span>
         {Object.entries(WEIGHTS).map(([name, { title, why }]) => (

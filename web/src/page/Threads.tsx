@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
-import { NO_ROW } from "../data/lanes";
+import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
 import { rangeOf, scopeOf, useAnswers, useNames } from "../state/asking";
 import { theme } from "../state/theme";
 import { show, view } from "../state/view";
@@ -37,24 +37,25 @@ const HEIGHTS: Record<Kind, number> = {
 
 export function Threads() {
   const whole = useDuration();
-  const { recording, stretch: row, kind } = view.value;
+  const { recording, stretch: wanted, kind } = view.value;
   const names = useNames(recording);
   const blocked = scopeOf(view.value, whole).kinds;
   const kinds = kind === "all" ? KINDS_SHOWN : [...blocked, ...KINDS_SHOWN.slice(2)];
   const scope = scopeOf(view.value, whole, kinds);
   const answers = useAnswers({ ask: "lanes" as const, scope, first: 0, count: MOST, pixels: PIXELS });
-  const picked = useAnswers({ ask: "stretch" as const, recording, row: row ?? 0 });
-  const stretch = row === null ? null : (picked?.[0].stretch ?? null);
+  const picked = useAnswers({ ask: "stretch" as const, recording, ...(wanted ?? { kind: "monitor" as const, start: 0, thread: "" }) });
+  const stretch = wanted === null ? null : (picked?.[0].stretch ?? null);
   const extra = useExtraLanes(scope, stretch, answers?.[0].lanes ?? [], names);
   if (!answers) return <p aria-busy="true">…</p>;
   const { lanes, threads } = answers[0];
   const all = [...lanes, ...extra];
   if (all.length === 0) return <p class="empty card">No thread did anything recorded in this range and filter.</p>;
   const { from, to } = rangeOf(view.value, whole);
-  const summed = all.some((lane) => lane.row.includes(NO_ROW));
+  const summed = all.some((lane) => lane.longest.includes(ONLY_SUMS));
   return (
     <>
       <section class="card">
+        <h2 class="away">What each thread did</h2>
         <div class="legend">
           {kinds.filter((one) => all.some((lane) => lane.kind.some((number) => kindOf(number) === one))).map((one) => (
             <span key={one}>
@@ -69,12 +70,13 @@ export function Threads() {
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
       </section>
       {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
-      {!stretch && <Hint />}
+      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, or the address is of another recording.</p>}
+      {!stretch && !wanted && <Hint />}
     </>
   );
 }
 
-/** Holders of the selected stretch that the filter or the bound left out. */
+/** Owners in the selected contention that the filter or the bound left out. */
 function useExtraLanes(scope: Scope, stretch: Stretch | null, lanes: Lane[], names: NameBook): Lane[] {
   const owner = stretch ? mainHolder(stretch)?.owner : undefined;
   const missing = (thread: number | undefined) => (thread && !lanes.some((lane) => lane.thread === thread) ? thread : 0);
@@ -117,7 +119,7 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
   const laneOf = (thread: number) => lanes.findIndex((lane) => lane.thread === thread);
   useEffect(() => {
     if (stretch && laneOf(stretch.thread) >= 0) virtual.scrollToIndex(laneOf(stretch.thread), { align: "auto" });
-  }, [stretch?.row]);
+  }, [stretch?.start, stretch?.thread]);
   const x = (time: number) => ((time - from) / (to - from)) * width;
   const height = virtual.getTotalSize();
   return (
@@ -132,7 +134,7 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
               <span class="cut lanename" style={{ width: `${NAME_WIDTH}px` }} title={`${names.threadText(lane.thread)}: blocked ${duration(lane.blockedNs)}`}>
                 {names.threadText(lane.thread)}
               </span>
-              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} />}
+              {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} />}
             </div>
           );
         })}
@@ -162,9 +164,10 @@ interface CanvasProps {
   width: number;
   selected: Stretch | null;
   name: string;
+  threadKey: string;
 }
 
-function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
+function LaneCanvas({ lane, from, to, width, selected, name, threadKey }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [title, setTitle] = useState("");
   const scale = width / (to - from);
@@ -191,15 +194,15 @@ function LaneCanvas({ lane, from, to, width, selected, name }: CanvasProps) {
       draw.lineWidth = 2;
       draw.strokeRect((selected.start - from) * scale, 1, Math.max(3, selected.span * scale), ROW - 2);
     }
-  }, [lane, from, to, width, selected?.row, theme.value]);
+  }, [lane, from, to, width, selected?.start, selected?.thread, theme.value]);
   const at = (event: MouseEvent) => segmentAt(lane, from + event.offsetX / scale, 3 / scale);
-  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.row[segment] !== NO_ROW && show({ stretch: lane.row[segment]! });
+  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.longest[segment] !== ONLY_SUMS && show({ stretch: { kind: kindOf(lane.kind[segment]!), start: lane.longest[segment]!, thread: threadKey } });
   const step = (event: KeyboardEvent) => {
     const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (way === undefined) return;
     event.preventDefault();
-    const blocked = lane.kind.map((_, place) => place).filter((place) => lane.row[place] !== NO_ROW).filter((place) => kindOf(lane.kind[place]!) === "monitor" || kindOf(lane.kind[place]!) === "juc");
-    const now = blocked.findIndex((place) => lane.row[place] === selected?.row);
+    const blocked = lane.kind.map((_, place) => place).filter((place) => lane.longest[place] !== ONLY_SUMS).filter((place) => kindOf(lane.kind[place]!) === "monitor" || kindOf(lane.kind[place]!) === "juc");
+    const now = blocked.findIndex((place) => lane.longest[place] === selected?.start && lane.thread === selected.thread);
     pick(blocked[now < 0 ? (way > 0 ? 0 : blocked.length - 1) : now + way] ?? null);
   };
   const tell = (event: MouseEvent) => {
@@ -220,9 +223,9 @@ function strength(lane: Lane, at: number): number {
 /** What a segment is; of several close together the time in them, not from first to last. */
 export function describe(lane: Lane, at: number): string {
   const kind = KIND_WORDS[kindOf(lane.kind[at]!)];
-  const several = lane.joined[at]! > 1 || lane.row[at] === NO_ROW;
+  const several = lane.joined[at]! > 1 || lane.longest[at] === ONLY_SUMS;
   if (!several) return `${kind} for ${duration(lane.total[at]!)}`;
-  const sum = lane.row[at] === NO_ROW ? ", of which only the sum is kept" : "";
+  const sum = lane.longest[at] === ONLY_SUMS ? ", of which only the sum is kept" : "";
   return `${kind} for ${duration(lane.total[at]!)} of ${duration(lane.span[at]!)}: ${times(lane.joined[at]!, "segment")} close together${sum}`;
 }
 
@@ -244,7 +247,7 @@ interface ArrowProps {
   height: number;
 }
 
-/** From the blocked stretch to whoever held the lock, slice by slice. */
+/** From the blocked thread to whoever held the lock, slice by slice. */
 function Arrow({ stretch, laneOf, x, height }: ArrowProps) {
   const from = laneOf(stretch.thread);
   const slices = [...stretch.slices].filter((slice) => slice.owner > 0 && laneOf(slice.owner) >= 0).sort((a, b) => b.span - a.span).slice(0, 5);
@@ -278,7 +281,7 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
   const kind = kindOf(stretch.kind);
   const blocked = kind === "monitor" || kind === "juc";
   const holder = mainHolder(stretch);
-  const next = holder && blockedAt(lanes, holder);
+  const next = holder && blockedAt(lanes, names, holder);
   return (
     <section class="card" aria-label="Selected contention">
       <h2>
@@ -318,16 +321,16 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
   );
 }
 
-/** A blocked segment of the holder during the slice, by its row. */
-function blockedAt(lanes: Lane[], slice: Slice): number | undefined {
+/** A contention of the holder during the slice. */
+function blockedAt(lanes: Lane[], names: NameBook, slice: Slice): ContentionKey | undefined {
   const lane = lanes.find((one) => one.thread === slice.owner);
   if (!lane) return undefined;
   const at = lane.kind.findIndex((kind, place) => {
-    const blocked = (kindOf(kind) === "monitor" || kindOf(kind) === "juc") && lane.row[place] !== NO_ROW;
+    const blocked = (kindOf(kind) === "monitor" || kindOf(kind) === "juc") && lane.longest[place] !== ONLY_SUMS;
     const overlap = Math.min(lane.start[place]! + lane.span[place]!, slice.start + slice.span) - Math.max(lane.start[place]!, slice.start);
     return blocked && overlap > slice.span / 4;
   });
-  return at < 0 ? undefined : lane.row[at];
+  return at < 0 ? undefined : { kind: kindOf(lane.kind[at]!), start: lane.longest[at]!, thread: names.thread(lane.thread).key };
 }
 
 function around(stretch: Stretch, whole: number): { from: number; to: number } {

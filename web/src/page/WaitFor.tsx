@@ -1,6 +1,9 @@
 import dagre from "@dagrejs/dagre";
 import { useMemo, useRef } from "preact/hooks";
-import type { Dimension } from "../data/contract";
+import type { Aspect } from "../data/contract";
+import { keyOf } from "../data/keys";
+import type { NameBook } from "../data/names";
+import { pathOf } from "../state/address";
 import { edgesOf, rootsOf, type Edge } from "../data/waitfor";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
@@ -12,7 +15,7 @@ import { valueText } from "./tree";
 
 const MOST_EDGES = 40;
 
-const MODES: Record<string, [title: string, contender: Dimension, owner: Dimension]> = {
+const MODES: Record<string, [title: string, contender: Aspect, owner: Aspect]> = {
   groups: ["thread groups", "contender-group", "owner-group"],
   threads: ["threads", "contender-thread", "owner-thread"],
   methods: ["methods", "contender-method", "owner-method"],
@@ -43,9 +46,10 @@ export function WaitFor() {
   return (
     <div class="columns wide graphs">
       <section class="card">
+        <h2 class="away">Who waits for whom</h2>
         {tabs}
         {told.edges.length > 0 ? (
-          <Graph edges={told.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(contender, owner, edge)} />
+          <Graph edges={told.edges.slice(0, MOST_EDGES)} label={label} onEdge={(edge) => drill(names, contender, owner, edge)} />
         ) : (
           <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>
         )}
@@ -81,7 +85,7 @@ export function WaitFor() {
                   <td>{label(edge.from)}</td>
                   <td>{label(edge.to)}</td>
                   <td class="number">
-                    <button type="button" class="small" title="Drill down into this pair" onClick={() => drill(contender, owner, edge)}>
+                    <button type="button" class="small" title="Drill down into this pair" onClick={() => drill(names, contender, owner, edge)}>
                       {duration(edge.total)}
                     </button>
                   </td>
@@ -95,13 +99,12 @@ export function WaitFor() {
   );
 }
 
-function drill(contender: Dimension, owner: Dimension, edge: Edge): void {
+function drill(names: NameBook, contender: Aspect, owner: Aspect, edge: Edge): void {
   const pick = [
-    { by: contender, value: edge.from },
-    { by: owner, value: edge.to },
+    { by: contender, key: keyOf(names, contender, edge.from) },
+    { by: owner, key: keyOf(names, owner, edge.to) },
   ];
-  const first = `${contender}:${edge.from}`;
-  show({ page: "locks", by: [contender, owner, "lock"], pick, open: [first, `${first}/${owner}:${edge.to}`], mode: "" });
+  show({ page: "locks", by: [contender, owner, "lock"], pick, open: [pathOf(pick.slice(0, 1)), pathOf(pick)], mode: "" });
 }
 
 const NODE_HEIGHT = 36;

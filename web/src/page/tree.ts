@@ -1,6 +1,7 @@
 // Rows of the drill-down, asked for level by level as they are opened.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { KINDS, type Dimension, type Groups, type Scope } from "../data/contract";
+import { KINDS, type Aspect, type Groups, type Scope } from "../data/contract";
+import { keyOf } from "../data/keys";
 import type { NameBook } from "../data/names";
 import { isByStack } from "../data/scope";
 import { pathOf, stepsOf, type Step } from "../state/address";
@@ -32,12 +33,14 @@ export interface Tree {
   leftOut: number;
   /** Time at the edges of the range that is in no row; estimated. */
   atEdges: number;
+  /** What the address selects or opens and the recording does not have. */
+  unknown: string[];
 }
 
 const MOST_ROWS = 500;
 
-/** What a value of a dimension is called. */
-export function valueText(names: NameBook, by: Dimension, value: number): { text: string; full: string } {
+/** What a value of a aspect is called. */
+export function valueText(names: NameBook, by: Aspect, value: number): { text: string; full: string } {
   const both = (text: string) => ({ text, full: text });
   switch (by) {
     case "kind":
@@ -59,13 +62,13 @@ export function valueText(names: NameBook, by: Dimension, value: number): { text
   }
 }
 
-export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | null {
+export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]): Tree | null {
   const source = useSource();
   const names = source.names(scope.recording);
   const [tree, setTree] = useState<Tree | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const newest = useRef(0);
-  const key = JSON.stringify([scope, by, open]);
+  const key = JSON.stringify([scope, by, open, pick]);
   useEffect(() => {
     const mine = ++newest.current;
     build().then(
@@ -77,12 +80,14 @@ export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | n
       const opened = new Set(open);
       const rows = await level(top, []);
       const atEdges = isByStack(scope) ? top.restNs : 0;
-      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges };
+      const named = [...pick, ...open.flatMap(stepsOf)];
+      const { unknown } = await ask(source, grouping({ ...scope, within: named }, [], 1));
+      return { rows, totalNs: top.totalNs, count: top.count, leftOut: top.leftOut, atEdges, unknown: [...new Set(unknown)] };
       async function level(groups: Groups, above: Step[]): Promise<TreeRow[]> {
-        const dimension = by[above.length]!;
+        const aspect = by[above.length]!;
         const told = await Promise.all(
           groups.value.map(async (value, at) => {
-            const steps = [...above, { by: dimension, value }];
+            const steps = [...above, { by: aspect, key: keyOf(names, aspect, value) }];
             const id = pathOf(steps);
             const leaf = steps.length >= by.length;
             let children: TreeRow[] | undefined;
@@ -94,7 +99,7 @@ export function useTree(scope: Scope, by: Dimension[], open: string[]): Tree | n
             return {
               id,
               steps,
-              ...valueText(names, dimension, value),
+              ...valueText(names, aspect, value),
               total,
               count: groups.stretches[at]!,
               max: groups.max[at]!,
@@ -123,6 +128,6 @@ function restRow(total: number, steps: Step[], all: number): TreeRow {
 }
 
 /** Paths that still make sense when the aspects are others. */
-export function keepOpen(open: string[], by: Dimension[]): string[] {
+export function keepOpen(open: string[], by: Aspect[]): string[] {
   return open.filter((path) => stepsOf(path).every((step, depth) => by[depth] === step.by));
 }

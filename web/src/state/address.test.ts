@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT, fromAddress, toAddress, type View } from "./address";
+import { DEFAULT, fromAddress, pathOf, stepsOf, toAddress, type View } from "./address";
 
 describe("the address tells the whole view", () => {
   it("leads back to it", () => {
@@ -13,22 +13,36 @@ describe("the address tells the whole view", () => {
       services: true,
       by: ["owner-chain", "lock"],
       sort: "-self",
-      open: ["owner-chain:3", "owner-chain:3/lock:4"],
-      pick: [{ by: "owner-chain", value: 3 }],
-      stretch: 17,
+      open: ["owner-chain:811c9dc59747b28c", pathOf([{ by: "owner-chain", key: "811c9dc59747b28c" }, { by: "lock", key: "a/b:c~d (x.Y@1) %2F" }])],
+      pick: [{ by: "contender-thread", key: "request-1 ~ x#21" }],
+      stretch: { kind: "monitor", start: 17, thread: "request-1#2@1" },
       mode: "holding.-max",
       search: "x y",
       zoom: "1.2.-1",
       recording: 1,
     };
-    expect(fromAddress(toAddress(view))).toEqual(view);
+    const problems: string[] = [];
+    expect(fromAddress(toAddress(view), problems)).toEqual(view);
+    expect(problems).toEqual([]);
+    expect(stepsOf(view.open[1]!)[1]).toEqual({ by: "lock", key: "a/b:c~d (x.Y@1) %2F" });
   });
   it("is short for the default", () => {
     expect(toAddress(DEFAULT)).toBe("#/overview");
     expect(fromAddress("")).toEqual(DEFAULT);
   });
-  it("what makes no sense is left at its default", () => {
-    const hostile = "#/<script>?range=9-1&kind=evil&by=__proto__,lock,lock&pick=lock:x&open=lock:1~zzz&stretch=-5&recording=99";
-    expect(fromAddress(hostile)).toEqual({ ...DEFAULT, by: ["lock"], open: ["lock:1"] });
+  it("what makes no sense is left at its default, and said", () => {
+    const hostile = "#/<script>?range=9-1&kind=evil&by=__proto__,lock,lock&pick=locks:x&open=lock:1~zzz&contention=-5&recording=99";
+    const problems: string[] = [];
+    expect(fromAddress(hostile, problems)).toEqual(DEFAULT);
+    expect(problems).toEqual([
+      "there is no page “<script>”",
+      "no time range is “9-1”",
+      "there is no kind of lock “evil”",
+      "no sequence of aspects is “__proto__,lock,lock”",
+      "no rows are “lock:1~zzz”",
+      "no row is “locks:x”",
+      "no contention is “-5”",
+      "there is no recording “99”",
+    ]);
   });
 });

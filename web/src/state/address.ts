@@ -1,15 +1,13 @@
 // What is shown is told by the address behind `#`, so that a view can be
 // shared, reloaded and gone back to.
-import type { Dimension } from "../data/contract";
+import { KINDS, type Aspect, type Pick } from "../data/contract";
+import type { ContentionKey } from "../data/lanes";
 
 export const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
 export type PageName = (typeof PAGES)[number];
 
 /** A condition of the drill-down, outermost first. */
-export interface Step {
-  by: Dimension;
-  value: number;
-}
+export type Step = Pick;
 
 export interface View {
   page: PageName;
@@ -22,15 +20,15 @@ export interface View {
   kind: "all" | "monitor" | "juc";
   services: boolean;
   /** Aspects of the drill-down. */
-  by: Dimension[];
+  by: Aspect[];
   /** Order of a table that is one of several on its page: a column, `-` in front for largest first. */
   sort: string;
   /** Rows of the drill-down that are open, as paths. */
   open: string[];
   /** The selected row, as a path. */
   pick: Step[];
-  /** The selected stretch, a row of the table. */
-  stretch: number | null;
+  /** The selected contention, wait or park. */
+  stretch: ContentionKey | null;
   /** A page's own choice, such as the weights of the profile. */
   mode: string;
   /** What is searched for in a profile. */
@@ -60,7 +58,7 @@ export const DEFAULT: View = {
   recording: 0,
 };
 
-export const DIMENSIONS: readonly Dimension[] = [
+export const ASPECTS: readonly Aspect[] = [
   "kind",
   "lock-class",
   "lock-name",
@@ -86,49 +84,76 @@ export function toAddress(view: View): string {
   if (view.by.join() !== DEFAULT.by.join()) told.set("by", view.by.join());
   if (view.open.length > 0) told.set("open", view.open.join("~"));
   if (view.pick.length > 0) told.set("pick", pathOf(view.pick));
-  if (view.stretch !== null) told.set("stretch", String(view.stretch));
+  if (view.stretch !== null) told.set("contention", `${view.stretch.kind}@${view.stretch.start}@${view.stretch.thread}`);
   if (view.recording > 0) told.set("recording", String(view.recording));
   const rest = told.toString();
   return `#/${view.page}${rest ? `?${rest}` : ""}`;
 }
 
-/** Whatever cannot be understood is left at its default. */
-export function fromAddress(hash: string): View {
+/** Whatever cannot be understood is left at its default, and said in `problems`. */
+export function fromAddress(hash: string, problems: string[] = []): View {
   const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const told = new URLSearchParams(rest);
   const view: View = { ...DEFAULT };
+  const wrong = (what: string, text: string) => problems.push(`${what} “${text.slice(0, 80)}”`);
   if ((PAGES as readonly string[]).includes(page)) view.page = page as PageName;
-  const range = /^(\d{1,16})-(\d{1,16})$/.exec(told.get("range") ?? "");
-  if (range && Number(range[1]) < Number(range[2])) view.range = { from: Number(range[1]), to: Number(range[2]) };
+  else if (page !== "") wrong("there is no page", page);
+  /** The value of a part of the address, as `read` understands it. */
+  const part = <T>(name: string, what: string, read: (text: string) => T | null): T | null => {
+    const text = told.get(name);
+    const value = text === null ? null : read(text);
+    if (text !== null && value === null) wrong(what, text);
+    return value;
+  };
+  view.range = part("range", "no time range is", rangeOf);
   for (const name of TEXTS) view[name] = told.get(name) ?? "";
-  const kind = told.get("kind");
-  if (kind === "monitor" || kind === "juc") view.kind = kind;
+  view.kind = part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
   view.services = told.get("services") === "yes";
-  const by = (told.get("by") ?? "").split(",").filter(isDimension);
-  if (by.length > 0) view.by = [...new Set(by)];
-  view.open = (told.get("open") ?? "").split("~").filter((path) => stepsOf(path).length > 0);
-  view.pick = stepsOf(told.get("pick") ?? "");
-  const stretch = told.get("stretch");
-  if (stretch !== null && /^\d{1,10}$/.test(stretch)) view.stretch = Number(stretch);
-  view.recording = told.get("recording") === "1" ? 1 : 0;
+  const by = part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));
+  if (by) view.by = [...new Set(by)];
+  view.open = part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];
+  view.pick = part("pick", "no row is", (text) => (stepsOf(text).length > 0 ? stepsOf(text) : null)) ?? [];
+  view.stretch = part("contention", "no contention is", contentionOf);
+  view.recording = part("recording", "there is no recording", (text) => (text === "1" ? 1 : text === "0" ? 0 : null)) ?? 0;
   return view;
 }
 
-/** `lock:3/owner-method:17`. */
+function rangeOf(text: string): View["range"] {
+  const range = /^(\d{1,16})-(\d{1,16})$/.exec(text);
+  return range && Number(range[1]) < Number(range[2]) ? { from: Number(range[1]), to: Number(range[2]) } : null;
+}
+
+/** `monitor@123456789@request-1#21`: kind, begin, thread. */
+function contentionOf(text: string): ContentionKey | null {
+  const [, name = "", start = "", thread = ""] = /^([a-z]+)@(\d{1,16})@(.+)$/s.exec(text) ?? [];
+  const kind = KINDS.find((one) => one === name);
+  return kind ? { kind, start: Number(start), thread } : null;
+}
+
+/** `lock-name:Stock.lock/owner-method:com.acme.Stock.rebuild`, with what could be mistaken escaped. */
 export function pathOf(steps: Step[]): string {
-  return steps.map((step) => `${step.by}:${step.value}`).join("/");
+  return steps.map((step) => `${step.by}:${encodeURIComponent(step.key).replaceAll("~", "%7E")}`).join("/");
 }
 
 export function stepsOf(path: string): Step[] {
   const steps: Step[] = [];
   for (const part of path.split("/")) {
-    const [by = "", value = ""] = part.split(":");
-    if (!isDimension(by) || !/^\d{1,10}$/.test(value)) return [];
-    steps.push({ by, value: Number(value) });
+    const [, by = "", text = ""] = /^([a-z-]+):(.*)$/s.exec(part) ?? [];
+    const key = decoded(text);
+    if (!isAspect(by) || key === null) return [];
+    steps.push({ by, key });
   }
   return steps;
 }
 
-function isDimension(name: string): name is Dimension {
-  return (DIMENSIONS as readonly string[]).includes(name);
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function isAspect(name: string): name is Aspect {
+  return (ASPECTS as readonly string[]).includes(name);
 }

@@ -1,7 +1,7 @@
 // Questions of components, answered once and remembered.
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
-import type { Dimension, Filter, Kind, Query, Scope } from "../data/contract";
+import type { Aspect, Filter, Kind, Query, Scope } from "../data/contract";
 import type { NameBook } from "../data/names";
 import type { AnswerTo, Source } from "../data/source";
 import { cut, snap, type Cut, type Range } from "../data/intervals";
@@ -74,7 +74,7 @@ export function rangeOf(view: View, duration: number): Range {
 }
 
 /** A question by time; the intervals are cut so that what is in each is exact. */
-export function overTime(scope: Scope, by: Dimension[], limit: number, wanted: number) {
+export function overTime(scope: Scope, by: Aspect[], limit: number, wanted: number) {
   const made: Cut = cut(scope, wanted, baseOf(scope.recording));
   return { made, query: grouping({ ...scope, to: made.to }, [...by, "time"], limit, made.intervals) };
 }
@@ -90,7 +90,7 @@ export function scopeOf(view: View, duration: number, kinds?: Kind[], within: St
   };
 }
 
-export function grouping(scope: Scope, by: Dimension[], limit: number, intervals = 1) {
+export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 1) {
   return { ask: "group" as const, scope, by, intervals, limit };
 }
 

@@ -1,5 +1,5 @@
 // What things are called in the page, and one sentence each.
-import type { Dimension, How, Kind } from "../data/contract";
+import type { Aspect, How, Kind } from "../data/contract";
 import type { State } from "../data/states";
 
 export const KIND_WORDS: Record<Kind, string> = {
@@ -42,7 +42,7 @@ export const HOW_WORDS: Record<How, string> = {
   waiting: "waiting",
 };
 
-export const ASPECT_WORDS: Record<Dimension, [name: string, sentence: string]> = {
+export const ASPECT_WORDS: Record<Aspect, [name: string, sentence: string]> = {
   kind: ["kind of lock", "monitor (synchronized) or lock of java.util.concurrent"],
   "lock-class": ["lock class", "class of the lock object"],
   "lock-name": ["lock name", "what the code calls the lock; objects of one name together"],

@@ -4,7 +4,7 @@ import { PAGES, type PageName } from "../state/address";
 import { Ended } from "../data/served";
 import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
-import { address, show, view } from "../state/view";
+import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
@@ -78,9 +78,21 @@ export function App() {
       </Guard>
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
+        <Problems />
         <Guard key={`${page} ${recording}`}>{BODIES[page]()}</Guard>
       </main>
     </>
+  );
+}
+
+/** What of the address cannot be shown. */
+function Problems() {
+  if (problems.value.length === 0) return null;
+  return (
+    <p class="card problem" role="alert">
+      This address cannot be followed in full: {problems.value.join("; ")}.{" "}
+      <button type="button" class="small" onClick={() => (problems.value = [])}>close</button>
+    </p>
   );
 }
 

@@ -2,8 +2,9 @@
 import type { TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { baseOf, rangeOf, useSource } from "../state/asking";
+import { factsOf } from "../state/opened";
 import { show, view } from "../state/view";
-import { duration, moment, parseMoment } from "../text/units";
+import { duration, moment, parseMoment, times } from "../text/units";
 
 export function useDuration(): number {
   const { opening } = useSource();
@@ -14,6 +15,7 @@ export function FilterBar() {
   const { range, thread, lock, method, kind, services, recording } = view.value;
   const whole = useDuration();
   const base = baseOf(recording);
+  const folded = factsOf(recording)?.foldedThreads ?? 0;
   const { from, to } = rangeOf(view.value, whole);
   const change = (from: number, to: number) => show({ range: from < to ? { from, to } : null });
   const filtered = range || thread || lock || method || kind !== "all" || services;
@@ -35,6 +37,11 @@ export function FilterBar() {
         onTyped={(text) => show({ lock: text })} />
       <Typed label="method" title="Only where a method on either call chain contains this" size={11} value={method} empty="any"
         onTyped={(text) => show({ method: text })} />
+      {thread !== "" && folded > 0 && (
+        <span class="hint" title="Their time is in the row of the other threads of their group, which a filter by thread does not show">
+          short contentions of {times(folded, "thread")} are not kept apart
+        </span>
+      )}
       <label title="Which locks count as contention">
         kind{" "}
         <select value={kind} onChange={(event) => show({ kind: event.currentTarget.value as typeof kind })}>

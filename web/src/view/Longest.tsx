@@ -1,6 +1,8 @@
-// The longest stretches; each leads to its place among the threads.
+// The longest contentions; each leads to its place among the threads.
+import { keyOfStretch } from "../data/lanes";
 import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
 import type { Step } from "../state/address";
+import { factsOf } from "../state/opened";
 import { address, view } from "../state/view";
 import { duration, moment } from "../text/units";
 import { useDuration } from "./FilterBar";
@@ -14,7 +16,8 @@ export function Longest({ within }: { within: Step[] }) {
   const answers = useAnswers({ ask: "longest" as const, scope, limit: MOST });
   if (!answers) return <p aria-busy="true">…</p>;
   const { stretches } = answers[0];
-  if (stretches.length === 0) return <p class="empty">No contention here.</p>;
+  const summed = factsOf(view.value.recording)?.summed ?? 0;
+  if (stretches.length === 0) return <p class="empty">No {summed > 0 ? "contention that is kept one by one" : "contention"} here.</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Longest contentions">
       <table class="plain">
@@ -31,9 +34,9 @@ export function Longest({ within }: { within: Step[] }) {
           {stretches.map((stretch) => {
             const owner = [...stretch.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0);
             return (
-              <tr key={stretch.row}>
+              <tr key={`${stretch.start} ${stretch.thread}`}>
                 <td class="number">
-                  <a href={address({ page: "threads", stretch: stretch.row, mode: "" })} title="Show it among the threads">
+                  <a href={address({ page: "threads", stretch: keyOfStretch(names, stretch), mode: "" })} title="Show it among the threads">
                     {duration(stretch.span)}
                   </a>
                 </td>
