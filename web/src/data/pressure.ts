@@ -24,11 +24,48 @@ export function edgesOf(pressure: Pressure, range: Range, whole: number): number
   return last === undefined ? [] : [...begins, Math.min(whole, last + pressure.intervalNs)];
 }
 
+/** Locks of one name as one, under the object with most pressure: tables are by name, too. */
+function byName(pressure: Pressure, names: NameBook): LockPressure[] {
+  const found = new Map<number, LockPressure[]>();
+  for (const lock of pressure.locks) {
+    const title = names.lock(lock.lock).title;
+    found.set(title, [...(found.get(title) ?? []), lock]);
+  }
+  return [...found.values()].map((locks) => (locks.length === 1 ? locks[0]! : together(locks, pressure)));
+}
+
+/** The sum of several locks: pressure is a part of the same running time, so it adds up. */
+function together(locks: LockPressure[], pressure: Pressure): LockPressure {
+  const sums = new Map<number, number>();
+  for (const [start, value] of locks.flatMap((lock) => lock.windows)) sums.set(start, (sums.get(start) ?? 0) + value);
+  const windows = [...sums].sort(([a], [b]) => a - b);
+  const mean = locks.reduce((sum, lock) => sum + lock.mean, 0);
+  const peak = Math.max(0, ...windows.map(([, value]) => value));
+  const phases: Phase[] = [];
+  const known = locks.flatMap((lock) => lock.phases).sort((a, b) => weight(b) - weight(a));
+  for (const [start, value] of windows.filter(([, value]) => value >= pressure.threshold)) {
+    const end = start + pressure.intervalNs;
+    const last = phases.at(-1);
+    if (last && last.to === start) {
+      last.mean = (last.mean * (last.to - last.from) + value * (end - start)) / (end - last.from);
+      [last.to, last.peak] = [end, Math.max(last.peak, value)];
+    } else {
+      phases.push({ from: start, to: end, mean: value, peak: value, acquiring: "", owner: "" });
+    }
+  }
+  for (const phase of phases) {
+    const worst = known.find((one) => one.from < phase.to && one.to > phase.from);
+    if (worst) [phase.acquiring, phase.owner] = [worst.acquiring, worst.owner];
+  }
+  const most = locks.reduce((a, b) => (b.mean > a.mean ? b : a));
+  return { lock: most.lock, mean, peak, windows, phases };
+}
+
 /** The locks with most pressure in a range, of those whose name or class contains the filter's text. */
 export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string, range: Range, most: number): Line[] {
   const all = windowsIn(pressure, range);
   const places = new Map(all.map(([start], at) => [start, at]));
-  const chosen = pressure.locks.filter((lock) => matches(names, lock.lock, lockFilter));
+  const chosen = byName({ ...pressure, locks: pressure.locks.filter((lock) => matches(names, lock.lock, lockFilter)) }, names);
   const lines = chosen.map(({ lock, windows, phases }) => {
     const values = new Array<number>(all.length).fill(0);
     for (const [start, value] of windows) {
@@ -36,7 +73,7 @@ export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string,
       if (at !== undefined) values[at] = value;
     }
     const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-    return { lock, label: names.lock(lock).short, values, mean, phases: inRange(phases, range) };
+    return { lock, label: names.text(names.lock(lock).title), values, mean, phases: inRange(phases, range) };
   });
   return lines.filter((line) => line.mean > 0).sort((a, b) => b.mean - a.mean).slice(0, most);
 }
@@ -54,7 +91,7 @@ function matches(names: NameBook, lock: number, filter: string): boolean {
 
 /** Phases in a range of all locks of one name, the one with most pressure first. */
 export function phasesOf(pressure: Pressure, names: NameBook, title: number, range: Range): Phase[] {
-  const found = pressure.locks.filter((lock: LockPressure) => names.lock(lock.lock).title === title).flatMap((lock) => lock.phases);
+  const found = byName(pressure, names).filter((lock) => names.lock(lock.lock).title === title).flatMap((lock) => lock.phases);
   return inRange(found, range).sort((a, b) => weight(b) - weight(a));
 }
 

@@ -289,7 +289,7 @@ function Pressure() {
       </h2>
       <div class="legend">
         {lines.map((line, place) => (
-          <span key={line.lock} title={names.lock(line.lock).name}>
+          <span key={line.lock} title={`All locks that are called ${line.label}`}>
             <i class="swatch" style={{ background: PALETTE[place] }} /> {line.label}
             <b> {percent(at !== null ? line.values[at]! : line.mean)}</b>
           </span>
