@@ -130,9 +130,8 @@ impl Names {
     }
 
     fn stand_in(&mut self, thread: u32, all: bool) -> u32 {
-        let Some(Thread { group, kind, .. }) = self.threads.get(thread as usize).filter(|_| thread > 0).cloned() else {
-            return 0;
-        };
+        let of_thread = self.threads.get(thread as usize).filter(|_| thread > 0);
+        let Some((group, kind)) = of_thread.map(|thread| (thread.group, thread.kind)) else { return 0 };
         let next = self.threads.len() as u32;
         let known = *self.stand_ins.entry((group, kind, all)).or_insert(next);
         if known == next {
@@ -409,9 +408,8 @@ impl StandIns for Names {
     }
 
     fn lock_name(&mut self, lock: u32) -> u32 {
-        let Some(Lock { class, title, .. }) = self.locks.get(lock as usize).filter(|_| lock > 0).cloned() else {
-            return 0;
-        };
+        let of_lock = self.locks.get(lock as usize).filter(|_| lock > 0);
+        let Some((class, title)) = of_lock.map(|lock| (lock.class, lock.title)) else { return 0 };
         let next = self.locks.len() as u32;
         let known = *self.title_locks.entry((title, class)).or_insert(next);
         if known == next {

@@ -310,8 +310,11 @@ fn same(one: &Row, other: &Row) -> bool {
 
 /// The part of `all` between two places of a span, so that the parts add up to it.
 fn share_of(all: u64, from: u64, to: u64, span: u64) -> u64 {
-    if all == span || span == 0 {
-        return if span == 0 { all } else { to - from };
+    if all == 0 || to - from == span {
+        return all;
+    }
+    if all == span {
+        return to - from;
     }
     let up_to = |place: u64| (u128::from(all) * u128::from(place) / u128::from(span)) as u64;
     up_to(to) - up_to(from)
