@@ -19,6 +19,7 @@ mod materials;
 mod maven;
 mod notices;
 mod provenance;
+mod publisher;
 mod system_packages;
 mod tools;
 
@@ -27,6 +28,7 @@ use crate::{page, Misuse, Problem};
 use archive::{Archive, Mode};
 use binaries::Binary;
 use materials::Materials;
+use publisher::Publisher;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tools::Tools;
@@ -87,18 +89,25 @@ fn place() -> PathBuf {
 /// Builds, packs, and gives the release.
 fn make() -> Result<Release, Problem> {
     let release = Release::of_checkout()?;
+    let publisher = Publisher::of_checkout()?;
     let tools = Tools::ready()?;
     page::build()?;
     let agent = binaries::agent(&tools, &release)?;
     let cli = binaries::command_line(&tools, &release)?;
     empty(&place())?;
-    let bundle = maven::bundle(&release, &agent, &cli)?;
+    let bundle = maven::bundle(&release, &publisher, &agent, &cli)?;
     bundle.write(&place().join(format!("{}.tar.gz", maven::name(&release))), release.epoch)?;
     let materials = Materials::read(&release, &tools)?;
     let archive = pack(&release, &tools, &agent, &cli, &materials)?;
     archive.write(&place().join(format!("{}.tar.gz", release.name())), release.epoch)?;
-    fs::write(place().join(system_packages::deb_name(&release)), system_packages::deb(&archive, &release)?)?;
-    fs::write(place().join(system_packages::rpm_name(&release)), system_packages::rpm(&archive, &release)?)?;
+    fs::write(
+        place().join(system_packages::deb_name(&release)),
+        system_packages::deb(&archive, &release, &publisher)?,
+    )?;
+    fs::write(
+        place().join(system_packages::rpm_name(&release)),
+        system_packages::rpm(&archive, &release, &publisher)?,
+    )?;
     debug_symbols(&[agent, cli])?.write(&place().join(format!("{}-debug.tar.gz", release.name())), release.epoch)?;
     fs::copy(root().join("dist/install.sh"), place().join("install.sh"))?;
     fs::write(place().join("sbom.cdx.json"), materials.bill()?)?;
@@ -106,6 +115,9 @@ fn make() -> Result<Release, Problem> {
     archive::write_sums(&place())?;
     for (name, bytes) in archive::files(&place())? {
         println!("{bytes:>10}  build/dist/{name}");
+    }
+    if let Some(note) = publisher.note() {
+        println!("{note}");
     }
     Ok(release)
 }

@@ -1,4 +1,4 @@
-module headway.io/dist/kubernetes/check
+module example/headway/kubernetes/check
 
 go 1.26.0
 

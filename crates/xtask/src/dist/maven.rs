@@ -6,6 +6,7 @@
 
 use super::archive::{Archive, Mode};
 use super::binaries::Binary;
+use super::publisher::Publisher;
 use super::{place, Release};
 use crate::process::{build_directory, output_of, program, root, run, target_directory};
 use crate::{java, Problem};
@@ -58,7 +59,7 @@ pub fn name(release: &Release) -> String {
 }
 
 /// Builds the jars.
-pub fn bundle(release: &Release, agent: &Binary, cli: &Binary) -> Result<Archive, Problem> {
+pub fn bundle(release: &Release, publisher: &Publisher, agent: &Binary, cli: &Binary) -> Result<Archive, Problem> {
     let natives = target_directory().join("dist/natives");
     super::empty(&natives)?;
     fs::copy(&agent.stripped, natives.join("libheadway.so"))?;
@@ -78,13 +79,13 @@ pub fn bundle(release: &Release, agent: &Binary, cli: &Binary) -> Result<Archive
             let to = path(&format!("{kind}.jar"));
             archive.file(&to, Mode::Data, &built.join(format!("{}{kind}.jar", artifact.name)))?;
         }
-        archive.text(&path(".pom"), &pom(artifact, release)?);
+        archive.text(&path(".pom"), &pom(artifact, release, publisher)?);
     }
     archive.add_sums_of_maven();
     Ok(archive)
 }
 
-fn pom(artifact: &Artifact, release: &Release) -> Result<String, Problem> {
+fn pom(artifact: &Artifact, release: &Release, publisher: &Publisher) -> Result<String, Problem> {
     let needs: String = artifact
         .needs
         .iter()
@@ -104,6 +105,8 @@ fn pom(artifact: &Artifact, release: &Release) -> Result<String, Problem> {
         ("@NAME@", artifact.title),
         ("@DESCRIPTION@", artifact.description),
         ("@COMMIT@", &release.commit),
+        ("@PUBLISHER@", &publisher.name),
+        ("@HOME@", &publisher.home),
         ("@DEPENDENCIES@", &format!("{needs}{end}")),
     ];
     Ok(values.iter().fold(template, |text, (mark, value)| text.replace(mark, value)))
@@ -213,8 +216,9 @@ mod tests {
     #[test]
     fn poms_are_complete_and_have_nothing_of_the_workloads() {
         let release = Release { version: "1.2.3".into(), commit: "c0ffee".into(), is_modified: false, epoch: 1 };
+        let publisher = Publisher::of_checkout().unwrap();
         for artifact in &ARTIFACTS {
-            let pom = pom(artifact, &release).unwrap();
+            let pom = pom(artifact, &release, &publisher).unwrap();
             for part in
                 ["groupId", "artifactId", "version", "name", "description", "url", "licenses", "developers", "scm"]
             {

@@ -2,6 +2,7 @@
 //! and nothing runs at installation.
 
 use super::archive::{Archive, Mode};
+use super::publisher::Publisher;
 use super::Release;
 use crate::Problem;
 use flate2::{write::GzEncoder, Compression};
@@ -10,7 +11,6 @@ use std::path::Path;
 
 const SUMMARY: &str = "Profiler for the JVM: which locks block threads, and what their owners did";
 const DESCRIPTION: &str = "Attaches to a running HotSpot JVM, records to a JFR file and prints findings.";
-const HOME: &str = "https://headway.io";
 
 /// The name of Debian's package.
 pub fn deb_name(release: &Release) -> String {
@@ -31,13 +31,16 @@ fn in_system(name: &str) -> String {
 }
 
 /// Debian's package.
-pub fn deb(archive: &Archive, release: &Release) -> Result<Vec<u8>, Problem> {
+pub fn deb(archive: &Archive, release: &Release, publisher: &Publisher) -> Result<Vec<u8>, Problem> {
     let size: usize = archive.contents().map(|(_, _, content)| content.len()).sum();
     let control = format!(
-        "Package: headway\nVersion: {}\nArchitecture: amd64\nMaintainer: The Headway developers <headway@headway.io>\n\
-         Installed-Size: {}\nSection: devel\nPriority: optional\nHomepage: {HOME}\nDescription: {SUMMARY}\n {DESCRIPTION}\n",
+        "Package: headway\nVersion: {}\nArchitecture: amd64\nMaintainer: {} <{}>\n\
+         Installed-Size: {}\nSection: devel\nPriority: optional\nHomepage: {}\nDescription: {SUMMARY}\n {DESCRIPTION}\n",
         release.version,
-        size.div_ceil(1024)
+        publisher.name,
+        publisher.email,
+        size.div_ceil(1024),
+        publisher.home,
     );
     let files = archive.contents().map(|(name, mode, content)| (in_system(name), (mode, content.to_vec()))).collect();
     let control = BTreeMap::from([("control".to_owned(), (Mode::Data, control.into_bytes()))]);
@@ -82,13 +85,13 @@ fn with_folders(files: &BTreeMap<String, (Mode, Vec<u8>)>, epoch: u64) -> Result
 }
 
 /// RPM's package.
-pub fn rpm(archive: &Archive, release: &Release) -> Result<Vec<u8>, Problem> {
+pub fn rpm(archive: &Archive, release: &Release, publisher: &Publisher) -> Result<Vec<u8>, Problem> {
     let config = rpm::BuildConfig::v4()
         .compression(rpm::CompressionWithLevel::Gzip(9))
         .source_date(u32::try_from(release.epoch)?);
     let mut package = rpm::PackageBuilder::new("headway", &release.version, "Apache-2.0", "x86_64", SUMMARY);
-    package.using_config(config).description(DESCRIPTION).url(HOME).vcs(release.commit.as_str());
-    package.build_host("headway.io");
+    package.using_config(config).description(DESCRIPTION).url(publisher.home.as_str()).vcs(release.commit.as_str());
+    package.build_host("reproducible"); // what packages say whose bytes depend on no host
     for (name, mode, content) in archive.contents() {
         let options = rpm::FileOptions::new(format!("/{}", in_system(name)));
         package.with_file_contents(content, options.permissions(mode as u16))?;
@@ -106,6 +109,10 @@ mod tests {
         Release { version: "1.2.3".into(), commit: "c0ffee".into(), is_modified: false, epoch: 1_700_000_000 }
     }
 
+    fn publisher() -> Publisher {
+        Publisher { name: "A B".into(), email: "a@b.example".into(), home: "https://b.example".into() }
+    }
+
     fn archive() -> Archive {
         let mut archive = Archive::new("headway");
         archive.text("lib/libheadway.so", "library");
@@ -115,17 +122,26 @@ mod tests {
 
     #[test]
     fn debs_have_their_files_and_folders_in_order() {
-        let packed = deb(&archive(), &release()).unwrap();
-        assert_eq!(packed, deb(&archive(), &release()).unwrap());
+        let packed = deb(&archive(), &release(), &publisher()).unwrap();
+        assert_eq!(packed, deb(&archive(), &release(), &publisher()).unwrap());
         let mut parts = ar::Archive::new(packed.as_slice());
         let mut names = Vec::new();
-        let mut data = Vec::new();
+        let (mut data, mut control) = (Vec::new(), String::new());
         while let Some(part) = parts.next_entry() {
             let mut part = part.unwrap();
             names.push(String::from_utf8_lossy(part.header().identifier()).into_owned());
             data.clear();
             std::io::copy(&mut part, &mut data).unwrap();
+            if names.last().is_some_and(|name| name == "control.tar.gz") {
+                let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(data.as_slice()));
+                let described = tar.entries().unwrap().map(Result::unwrap);
+                for mut file in described.filter(|file| file.path().unwrap().ends_with("control")) {
+                    std::io::Read::read_to_string(&mut file, &mut control).unwrap();
+                }
+            }
         }
+        assert!(control.contains("\nMaintainer: A B <a@b.example>\n"), "{control}");
+        assert!(control.contains("\nHomepage: https://b.example\n"), "{control}");
         assert_eq!(names, ["debian-binary", "control.tar.gz", "data.tar.gz"]);
         let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(data.as_slice()));
         let paths: Vec<String> =
@@ -137,8 +153,8 @@ mod tests {
 
     #[test]
     fn rpms_have_their_files() {
-        let packed = rpm(&archive(), &release()).unwrap();
-        assert_eq!(packed, rpm(&archive(), &release()).unwrap());
+        let packed = rpm(&archive(), &release(), &publisher()).unwrap();
+        assert_eq!(packed, rpm(&archive(), &release(), &publisher()).unwrap());
         let package = rpm::Package::parse(&mut packed.as_slice()).unwrap();
         let paths = package.metadata.get_file_paths().unwrap();
         assert_eq!(
@@ -146,5 +162,6 @@ mod tests {
             ["/usr/lib/headway/libheadway.so", "/usr/share/doc/headway/LICENSE"]
         );
         assert_eq!(package.metadata.get_version().unwrap(), "1.2.3");
+        assert_eq!(package.metadata.get_url().unwrap(), "https://b.example");
     }
 }
