@@ -19,6 +19,7 @@
 //! thread beside it is only a hint, checked against the thread table.
 
 use crate::agent::{guarded, Agent};
+use crate::arch::with_caller_frame;
 use crate::jni;
 use crate::monitor;
 use crate::reply::InPlace;
@@ -141,6 +142,8 @@ extern "C" fn on_timed_wait(condition: u64, mutex: u64, until: u64) -> i32 {
     original(condition, mutex, until)
 }
 
+with_caller_frame!(headway_condition_signal_entry, headway_on_condition_signal);
+
 /// The signal itself, with the caller's frame pointer.
 extern "C" fn headway_on_condition_signal(condition: u64, caller_fp: u64) -> i32 {
     let mut begun = None;
@@ -173,35 +176,6 @@ fn before_signal(agent: &'static Agent, successor: u64) -> Option<monitor::ExitB
     monitor::after_release(agent, slot, begun.lock, monitor)
 }
 
-// Adds the caller's frame pointer, which compiled Rust code may not keep, as
-// the second argument.
-#[cfg(target_arch = "x86_64")]
-std::arch::global_asm!(
-    ".globl headway_condition_signal_entry",
-    ".hidden headway_condition_signal_entry",
-    ".type headway_condition_signal_entry, @function",
-    "headway_condition_signal_entry:",
-    "mov rsi, rbp",
-    "jmp {hook}",
-    ".size headway_condition_signal_entry, . - headway_condition_signal_entry",
-    hook = sym headway_on_condition_signal,
-);
-
-#[cfg(target_arch = "x86_64")]
-extern "C" {
-    fn headway_condition_signal_entry(condition: u64) -> i32;
-}
-
-#[cfg(target_arch = "x86_64")]
-fn signal_entry() -> Option<*const ()> {
-    Some(headway_condition_signal_entry as *const ())
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn signal_entry() -> Option<*const ()> {
-    None
-}
-
 /// The replaced imports.
 pub struct ExitSignal {
     imports: Vec<GotHook>,
@@ -213,7 +187,7 @@ impl ExitSignal {
     /// # Errors
     /// If one of them cannot be replaced; none is then.
     pub fn install(libjvm: &Image) -> Result<ExitSignal, String> {
-        let signal = signal_entry().ok_or("the condition signal's hook knows x86-64 only")?;
+        let signal = headway_condition_signal_entry as *const ();
         let imports = [
             ("pthread_cond_wait", on_wait as *const (), &WAIT_ORIGINAL),
             ("pthread_cond_timedwait", on_timed_wait as *const (), &TIMED_WAIT_ORIGINAL),

@@ -41,6 +41,7 @@
 #![allow(unsafe_code)] // speaks with the VM through C function tables
 
 pub mod agent;
+mod arch;
 pub mod callbacks;
 pub mod causal;
 pub mod chain;

@@ -17,7 +17,7 @@ use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
-use crate::{callbacks, java::JavaFacts, mapping, vm};
+use crate::{arch, callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
 use jni_sys::{jclass, jint, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
@@ -122,6 +122,9 @@ fn load(vm: *mut JavaVM, options: &str) -> Result<(), String> {
 
 /// A JVMTI environment with the capabilities that can be had, and callbacks.
 fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
+    if let Some(reason) = arch::UNSUPPORTED {
+        return Err(reason.to_owned());
+    }
     // SAFETY: the VM passed this pointer to the agent's entry point.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
     // SAFETY: as above.

@@ -60,7 +60,7 @@ fn counted(index: usize) -> usize {
 }
 
 /// Monitor and thread are aligned pointers; the stack pointer at entry is that
-/// of a call, and the caller's frame lies above it unless the caller uses rbp
+/// of a call, and the caller's frame lies above it unless the caller uses the frame pointer
 /// for something else.
 fn check(monitor: usize, thread: usize, stack: usize) {
     let here = &raw const monitor as usize;

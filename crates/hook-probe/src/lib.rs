@@ -4,9 +4,9 @@
 // Native methods and hooks are called from C.
 #![allow(unsafe_code)]
 
+mod arch;
 mod counting;
 mod jvm;
-mod site;
 
 use counting::Mechanism;
 use headway_hook::flag::BoolFlag;

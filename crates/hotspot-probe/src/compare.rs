@@ -82,7 +82,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     }
     check_key(report, &comparison, records, walk);
     let monitors = compare_monitors(report, &comparison, records, java_thread);
-    // The walk keeps what rbp held, and references are read at different times: a
+    // The walk keeps what the frame pointer held, and references are read at different times: a
     // collection between them moves what they refer to.
     if !monitors.is_empty() && collections() != collections_before {
         report.count("monitors_moved");
@@ -96,7 +96,7 @@ pub fn check(probe: &Probe, jni: Jni, context: Context) {
     }
 }
 
-/// Compiled code may keep a reference in rbp, and a collection between the two walks
+/// Compiled code may keep a reference in that register, and a collection between the two walks
 /// move what it refers to.
 fn is_same(reused: &FrameRecord, fresh: &FrameRecord) -> bool {
     let fp = if fresh.kind == RecordKind::Compiled { fresh.fp } else { reused.fp };

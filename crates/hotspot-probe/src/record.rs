@@ -10,11 +10,12 @@
 //! stay as they were when it was stopped.
 
 use crate::{Probe, PROBE};
+use headway_hotspot::fragment::Reg;
 use headway_hotspot::{thread, CodeCache, LiveMemory, Memory};
 use headway_replay::{blocks, decoded, Block, Decoded, Noting, Recorded, Recording, Stopped, Truth, Unwound, Watched};
+use headway_sample::interrupted;
 use headway_sample::native::Unwinder;
 use headway_sample::task;
-use headway_sample::timer::GREGS;
 use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -75,11 +76,8 @@ extern "C" fn on_signal(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut l
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };
     // SAFETY: see `Place`.
     let copy = unsafe { &mut *COPY.0.get() };
-    for (place, index) in copy.registers.iter_mut().zip(GREGS) {
-        *place = context.uc_mcontext.gregs[index as usize] as u64;
-    }
-    copy.pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    let start = copy.registers[4];
+    (copy.pc, copy.registers) = interrupted(context);
+    let start = copy.registers[usize::from(Reg::SP.0)];
     copy.length = (STACK_END.load(Ordering::Relaxed).saturating_sub(start) as usize).min(STACK_BYTES);
     // SAFETY: the stack is mapped from its pointer to its end, the area as a
     // whole; both places are as large.

@@ -14,8 +14,6 @@
 //! says why ([`FragmentEnd`]).
 
 mod calls;
-mod interpreter;
-mod leaf;
 mod memory;
 mod shape;
 
@@ -23,6 +21,7 @@ pub use memory::FragmentMemory;
 pub use shape::{Captured, Location, Reg, Run, Shape};
 
 use self::calls::KnownCalls;
+use crate::arch::{follows_call, interpreter, leaf};
 use crate::code_cache::{Blob, BlobKind, CodeCache};
 use crate::continuation;
 use crate::debug_info::DebugInfo;
@@ -32,8 +31,6 @@ use crate::live::AddressRange;
 use crate::memory::Memory;
 use crate::walk::walk_on;
 
-/// Bytes of an instruction that loads 64 bits.
-const MOVE_LENGTH: u64 = 10;
 /// Most native frames above the first Java frame.
 const MAX_NATIVE_FRAMES: usize = 256;
 
@@ -378,7 +375,7 @@ impl<M: Memory> Decoder<'_, M> {
 }
 
 /// True if the VM's tables know a call in this compiled method that returns to `pc`.
-fn is_known_call<M: Memory>(layout: &Layout, memory: &M, blob: u64, pc: u64) -> bool {
+pub(crate) fn is_known_call<M: Memory>(layout: &Layout, memory: &M, blob: u64, pc: u64) -> bool {
     if is_native_wrapper(layout, memory, blob) {
         return true;
     }
@@ -411,22 +408,4 @@ pub(crate) fn is_return_address<M: Memory>(layout: &Layout, memory: &M, pc: u64)
         }
         BlobKind::UpcallStub | BlobKind::Other => follows_call(memory, pc),
     }
-}
-
-/// True if the instruction before `pc` can be a call.
-fn follows_call<M: Memory>(memory: &M, pc: u64) -> bool {
-    let byte = |back: u64| pc.checked_sub(back).and_then(|at| memory.read_code_u8(at));
-    // ff /2 with a register, a memory operand without, with 8 and with 32 bits
-    // of displacement; each perhaps with an index.
-    let indirect = |back: u64| byte(back) == Some(0xff) && byte(back - 1).is_some_and(|m| m & 0x38 == 0x10);
-    byte(5) == Some(0xe8) || [2, 3, 4, 6, 7].into_iter().any(indirect)
-}
-
-/// True if `pc` is in the stub through which a compiled method calls one that is
-/// not compiled: `mov rbx, Method*; jmp`, whose operands the VM fills in.
-fn is_call_stub<M: Memory>(memory: &M, pc: u64) -> bool {
-    let byte = |at: u64| memory.read_code_u8(at);
-    let begins = |at: u64| (byte(at), byte(at + 1)) == (Some(0x48), Some(0xbb));
-    let jumps = |at: u64| byte(at) == Some(0xe9);
-    (begins(pc) && jumps(pc + MOVE_LENGTH)) || (jumps(pc) && pc.checked_sub(MOVE_LENGTH).is_some_and(begins))
 }

@@ -7,7 +7,7 @@ pub struct Registers {
     pub pc: u64,
     /// Stack pointer (of a compiled frame: as if it had called nobody).
     pub sp: u64,
-    /// rbp: the frame pointer of interpreted frames.
+    /// The frame pointer of interpreted frames.
     pub fp: u64,
     /// True if `pc` is the return address of a call that the VM does not
     /// record as a safepoint (a leaf call): its debug information, if there is
@@ -39,7 +39,7 @@ pub struct FrameRecord {
     pub pc: u64,
     /// Stack pointer.
     pub sp: u64,
-    /// rbp. Only interpreted and entry frames need it to be a frame pointer.
+    /// The register of the frame pointer. Only interpreted and entry frames need it to be a frame pointer.
     pub fp: u64,
     /// Compiled, stub: the code blob. Interpreted: the `Method*`. Entry: the
     /// `JavaCallWrapper*`.

@@ -5,6 +5,7 @@
 //! is the same every time the chain occurs, so [`monitor_slots`] is asked once
 //! per chain, and [`holders`] reads the slots on the live stack.
 
+use crate::arch::FRAME_POINTER_IN_OOP_MAPS;
 use crate::debug_info::{DebugInfo, Scope};
 use crate::decode::{same_scope, DecodeOptions, DecodedFrame};
 use crate::frame::{slot, FrameRecord, RecordKind};
@@ -26,7 +27,7 @@ pub enum MonitorPlace {
         /// True for a compressed reference.
         narrow: bool,
     },
-    /// In rbp.
+    /// In the register of the frame pointer.
     FramePointer {
         /// True for a compressed reference.
         narrow: bool,
@@ -221,12 +222,11 @@ fn owner_place<M: Memory>(info: &DebugInfo<'_, M>, stream: &mut Reader<'_, M>) -
 fn location(packed: u32) -> MonitorPlace {
     const OOP: u32 = 2;
     const NARROW_OOP: u32 = 9;
-    const RBP: u32 = 10;
     let narrow = packed & 0xf == NARROW_OOP;
     let in_register = packed & IN_REGISTER != 0;
     match packed >> 5 {
         _ if !narrow && packed & 0xf != OOP => MonitorPlace::Unknown,
-        RBP if in_register => MonitorPlace::FramePointer { narrow },
+        FRAME_POINTER_IN_OOP_MAPS if in_register => MonitorPlace::FramePointer { narrow },
         _ if in_register => MonitorPlace::Unknown,
         slots => MonitorPlace::Stack { offset: slots * 4, narrow },
     }

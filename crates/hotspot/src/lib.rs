@@ -17,6 +17,7 @@
 //!
 //! What is measured about HotSpot's releases stands in `docs/hotspot.md`.
 
+mod arch;
 pub mod check;
 pub mod code_cache;
 mod continuation;

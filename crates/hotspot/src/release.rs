@@ -2,8 +2,8 @@
 //! leaves no debug information of its own, so it is found by where control came
 //! from.
 
-mod flow;
-
+use crate::arch::flow::Flow;
+use crate::arch::{jump_target, IS_THIS};
 use crate::code_cache::CodeCache;
 use crate::debug_info::{DebugInfo, Scope};
 use crate::decode::{same_scope, DecodeOptions};
@@ -11,7 +11,6 @@ use crate::frame::FrameRecord;
 use crate::held::{held_by, sole_locker};
 use crate::layout::Layout;
 use crate::memory::Memory;
-use flow::Flow;
 
 /// Tier of C2's code; C1's are below.
 const C2_LEVEL: u8 = 4;
@@ -60,7 +59,7 @@ fn by_flow<M: Memory>(
     record: &FrameRecord,
     lock_record: Option<u32>,
 ) -> Option<Vec<Scope>> {
-    if cfg!(not(target_arch = "x86_64")) {
+    if !IS_THIS {
         return None;
     }
     let code_cache = CodeCache::new(layout);
@@ -134,38 +133,4 @@ fn by_entries_before<M: Memory>(
         }
     }
     None
-}
-
-/// Where an unconditional jump at `pc` leads.
-fn jump_target<M: Memory>(memory: &M, pc: u64) -> Option<u64> {
-    match memory.read_u8(pc)? {
-        0xe9 => {
-            let distance = memory.read_i32(pc + 1)?;
-            (pc + 5).checked_add_signed(i64::from(distance))
-        }
-        0xeb => {
-            let distance = memory.read_u8(pc + 1)? as i8;
-            (pc + 2).checked_add_signed(i64::from(distance))
-        }
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::Fragments;
-
-    #[test]
-    fn jumps_are_followed_both_ways() {
-        let mut memory = Fragments::new();
-        memory.add(0x1000, vec![0xe9, 0xfb, 0xff, 0xff, 0xff]);
-        memory.add(0x2000, vec![0xeb, 0x10]);
-        memory.add(0x3000, vec![0xeb, 0xf0]);
-        memory.add(0x4000, vec![0x90, 0, 0, 0, 0]);
-        assert_eq!(jump_target(&memory, 0x1000), Some(0x1000));
-        assert_eq!(jump_target(&memory, 0x2000), Some(0x2012));
-        assert_eq!(jump_target(&memory, 0x3000), Some(0x2ff2));
-        assert_eq!(jump_target(&memory, 0x4000), None);
-    }
 }

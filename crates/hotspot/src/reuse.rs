@@ -1,5 +1,5 @@
 //! Walking a thread again: what still stands where it stood is compared, not
-//! looked up and decoded again. What rbp holds in a compiled frame is brought up
+//! looked up and decoded again. What the frame pointer holds in a compiled frame is brought up
 //! to date: nothing else depends on it.
 //!
 //! A frame is taken over from the previous walk if every word from which the
@@ -183,7 +183,7 @@ impl<M: Memory> Walk<'_, M> {
         None
     }
 
-    /// If the frame is what it was and returns to `caller` as it did: the rbp
+    /// If the frame is what it was and returns to `caller` as it did: the the frame pointer
     /// that it restores.
     #[inline]
     fn unchanged(&self, frame: &FrameRecord, caller: &FrameRecord) -> Option<u64> {
@@ -242,7 +242,7 @@ impl<M: Memory> Walk<'_, M> {
     }
 }
 
-/// True if the frame is the same with this rbp. Compiled code keeps in it what it
+/// True if the frame is the same with this the frame pointer. Compiled code keeps in it what it
 /// likes, a counter for instance, and its caller is found without it.
 #[inline]
 fn may_have(old: &FrameRecord, fp: u64) -> bool {

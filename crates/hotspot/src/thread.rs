@@ -56,7 +56,7 @@ pub fn is_blocked<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> b
 /// pointers to the first return address inside the code cache. libjvm keeps
 /// frame pointers.
 ///
-/// `fp` is rbp of a native frame: the caller's rbp at `fp`, the return address
+/// `fp` is the frame pointer of a native frame: the caller's at `fp`, the return address
 /// at `fp + 8`.
 #[inline]
 pub fn start_from_native<M: Memory>(layout: &Layout, memory: &M, fp: u64) -> Option<Registers> {

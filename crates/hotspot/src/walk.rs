@@ -2,8 +2,8 @@
 //! frame, without decoding what was inlined.
 //!
 //! Rules of x86-64 HotSpot: a compiled frame has a fixed size, its return
-//! address in the highest word and the caller's rbp below; an interpreted frame
-//! hangs on rbp; where the VM called Java, the call stub's frame points to a
+//! address in the highest word and the caller's the frame pointer below; an interpreted frame
+//! hangs on the frame pointer; where the VM called Java, the call stub's frame points to a
 //! `JavaCallWrapper` that keeps the caller's last Java frame.
 //!
 //! A walk should cost 5 ns a frame. Registers stay in registers: each step
@@ -280,7 +280,7 @@ pub(crate) fn anchored<M: Memory>(layout: &Layout, memory: &M, anchor: u64, sp: 
     Some(Registers { pc, sp, fp: memory.read_u64(anchor.wrapping_add(frame.anchor_fp))?, leaf_call: false })
 }
 
-/// A frame of the VM's own code. Without a frame size it hangs on rbp.
+/// A frame of the VM's own code. Without a frame size it hangs on the frame pointer.
 #[inline(never)]
 fn stub<M: Memory>(
     layout: &Layout,

@@ -16,7 +16,7 @@ struct Step {
     pc: u64,
     sp: u64,
     interrupted: bool,
-    /// pc, sp and rbp of the caller.
+    /// pc, stack and frame pointer of the caller.
     caller: Option<[u64; 3]>,
     /// Without a caller: true at the thread's first function.
     root: bool,

@@ -12,7 +12,7 @@
 //! Nothing here knows Java's threads or recordings.
 #![allow(unsafe_code)] // system calls, memory shared with the kernel, a signal handler
 
-pub mod generated;
+mod arch;
 mod image;
 pub mod kernel;
 pub mod modules;
@@ -21,6 +21,8 @@ pub mod perf;
 mod symbols;
 pub mod task;
 pub mod timer;
+
+pub use arch::{generated, interrupted};
 
 use headway_hotspot::fragment::{Captured, Code, Native, NativeStep, Run, Shape};
 use headway_hotspot::{AddressRange, Memory};

@@ -1,9 +1,9 @@
 //! Unwinding native code by the unwind tables of its libraries.
 
+use crate::arch::{Cache, Tables, Unwinding};
 use crate::modules::{self, Module, Section};
-use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Unwinder as _};
-use headway_hotspot::fragment::{Captured, Native, NativeStep, Reg};
+use headway_hotspot::fragment::{Captured, Native, NativeStep};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::f
 
 /// See the module.
 pub struct Unwinder {
-    tables: UnwinderX86_64<Section>,
-    cache: CacheX86_64,
+    tables: Tables<Section>,
+    cache: Cache,
     modules: Vec<Module>,
     looked: Instant,
     patience: Duration,
@@ -31,8 +31,8 @@ impl Unwinder {
     /// Knows the libraries that are mapped now.
     pub fn new() -> Unwinder {
         let mut unwinder = Unwinder {
-            tables: UnwinderX86_64::new(),
-            cache: CacheX86_64::new(),
+            tables: Tables::new(),
+            cache: Cache::new(),
             modules: Vec::new(),
             looked: Instant::now(),
             patience: LOOK_AGAIN.0,
@@ -50,7 +50,7 @@ impl Unwinder {
 
     /// Gives back what is only used while somebody unwinds.
     pub fn rest(&mut self) {
-        self.cache = CacheX86_64::new();
+        self.cache = Cache::new();
         self.release_files();
     }
 
@@ -71,8 +71,8 @@ impl Unwinder {
             return;
         }
         self.patience = LOOK_AGAIN.0;
-        self.tables = UnwinderX86_64::new();
-        self.cache = CacheX86_64::new();
+        self.tables = Tables::new();
+        self.cache = Cache::new();
         for module in &self.modules {
             self.tables.add_module(tables_of(module));
         }
@@ -108,27 +108,17 @@ impl Unwinder {
         if !self.knows(at.pc) {
             return NativeStep::Lost;
         }
-        let Some((sp, fp)) = at.sp().zip(at.fp()) else { return NativeStep::Lost };
+        let Some((sp, mut registers)) = at.sp().zip(Unwinding::of(at)) else { return NativeStep::Lost };
         let address = match interrupted {
             true => Some(FrameAddress::from_instruction_pointer(at.pc)),
             false => FrameAddress::from_return_address(at.pc),
         };
         let Some(address) = address else { return NativeStep::Root };
-        let mut registers = UnwindRegsX86_64::new(at.pc, sp, fp);
-        for (number, theirs) in CALLEE_SAVED {
-            if let Some(value) = at.get(number) {
-                registers.set(theirs, value);
-            }
-        }
         let mut read = |address| read(address).ok_or(());
-        match self.tables.unwind_frame(address, &mut registers, &mut self.cache, &mut read) {
+        match self.tables.unwind_frame(address, &mut registers.0, &mut self.cache, &mut read) {
             Ok(Some(0)) | Ok(None) | Err(Error::ReturnAddressIsNull) => NativeStep::Root,
             Ok(Some(pc)) if registers.sp() > sp => {
-                let mut caller = Captured::default();
-                caller.pc = pc;
-                caller.set(Reg::SP, registers.sp());
-                caller.set(Reg::BP, registers.bp());
-                *at = caller;
+                *at = registers.captured(pc);
                 NativeStep::Caller
             }
             Ok(Some(_)) | Err(_) => NativeStep::Lost,
@@ -145,16 +135,6 @@ impl Native for Unwinder {
         self.caller(at, interrupted, read)
     }
 }
-
-/// Registers by which a function may find its frame besides rsp and rbp.
-const CALLEE_SAVED: [(Reg, framehop::x86_64::Reg); 6] = [
-    (Reg(0), framehop::x86_64::Reg::RAX),
-    (Reg(3), framehop::x86_64::Reg::RBX),
-    (Reg(10), framehop::x86_64::Reg::R10),
-    (Reg(12), framehop::x86_64::Reg::R12),
-    (Reg(13), framehop::x86_64::Reg::R13),
-    (Reg(14), framehop::x86_64::Reg::R14),
-];
 
 fn tables_of(module: &Module) -> framehop::Module<Section> {
     let (eh_frame, eh_frame_svma) = module.section(".eh_frame").unzip();

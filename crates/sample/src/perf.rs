@@ -14,6 +14,7 @@
 //! need a small part. Where there is no room the kernel drops the sample and
 //! says how many in the next record.
 
+use crate::arch;
 use headway_hotspot::fragment::Captured;
 use perf_event_open_sys::bindings as sys;
 use std::io;
@@ -87,12 +88,6 @@ unsafe impl Send for Ring {}
 
 /// Most frames of the kernel's own; they lie in every record.
 const MAX_KERNEL_FRAMES: u16 = 32;
-
-/// In the order in which the kernel writes them: ax bx cx dx si di bp sp ip, r8
-/// to r15.
-const REGISTERS: u64 = 0x1ff | 0xff << 16;
-/// Their numbers in instructions, without ip, which is the ninth.
-const ORDER: [u8; 17] = [0, 3, 1, 2, 6, 7, 5, 4, 16, 8, 9, 10, 11, 12, 13, 14, 15];
 
 impl Ring {
     /// Opens the event of a thread of this process and maps its ring.
@@ -263,7 +258,7 @@ fn attributes(config: &Config, what: sys::perf_sw_ids) -> sys::perf_event_attr {
                 | sys::PERF_SAMPLE_REGS_USER
                 | sys::PERF_SAMPLE_STACK_USER,
         ),
-        sample_regs_user: REGISTERS,
+        sample_regs_user: arch::perf::REGISTERS,
         sample_stack_user: config.stack_bytes,
         clockid: libc::CLOCK_MONOTONIC,
         ..Default::default()
@@ -377,7 +372,7 @@ fn sample(mut words: Words<'_>, with_kernel: bool) -> Option<Sample<'_>> {
     // No registers: a thread of the kernel, or one that is ending.
     if words.u64()? != 0 {
         let (mut values, mut pc) = ([0; 16], 0);
-        for number in ORDER {
+        for number in arch::perf::ORDER {
             let value = words.u64()?;
             match values.get_mut(usize::from(number)) {
                 Some(place) => *place = value,

@@ -12,9 +12,10 @@
 //! Places and the handler stay until the process ends, so that a signal that
 //! was on its way when sampling stopped finds what it expects.
 
+use crate::interrupted;
 use crate::perf::Sample;
 use crate::task;
-use headway_hotspot::fragment::Captured;
+use headway_hotspot::fragment::{Captured, Reg};
 use std::cell::UnsafeCell;
 use std::io;
 use std::mem::MaybeUninit;
@@ -345,11 +346,7 @@ unsafe fn take(shared: &Shared, info: &libc::siginfo_t, context: &libc::ucontext
     copy.tid = task::current();
     // SAFETY: takes nothing; safe in handlers.
     copy.cpu = u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX);
-    let general = &context.uc_mcontext.gregs;
-    for (place, index) in copy.registers.iter_mut().zip(GREGS) {
-        *place = general.get(index as usize).copied().unwrap_or(0) as u64;
-    }
-    copy.pc = general.get(libc::REG_RIP as usize).copied().unwrap_or(0) as u64;
+    (copy.pc, copy.registers) = interrupted(context);
     let argument = value & !(0xffff << 48);
     match shared.trace.load(Ordering::Relaxed) {
         // SAFETY: the argument is the end of this thread's stack.
@@ -364,7 +361,7 @@ unsafe fn take(shared: &Shared, info: &libc::siginfo_t, context: &libc::ucontext
 /// # Safety
 /// `end` is the end of the interrupted thread's stack.
 unsafe fn copy_stack(copy: &mut Copy, end: u64) {
-    let start = copy.registers[4];
+    let start = copy.registers[usize::from(Reg::SP.0)];
     copy.calls = NO_TRACE;
     copy.length = usize::try_from(end.saturating_sub(start)).unwrap_or(0).min(STACK_BYTES);
     // SAFETY: from the stack pointer to the stack's end everything is mapped
@@ -391,26 +388,6 @@ fn free_place(shared: &Shared) -> Option<&TimerSlot> {
         .filter_map(|i| shared.places.get((first + i) % PLACES))
         .find(|place| place.state.compare_exchange(FREE, WRITING, Ordering::Acquire, Ordering::Relaxed).is_ok())
 }
-
-/// Where the kernel keeps rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ... r15.
-pub const GREGS: [libc::c_int; 16] = [
-    libc::REG_RAX,
-    libc::REG_RCX,
-    libc::REG_RDX,
-    libc::REG_RBX,
-    libc::REG_RSP,
-    libc::REG_RBP,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-];
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@
 
 use super::Causal;
 use crate::agent::{self, Agent};
+use crate::arch::interrupted_pc;
 use crate::threads::Slot;
 use headway_causal::accounting::SLICE_NS;
 use headway_hook::Image;
@@ -158,18 +159,6 @@ extern "C" fn on_signal(_: libc::c_int, information: *const Information, context
         }
         *errno = before;
     }
-}
-
-/// Where the thread stood.
-#[cfg(target_arch = "x86_64")]
-fn interrupted_pc(context: &libc::ucontext_t) -> u64 {
-    context.uc_mcontext.gregs.get(libc::REG_RIP as usize).map_or(0, |pc| *pc as u64)
-}
-
-/// Where the thread stood.
-#[cfg(target_arch = "aarch64")]
-fn interrupted_pc(context: &libc::ucontext_t) -> u64 {
-    context.uc_mcontext.pc
 }
 
 fn reminded(value: u64, pc: u64) {

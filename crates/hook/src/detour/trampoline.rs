@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::AtomicUsize;
 
-/// How far a trampoline may be from its function. A rip-relative operand of a
-/// moved instruction reaches 2 GB; what it refers to is in the same library,
+/// How far a trampoline may be from its function. A moved instruction's operand that is relative to
+/// its address reaches 2 GB; what it refers to is in the same library,
 /// for which this leaves 256 MB.
 const REACH_BYTES: usize = 0x7000_0000;
 

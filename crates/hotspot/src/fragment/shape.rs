@@ -2,26 +2,10 @@
 
 use crate::memory::Memory;
 
-/// A general register, by its number in instructions (rax 0, rcx, rdx, rbx, rsp
-/// 4, rbp 5, rsi, rdi, r8 ... r15).
+/// A general register, by its number in instructions. Which is for what, the processor's folder says
+/// (`crates/hotspot/src/arch`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reg(pub u8);
-
-impl Reg {
-    /// rax
-    pub const AX: Reg = Reg(0);
-    /// rdx: where an exception was thrown, on the way to its handler.
-    pub const DX: Reg = Reg(2);
-    /// rbx: the interpreter's `Method*` at a method's entry.
-    pub const BX: Reg = Reg(3);
-    /// rsp
-    pub const SP: Reg = Reg(4);
-    /// rbp
-    pub const BP: Reg = Reg(5);
-    /// r13: the interpreter's bytecode pointer; at a method's entry the
-    /// caller's stack pointer.
-    pub const R13: Reg = Reg(13);
-}
 
 /// An instruction and the registers as far as they are known there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +43,7 @@ impl Captured {
         self.get(Reg::SP)
     }
 
-    /// rbp.
+    /// The frame pointer.
     #[inline]
     pub fn fp(&self) -> Option<u64> {
         self.get(Reg::BP)
@@ -92,7 +76,7 @@ pub struct Shape {
     pub pc: Location,
     /// The caller's stack pointer behind it.
     pub sp: Location,
-    /// The caller's rbp.
+    /// The caller's frame pointer.
     pub fp: Location,
 }
 
@@ -118,7 +102,7 @@ pub enum Run {
     },
     /// To a dispatch through a table indexed by a register.
     Dispatch,
-    /// To where a frame that hangs on rbp is built (`push rbp; mov rbp, rsp`).
+    /// To where a frame that hangs on the frame pointer is built.
     Enter {
         /// The caller.
         caller: Shape,

@@ -23,7 +23,7 @@ const LARGEST_COMMAND_LINE: u64 = 9_000_000;
 /// Libraries that every process with a JVM has, and that musl takes for itself.
 const LIBRARIES: [&str; 4] = ["libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0"];
 
-/// `push %rbp; mov %rsp,%rbp`. An early return may stand before it.
+/// The frame pointer is saved and set. An early return may stand before it.
 const FRAME_POINTER: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 
 /// Where Debian's package of musl has the library.

@@ -8,6 +8,7 @@ mod circles;
 mod documents;
 mod graph;
 mod layout;
+mod registers;
 mod sources;
 mod words;
 
@@ -75,6 +76,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
     for file in &files {
         complaints.extend(layout::complaints(file));
         complaints.extend(sources::complaints(file));
+        complaints.extend(registers::complaints(file));
         complaints.extend(documents::complaints(file, &paths));
     }
     complaints.extend(documents::about_the_whole(&files));

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 /// Instructions of a call's block that may come between its lock record's address
 /// and the call.
 const MAX_BLOCK: usize = 64;
-/// Instructions that are visited before the search is given up.
+/// Instructions that are visited before the search gives up.
 const MAX_VISITED: usize = 20_000;
 /// Where the address of a lock record is taken before a release: for the call, and
 /// for the release in line that is tried before it.
 const TAKEN_BY_RELEASE: u8 = 2;
 
 /// The instructions of a compiled method and what leads to each.
-pub(super) struct Flow {
+pub(crate) struct Flow {
     steps: Vec<Step>,
     /// Where a jump leads, and the index of that jump; by target.
     jumps: Vec<(u64, u32)>,
@@ -34,7 +34,7 @@ struct Step {
 
 impl Flow {
     /// Decodes `code`, which begins at `begin`.
-    pub(super) fn of(code: &[u8], begin: u64) -> Flow {
+    pub(crate) fn of(code: &[u8], begin: u64) -> Flow {
         let mut flow = Flow { steps: Vec::with_capacity(code.len() / 4), jumps: Vec::new() };
         let mut decoder = Decoder::with_ip(64, code, begin, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
@@ -64,14 +64,14 @@ impl Flow {
     }
 
     /// The index of the call that returns to `pc`.
-    pub(super) fn call_returning_to(&self, pc: u64) -> Option<usize> {
+    pub(crate) fn call_returning_to(&self, pc: u64) -> Option<usize> {
         let next = self.steps.partition_point(|step| step.ip < pc);
         next.checked_sub(1).filter(|call| self.steps[*call].next == pc)
     }
 
-    /// The lock record that a call is given as its second argument, as a distance from
+    /// The lock record that a call gets as its second argument, as a distance from
     /// the stack pointer. `None` if its address is not taken in the call's own block.
-    pub(super) fn lock_record_of(&self, call: usize) -> Option<u32> {
+    pub(crate) fn lock_record_of(&self, call: usize) -> Option<u32> {
         let before = (0..call).rev().take(MAX_BLOCK).map(|index| &self.steps[index]);
         before.take_while(|step| step.falls_through).find(|step| step.is_argument)?.address
     }
@@ -80,8 +80,8 @@ impl Flow {
     /// first along each way, until `stop` says that a way ends there or the address
     /// of the lock record is taken by what acquires it. No way leads back over a call
     /// that does not return, nor to what nothing leads to (the end of such a call, an
-    /// exception's handler). False if it was given up.
-    pub(super) fn back(
+    /// exception's handler). False if the search gave up.
+    pub(crate) fn back(
         &self,
         from: usize,
         lock_record: u32,

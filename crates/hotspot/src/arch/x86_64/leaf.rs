@@ -1,9 +1,11 @@
 //! A blob of code that was interrupted, or that called somebody off the record:
 //! its frame and its caller.
 
-use super::shape::{Captured, Location, Reg, Run, Shape};
-use super::{follows_call, is_call_stub, is_known_call, is_return_address, Code, FragmentMemory, Native};
+use super::{follows_call, is_call_stub};
 use crate::code_cache::{Blob, BlobKind, CodeCache};
+use crate::fragment::{
+    is_known_call, is_return_address, Captured, Code, FragmentMemory, Location, Native, Reg, Run, Shape,
+};
 use crate::frame::{FrameRecord, Interrupted, RecordKind, Registers};
 use crate::layout::Layout;
 use crate::live::AddressRange;
@@ -22,7 +24,7 @@ const SAVED_REGISTERS: u64 = 1024;
 type Found = Option<(Option<FrameRecord>, Registers)>;
 
 /// What a search for the caller works with.
-pub(super) struct Search<'a, 'f, M> {
+pub(crate) struct Search<'a, 'f, M> {
     pub layout: &'a Layout,
     pub memory: &'a FragmentMemory<'f, M>,
     pub at: &'a Captured,

@@ -1,6 +1,5 @@
-//! A USDT probe of our own, as the assembler writes it for any program.
+//! Our USDT probe, as the assembler writes it for any program.
 
-#[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
     // hook_probe_site(a, b): the probe with a, b (on the stack), the lower half
     // of a + b, and -3; returns a + b.
@@ -39,14 +38,12 @@ std::arch::global_asm!(
     "ret",
 );
 
-#[cfg(target_arch = "x86_64")]
 extern "C" {
     fn hook_probe_site(a: u64, b: u64) -> u64;
     fn hook_probe_listeners() -> u64;
 }
 
 /// Runs through the probe.
-#[cfg(target_arch = "x86_64")]
 #[no_mangle]
 pub extern "C" fn hook_probe_call_site(a: u64, b: u64) -> u64 {
     // SAFETY: the function above, which only adds.
@@ -54,7 +51,6 @@ pub extern "C" fn hook_probe_call_site(a: u64, b: u64) -> u64 {
 }
 
 /// How many listen to the probe.
-#[cfg(target_arch = "x86_64")]
 #[no_mangle]
 pub extern "C" fn hook_probe_call_listeners() -> u64 {
     // SAFETY: the function above, which only reads.

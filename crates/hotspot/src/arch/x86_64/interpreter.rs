@@ -1,7 +1,6 @@
 //! The interpreter's frame that was interrupted.
 
-use super::shape::{Captured, Location, Reg, Run};
-use super::{Code, FragmentMemory};
+use crate::fragment::{is_return_address, Captured, Code, FragmentMemory, Location, Reg, Run};
 use crate::frame::{slot, FrameRecord, RecordKind, Registers};
 use crate::layout::Layout;
 use crate::memory::Memory;
@@ -14,7 +13,7 @@ const LIMIT: usize = 240;
 const FIXED: u64 = 9 * 8;
 
 /// The frame, if there is one yet or still, and its caller.
-pub(super) fn leaf<M: Memory>(
+pub(crate) fn leaf<M: Memory>(
     layout: &Layout,
     memory: &FragmentMemory<'_, M>,
     at: &Captured,
@@ -26,7 +25,7 @@ pub(super) fn leaf<M: Memory>(
         // caller's.
         Run::Return { caller, straight: true, .. } if caller.fp == Location::Register(Reg::BP, 0) => {
             let pc = caller.pc.value(at, memory)?;
-            let known = super::is_return_address(layout, memory, pc);
+            let known = is_return_address(layout, memory, pc);
             let caller = Registers { pc, sp: caller.sp.value(at, memory)?, fp: at.fp()?, leaf_call: false };
             known.then_some((None, caller))
         }
@@ -45,7 +44,7 @@ fn entering<M: Memory>(
     let (sp, fp) = (at.sp()?, at.fp()?);
     let code = Method::at(layout, memory, method)?;
     let pc = return_address.value(at, memory)?;
-    if !super::is_return_address(layout, memory, pc) {
+    if !is_return_address(layout, memory, pc) {
         return None;
     }
     let bcp = if code.is_native() { 0 } else { code.bytecode_at(0)? };
@@ -72,7 +71,7 @@ fn being_built<M: Memory>(
         false => at.get(Reg::R13)?,
     };
     let pc = slot_at(slot::RETURN)?;
-    if sender_sp <= fp || !super::is_return_address(layout, memory, pc) {
+    if sender_sp <= fp || !is_return_address(layout, memory, pc) {
         return None;
     }
     let bcp = if code.is_native() { 0 } else { code.bytecode_at(0)? };
@@ -106,7 +105,7 @@ fn standing<M: Memory>(
         None => return None,
     };
     let pc = slot_at(slot::RETURN)?;
-    if !super::is_return_address(layout, memory, pc) {
+    if !is_return_address(layout, memory, pc) {
         return None;
     }
     let caller = Registers { pc, sp: slot_at(slot::SENDER_SP)?, fp: slot_at(slot::LINK)?, leaf_call: false };

@@ -253,7 +253,7 @@ impl<'m, M: Memory> Reader<'m, M> {
             Mnemonic::Mov if from.is_gpr64() && instruction.op0_kind() == OpKind::Memory => {
                 state.store(address(instruction, state), state.get(from));
             }
-            // Aligned: from here on the stack is a place of its own.
+            // Aligned: from here on the stack is a separate place.
             Mnemonic::And if to == Register::RSP => state.set(to, Value::Is(Location::Register(ALIGNED, 0))),
             Mnemonic::Leave => {
                 state.set(Register::RSP, state.get(Register::RBP));
