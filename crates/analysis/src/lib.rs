@@ -28,6 +28,7 @@ pub mod pressure;
 pub mod report;
 pub mod steal;
 
+#[cfg(feature = "advice")]
 mod advice;
 mod aggregate;
 mod analysis;

@@ -7,7 +7,7 @@
 //! run-queue wait and, only if it was left out, steal.
 
 use crate::root::Root;
-use flate2::read::GzDecoder;
+use flate2::read::DeflateDecoder;
 use headway_model::event::StealAccounting;
 use std::io::Read;
 
@@ -28,12 +28,19 @@ pub fn configured(root: &Root) -> StealAccounting {
 
 fn configuration(root: &Root) -> Option<String> {
     if let Ok(bytes) = root.bytes("/proc/config.gz") {
-        let mut text = String::new();
-        let read = GzDecoder::new(bytes.as_slice()).take(MAX_CONFIG_BYTES).read_to_string(&mut text);
-        return read.is_ok().then_some(text);
+        return unpacked(&bytes);
     }
     let release = root.read("/proc/sys/kernel/osrelease").ok()?;
     root.read(&format!("/boot/config-{}", release.trim())).ok()
+}
+
+/// What the kernel packed: a gzip header without optional parts, and no more. The sum behind it is
+/// not compared, because this is no file but the kernel's memory.
+fn unpacked(bytes: &[u8]) -> Option<String> {
+    let [0x1f, 0x8b, 8, 0, _, _, _, _, _, _, packed @ ..] = bytes else { return None };
+    let mut text = String::new();
+    let read = DeflateDecoder::new(packed).take(MAX_CONFIG_BYTES).read_to_string(&mut text);
+    read.is_ok().then_some(text)
 }
 
 fn of_configuration(text: &str) -> StealAccounting {

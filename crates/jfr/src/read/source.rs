@@ -54,6 +54,7 @@ impl Source {
                 stream(Box::new(zstd::stream::read::Decoder::with_buffer(reader).map_err(failed)?))
             }
             [0x04, 0x22, 0x4d, 0x18, ..] => stream(Box::new(lz4_flex::frame::FrameDecoder::new(reader))),
+            #[cfg(feature = "gzip")]
             [0x1f, 0x8b, ..] => stream(Box::new(flate2::bufread::MultiGzDecoder::new(reader))),
             _ => Err(Problem::NotARecording(path.to_path_buf())),
         }
