@@ -81,6 +81,16 @@ pub fn dist(rest: &[String]) -> Result<(), Problem> {
     }
 }
 
+/// What can be checked of a release without building one: scripts, the plugin of kubectl, and the
+/// recipes of Kubernetes. A part of `./hw test`; the rest takes two link-time optimized builds.
+pub fn recipes() -> Result<(), Problem> {
+    let complaints = kubernetes::complaints()?;
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(complaints.join("; ").into()),
+    }
+}
+
 /// Where everything ends up.
 fn place() -> PathBuf {
     build_directory().join("dist")

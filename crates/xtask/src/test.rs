@@ -8,7 +8,7 @@ use crate::jdks::Jdks;
 use crate::process::{cargo, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
 use crate::{
-    diagnose, eval, fleet, guard, java, licences, page, products, repeats, stress, takes_nothing, tidy, Problem,
+    diagnose, dist, eval, fleet, guard, java, licences, page, products, repeats, stress, takes_nothing, tidy, Problem,
 };
 use std::process::Command;
 use std::time::Instant;
@@ -50,6 +50,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.check("lints", |_| lint_products());
     session.check("lints of tests", |_| lint_tests());
     session.check("build", |_| products::rust(&["headway-cli", "headway-agent", "headway-e2e"]));
+    session.check("release recipes", |_| dist::recipes());
     session.suite("java", maven_tests);
     session.evaluation();
     session.suite("rust", cargo_tests);
