@@ -4,11 +4,12 @@
 use crate::contract::Opening;
 use crate::embed::embed;
 use crate::recording::Recording;
+use flate2::read::DeflateDecoder;
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 
-/// The built page; empty if it was not built before this crate.
-const TEMPLATE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+/// The built page, packed; empty if it was not built before this crate.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.html.deflate"));
 
 /// Where the data goes.
 const DATA: &str = "<!--headway:data-->";
@@ -65,10 +66,16 @@ pub fn served(opening: &Opening) -> Result<String, PageError> {
 
 fn fill(data: &str) -> Result<String, PageError> {
     // The first place is in the head; what scripts or names hold comes later.
-    match TEMPLATE.split_once(DATA) {
+    match template().map_err(PageError::Pack)?.split_once(DATA) {
         Some((before, after)) => Ok([before, data, after].concat()),
         None => Err(PageError::NotBuilt),
     }
+}
+
+fn template() -> io::Result<String> {
+    let mut page = String::new();
+    DeflateDecoder::new(PACKED).read_to_string(&mut page)?;
+    Ok(page)
 }
 
 /// JSON that cannot end the element in which it stands, nor begin a comment.
@@ -79,6 +86,15 @@ fn harmless(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The page is a quarter of what it would take in the binary.
+    #[test]
+    fn the_page_is_packed_and_comes_out_whole() {
+        let page = template().unwrap_or_default();
+        let built = std::fs::read_to_string("../../web/dist/index.html").unwrap_or_default();
+        assert!(page == built, "{} bytes, not {}", page.len(), built.len());
+        assert!(page.is_empty() || PACKED.len() < page.len() / 2, "{} of {} bytes", PACKED.len(), page.len());
+    }
 
     #[test]
     fn json_cannot_leave_its_element() {
