@@ -495,6 +495,20 @@ mod tests {
         assert!(!options.allows(Mechanism::Walker));
     }
 
+    /// Command lines that are installed somewhere talk to newer agents, too (`docs/compatibility.md`).
+    #[test]
+    fn options_of_every_version_so_far_are_understood() {
+        let of_versions = [("0.1.0", include_str!("options/released/0.1.0.txt"))];
+        for (version, lines) in of_versions {
+            for line in lines.lines() {
+                assert!(Options::parse(line).is_ok(), "{version}: {line}: {:?}", Options::parse(line));
+            }
+        }
+        let (_, lines) = of_versions[0];
+        let last = lines.lines().filter_map(|line| Options::parse(line).ok()).last();
+        assert!(last.is_some_and(|options| options.command == Command::Detach && options.reply.is_some()));
+    }
+
     #[test]
     fn what_is_wrong_is_said_with_its_value() {
         let sentence = |text: &str| Options::parse(text).unwrap_err().to_string();

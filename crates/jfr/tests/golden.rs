@@ -16,6 +16,10 @@ use support::{read_sound, synthetic};
 /// Every recording that must read as ever; the last one is what is written now.
 const RECORDINGS: [&str; 4] = ["headway-v1", "headway-v1-parks-and-samples", "headway-v1-steal", "headway-v2"];
 
+/// Which of them a released version writes. `CHANGELOG.md` says which versions are released: those
+/// with a date.
+const RELEASED: [(&str, &str); 1] = [("0.1.0", "headway-v2")];
+
 const PACKINGS: [&str; 3] = ["jfr", "jfr.zst", "jfr.lz4"];
 
 fn golden(name: &str) -> PathBuf {
@@ -52,5 +56,24 @@ fn recordings_of_all_versions_read_as_they_did() {
             let expected = std::fs::read_to_string(&text).unwrap_or_else(|e| panic!("{}: {e}", text.display()));
             assert_eq!(as_text(&read_sound(&path)), expected, "{}", path.display());
         }
+    }
+}
+
+/// Versions with a date in the headings of a changelog (`## [1.2.3] - 2026-01-31`).
+fn released(changelog: &str) -> Vec<&str> {
+    let headings = changelog.lines().filter_map(|line| line.strip_prefix("## [")?.split_once("] - "));
+    headings.filter(|(_, date)| date.starts_with(|c: char| c.is_ascii_digit())).map(|(version, _)| version).collect()
+}
+
+#[test]
+fn every_released_version_has_a_recording_that_is_read() {
+    assert_eq!(released("## [0.3.0] - unreleased\n## [0.2.0] - 2026-01-31\n### Added\n"), ["0.2.0"]);
+    let changelog = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CHANGELOG.md");
+    let changelog = std::fs::read_to_string(changelog).unwrap();
+    for version in released(&changelog) {
+        assert!(RELEASED.iter().any(|(known, _)| *known == version), "version {version} has no recording in RELEASED");
+    }
+    for (version, recording) in RELEASED {
+        assert!(RECORDINGS.contains(&recording), "{version}: {recording} is not among the recordings that are read");
     }
 }

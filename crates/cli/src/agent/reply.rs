@@ -234,6 +234,24 @@ mod tests {
         assert_eq!((reply.event_count(), reply.loss_count()), (5, 0));
     }
 
+    /// A JVM keeps the agent that it has loaded: replies of every version so far are understood
+    /// (`docs/compatibility.md`).
+    #[test]
+    fn replies_of_every_version_so_far_are_understood() {
+        let of_versions = [
+            include_str!("released/0.1.0-start.json"),
+            include_str!("released/0.1.0-status.json"),
+            include_str!("released/0.1.0-stop.json"),
+            include_str!("released/0.1.0-detach.json"),
+        ];
+        let [start, status, stop, detach] = of_versions.map(|text| Reply::parse(7, text).expect("a good reply"));
+        assert_eq!(start.will_change.len(), 4);
+        assert_eq!((status.event_count(), status.findings.len()), (794, 2));
+        assert_eq!((status.mechanisms.len(), status.mechanisms[2].name.as_str()), (7, "monitor-exit"));
+        assert_eq!((stop.recording.as_deref(), stop.recording_bytes), (Some("/srv/shop/a.jfr"), Some(44_350)));
+        assert_eq!((detach.event_count(), detach.agent_version.as_deref()), (0, Some("0.1.0")));
+    }
+
     #[test]
     fn what_stays_in_place_is_shown_with_its_reason() {
         let text = r#"{"ok":true,"exit_code":1,"in_place":[
