@@ -10,8 +10,6 @@ const LEFT: f64 = 52.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 const RIGHT: f64 = 24.0;
-/// Effects beyond this are cut off: a few experiments may say anything.
-const MOST: f64 = 9.0;
 
 /// Where things are in the drawing.
 struct Scale {
@@ -40,7 +38,7 @@ fn step(span: f64) -> f64 {
 
 /// Points with their intervals, and the curve through them.
 pub fn chart(report: &Report, target: &TargetReport) -> String {
-    let effect = |gain: f64| report.measure.effect(gain).clamp(-MOST, MOST);
+    let effect = |gain: f64| report.measure.effect(gain);
     let fit = Fit { slope: target.slope, cap: target.cap };
     let of_points = target.points.iter().flat_map(|point| {
         let [low, high] = point.ci95.unwrap_or([point.gain; 2]);
@@ -50,7 +48,7 @@ pub fn chart(report: &Report, target: &TargetReport) -> String {
     let step = step(high - low);
     let scale = Scale { low: (low / step).floor() * step, high: (high / step).ceil() * step };
     let mut out = format!(
-        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Effect by speedup, with 95 % intervals\">",
+        "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Measured effect by speedup, with 95 % intervals\">",
         SIZE.0, SIZE.1
     );
     grid(&mut out, &scale, step);

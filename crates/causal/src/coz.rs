@@ -39,7 +39,8 @@ struct Named<'a> {
 
 /// The windows that the viewer can use, in the order of the run.
 fn windows(experiments: &[Experiment]) -> Vec<Named<'_>> {
-    let by_number: BTreeMap<u64, &Experiment> = experiments.iter().map(|e| (e.number, e)).collect();
+    let known = experiments.iter().filter(|e| !e.slows_all());
+    let by_number: BTreeMap<u64, &Experiment> = known.map(|e| (e.number, e)).collect();
     let mut named = Vec::new();
     for window in by_number.values().filter(|e| e.visits.values().any(|visits| *visits >= FEWEST_VISITS)) {
         if !window.is_baseline() {
@@ -67,7 +68,7 @@ fn under_way(window: &Experiment, point: &str) -> Option<u64> {
 
 fn samples_by_target(experiments: &[Experiment]) -> BTreeMap<String, u64> {
     let mut samples = BTreeMap::new();
-    for experiment in experiments.iter().filter(|e| !e.is_baseline()) {
+    for experiment in experiments.iter().filter(|e| e.has_target()) {
         *samples.entry(experiment.target.to_string()).or_default() += experiment.selected_samples;
     }
     samples

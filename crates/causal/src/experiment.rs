@@ -18,6 +18,9 @@ pub enum TargetKind {
     Call,
     /// Everything that is done while holding a lock.
     Lock,
+    /// Nothing: all threads are slowed alike, which shows whether work arrives at its own
+    /// pace. No target of a user's.
+    Everything,
 }
 
 impl TargetKind {
@@ -28,12 +31,13 @@ impl TargetKind {
             TargetKind::Line => "line",
             TargetKind::Call => "call",
             TargetKind::Lock => "lock",
+            TargetKind::Everything => "everything",
         }
     }
 
     /// The kind with this word.
     pub fn from_name(name: &str) -> Option<TargetKind> {
-        [TargetKind::Method, TargetKind::Line, TargetKind::Call, TargetKind::Lock]
+        [TargetKind::Method, TargetKind::Line, TargetKind::Call, TargetKind::Lock, TargetKind::Everything]
             .into_iter()
             .find(|kind| kind.name() == name)
     }
@@ -53,6 +57,11 @@ pub struct Target {
 const LOCK: &str = "lock:";
 
 impl Target {
+    /// All threads are slowed alike.
+    pub fn everything() -> Target {
+        Target { kind: TargetKind::Everything, name: "(all threads slowed)".to_owned() }
+    }
+
     /// What a name of a target means.
     pub fn parse(name: &str) -> Target {
         if let Some(lock) = name.strip_prefix(LOCK) {
@@ -140,6 +149,16 @@ impl Experiment {
     pub fn running(&self) -> Option<f64> {
         let known = self.period_ns > 0 && self.duration_ns > 0;
         known.then(|| self.samples as f64 * self.period_ns as f64 / self.duration_ns as f64)
+    }
+
+    /// True for a window in which all threads were slowed alike.
+    pub fn slows_all(&self) -> bool {
+        self.target.kind == TargetKind::Everything
+    }
+
+    /// True for an experiment on a target.
+    pub fn has_target(&self) -> bool {
+        !self.is_baseline() && !self.slows_all()
     }
 
     /// True for a window without delays.

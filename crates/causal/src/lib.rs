@@ -5,6 +5,7 @@
 //!   threads, the tests in a simulator.
 //! * [`experiment`]: what one window of a run measured.
 //! * [`statistics`]: from experiments to curves with intervals.
+//! * [`effect`]: what a gain means to a user, and how it is shown.
 //! * [`report`]: the result, its JSON and its sentences.
 //! * [`page`]: the result as one HTML file.
 //! * [`coz`]: the files that coz's own viewer reads.
@@ -16,6 +17,7 @@
 pub mod accounting;
 mod chart;
 pub mod coz;
+pub mod effect;
 pub mod experiment;
 pub mod page;
 pub mod report;

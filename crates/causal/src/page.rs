@@ -6,7 +6,7 @@ use crate::chart::chart;
 use crate::experiment::{Experiment, Target};
 use crate::report::{Report, TargetReport};
 use crate::statistics::{pairs_of, Pair};
-use headway_model::quantity::{change, percent};
+use headway_model::quantity::percent;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -37,8 +37,9 @@ pub fn page(report: &Report, experiments: &[Experiment], sources: &BTreeMap<Stri
     );
     let sentences: String = report.sentences().iter().map(|said| format!("<li>{}</li>", escape(said))).collect();
     let _ = write!(body, "<section><h2>Findings</h2><ol class=\"found\">{sentences}</ol>");
-    if !report.warnings.is_empty() {
-        let warnings: String = report.warnings.iter().map(|said| format!("<li>{}</li>", escape(said))).collect();
+    if !report.notes.is_empty() || !report.warnings.is_empty() {
+        let warnings: String =
+            report.notes.iter().chain(&report.warnings).map(|said| format!("<li>{}</li>", escape(said))).collect();
         let _ = write!(body, "<h2>To be careful about</h2><ul class=\"warnings\">{warnings}</ul>");
     }
     body.push_str("</section>");
@@ -78,15 +79,6 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-fn interval(report: &Report, ci95: Option<[f64; 2]>) -> String {
-    match ci95 {
-        Some([low, high]) => {
-            format!("{} to {}", change(report.measure.effect(low)), change(report.measure.effect(high)))
-        }
-        None => "too few experiments".to_owned(),
-    }
-}
-
 fn ranking(report: &Report) -> String {
     let mut rows = String::new();
     for (number, target) in report.targets.iter().enumerate() {
@@ -101,13 +93,13 @@ fn ranking(report: &Report) -> String {
             if target.significant { "" } else { " class=\"faint\"" },
             escape(&target.target),
             target.kind,
-            change(report.measure.effect(target.gain_at_50)),
-            interval(report, target.ci95)
+            report.measure.shown(target.gain_at_50),
+            report.measure.shown_interval(target.ci95)
         );
     }
     format!(
         "<section><h2>Ranking</h2><div class=\"wide\"><table><thead><tr><th>target</th><th>kind</th>\
-         <th class=\"number\">part of samples</th><th class=\"number\">halving it {}</th>\
+         <th class=\"number\">part of samples</th><th class=\"number\">halving it {} by</th>\
          <th class=\"number\">95 % interval</th></tr></thead><tbody>{rows}</tbody></table></div>\
          <p class=\"dim\">Faint: chance would look like this.</p></section>",
         escape(&report.measure.verb(&report.progress))
@@ -132,10 +124,10 @@ fn section(
     for point in &target.points {
         let _ = write!(
             out,
-            "<details><summary><b>{:.0} % faster</b> {} <span class=\"dim\">({}; {} experiments)</span></summary>",
+            "<details><summary><b>measured at {:.0} % faster</b> {} <span class=\"dim\">({}; {} experiments)</span></summary>",
             point.speedup * 100.0,
-            change(report.measure.effect(point.gain)),
-            interval(report, point.ci95),
+            report.measure.shown(point.gain),
+            report.measure.shown_interval(point.ci95),
             point.experiments
         );
         out.push_str(&experiments_behind(report, &behind, point.speedup));
@@ -162,7 +154,7 @@ fn experiments_behind(report: &Report, behind: &[(&Experiment, Pair)], speedup: 
             experiment.delay_ns as f64 / 1e6,
             experiment.selected_samples,
             experiment.visits.get(&report.progress).copied().unwrap_or(0),
-            change(report.measure.effect(gain))
+            report.measure.shown(gain)
         );
     }
     format!(

@@ -1,9 +1,9 @@
 //! What a run says, in sentences and as JSON.
 
-use crate::experiment::{Experiment, END_OF_PROGRAM};
-use crate::statistics::{curves, throughput_raise, Curve, Estimate, FEWEST_PAIRS};
+pub use crate::effect::Measure;
+use crate::experiment::Experiment;
+use crate::statistics::{curves, Curve, Estimate, FEWEST_PAIRS};
 use crate::warnings::warnings;
-use headway_model::quantity::percent;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -22,48 +22,11 @@ pub struct Report {
     pub targets: Vec<TargetReport>,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// What the recordings themselves say of the experiments: what was not tried and why,
+    /// and what could not be done.
+    pub notes: Vec<String>,
     /// Periods measured: experiments, and those without delays around them.
     pub periods: usize,
-}
-
-/// What a progress point measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Visits per time.
-    Throughput,
-    /// The mean time from one point to another.
-    Latency,
-    /// How long the program runs.
-    EndToEnd,
-}
-
-impl Measure {
-    fn of(experiments: &[Experiment], point: &str) -> Measure {
-        match experiments.iter().any(|e| e.in_flight.contains_key(point)) {
-            true => Measure::Latency,
-            false if point == END_OF_PROGRAM => Measure::EndToEnd,
-            false => Measure::Throughput,
-        }
-    }
-
-    /// What a user counts in: the throughput's rise, or the time's fall.
-    pub fn effect(self, gain: f64) -> f64 {
-        match self {
-            Measure::Throughput => throughput_raise(gain),
-            Measure::Latency | Measure::EndToEnd => gain,
-        }
-    }
-
-    /// `raises order/s`.
-    pub fn verb(self, point: &str) -> String {
-        match self {
-            Measure::Throughput => format!("raises {point}/s"),
-            Measure::Latency => format!("shortens {point}"),
-            Measure::EndToEnd => "shortens the run".to_owned(),
-        }
-    }
 }
 
 /// A target's part of the report.
@@ -78,21 +41,28 @@ pub struct TargetReport {
     pub slope: f64,
     /// The gain that more speedup does not exceed, `null` if none was seen.
     pub cap: Option<f64>,
-    /// Gain of halving the target's time, by the fitted curve.
+    /// Estimated gain of halving the target's time: what all experiments on it say, by
+    /// the fitted curve. Sentences, tables and the page show this estimate.
     pub gain_at_50: f64,
     /// 95 % interval of it; `null` where too little was measured.
     pub ci95: Option<[f64; 2]>,
+    /// What that gain means: by which part the throughput rises, or which part of the time
+    /// is saved. At most 9 and at least -9, which stand for that and more.
+    pub effect_at_50: f64,
+    /// 95 % interval of it, with the same bounds; `null` where too little was measured.
+    pub effect_ci95: Option<[f64; 2]>,
     /// False if chance would look like this.
     pub significant: bool,
     /// Part of the samples that lay in it, what it slept or waited for the world
     /// outside counted like running; `null` where that is not known.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub share: f64,
-    /// The measured curve.
+    /// What was measured at each speedup by itself. At 0.5 it may differ from the estimate
+    /// `gain_at_50`, which also has what was measured at the other speedups.
     pub points: Vec<PointReport>,
 }
 
-/// One measured point.
+/// What was measured at one speedup.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PointReport {
@@ -108,18 +78,20 @@ pub struct PointReport {
 
 fn interval(estimate: &Estimate) -> Option<[f64; 2]> {
     let (low, high) = estimate.ci95;
-    (low.is_finite() && high.is_finite()).then_some([low, high])
+    (low.is_finite() && high.is_finite()).then_some([low.min(1.0), high.min(1.0)])
 }
 
 impl TargetReport {
-    fn new(curve: &Curve) -> TargetReport {
+    fn new(curve: &Curve, measure: Measure) -> TargetReport {
         TargetReport {
             target: curve.target.to_string(),
             kind: curve.target.kind.name(),
             slope: curve.fit.slope,
             cap: curve.fit.cap,
-            gain_at_50: curve.at_50.value,
+            gain_at_50: curve.at_50.value.min(1.0),
             ci95: interval(&curve.at_50),
+            effect_at_50: measure.effect(curve.at_50.value),
+            effect_ci95: interval(&curve.at_50).map(|ends| ends.map(|gain| measure.effect(gain))),
             significant: curve.is_significant,
             share: curve.share,
             points: curve
@@ -127,7 +99,7 @@ impl TargetReport {
                 .iter()
                 .map(|point| PointReport {
                     speedup: point.speedup,
-                    gain: point.gain.value,
+                    gain: point.gain.value.min(1.0),
                     ci95: interval(&point.gain),
                     experiments: point.experiments,
                 })
@@ -153,10 +125,11 @@ pub fn report(experiments: &[Experiment], progress: Option<&str>) -> Report {
     let visits = |name: &str| experiments.iter().filter_map(|e| e.visits.get(name)).sum::<u64>();
     let most = progress_points.iter().max_by_key(|name| visits(name)).cloned();
     let progress = progress.map(str::to_owned).or(most).unwrap_or_default();
-    let targets: Vec<TargetReport> = curves(experiments, &progress).iter().map(TargetReport::new).collect();
     let measure = Measure::of(experiments, &progress);
+    let curves = curves(experiments, &progress);
+    let targets: Vec<TargetReport> = curves.iter().map(|curve| TargetReport::new(curve, measure)).collect();
     let warnings = warnings(experiments, &progress, measure, &targets);
-    Report { progress, measure, progress_points, targets, warnings, periods: experiments.len() }
+    Report { progress, measure, progress_points, targets, warnings, notes: Vec::new(), periods: experiments.len() }
 }
 
 impl Report {
@@ -171,7 +144,7 @@ impl Report {
         let (known, unknown): (Vec<&TargetReport>, Vec<&TargetReport>) =
             rest.into_iter().filter(|target| target.share != 0.0).partition(|target| target.ci95.is_some());
         let most = known.iter().filter_map(|target| target.at_most()).fold(0.0, f64::max);
-        let most = percent(self.measure.effect(most));
+        let most = self.measure.shown(most);
         match (known.as_slice(), found.is_empty()) {
             ([], _) => {}
             ([only], true) => sentences.push(format!("Halving `{}` has no effect above {most}.", only.target)),
@@ -186,18 +159,18 @@ impl Report {
     }
 
     fn halving(&self, target: &TargetReport) -> String {
-        let effect = |gain| self.measure.effect(gain);
-        let raise = effect(target.gain_at_50);
-        let around = match target.ci95 {
-            Some([low, high]) => format!("{:.0} +- {:.0} %", raise * 100.0, (effect(high) - effect(low)) * 50.0),
-            None => percent(raise),
-        };
-        let cap = target.cap.map(|cap| format!(" More speedup ends at {}.", percent(effect(cap))));
-        let verb = self.measure.verb(&self.progress);
+        let interval = target.ci95.map(|_| format!(" ({})", self.measure.shown_interval(target.ci95)));
+        let cap = target.cap.map(|cap| format!(" More speedup ends at {}.", self.measure.shown(cap)));
         let name = match target.kind {
             "lock" => format!("the time under `{}`", target.target.trim_start_matches("lock:")),
             _ => format!("`{}`", target.target),
         };
-        format!("Halving {name} {verb} by {around}.{}", cap.unwrap_or_default())
+        format!(
+            "Halving {name} {} by {}{}.{}",
+            self.measure.verb(&self.progress),
+            self.measure.shown(target.gain_at_50),
+            interval.unwrap_or_default(),
+            cap.unwrap_or_default()
+        )
     }
 }

@@ -101,8 +101,12 @@ pub struct Curve {
 }
 
 /// What part of the throughput a gain adds: a period of 0.8 is a throughput of 1.25.
+/// Without bound where nothing of the period is left.
 pub fn throughput_raise(gain: f64) -> f64 {
-    1.0 / (1.0 - gain.min(0.999)) - 1.0
+    match gain < 1.0 {
+        true => 1.0 / (1.0 - gain) - 1.0,
+        false => f64::INFINITY,
+    }
 }
 
 /// Pairs each experiment of a target with the windows without delays that lie
@@ -157,7 +161,7 @@ fn gain<'a>(pairs: impl Iterator<Item = &'a Pair>) -> f64 {
 
 /// Curves of all targets, the greatest gain first.
 pub fn curves(experiments: &[Experiment], point: &str) -> Vec<Curve> {
-    let mut targets: Vec<&Target> = experiments.iter().filter(|e| !e.is_baseline()).map(|e| &e.target).collect();
+    let mut targets: Vec<&Target> = experiments.iter().filter(|e| e.has_target()).map(|e| &e.target).collect();
     targets.sort();
     targets.dedup();
     let of = |target: &Target| curve(target, &pairs(experiments, target, point));
@@ -170,6 +174,31 @@ pub fn curves(experiments: &[Experiment], point: &str) -> Vec<Curve> {
     let mut curves: Vec<Curve> = curves.into_iter().map(|(curve, _)| curve).collect();
     curves.sort_by(|a, b| b.at_50.value.total_cmp(&a.at_50.value));
     curves
+}
+
+/// What became of the visits while all threads were slowed alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowed {
+    /// Part of the time that every thread was delayed.
+    pub delayed: f64,
+    /// What of it did not show in the visits per second: nothing, 0, where each piece of
+    /// work waits for the one before (a closed loop), `delayed` where arrivals do not
+    /// react (an open loop).
+    pub kept: Estimate,
+}
+
+/// What the windows say in which all threads were slowed; `None` where there are too few.
+///
+/// The effective period, without the delays, is as ever in a closed loop. In an open one
+/// it becomes shorter by as much as was delayed: there the same work was done in less time.
+pub fn slowed(experiments: &[Experiment], point: &str) -> Option<Slowed> {
+    let pairs = pairs_of(experiments, &Target::everything(), point);
+    let sum = |value: fn(&Experiment) -> u64| pairs.iter().map(|(e, _)| value(e)).sum::<u64>() as f64;
+    let delayed = sum(|e| e.delay_ns) / sum(|e| e.duration_ns);
+    let pairs: Vec<Pair> = pairs.into_iter().map(|(_, pair)| pair).collect();
+    let (curve, _) = curve(&Target::everything(), &pairs)?;
+    let kept = curve.points.first()?.gain;
+    kept.ci95.0.is_finite().then_some(Slowed { delayed, kept })
 }
 
 /// A target's curve, and how likely it would look like that without any effect.

@@ -2,6 +2,8 @@
 
 use crate::experiment::Experiment;
 use crate::report::{Measure, TargetReport};
+use crate::statistics::{slowed, Slowed};
+use headway_model::quantity::percent;
 use std::collections::BTreeSet;
 
 /// Fewer visits than this in a window without delays are too few.
@@ -16,6 +18,9 @@ const SAMPLES_BETWEEN_WAKES: f64 = 2.0;
 const COMPILED: f64 = 0.05;
 /// Time waited for a CPU, as a part of that on one, from which on it matters.
 const CROWDED: f64 = 0.1;
+
+/// Slower by less than this part does not show.
+const LEAST_SLOWED: f64 = 0.05;
 
 /// All of them, as sentences.
 pub fn warnings(experiments: &[Experiment], progress: &str, measure: Measure, targets: &[TargetReport]) -> Vec<String> {
@@ -35,19 +40,12 @@ pub fn warnings(experiments: &[Experiment], progress: &str, measure: Measure, ta
         warnings.push(format!("No visits beside or within the experiments on {}.", unmeasured.join(", ")));
     }
     warnings.extend(targets.iter().flat_map(|target| of_target(experiments, target)));
-    warnings.extend(crowded(&baselines));
-    warnings.extend(meets_too_often(&baselines));
-    let running = mean_of(baselines.iter().filter_map(|e| e.running()));
-    if measure == Measure::Throughput
-        && running.is_some_and(|running| running < 0.6)
-        && is_open_loop(experiments, progress)
-    {
-        warnings.push(format!(
-            "Delays left the number of visits of {progress} per second as it was, while the program was mostly idle: \
-             work seems to arrive at its own pace (an open loop), and then its throughput cannot rise; or other programs \
-             have the CPUs, and then all gains are too small."
-        ));
+    let crowded = crowded(&baselines);
+    if measure == Measure::Throughput && crowded.is_none() {
+        warnings.extend(open_loop(experiments, progress));
     }
+    warnings.extend(crowded);
+    warnings.extend(meets_too_often(&baselines));
     warnings
 }
 
@@ -136,8 +134,7 @@ fn meets_too_often(baselines: &[&Experiment]) -> Option<String> {
 }
 
 fn unmeasured(experiments: &[Experiment], targets: &[TargetReport]) -> Vec<String> {
-    let tried: BTreeSet<String> =
-        experiments.iter().filter(|e| !e.is_baseline()).map(|e| e.target.to_string()).collect();
+    let tried: BTreeSet<String> = experiments.iter().filter(|e| e.has_target()).map(|e| e.target.to_string()).collect();
     tried.into_iter().filter(|name| targets.iter().all(|t| t.target != *name)).collect()
 }
 
@@ -146,19 +143,22 @@ fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0.0).then(|| sum / count)
 }
 
-/// True if delays took a good part of the time and yet the visits per second of
-/// real time stayed.
-fn is_open_loop(experiments: &[Experiment], progress: &str) -> bool {
-    let rate = |wanted: &dyn Fn(&Experiment) -> bool| {
-        let (mut count, mut time, mut delay) = (0.0, 0.0, 0.0);
-        for experiment in experiments.iter().filter(|e| wanted(e)) {
-            count += visits(experiment, progress) as f64;
-            time += experiment.duration_ns as f64;
-            delay += experiment.delay_ns as f64;
-        }
-        (count / time, delay / time)
-    };
-    let (without, _) = rate(&Experiment::is_baseline);
-    let (with, delayed) = rate(&|e| e.delay_ns * 20 > e.duration_ns);
-    delayed > 0.05 && (with / without - 1.0).abs() < delayed / 4.0
+/// Says that work arrives at its own pace, where all threads were slowed and no fewer
+/// visits came for it. Experiments on targets cannot show that: what they slow down is
+/// everything but the target, and where the target alone decides, in a closed loop too, as
+/// many visits come as before.
+///
+/// Only where the CPUs have room: where threads queue for them, a thread that is delayed
+/// leaves its CPU to another one, and as much is done.
+fn open_loop(experiments: &[Experiment], progress: &str) -> Option<String> {
+    let Slowed { delayed, kept } = slowed(experiments, progress)?;
+    // Nearer to an open loop than to a closed one, at both ends of the interval.
+    let is_open = delayed >= LEAST_SLOWED && kept.ci95.0 > delayed / 2.0;
+    is_open.then(|| {
+        format!(
+            "Work arrives at its own pace (an open loop), so the throughput cannot rise: {progress} was visited as often \
+             while all threads were slowed by {}. Measure how long a piece of work takes: --latency BEGIN,END.",
+            percent(delayed)
+        )
+    })
 }

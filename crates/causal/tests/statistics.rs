@@ -2,6 +2,7 @@
 
 use headway_causal::coz;
 use headway_causal::experiment::{Experiment, Target, TargetKind};
+use headway_causal::page::page;
 use headway_causal::report::report;
 use headway_causal::statistics::{benjamini_hochberg, curves, fit, throughput_raise};
 
@@ -111,6 +112,37 @@ fn the_ranking_is_said_in_sentences() {
     assert!(sentences[1].starts_with("Nothing else above "), "{sentences:?}");
     let alone = report(&run(&[("Shop.price", none)], 81, 0.02, 3), None).sentences();
     assert!(alone[0].starts_with("Halving `Shop.price` has no effect above "), "{alone:?}");
+}
+
+/// The sentence, the row of the table and the numbers in JSON are one estimate, also where
+/// what was measured at 50 % by itself is another.
+#[test]
+fn the_estimate_is_the_same_wherever_it_is_shown() {
+    let bent: fn(f64) -> f64 = |s| if s == 0.5 { 0.42 } else { 0.7 * s };
+    let experiments = run(&[("hot", bent)], 161, 0.05, 3);
+    let found = report(&experiments, None);
+    let (target, [low, high]) = (&found.targets[0], found.targets[0].effect_ci95.unwrap());
+    let measured = target.points.iter().find(|point| point.speedup == 0.5).unwrap();
+    assert!((measured.gain - target.gain_at_50).abs() > 0.01, "{target:?}");
+    let percent = |effect: f64| format!("{:.0} %", effect * 100.0);
+    let (value, interval) = (percent(target.effect_at_50), format!("{} to {}", percent(low), percent(high)));
+    let sentence = found.sentences().remove(0);
+    assert!(sentence.starts_with(&format!("Halving `hot` raises order/s by {value} ({interval})")), "{sentence}");
+    let page = page(&found, &experiments, &Default::default(), "a.jfr");
+    let cells = format!("<td class=\"number\">{value}</td><td class=\"number\">{interval}</td>");
+    assert!(page.contains(&cells) && page.contains(&sentence), "{page}");
+}
+
+#[test]
+fn nearly_nothing_left_is_more_than_a_bound_everywhere() {
+    let experiments = run(&[("hot", |s| (2.0 * s).min(0.999))], 161, 0.0, 3);
+    let found = report(&experiments, None);
+    assert_eq!(found.targets[0].effect_at_50, 9.0);
+    assert!(found.targets[0].ci95.unwrap().iter().all(|gain| *gain <= 1.0));
+    let sentence = found.sentences().remove(0);
+    assert!(sentence.contains("raises order/s by more than 900 % ("), "{sentence}");
+    let page = page(&found, &experiments, &Default::default(), "a.jfr");
+    assert!(page.contains("more than 900 %") && !page.contains("99,900") && !page.contains("99900"), "{page}");
 }
 
 #[test]

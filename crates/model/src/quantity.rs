@@ -28,8 +28,11 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A change as a percentage, always with its sign: `+45 %`, `-3.8 %`.
+/// A change as a percentage, always with its sign: `+45 %`, `-3.8 %`. Unlike a share it
+/// does not end at 100 %, so that just below is `+100 %`, not `> 99 %`.
 pub fn change(fraction: f64) -> String {
+    let is_nearly_one = (0.995..1.0).contains(&fraction.abs());
+    let fraction = if is_nearly_one { fraction.signum() } else { fraction };
     match percent(fraction) {
         text if fraction > 0.0 && text.starts_with(|c: char| c.is_ascii_digit()) => format!("+{text}"),
         text => text,
@@ -118,6 +121,7 @@ mod tests {
     #[test]
     fn changes_have_a_sign() {
         assert_eq!([0.12, -0.034, 0.0, 0.0001].map(change), ["+12 %", "-3.4 %", "0 %", "< 0.1 %"]);
+        assert_eq!([0.994, 0.998, -0.998, 1.004].map(change), ["+99 %", "+100 %", "-100 %", "+100 %"]);
     }
 
     #[test]

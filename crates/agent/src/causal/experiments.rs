@@ -13,7 +13,8 @@ use crate::clock;
 use crate::ending::{Deadline, WITHIN};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Wishes;
-use headway_causal::experiment::{Experiment, Target};
+use headway_causal::accounting::Account;
+use headway_causal::experiment::{Experiment, Target, TargetKind};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -39,6 +40,14 @@ const STEADY: (usize, f64) = (3, 0.1);
 const SPEEDUPS: [u32; 4] = [25, 50, 75, 100];
 /// Candidates that are tried where no target is named.
 const CANDIDATES: usize = 8;
+/// By how much all threads are slowed in a window that asks whether work arrives at its own
+/// pace, in percent, and how often delays are inserted then.
+const SLOWED_BY: u32 = 20;
+const SLOWED_EVERY: Duration = Duration::from_millis(1);
+/// Experiments between two such windows: few at first, so that a short run has some.
+const BETWEEN_SLOWED: (usize, usize) = (2, 10);
+/// Such windows of which the first ones come often.
+const SLOWED_AT_FIRST: usize = 4;
 
 /// The session's end of the thread.
 pub struct ExperimentsHandle {
@@ -87,6 +96,9 @@ pub fn spawn(agent: &'static Agent, wishes: Wishes, period_ns: u64) -> io::Resul
             number: 0,
             made: Vec::new(),
             in_flight: InFlight::default(),
+            brake: Account::new(),
+            slowed: 0,
+            until_slowed: BETWEEN_SLOWED.0,
             random: clock::now().0 | 1,
         };
         run.go();
@@ -104,6 +116,12 @@ struct Run {
     number: u64,
     made: Vec<Experiment>,
     in_flight: InFlight,
+    /// Is ahead of all threads while they are slowed.
+    brake: Account,
+    /// Windows so far in which they were.
+    slowed: usize,
+    /// Experiments until the next one.
+    until_slowed: usize,
     random: u64,
 }
 
@@ -112,17 +130,24 @@ impl Run {
         let causal = &self.agent.observer;
         causal.settle(self.agent);
         causal.on.store(true, Ordering::SeqCst);
-        causal.targets.choose_from(&self.wishes.scope);
+        causal.targets.choose_from(&self.wishes);
         let mut targets: Vec<Target> = self.wishes.targets.iter().map(|name| Target::parse(name)).collect();
         if self.wishes.end_to_end {
             return self.run_from_start_to_end(targets.first());
         }
         self.warm_up();
         let are_candidates = targets.is_empty();
+        let mut said = false;
         while targets.is_empty() && !self.is_over() {
-            targets = causal.targets.chosen(CANDIDATES);
+            let chosen = causal.targets.chosen(CANDIDATES);
+            // Said when it is final, and once if it is not.
+            if let Some(sentence) = chosen.left_out_sentence().filter(|_| !chosen.targets.is_empty() || !said) {
+                self.agent.definitions.degraded("causal", &sentence);
+                said = true;
+            }
+            targets = chosen.targets;
             if targets.is_empty() {
-                causal.targets.choose_from(&self.wishes.scope);
+                causal.targets.choose_from(&self.wishes);
                 self.window(None, 0);
             }
         }
@@ -137,8 +162,21 @@ impl Run {
             self.shuffle(&mut round);
             for (target, speedup) in round.iter().take_while(|_| !stop.load(Ordering::SeqCst)) {
                 self.pair(target, *speedup);
+                self.slow_all_now_and_then();
             }
         }
+    }
+
+    /// Whether work arrives at its own pace, only slower threads can show. Latencies need
+    /// no such thing: they become longer then, too.
+    fn slow_all_now_and_then(&mut self) {
+        self.until_slowed = self.until_slowed.saturating_sub(1);
+        if self.until_slowed > 0 || !self.wishes.latency.is_empty() {
+            return;
+        }
+        self.pair(&Target::everything(), SLOWED_BY);
+        self.slowed += 1;
+        self.until_slowed = if self.slowed < SLOWED_AT_FIRST { BETWEEN_SLOWED.0 } else { BETWEEN_SLOWED.1 };
     }
 
     fn is_over(&self) -> bool {
@@ -167,7 +205,7 @@ impl Run {
             }
             if rates.is_empty() {
                 // What ran before is how the program starts.
-                self.agent.observer.targets.choose_from(&self.wishes.scope);
+                self.agent.observer.targets.choose_from(&self.wishes);
             }
             rates.push(visits as f64 / window.duration_ns as f64);
             let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
@@ -206,6 +244,25 @@ impl Run {
         self.wait_and(time, &mut InFlight::default())
     }
 
+    /// Waits while all threads are slowed by a part of the time, as if a target that runs
+    /// all the time and on no thread of theirs were faster by it.
+    fn wait_and_slow(&self, time: Duration, percent: u32) -> bool {
+        let causal = &self.agent.observer;
+        self.brake.settle(&causal.ledger);
+        let (begun, mut slowed) = (Instant::now(), Duration::ZERO);
+        while begun.elapsed() < time {
+            if self.is_over() {
+                return false;
+            }
+            std::thread::park_timeout(SLOWED_EVERY);
+            let due = begun.elapsed().min(time) * percent / 100;
+            self.brake.hit(&causal.ledger, (due - slowed).as_nanos() as u64);
+            slowed = due;
+            pay::remind_all(causal, self.agent);
+        }
+        true
+    }
+
     /// Waits, and looks meanwhile how much work is under way.
     fn wait_and(&self, time: Duration, in_flight: &mut InFlight) -> bool {
         let until = Instant::now() + time;
@@ -242,7 +299,10 @@ impl Run {
         let before = Stand::now(self.agent, &self.wishes);
         in_flight.begin(self.agent, &self.wishes);
         causal.begin_window(self.period_ns, speedup);
-        let is_whole = self.wait_and(self.window, &mut in_flight);
+        let is_whole = match target.is_some_and(|target| target.kind == TargetKind::Everything) {
+            true => self.wait_and_slow(self.window, speedup),
+            false => self.wait_and(self.window, &mut in_flight),
+        };
         causal.end_window();
         let after = Stand::now(self.agent, &self.wishes);
         let mut window = self.measured(target, speedup, &before, &after);

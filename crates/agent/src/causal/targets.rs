@@ -3,8 +3,9 @@
 //! A sample lies in a method if the method is anywhere on its stack, and in a
 //! line likewise: what a method calls is a part of it, and would be faster with it.
 
-use super::choosing::Choosing;
+use super::choosing::{Choosing, Chosen};
 use crate::definitions::Definitions;
+use crate::options::Wishes;
 use headway_causal::experiment::{Target, TargetKind};
 use headway_model::{ChainId, Frame, FrameKind, MethodId};
 use std::collections::hash_map::Entry;
@@ -132,7 +133,7 @@ fn lies_in(frames: &[SampledLine], target: &Target) -> Option<usize> {
                 .windows(2)
                 .position(|pair| matches!(pair, [a, b] if is_called(&a.method, callee) && is_called(&b.method, caller)))
         }),
-        TargetKind::Lock => None,
+        TargetKind::Lock | TargetKind::Everything => None,
     }
 }
 
@@ -211,13 +212,13 @@ impl Targets {
         lock(&self.counts).totals
     }
 
-    /// Begins to look for candidates within these packages or classes.
-    pub fn choose_from(&self, scope: &[String]) {
-        lock(&self.counts).choosing.begin(scope);
+    /// Begins to look for candidates within the packages or classes that are wished.
+    pub fn choose_from(&self, wishes: &Wishes) {
+        lock(&self.counts).choosing.begin(&wishes.scope, &wishes.points());
     }
 
     /// The candidates since then, at most `most`.
-    pub fn chosen(&self, most: usize) -> Vec<Target> {
+    pub fn chosen(&self, most: usize) -> Chosen {
         lock(&self.counts).choosing.end(most)
     }
 }

@@ -10,9 +10,9 @@ use clap::Args;
 use headway_causal::coz;
 use headway_causal::experiment::Experiment;
 use headway_causal::page::page;
-use headway_causal::report::{progress_points, report, Measure, Report, TargetReport};
+use headway_causal::report::{progress_points, report, Report, TargetReport};
 use headway_model::printable;
-use headway_model::quantity::{change, percent};
+use headway_model::quantity::percent;
 use std::path::{Path, PathBuf};
 
 /// Options of `causal report`.
@@ -79,7 +79,7 @@ impl CausalReport {
             output::write_new(output, &mut |out| out.write_all(text.as_bytes()))?;
             terminal::note(&format!("Wrote {}.", output.display()));
         } else {
-            print(&report(&experiments, self.progress.as_deref()), &notes, self.json)?;
+            print(&self.report(&experiments, &notes), self.json)?;
         }
         damage.map_or(Ok(DONE), Err)
     }
@@ -91,9 +91,12 @@ impl CausalReport {
         CausalReport { progress: None, json, output: None, sources: Vec::new(), files }
     }
 
+    fn report(&self, experiments: &[Experiment], notes: &[String]) -> Report {
+        Report { notes: notes.to_vec(), ..report(experiments, self.progress.as_deref()) }
+    }
+
     fn page(&self, experiments: &[Experiment], notes: &[String]) -> String {
-        let mut report = report(experiments, self.progress.as_deref());
-        report.warnings.splice(0..0, notes.iter().cloned());
+        let report = self.report(experiments, notes);
         let here = [PathBuf::from(".")];
         let below = if self.sources.is_empty() { &here[..] } else { &self.sources };
         let sources = snippets::of_targets(report.targets.iter().map(|target| target.target.as_str()), below);
@@ -120,57 +123,98 @@ pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
     CausalReport::of(vec![path.to_owned()], experiments.json).execute()
 }
 
-fn print(report: &Report, notes: &[String], json: bool) -> Result<(), Failure> {
+fn print(report: &Report, json: bool) -> Result<(), Failure> {
     match json {
         true => crate::json::print(report),
-        false => terminal::print(&in_words(report, notes)).map_err(Failure::doing("cannot write to standard output")),
+        false => terminal::print(&in_words(report)).map_err(Failure::doing("cannot write to standard output")),
     }
 }
 
-fn in_words(report: &Report, notes: &[String]) -> String {
+fn in_words(report: &Report) -> String {
     let mut text = String::new();
     for sentence in report.sentences() {
         text += &format!("{}\n", printable(&sentence));
     }
-    for warning in notes.iter().chain(&report.warnings) {
+    for warning in report.notes.iter().chain(&report.warnings) {
         text += &format!("! {}\n", printable(warning));
     }
     if report.targets.is_empty() {
         return text;
     }
-    text += &match report.measure {
-        Measure::Throughput => {
-            format!("\nRaise of {}/s by a speedup, with 95 % intervals:\n", printable(&report.progress))
-        }
-        Measure::Latency => {
-            format!("\nPart of {} that a speedup saves, with 95 % intervals:\n", printable(&report.progress))
-        }
-        Measure::EndToEnd => "\nPart of the run that a speedup saves, with 95 % intervals:\n".to_owned(),
-    };
-    for target in &report.targets {
-        let share = match target.share.is_finite() {
-            true => format!(", {} of samples", percent(target.share)),
-            false => String::new(),
-        };
-        text += &format!("\n  {} ({}{share})\n", printable(&target.target), target.kind);
-        text += &curve(report.measure, target);
+    let verb = printable(&report.measure.verb(&report.progress)).into_owned();
+    text += &format!("\nHalving a target {verb} by:\n\n");
+    for row in rows(report) {
+        text += &row;
     }
-    text
+    text + "\nMeasured at each speedup: --json, or a page with -o FILE.html.\n"
 }
 
-fn curve(measure: Measure, target: &TargetReport) -> String {
-    let raise = |gain: f64| change(measure.effect(gain));
-    let line = |point: &headway_causal::report::PointReport| {
-        let interval = point
-            .ci95
-            .map_or("too few experiments".to_owned(), |[low, high]| format!("{} to {}", raise(low), raise(high)));
-        let experiments = if point.experiments == 1 { "experiment" } else { "experiments" };
-        format!(
-            "    {:>3.0} % faster  {:>10}   ({interval}; {} {experiments})\n",
-            point.speedup * 100.0,
-            raise(point.gain),
-            point.experiments
-        )
+/// The estimates of the sentences, of all targets, in columns.
+fn rows(report: &Report) -> Vec<String> {
+    let cells = |target: &TargetReport| {
+        let experiments: usize = target.points.iter().map(|point| point.experiments).sum();
+        let share = if target.share.is_finite() { percent(target.share) } else { String::new() };
+        [
+            report.measure.shown(target.gain_at_50),
+            report.measure.shown_interval(target.ci95),
+            share,
+            experiments.to_string(),
+        ]
     };
-    target.points.iter().map(line).collect()
+    let head = ["by", "95 % interval", "samples", "experiments"].map(str::to_owned);
+    let all: Vec<[String; 4]> = std::iter::once(head).chain(report.targets.iter().map(cells)).collect();
+    let width = |column: usize| all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths = [0, 1, 2, 3].map(|column| width(column).unwrap_or(0));
+    let names = std::iter::once("target".to_owned()).chain(report.targets.iter().map(|target| {
+        let doubt = if target.significant { "" } else { ", not significant" };
+        format!("{} ({}{doubt})", printable(&target.target), target.kind)
+    }));
+    let row = |(cells, name): (&[String; 4], String)| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:>width$}"));
+        format!("{}  {name}\n", cells.collect::<String>())
+    };
+    all.iter().zip(names).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_causal::experiment::Target;
+
+    /// Windows in which `hot` at 25 and 50 % has these visits, among those without delays.
+    fn experiments(at_25: u64, at_50: u64) -> Vec<Experiment> {
+        let window = |number: u64| {
+            let (speedup, visits) = [(0.0, 1_000), (0.25, at_25), (0.0, 1_000), (0.5, at_50)][number as usize % 4];
+            Experiment {
+                number,
+                duration_ns: 1_000_000_000,
+                target: if speedup > 0.0 { Target::parse("a.Shop.hot") } else { Target::default() },
+                speedup,
+                selected_samples: 300,
+                samples: 1_000,
+                visits: [("order".to_owned(), visits + number % 7)].into(),
+                ..Experiment::default()
+            }
+        };
+        (0..41).map(window).collect()
+    }
+
+    #[test]
+    fn the_headline_and_the_table_have_the_same_numbers() {
+        let report = report(&experiments(1_100, 2_000), None);
+        let text = in_words(&report);
+        let headline = text.lines().next().unwrap();
+        let row = text.lines().find(|line| line.contains("a.Shop.hot (method)")).unwrap();
+        let (value, rest) = headline.split_once(" raises order/s by ").unwrap().1.split_once(" (").unwrap();
+        let interval = rest.split_once(")").unwrap().0;
+        assert!(row.trim_start().starts_with(value) && row.contains(interval), "{text}");
+        // What was measured at 50 % is +100 %, and the curve is not.
+        assert!(!text.contains("100 %"), "{text}");
+    }
+
+    #[test]
+    fn nearly_no_time_left_is_said_as_a_bound() {
+        let text = in_words(&report(&experiments(1_000_000, 1_000_000), None));
+        assert!(text.contains("more than 900 %") && !text.contains("00,000 %"), "{text}");
+    }
 }
