@@ -5,9 +5,10 @@
 //! it lives, also while it is stopped, and the kernel gives the lock back however it
 //! dies. A thread here tries the lock and ends the recording, as the command `detach`
 //! would, when nobody has it. It also ends a recording that is longer than it was to
-//! be, should the command line hang. The thread is the VM's only while it does so.
+//! be, should the command line hang, and one of which the observer of threads says that
+//! it is of no use. The thread is the VM's only while it does so.
 
-use crate::agent::{guarded, Agent};
+use crate::agent::{guarded, Agent, Observer};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Terms;
 use crate::{jni, session};
@@ -34,7 +35,7 @@ impl Lease {
     /// # Errors
     /// Nobody has a lock on the file, or the thread cannot be started.
     pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs) -> io::Result<Option<Lease>> {
-        if terms.file.is_none() && terms.duration.is_none() {
+        if terms.file.is_none() && terms.duration.is_none() && !agent.observer.is_wanted() {
             return Ok(None);
         }
         // Some file systems show no locks across mounts.
@@ -45,8 +46,8 @@ impl Lease {
         let _masked = MaskedSignals::all_but_faults();
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
         thread.spawn(move || {
-            if let Some(reason) = expires(&terms, &ended) {
-                guarded(|_| give_up(agent, started, &terms, reason));
+            if let Some(reason) = expires(&terms, &ended, || agent.observer.refusal()) {
+                guarded(|_| give_up(agent, started, &terms, &reason));
             }
         })?;
         Ok(Some(Lease { _held: lease }))
@@ -54,16 +55,20 @@ impl Lease {
 }
 
 /// Waits until the terms are over, and says why; `None` if the recording ended otherwise.
-fn expires(terms: &Terms, ended: &Receiver<()>) -> Option<&'static str> {
+fn expires(terms: &Terms, ended: &Receiver<()>, refusal: impl Fn() -> Option<String>) -> Option<String> {
     let begun = Instant::now();
     loop {
         let left = terms.duration.map_or(LOOK_EVERY, |duration| duration.saturating_sub(begun.elapsed()));
         if left.is_zero() {
-            return Some("its time is over");
+            return Some("its time is over".to_owned());
+        }
+        let refused = refusal();
+        if refused.is_some() {
+            return refused;
         }
         match ended.recv_timeout(left.min(LOOK_EVERY)) {
             Err(RecvTimeoutError::Timeout) if terms.file.as_deref().is_none_or(is_held) => {}
-            Err(RecvTimeoutError::Timeout) => return Some("the command line that began it is gone"),
+            Err(RecvTimeoutError::Timeout) => return Some("the command line that began it is gone".to_owned()),
             _ => return None,
         }
     }
@@ -139,11 +144,14 @@ mod tests {
         let (path, file) = locked("lease-terms");
         let terms = |duration| Terms { file: Some(path.clone()), duration, is_ephemeral: false };
         let (held, ended) = mpsc::channel();
-        assert_eq!(expires(&terms(Some(Duration::from_millis(20))), &ended), Some("its time is over"));
+        let expires =
+            |duration, refused: Option<&str>| expires(&terms(duration), &ended, || refused.map(str::to_owned));
+        assert_eq!(expires(Some(Duration::from_millis(20)), None).as_deref(), Some("its time is over"));
+        assert_eq!(expires(None, Some("of no use")).as_deref(), Some("of no use"));
         drop(file);
-        assert_eq!(expires(&terms(None), &ended), Some("the command line that began it is gone"));
+        assert_eq!(expires(None, None).as_deref(), Some("the command line that began it is gone"));
         drop(held);
-        assert_eq!(expires(&terms(Some(Duration::from_secs(60))), &ended), None);
+        assert_eq!(expires(Some(Duration::from_secs(60)), None), None);
         fs::remove_file(&path).unwrap();
     }
 }

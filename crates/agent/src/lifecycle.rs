@@ -182,7 +182,10 @@ pub fn on_vm_init(jni: Jni, thread: Ref) {
         // Nothing was built: leave nothing behind.
         let _ = loaded.jvmti.dispose();
     }
-    let started = built.map_err(StartError::Unsuitable).and_then(|agent| session::start(agent, jni, &loaded.options));
+    // Hardly a class of the program is loaded yet.
+    let mut options = loaded.options.clone();
+    options.causal.awaits = true;
+    let started = built.map_err(StartError::Unsuitable).and_then(|agent| session::start(agent, jni, &options));
     match started {
         Ok(()) => {}
         Err(error) if loaded.options.strict => {

@@ -302,6 +302,7 @@ impl Options {
             "speedups" => self.causal.speedups = speedups(&value)?,
             "latency" => self.causal.latency = latency(&value)?,
             "end_to_end" => self.causal.end_to_end = flag("end_to_end", value)?,
+            "await" => self.causal.awaits = flag("await", value)?,
             "end" => self.end = flag("end", value)?,
             "recompile" => self.recompile = flag("recompile", value)?,
             "safe" => self.safe = flag("safe", value)?,

@@ -133,6 +133,12 @@ pub fn report(experiments: &[Experiment], progress: Option<&str>) -> Report {
 }
 
 impl Report {
+    /// True if nothing is known: the progress point was never visited, or no target was
+    /// ever seen to run.
+    pub fn says_nothing(&self) -> bool {
+        self.targets.iter().all(|target| target.share == 0.0)
+    }
+
     /// The ranking, most important first, each a sentence.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();

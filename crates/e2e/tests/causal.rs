@@ -112,6 +112,19 @@ fn judge(report: &str, jdk: &Jdk, recording: &Path) -> Result<(), String> {
         let expected = selected - 4.0..=selected + queued + 4.0;
         assert!(selected > 0.0 && expected.contains(&delay), "{event:#}");
     }
+    judge_slowed(events)
+}
+
+/// Now and then all threads are slowed by a fifth, which no target of the report is.
+fn judge_slowed(events: &[Value]) -> Result<(), String> {
+    let slowed: Vec<&Value> = events.iter().map(|e| &e["values"]).filter(|e| e["kind"] == "everything").collect();
+    if slowed.is_empty() {
+        return Err(format!("in none of {} windows all threads were slowed", events.len()));
+    }
+    for event in slowed {
+        let [delay, duration] = ["delay", "duration"].map(|field| seconds(&event[field]));
+        assert!((0.18..0.21).contains(&(delay / duration)), "{event:#}");
+    }
     Ok(())
 }
 
@@ -159,13 +172,87 @@ fn a_running_program_is_experimented_with_and_left_as_it_was() {
         std::thread::sleep(Duration::from_millis(200));
         (code, _, said) = record("1", "missing");
     }
-    assert!(said.contains(&format!("the class {PROGRAM} has no method missing with code")), "{said}");
+    assert!(said.contains(&format!("the class {PROGRAM} has no method missing")), "{said}");
     assert_eq!(code, 2, "{said}");
     in_most_runs(|factor| {
         let (code, report, said) = record(&(15 * factor).to_string(), "done");
         assert_eq!(code, 0, "{said}");
         judge(&report, &jdk, &directory.path().join("done.jfr"))
     });
+}
+
+/// Mistyped names are refused at once, with what is near; a class that is not there may be
+/// waited for. Nothing is recorded then.
+#[test]
+fn what_is_mistyped_is_refused_at_once() {
+    let Some(jdk) = Jdk::find(21) else { return };
+    let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
+    let program = java(&tools, &jdk, 900);
+    let child = Command::new(&program[0]).args(&program[1..]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+    let running = Guarded(child.unwrap());
+    let recording = directory.path().join("refused.jfr");
+    let record = |options: &[&str]| {
+        let begun = Instant::now();
+        let mut headway = Command::new(&tools.headway);
+        headway.args(["causal", "record", "-d", "60", "-o"]).arg(&recording).args(options).arg(running.pid());
+        let output = headway.stdin(Stdio::null()).env_remove("JAVA_TOOL_OPTIONS").output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned(), begun.elapsed())
+    };
+    let mistyped = format!("{PROGRAM}.dnoe");
+    // Until it listens and has loaded its classes.
+    let until = Instant::now() + Duration::from_secs(120);
+    while !record(&["--progress", &mistyped]).1.contains("has no method dnoe") && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let target = ["--progress", "round", "--target"];
+    let cases: [(&[&str], String); 6] = [
+        (&["--progress", &mistyped], format!("the class {PROGRAM} has no method dnoe; did you mean {PROGRAM}.done?")),
+        (&["--progress", "Known.done"], format!("no class Known is loaded; did you mean {PROGRAM}.done?")),
+        (&["--progress", "com.acme.Batch.step"], "no class com.acme.Batch is loaded yet; --wait waits for it".into()),
+        (&["--progress", "rond"], "no loaded class says a progress point rond; did you mean round?".into()),
+        (&[&target[..], &["Known.longr"]].concat(), format!("did you mean {PROGRAM}.longer?")),
+        (&[&target[..], &["Konwn.java:7"]].concat(), "did you mean Known.java:7?".into()),
+    ];
+    for (options, expected) in cases {
+        let (code, said, took) = record(options);
+        assert!(code == Some(2) && said.contains(&expected), "{code:?} {said}");
+        // Attaching on a busy machine is in it.
+        assert!(took < Duration::from_secs(20) && !recording.exists(), "{took:?} {said}");
+        let mut sentences = said.lines().filter(|line| line.contains("no experiments:"));
+        assert!(sentences.next().is_some() && sentences.next().is_none(), "{said}");
+    }
+    let status = Command::new(&tools.headway).args(["status", &running.pid()]).output().unwrap();
+    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(!status.contains("refused.jfr"), "{status}");
+}
+
+/// From a JVM's start on the class is not there yet. Once it is, it is known to lack the
+/// method: the recording ends then, and the exit code is that of a failure in the end.
+#[test]
+fn what_is_mistyped_is_said_when_its_class_is_loaded() {
+    let Some(jdk) = Jdk::find(17) else { return };
+    let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
+    let mut headway = Command::new(&tools.headway);
+    headway.args(["causal", "run", "-o"]).arg(directory.path().join("mistyped.jfr"));
+    headway.args(["--progress", &format!("{PROGRAM}.dnoe"), "--target", "Known.longer", "--"]);
+    let output = headway.args(java(&tools, &jdk, 8)).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let reason = format!("the class {PROGRAM} has no method dnoe with code (did you mean {PROGRAM}.done?)");
+    assert!(said.contains(&format!("headway: the recording ended, because {reason}")), "{said}");
+    assert!(!output.status.success(), "{said}");
+}
+
+/// A target that never runs: nothing is known, and the exit code says so.
+#[test]
+fn a_target_that_never_ran_is_a_failure() {
+    let Some(jdk) = Jdk::find(25) else { return };
+    let (tools, directory) = (Tools::find().unwrap(), TempDir::new().unwrap());
+    let mut headway = Command::new(&tools.headway);
+    headway.args(["causal", "run", "-o"]).arg(directory.path().join("never.jfr"));
+    headway.args(["--progress", "round", "--target", "com.acme.Batch.step", "--speedups", "100", "--"]);
+    let output = headway.args(java(&tools, &jdk, 10)).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
 }
 
 /// Three threads that spend most of their time under one lock. Which one has it,

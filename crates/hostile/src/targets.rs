@@ -1,6 +1,6 @@
 //! The parsers, by name.
 
-use headway::causal::inject::{count, Counting};
+use headway::causal::inject::{count, method_names, Counting};
 use headway::options::Options;
 use headway::park::class_file::{redirect, Redirect, Via};
 use headway_causal::coz;
@@ -133,6 +133,7 @@ fn class_file(bytes: &[u8]) {
     let methods = ["run", "<init>"].map(|name| (Counting::Method(name.to_owned()), 7));
     let wanted: Vec<(Counting, u16)> = lines.chain(methods).collect();
     let _ = count(bytes, &wanted);
+    let _ = method_names(bytes);
 }
 
 fn agent_options(bytes: &[u8]) {

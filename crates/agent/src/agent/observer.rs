@@ -66,6 +66,9 @@ pub trait Observer: Default {
     /// Ends while samples still come.
     fn finish(&self, agent: &'static Agent, running: Self::Running, deadline: Deadline);
 
+    /// Why a recording under way is of no use: what was asked for can never be observed.
+    fn refusal(&self) -> Option<String>;
+
     /// Undoes what [`Observer::prepare`] did; what stays.
     fn undo(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace>;
 

@@ -3,6 +3,7 @@
 //! when the recording ends. Classes that are loaded later are changed as they come.
 
 use super::inject::{self, Counting};
+use super::nearby;
 use super::points;
 use crate::agent::Agent;
 use crate::jni::{Class, Jni, Native, Ref};
@@ -27,6 +28,8 @@ struct Wanted {
     point: u16,
     /// How changing its class went; `None` if it has not come by.
     outcome: Option<Result<(), String>>,
+    /// A class that came by and may have been meant.
+    near: Option<String>,
     is_over: bool,
 }
 
@@ -103,7 +106,7 @@ impl Counted {
             }
             if let Some((place, counting)) = meant(name) {
                 let (name, point) = (name.clone(), point as u16);
-                wanted.push(Wanted { name, place, counting, point, outcome: None, is_over: false });
+                wanted.push(Wanted { name, place, counting, point, outcome: None, near: None, is_over: false });
             }
         }
         if wanted.is_empty() {
@@ -141,11 +144,28 @@ impl Counted {
         }
     }
 
+    /// Why a method can never count: its class is there, and has it not. Of a file's
+    /// classes another one may have the line.
+    pub fn refusal(&self) -> Option<String> {
+        let refused = |wanted: &Wanted| match (&wanted.outcome, &wanted.place) {
+            (Some(Err(reason)), Where::Class(_)) => Some(reason.clone()),
+            _ => None,
+        };
+        self.lock().iter().find_map(refused)
+    }
+
     /// What is wrong with points that cannot count: their class was never loaded,
     /// or does not have them.
     pub fn problems(&self) -> Vec<String> {
         let problem = |wanted: &Wanted| match (&wanted.outcome, &wanted.place) {
-            (None, Where::Class(_)) => Some(format!("{} was never visited: its class was never loaded", wanted.name)),
+            (None, Where::Class(_)) => {
+                let hint = wanted.near.as_ref().map(|near| format!(" (did you mean {near}?)"));
+                Some(format!(
+                    "{} was never visited: its class was never loaded{}",
+                    wanted.name,
+                    hint.unwrap_or_default()
+                ))
+            }
             (None, Where::File(file, _)) => Some(format!(
                 "{} was never visited: no class of {file} was loaded, or it was compiled without the names of its \
                  source files",
@@ -174,10 +194,11 @@ impl Counted {
     /// if one of its methods counts.
     pub fn on_class_file(&self, jvmti: &Jvmti, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)> {
         let mut all = self.lock();
+        all.iter_mut().filter(|wanted| !wanted.is_over).for_each(|wanted| wanted.note_if_near(name, bytes));
         let mut counting = Vec::new();
         for wanted in all.iter_mut().filter(|wanted| !wanted.is_over && wanted.place.may_be(name, bytes)) {
             let one = (wanted.counting.clone(), wanted.point);
-            let outcome = wanted.outcome_of(name, inject::count(bytes, std::slice::from_ref(&one)).map(drop));
+            let outcome = wanted.outcome_of(name, bytes, inject::count(bytes, std::slice::from_ref(&one)).map(drop));
             if outcome.is_ok() {
                 counting.push(one);
             }
@@ -196,12 +217,28 @@ impl Counted {
 }
 
 impl Wanted {
-    fn outcome_of(&self, class: &str, changed: Result<(), ClassFileError>) -> Result<(), String> {
+    /// A class is loaded that may have been meant, while that which was named is not there.
+    fn note_if_near(&mut self, class: &str, bytes: &[u8]) {
+        let (None, Where::Class(wanted), Counting::Method(method)) = (&self.outcome, &self.place, &self.counting)
+        else {
+            return;
+        };
+        let (wanted, class) = (wanted.replace('/', "."), class.replace('/', "."));
+        if wanted != class && nearby::near_class(&wanted, &[&class]).is_some() {
+            let names = inject::method_names(bytes);
+            let found = names.get(method).map(String::as_str).or_else(|| nearby::nearest(method, &names));
+            self.near = found.map(|method| format!("{class}.{method}")).or(self.near.take());
+        }
+    }
+
+    fn outcome_of(&self, class: &str, bytes: &[u8], changed: Result<(), ClassFileError>) -> Result<(), String> {
         let class = class.replace('/', ".");
         match (changed, &self.counting, &self.place) {
             (Ok(()), ..) => Ok(()),
             (Err(ClassFileError::NoCalls), Counting::Method(method), _) => {
-                Err(format!("the class {class} has no method {method} with code"))
+                let names = inject::method_names(bytes);
+                let hint = nearby::nearest(method, &names).map(|near| format!(" (did you mean {class}.{near}?)"));
+                Err(format!("the class {class} has no method {method} with code{}", hint.unwrap_or_default()))
             }
             (Err(ClassFileError::NoCalls), Counting::Line(line), Where::File(file, _)) => {
                 Err(format!("no code of {file} begins at line {line}"))

@@ -8,6 +8,7 @@
 
 use super::insert;
 use crate::park::class_file::{ClassFileError, Pool, Reader, Rewritten};
+use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, ClassFileError>;
 
@@ -29,6 +30,34 @@ pub enum Counting {
     Method(String),
     /// A line, where it begins in the first method that has it.
     Line(u16),
+}
+
+/// The names of the methods of the part of a class file that can be understood.
+pub fn method_names(class: &[u8]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    // What is there before the file cannot be understood any more counts.
+    let _ = take_method_names(class, &mut names);
+    names
+}
+
+fn take_method_names(class: &[u8], names: &mut BTreeSet<String>) -> Result<()> {
+    let mut reader = Reader { bytes: class, at: 8 };
+    let pool = Pool::read(&mut reader)?;
+    reader.skip(6)?;
+    let interfaces = reader.u16()?;
+    reader.skip(2 * usize::from(interfaces))?;
+    skip_members(&mut reader)?;
+    for _ in 0..reader.u16()? {
+        reader.skip(2)?;
+        names.extend(pool.text(class, reader.u16()?));
+        reader.skip(2)?;
+        for _ in 0..reader.u16()? {
+            reader.skip(2)?;
+            let length = reader.u32()?;
+            reader.skip(length as usize)?;
+        }
+    }
+    Ok(())
 }
 
 /// The class file in which methods and lines count visits of points.

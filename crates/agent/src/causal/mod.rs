@@ -2,6 +2,7 @@
 //! runs, so that the target is virtually faster.
 //!
 //! * `points`, `inject`, `counted`: what counts as progress.
+//! * `nearby`: whether what is asked for is there, and what is near if it is not.
 //! * `targets`: what samples lie in.
 //! * `choosing`, `allocation`: which targets are worth a try, and how many experiments.
 //! * `target_locks`: locks as targets: who holds which.
@@ -24,6 +25,7 @@ mod experiments;
 pub mod inject;
 mod insert;
 mod io;
+mod nearby;
 mod observer;
 mod off_cpu;
 mod pay;

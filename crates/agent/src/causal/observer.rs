@@ -3,7 +3,7 @@
 use super::experiments::{self, ExperimentsHandle};
 use super::target_locks::OfThread;
 use super::targets::{Matcher, Seen};
-use super::{counted, pay, points, thread_natives, Causal, UNBLOCKER};
+use super::{counted, nearby, pay, points, thread_natives, Causal, UNBLOCKER};
 use crate::agent::{self, Agent, Observer, Sampled};
 use crate::clock;
 use crate::definitions::Definitions;
@@ -38,6 +38,7 @@ impl Observer for Causal {
         options: &Options,
         libjvm: &Result<Image, String>,
     ) -> Result<(), String> {
+        nearby::check(agent, jni, &options.causal)?;
         pay::install(self, libjvm.as_ref().map_err(String::clone)?)?;
         self.counted.install(agent, jni, &options.causal.points())?;
         self.target_locks.want(&options.causal.targets);
@@ -62,6 +63,13 @@ impl Observer for Causal {
         for problem in self.counted.problems() {
             agent.definitions.degraded("causal", &problem);
         }
+    }
+
+    fn refusal(&self) -> Option<String> {
+        if !self.wanted.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.counted.refusal()
     }
 
     fn undo(&self, agent: &'static Agent, jni: Jni) -> Vec<InPlace> {

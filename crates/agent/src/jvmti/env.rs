@@ -219,12 +219,16 @@ impl Jvmti {
     /// Has the VM make the ids of a class's methods, which `AsyncGetCallTrace`
     /// cannot.
     pub fn make_method_ids(&self, class: Ref) -> Result<(), JvmtiError> {
+        self.class_methods(class).map(drop)
+    }
+
+    /// The methods that a class declares.
+    pub fn class_methods(&self, class: Ref) -> Result<Vec<jmethodID>, JvmtiError> {
         let mut count: jint = 0;
         let mut methods: *mut jmethodID = ptr::null_mut();
         call!(self, 52, "GetClassMethods", fn(class.raw() => jclass, &mut count => *mut jint,
             &mut methods => *mut *mut jmethodID))?;
-        self.deallocate(methods.cast());
-        Ok(())
+        Ok(self.take_array(methods, count))
     }
 
     /// Runs an empty safepoint: when it returns, every thread has passed one.

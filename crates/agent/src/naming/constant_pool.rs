@@ -9,6 +9,7 @@ pub struct ConstantPool {
 
 const UTF8: u8 = 1;
 const CLASS: u8 = 7;
+const STRING: u8 = 8;
 
 impl ConstantPool {
     /// Reads a pool of `entries` entries (the class file's count, one more
@@ -57,6 +58,23 @@ impl ConstantPool {
     pub fn class(&self, index: u16) -> Option<String> {
         let entry = self.entry(index).filter(|e| e.first() == Some(&CLASS))?;
         self.utf8(Self::u16_at(entry, 1)?)
+    }
+
+    /// True if a class, in internal form, is among the entries.
+    pub fn names_class(&self, class: &str) -> bool {
+        self.indices().any(|index| self.class(index).is_some_and(|name| name == class))
+    }
+
+    /// Texts that code loads.
+    pub fn strings(&self) -> impl Iterator<Item = String> + '_ {
+        self.indices().filter_map(|index| {
+            let entry = self.entry(index).filter(|e| e.first() == Some(&STRING))?;
+            self.utf8(Self::u16_at(entry, 1)?)
+        })
+    }
+
+    fn indices(&self) -> std::ops::Range<u16> {
+        1..u16::try_from(self.offsets.len()).unwrap_or(u16::MAX)
     }
 
     /// Class (internal form) and name of a field or method reference.

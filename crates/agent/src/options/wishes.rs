@@ -36,6 +36,8 @@ pub struct Wishes {
     pub latency: Vec<(String, String)>,
     /// One experiment, from the start to the end of the program.
     pub end_to_end: bool,
+    /// Classes and names that are not there yet may come later.
+    pub awaits: bool,
 }
 
 impl Wishes {

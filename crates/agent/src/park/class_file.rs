@@ -212,6 +212,15 @@ impl Pool {
         class.get(at..).is_some_and(|rest| rest.starts_with(&expected))
     }
 
+    /// A constant that is a text.
+    pub fn text(&self, class: &[u8], index: u16) -> Option<String> {
+        let at = *self.entries.get(usize::from(index)).filter(|at| **at != 0)?;
+        let mut reader = Reader { bytes: class, at };
+        (reader.u8().ok()? == UTF8).then_some(())?;
+        let length = usize::from(reader.u16().ok()?);
+        Some(crate::jvmti::env::modified_utf8(reader.take(length).ok()?))
+    }
+
     /// The constant that calls of this method refer to.
     fn method(&self, class: &[u8], wanted: &Redirect) -> Option<u16> {
         (1..self.entries.len() as u16).find(|index| {

@@ -307,6 +307,7 @@ impl Capture {
             .with_some("scope", joined(self.experiments.as_ref().map(|wishes| &wishes.scope), ";"))
             .with_some("latency", joined(self.experiments.as_ref().map(|wishes| &wishes.latency), ";"))
             .with_flag("end_to_end", self.experiments.as_ref().is_some_and(|wishes| wishes.end_to_end))
+            .with_flag("await", self.experiments.as_ref().is_some_and(|wishes| wishes.wait))
             .with_some("speedups", joined(self.experiments.as_ref().map(|wishes| &wishes.speedups), "+"))
             .with_flag("jmx", self.jmx)
             .with_flag("recompile", self.recompile)

@@ -84,6 +84,11 @@ pub struct Experiments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
+    /// Wait for classes and progress points that are not there yet. Default: they are
+    /// refused, as what is mistyped is. From a JVM's start on they are waited for
+    #[arg(long)]
+    pub wait: bool,
+
     /// Print the report as JSON
     #[arg(long = "json", help_heading = None)]
     pub json: bool,

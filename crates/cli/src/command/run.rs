@@ -8,7 +8,7 @@ use crate::agent::library;
 use crate::command::breakdown::Breakdown;
 use crate::command::capture::Capture;
 use crate::command::causal;
-use crate::error::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::error::{Failure, DONE, FAILURE, NOT_EXECUTABLE, NOT_FOUND};
 use crate::jvm::{self, Seen};
 use crate::recording::analysed::Analysed;
 use crate::recording::file_name::Pattern;
@@ -95,11 +95,12 @@ impl Run {
 
         let recordings = new_recordings(&pattern, &before);
         let recordings = give_asked_name(recordings, &asked, self.capture.if_taken(&asked));
-        if !self.quiet {
-            self.tell(&recordings);
-        }
+        let code = if self.quiet { DONE } else { self.tell(&recordings) };
         tell_of_survivors(&recordings, &pattern);
-        Ok(exit_code(status))
+        Ok(match exit_code(status) {
+            DONE => code,
+            of_command => of_command,
+        })
     }
 
     fn spawn(&self, tool_options: &str) -> Result<Child, Failure> {
@@ -116,22 +117,25 @@ impl Run {
     }
 
     /// The report of each recording, the most contended first, and one line
-    /// for each in which nothing was blocked.
-    fn tell(&self, recordings: &[PathBuf]) {
+    /// for each in which nothing was blocked. An exit code: that of a failure if
+    /// experiments were asked for and no recording has any of use.
+    fn tell(&self, recordings: &[PathBuf]) -> u8 {
         let screen = Screen::stderr();
         if recordings.is_empty() {
             let note =
                 "no recording was made: the command started no JVM of version 17 or later that reads JAVA_TOOL_OPTIONS";
             terminal::note(&format!("{} {note}", screen.warning("headway:")));
-            return;
+            return self.capture.experiments.as_ref().map_or(DONE, |_| FAILURE);
         }
         if let Some(experiments) = &self.capture.experiments {
-            for path in recordings {
-                if let Err(failure) = causal::show(path, experiments) {
+            let codes = recordings.iter().map(|path| {
+                causal::show(path, experiments).unwrap_or_else(|failure| {
                     terminal::note(&format!("{} {failure}", screen.alarm("headway:")));
-                }
-            }
-            return;
+                    failure.exit_code()
+                })
+            });
+            // Of several JVMs one may be the program and others its tools.
+            return codes.min().unwrap_or(FAILURE);
         }
         let question = self.breakdown.question();
         let mut analysed = Vec::new();
@@ -151,6 +155,7 @@ impl Run {
             };
             terminal::note_lines(text.trim_end_matches('\n'));
         }
+        DONE
     }
 }
 

@@ -3,7 +3,7 @@
 use super::snippets;
 use super::source::{self, Source};
 use super::Experiments;
-use crate::error::{Failure, DONE};
+use crate::error::{Failure, DONE, FAILURE};
 use crate::recording::output;
 use crate::terminal;
 use clap::Args;
@@ -45,7 +45,8 @@ impl CausalReport {
     ///
     /// # Errors
     /// A file cannot be read or has no experiments. Of a damaged recording the
-    /// readable part is shown first.
+    /// readable part is shown first. The exit code is that of a failure, too, if no
+    /// target was ever seen to run or the progress point never visited.
     pub fn execute(self) -> Result<u8, Failure> {
         let mut runs = Vec::new();
         let (mut notes, mut damage) = (Vec::new(), None);
@@ -79,7 +80,11 @@ impl CausalReport {
             output::write_new(output, &mut |out| out.write_all(text.as_bytes()))?;
             terminal::note(&format!("Wrote {}.", output.display()));
         } else {
-            print(&self.report(&experiments, &notes), self.json)?;
+            let report = self.report(&experiments, &notes);
+            print(&report, self.json)?;
+            // The warnings say why. What was asked for may be mistyped.
+            let code = if report.says_nothing() { FAILURE } else { DONE };
+            return damage.map_or(Ok(code), Err);
         }
         damage.map_or(Ok(DONE), Err)
     }
