@@ -4,6 +4,7 @@
 use super::{Drain, NOT_YET};
 use crate::clock;
 use crate::definitions::Definition;
+use crate::naming::suits_class;
 use crate::pressure::capture;
 use crate::raw;
 use headway_model::{Event, TimeNs};
@@ -88,7 +89,7 @@ impl Drain {
                 Definition::Event(event) => self.take_event(&event),
                 Definition::LockName(lock, name) => {
                     if let Some(mut def) = self.dictionary.lock(lock).cloned() {
-                        if def.name.is_empty() {
+                        if def.name.is_empty() && suits_class(&name, &def.class) {
                             def.name = name;
                             self.take_event(&Event::Lock(def));
                         }

@@ -21,7 +21,8 @@ pub struct Site<'a> {
 /// The name of the lock acquired at `site`, `None` where the bytecode does not
 /// say: `Inventory.lock` for a field, `Foo.class` for a class object,
 /// `Inventory (this)` for the receiver, `Inventory.lockFor()` for a call's
-/// result, `Inventory.locks[]` for an array's element.
+/// result, `Inventory.locks[]` for an array's element, `Inventory (initialization)` for
+/// the VM's array behind the initialization of a class.
 pub fn lock_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
     let before = b::instructions(site.code, site.bci + 1);
     match before.split_last() {
@@ -32,8 +33,31 @@ pub fn lock_name(site: &Site<'_>, pool: &ConstantPool) -> Option<String> {
         Some((here, [before @ .., last])) if here.at == site.bci && last.opcode == b::MONITORENTER => {
             name_of_stack_top(site, pool, before, LOCALS_FOLLOWED)
         }
+        Some((here, _)) if here.at == site.bci => {
+            initialized(site, pool, *here).or_else(|| site.is_synchronized.then(|| synchronized_method(site)))
+        }
         _ => site.is_synchronized.then(|| synchronized_method(site)),
     }
+}
+
+const INITIALIZATION: &str = " (initialization)";
+
+/// The class that an instruction has the VM initialize, for which it locks an `int[]`. A
+/// synchronized method is entered before its first instruction.
+fn initialized(site: &Site<'_>, pool: &ConstantPool, here: Instruction) -> Option<String> {
+    let operand = b::operand_u16(site.code, here).filter(|_| here.at > 0 || !site.is_synchronized)?;
+    let class = match here.opcode {
+        b::GETSTATIC | b::PUTSTATIC | b::INVOKESTATIC => pool.member(operand)?.0,
+        b::NEW => pool.class(operand)?,
+        _ => return None,
+    };
+    Some(format!("{}{INITIALIZATION}", simple(&class.replace('/', "."))))
+}
+
+/// True if a lock of this class may have this name: only the VM's arrays are behind the
+/// initialization of classes, and what else it locks there, such as a class loader, is not.
+pub fn suits_class(name: &str, class: &str) -> bool {
+    !name.ends_with(INITIALIZATION) || class == "int[]"
 }
 
 /// Methods by which a synchronizer is acquired for its caller alone. A condition's
@@ -245,6 +269,23 @@ mod tests {
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row (this)"));
         site.is_static = true;
         assert_eq!(lock_name(&site, &pool()).as_deref(), Some("Inventory.Row.class"));
+    }
+
+    #[test]
+    fn an_array_of_the_vms_is_named_after_the_class_that_is_initialized() {
+        let name = |code: &[u8], is_synchronized, bci| {
+            let site = Site { class: "com.acme.Shop", is_static: false, is_synchronized, code, bci };
+            lock_name(&site, &pool_of_calls())
+        };
+        let expected = Some("Inventory (initialization)".to_owned());
+        for opcode in [b::GETSTATIC, b::PUTSTATIC, b::INVOKESTATIC] {
+            assert_eq!(name(&[opcode, 0, FIELD], false, 0), expected);
+        }
+        assert_eq!(name(&[0x00, b::NEW, 0, 1], true, 1), expected);
+        assert_eq!(name(&[b::NEW, 0, 1], true, 0).as_deref(), Some("Shop (this)"));
+        assert_eq!(name(&[0x00], false, 0), None);
+        let suits = |class| suits_class("Inventory (initialization)", class);
+        assert!(suits("int[]") && !suits("com.acme.Loader") && suits_class("Inventory.lock", "com.acme.Loader"));
     }
 
     /// 1: the class; 6: the field, and the methods whose numbers are below.

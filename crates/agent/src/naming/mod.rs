@@ -7,5 +7,5 @@ mod expression;
 mod signature;
 
 pub use constant_pool::ConstantPool;
-pub use expression::{lock_name, synchronizer_name, Site};
+pub use expression::{lock_name, suits_class, synchronizer_name, Site};
 pub use signature::class_name;
