@@ -1,6 +1,7 @@
 //! What a run says, in sentences and as JSON.
 
 pub use crate::effect::Measure;
+use crate::effect::MOST_EFFECT;
 use crate::experiment::Experiment;
 use crate::statistics::{curves, Curve, Estimate, FEWEST_PAIRS};
 use crate::warnings::warnings;
@@ -150,9 +151,19 @@ impl Report {
         let (known, unknown): (Vec<&TargetReport>, Vec<&TargetReport>) =
             rest.into_iter().filter(|target| target.share != 0.0).partition(|target| target.ci95.is_some());
         let most = known.iter().filter_map(|target| target.at_most()).fold(0.0, f64::max);
+        let is_bounded = self.measure.effect(most) < MOST_EFFECT;
         let most = self.measure.shown(most);
         match (known.as_slice(), found.is_empty()) {
             ([], _) => {}
+            ([only], true) if !is_bounded => sentences.push(format!(
+                "What halving `{}` changes is not known yet: by its interval, up to {most}.",
+                only.target
+            )),
+            _ if !is_bounded => sentences.push(format!(
+                "What {} {} is not known yet: by the intervals, up to {most}.",
+                known.len(),
+                if found.is_empty() { "targets change" } else { "others change" }
+            )),
             ([only], true) => sentences.push(format!("Halving `{}` has no effect above {most}.", only.target)),
             (_, true) => sentences.push(format!("None of {} targets has an effect above {most}.", known.len())),
             (_, false) => sentences.push(format!("Nothing else above {most}.")),

@@ -146,6 +146,15 @@ fn nearly_nothing_left_is_more_than_a_bound_everywhere() {
 }
 
 #[test]
+fn what_may_be_anything_is_said_to_be_unknown() {
+    let found = report(&run(&[("Shop.price", none)], 9, 0.9, 4), None);
+    let target = &found.targets[0];
+    assert!(target.effect_ci95.is_some_and(|[_, high]| high == 9.0) && !target.significant, "{target:?}");
+    let sentences = found.sentences();
+    assert!(sentences[0].starts_with("What halving `Shop.price` changes is not known yet: "), "{sentences:?}");
+}
+
+#[test]
 fn a_point_without_visits_is_said_to_have_none() {
     let mut experiments = run(&[("hot", none)], 21, 0.02, 3);
     for experiment in &mut experiments {
