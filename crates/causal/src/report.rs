@@ -26,6 +26,9 @@ pub struct Report {
     /// What the recordings themselves say of the experiments: what was not tried and why,
     /// and what could not be done.
     pub notes: Vec<String>,
+    /// Visits of the progress point.
+    #[serde(skip)]
+    pub visits: u64,
     /// Periods measured: experiments, and those without delays around them.
     pub periods: usize,
 }
@@ -130,14 +133,25 @@ pub fn report(experiments: &[Experiment], progress: Option<&str>) -> Report {
     let curves = curves(experiments, &progress);
     let targets: Vec<TargetReport> = curves.iter().map(|curve| TargetReport::new(curve, measure)).collect();
     let warnings = warnings(experiments, &progress, measure, &targets);
-    Report { progress, measure, progress_points, targets, warnings, notes: Vec::new(), periods: experiments.len() }
+    let visits = visits(&progress);
+    Report {
+        progress,
+        visits,
+        measure,
+        progress_points,
+        targets,
+        warnings,
+        notes: Vec::new(),
+        periods: experiments.len(),
+    }
 }
 
 impl Report {
-    /// True if nothing is known: the progress point was never visited, or no target was
-    /// ever seen to run.
+    /// True if nothing can be known, however long it is measured: the progress point was
+    /// never visited, or experiments were made and no target was ever seen to run.
     pub fn says_nothing(&self) -> bool {
-        self.targets.iter().all(|target| target.share == 0.0)
+        let none_ran = !self.targets.is_empty() && self.targets.iter().all(|target| target.share == 0.0);
+        self.visits == 0 || none_ran
     }
 
     /// The ranking, most important first, each a sentence.

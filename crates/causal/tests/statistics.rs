@@ -155,6 +155,15 @@ fn what_may_be_anything_is_said_to_be_unknown() {
 }
 
 #[test]
+fn a_target_that_never_ran_says_nothing_and_too_short_a_run_may_say_more_later() {
+    let mut experiments = run(&[("hot", none)], 21, 0.02, 3);
+    assert!(!report(&experiments, None).says_nothing());
+    assert!(!report(&experiments[..1], None).says_nothing(), "only a window without delays");
+    experiments.iter_mut().for_each(|experiment| experiment.selected_samples = 0);
+    assert!(report(&experiments, None).says_nothing());
+}
+
+#[test]
 fn a_point_without_visits_is_said_to_have_none() {
     let mut experiments = run(&[("hot", none)], 21, 0.02, 3);
     for experiment in &mut experiments {
@@ -162,7 +171,7 @@ fn a_point_without_visits_is_said_to_have_none() {
     }
     let found = report(&experiments, None);
     assert_eq!(found.warnings, ["The progress point order was never visited, so nothing can be said."]);
-    assert!(found.targets.is_empty());
+    assert!(found.targets.is_empty() && found.says_nothing());
 }
 
 #[test]

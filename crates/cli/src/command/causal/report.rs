@@ -45,8 +45,8 @@ impl CausalReport {
     ///
     /// # Errors
     /// A file cannot be read or has no experiments. Of a damaged recording the
-    /// readable part is shown first. The exit code is that of a failure, too, if no
-    /// target was ever seen to run or the progress point never visited.
+    /// readable part is shown first. The exit code is that of a failure, too, if the
+    /// progress point was never visited, or no target ever seen to run.
     pub fn execute(self) -> Result<u8, Failure> {
         let mut runs = Vec::new();
         let (mut notes, mut damage) = (Vec::new(), None);
