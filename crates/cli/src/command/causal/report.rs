@@ -35,6 +35,10 @@ pub struct CausalReport {
     #[arg(long, value_name = "DIRECTORY")]
     sources: Vec<PathBuf>,
 
+    /// Progress points that the run was to measure.
+    #[arg(skip)]
+    asked: Vec<String>,
+
     /// Recordings, or profiles of coz (.coz, .jsonl); several runs are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -83,7 +87,9 @@ impl CausalReport {
             let report = self.report(&experiments, &notes);
             print(&report, self.json)?;
             // The warnings say why. What was asked for may be mistyped.
-            let code = if report.says_nothing() { FAILURE } else { DONE };
+            let is_visited = |point: &String| experiments.iter().any(|e| e.visits.get(point).is_some_and(|n| *n > 0));
+            let is_missed = !self.asked.is_empty() && !self.asked.iter().any(is_visited);
+            let code = if report.says_nothing() || is_missed { FAILURE } else { DONE };
             return damage.map_or(Ok(code), Err);
         }
         damage.map_or(Ok(DONE), Err)
@@ -93,7 +99,7 @@ impl CausalReport {
 impl CausalReport {
     /// The report of these files.
     pub fn of(files: Vec<PathBuf>, json: bool) -> CausalReport {
-        CausalReport { progress: None, json, output: None, sources: Vec::new(), files }
+        CausalReport { progress: None, json, output: None, sources: Vec::new(), asked: Vec::new(), files }
     }
 
     fn report(&self, experiments: &[Experiment], notes: &[String]) -> Report {
@@ -125,7 +131,8 @@ fn nothing(path: &Path, notes: &[String]) -> Failure {
 /// # Errors
 /// As `causal report`.
 pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
-    CausalReport::of(vec![path.to_owned()], experiments.json).execute()
+    let asked = experiments.progress.clone();
+    CausalReport { asked, ..CausalReport::of(vec![path.to_owned()], experiments.json) }.execute()
 }
 
 fn print(report: &Report, json: bool) -> Result<(), Failure> {
