@@ -18,7 +18,7 @@ use std::hash::Hash;
 /// and of the active thread time.
 pub(super) const OF_BLOCKED: f64 = 0.05;
 pub(super) const OF_ACTIVE: f64 = 0.001;
-/// A method or a hand-over dominates from this part on.
+/// A method or a hand-off dominates from this part on.
 const DOMINATES: f64 = 0.5;
 /// One thread or caller stands for all from this part on.
 const STANDS_FOR_ALL: f64 = 0.9;

@@ -22,8 +22,8 @@ pub struct Capture {
     /// What to record: monitor (contended `synchronized`, Object.wait), park
     /// (java.util.concurrent), lock (both), pressure (alone: only
     /// critical section pressure by lock, at the lowest cost), cpu (samples of running
-    /// threads), wall (samples of waiting threads too), steal (time lost to the
-    /// hypervisor, to CPU quotas and in the run queue, by thread and by the transactions
+    /// threads), wall (samples of waiting threads too), steal (time taken by the
+    /// hypervisor, by CPU quotas and in the run queue, by thread and by the transactions
     /// that the program marks); default: lock, steal
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
