@@ -506,7 +506,7 @@ mod tests {
             }
         }
         let (_, lines) = of_versions[0];
-        let last = lines.lines().filter_map(|line| Options::parse(line).ok()).last();
+        let last = lines.lines().filter_map(|line| Options::parse(line).ok()).next_back();
         assert!(last.is_some_and(|options| options.command == Command::Detach && options.reply.is_some()));
     }
 
