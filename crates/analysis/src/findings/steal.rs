@@ -68,11 +68,10 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         text,
         subject: code(&group.name),
         stacks: Vec::new(),
-        details: vec![format!(
-            "{}; CPU time {}; what falls into contentions and waits counts as those in the thread time",
-            parts.join(", "),
-            DurationNs(totals.corrected_ns)
-        )],
+        details: vec![
+            format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns)),
+            "what falls into contentions and waits counts as those in the thread time".to_owned(),
+        ],
         cost_ns: lost_ns(totals),
         share: Some(totals.runnable_share),
         evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.runnable_share))],
