@@ -99,6 +99,10 @@ impl Record {
 
         let ended = self.wait(&mut session, &stop_early);
         let stopped = self.finish(&mut session, jvm.agent_path.is_some(), &stop_early);
+        if let Err(failure @ Failure::StillWriting { .. }) = stopped {
+            // Read or moved now it would lack its end; the agent completes it where it is.
+            return Err(failure);
+        }
         let recording = stopped.as_ref().ok().and_then(|reply| reply.recording.as_deref());
         let recording = recording.or(started.recording.as_deref());
         let path = match delivery.collect(&session, recording) {
@@ -187,7 +191,7 @@ fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) 
     while begin.elapsed() < WRITTEN_WITHIN && !stop_early.load(Ordering::SeqCst) && session.target_lives() {
         let reply = session.command(AgentOptions::new("status"))?;
         if reply.still_writing.is_none() {
-            return Ok(Reply { notes: Vec::new(), ..reply });
+            return Ok(reply);
         }
         std::thread::sleep(TICK);
     }
