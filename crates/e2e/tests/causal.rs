@@ -103,29 +103,36 @@ fn judge(report: &str, jdk: &Jdk, recording: &Path) -> Result<(), String> {
     let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
     let events = printed["recording"]["events"].as_array().unwrap();
     let with_delays: Vec<&Value> = events.iter().map(|e| &e["values"]).filter(|e| e["speedup"] == 1.0).collect();
-    assert!(!with_delays.is_empty(), "{printed:#}");
+    if with_delays.is_empty() {
+        return Err(format!("no window has delays: {printed:#}"));
+    }
     for event in with_delays {
         let selected = event["selected"].as_f64().unwrap();
         let [delay, queued] = ["delay", "runQueue"].map(|field| seconds(&event[field]) * 1e3);
         // A millisecond each, and what the target waited for a CPU. A sample at
         // either edge may fall on the other side of it.
         let expected = selected - 4.0..=selected + queued + 4.0;
-        assert!(selected > 0.0 && expected.contains(&delay), "{event:#}");
+        if !(selected > 0.0 && expected.contains(&delay)) {
+            return Err(format!("a delay of {delay} ms is not within {expected:?}: {event:#}"));
+        }
     }
     judge_slowed(events)
 }
 
-/// Now and then all threads are slowed by a fifth, which no target of the report is.
+/// Now and then all threads are slowed by a fifth, which no target of the report is. All
+/// such windows together: of a short one, what passes between its last delay and its end on
+/// a busy machine is a part that counts.
 fn judge_slowed(events: &[Value]) -> Result<(), String> {
     let slowed: Vec<&Value> = events.iter().map(|e| &e["values"]).filter(|e| e["kind"] == "everything").collect();
     if slowed.is_empty() {
         return Err(format!("in none of {} windows all threads were slowed", events.len()));
     }
-    for event in slowed {
-        let [delay, duration] = ["delay", "duration"].map(|field| seconds(&event[field]));
-        assert!((0.18..0.21).contains(&(delay / duration)), "{event:#}");
+    let sum = |field: &str| slowed.iter().map(|event| seconds(&event[field])).sum::<f64>();
+    let share = sum("delay") / (sum("duration") + sum("stopped"));
+    match (0.18..0.21).contains(&share) {
+        true => Ok(()),
+        false => Err(format!("all threads were slowed by {share:.3} instead of a fifth: {slowed:#?}")),
     }
-    Ok(())
 }
 
 /// The seconds of `PT0.297S`.

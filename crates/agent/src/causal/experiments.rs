@@ -255,7 +255,8 @@ impl Run {
                 return false;
             }
             std::thread::park_timeout(SLOWED_EVERY);
-            let due = begun.elapsed().min(time) * percent / 100;
+            // A busy machine wakes this thread late: the last delay is for all the time so far.
+            let due = begun.elapsed() * percent / 100;
             self.brake.hit(&causal.ledger, (due - slowed).as_nanos() as u64);
             slowed = due;
             pay::remind_all(causal, self.agent);
