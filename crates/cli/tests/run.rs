@@ -242,6 +242,8 @@ fn what_cannot_be_run_is_told_as_env_does() {
         127,
         "cannot run no-such-command-at-all: there is no such command",
     );
+    let of_record = &mut run_in(&directory, &["-d", "30", "--", "true"]);
+    refuses(of_record, 127, "cannot run -d: it is no option of run (headway help run)");
     let plain = directory.path().join("plain.txt");
     std::fs::write(&plain, "no program").expect("written");
     refuses(run_in(&directory, &["--"]).arg(&plain), 126, "permission denied");

@@ -48,9 +48,18 @@ fn entry(block: &'static str) -> Option<Entry> {
     (!entry.id.is_empty()).then_some(entry)
 }
 
+/// Gives each finding what is known about it; what was said once is not said again.
+pub(crate) fn give(findings: &mut [Finding]) {
+    let mut said = Vec::new();
+    for finding in findings {
+        finding.advice = about(finding).filter(|advice| !said.contains(&advice.id));
+        said.extend(finding.advice.iter().map(|advice| advice.id.clone()));
+    }
+}
+
 /// What is known about a finding, by its stacks: first those of who waits, since
 /// entries say why threads wait where they do.
-pub(crate) fn about(finding: &Finding) -> Option<Advice> {
+fn about(finding: &Finding) -> Option<Advice> {
     let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
     let (waiters, others): (Vec<_>, Vec<_>) = finding.stacks.iter().partition(|stack| waits(&stack.whose));
     let known = waiters.iter().chain(&others).find_map(|stack| known(stack.frames.iter().map(String::as_str)))?;
@@ -99,6 +108,19 @@ mod tests {
             ..Finding::default()
         };
         assert_eq!(about(&finding).unwrap().id, "h2-row-lock");
+    }
+
+    #[test]
+    fn advice_is_given_once() {
+        let of = |method: &str| Finding {
+            stacks: vec![FindingStack { whose: "waiting in".to_owned(), frames: vec![method.to_owned()] }],
+            ..Finding::default()
+        };
+        let row = "org.h2.mvstore.tx.Transaction.waitForThisToEnd:746";
+        let mut findings = [of("a.A.nothing:1"), of(row), of(row)];
+        give(&mut findings);
+        let ids = findings.map(|finding| finding.advice.map(|advice| advice.id));
+        assert_eq!(ids, [None, Some("h2-row-lock".to_owned()), None]);
     }
 
     #[test]

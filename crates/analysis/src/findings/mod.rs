@@ -88,7 +88,7 @@ pub(crate) fn find(
     ranked.extend(other::pauses(report));
     ranked.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
     #[cfg(feature = "advice")]
-    ranked.iter_mut().for_each(|finding| finding.advice = crate::advice::about(finding));
+    crate::advice::give(&mut ranked);
     first.extend(ranked);
     first.extend::<Vec<Finding>>(behind);
     first.extend(other::samples(report));

@@ -13,6 +13,8 @@ use rustc_hash::FxHashMap;
 const FEW: u64 = 5;
 /// A part of them that is worth a sentence.
 const WORTH_SAYING: f64 = 0.3;
+/// Of less than this part of the time samples say too little.
+const COVERED: f64 = 0.05;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
@@ -52,10 +54,12 @@ impl Doing {
         })
     }
 
-    /// `in `Thread.sleep`, called from `Web.remotePrice``; `who` is the subject already.
+    /// `in `Thread.sleep`, called from `Web.remotePrice``, or `executing its own code`; `who`
+    /// is the subject already.
     fn text(&self, who: &str) -> String {
-        let inner = Some(self.inner.as_str()).filter(|inner| self.call.is_empty() || code(inner) != who);
+        let inner = Some(self.inner.as_str()).filter(|inner| code(inner) != who);
         match (self.call.as_str(), inner.unwrap_or_default()) {
+            ("", "") => "executing its own code".to_owned(),
             ("", inner) => format!("in {}", code(inner)),
             (call, "") => format!("in {}", code(call)),
             (call, inner) if self.next.is_empty() || code(&self.next) == who => {
@@ -91,7 +95,8 @@ impl Doings {
     fn most(&self) -> Option<(&Doing, f64)> {
         let most = self.by.iter().max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let part = share(*most.1, self.ns);
-        (self.samples >= FEW && part >= WORTH_SAYING).then_some((most.0, part))
+        let is_covered = self.waiting_for == 0 || share(self.ns, self.waiting_for) >= COVERED;
+        (self.samples >= FEW && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
     /// `In 98 % of 412 samples `Web.priceSync` was in `Thread.sleep`, called from
@@ -201,7 +206,9 @@ mod tests {
         assert_eq!(slept.clone().unwrap().text("`Web.priceSync`"), "in `Thread.sleep`, called from `Web.remotePrice`");
         assert_eq!(slept.clone().unwrap().text("`Web.remotePrice`"), "in `Thread.sleep`");
         assert_eq!(slept.unwrap().outer, "Web.priceSync");
-        assert_eq!(doing("a.Web.compute:3 a.Web.priceSync:9").unwrap().text(""), "in `Web.compute`");
+        let computed = doing("a.Web.compute:3 a.Web.priceSync:9").unwrap();
+        assert_eq!(computed.text(""), "in `Web.compute`");
+        assert_eq!(computed.text("`Web.compute`"), "executing its own code");
         assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(""), "in `Socket.read`");
         assert_eq!(doing("read"), None);
     }
@@ -228,5 +235,10 @@ mod tests {
         let whole = doings.text("`pool-1`").unwrap();
         assert_eq!(whole, "In 75 % of 6 samples `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
         assert!(doings.evidence().is_some_and(|evidence| evidence.quality == Quality::Estimated));
+        // 80 ns of samples stand for too little of so long a time.
+        doings.waiting_for = 2_000;
+        assert!(doings.text("`A.serve`").is_none() && doings.evidence().is_none());
+        doings.waiting_for = 1_600;
+        assert!(doings.text("`A.serve`").is_some_and(|text| text.ends_with("which cover 5.0 % of that time.")));
     }
 }

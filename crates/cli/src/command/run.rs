@@ -107,7 +107,9 @@ impl Run {
         let (program, arguments) = self.command.split_first().ok_or_else(|| Failure::Usage("no command".into()))?;
         let spawned = Command::new(program).args(arguments).env(environment::VARIABLE, tool_options).spawn();
         spawned.map_err(|error| {
+            let is_option = program.to_string_lossy().starts_with('-');
             let (problem, exit_code) = match error.kind() {
+                ErrorKind::NotFound if is_option => ("it is no option of run (headway help run)".to_owned(), NOT_FOUND),
                 ErrorKind::NotFound => ("there is no such command".to_owned(), NOT_FOUND),
                 ErrorKind::PermissionDenied => ("permission denied".to_owned(), NOT_EXECUTABLE),
                 _ => (error.to_string(), NOT_EXECUTABLE),
