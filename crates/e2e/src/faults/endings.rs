@@ -18,6 +18,7 @@ const END_WITHIN: Duration = Duration::from_secs(4);
 pub fn faults() -> Vec<Fault> {
     let mut faults: Vec<Fault> = [17, 21, 25].into_iter().map(exits_on_a_slow_disk).collect();
     faults.push(stops_on_a_slow_disk());
+    faults.push(records_on_a_slow_disk());
     faults.push(no_time_to_read());
     faults.push(stopped_client());
     faults
@@ -31,12 +32,17 @@ pub(super) const BROKEN: &str = "broken";
 
 /// A contended program that records on such a disk, into slow.jfr.
 pub(super) fn on_a_slow_disk(stage: &Stage, release: u32, arguments: &[&str]) -> Result<Guarded, Problem> {
+    let agent = format!("-agentpath:{}=start,file={}", stage.tools.agent.display(), stage.name("slow.jfr"));
+    with_a_slow_disk(stage, release, &[agent], arguments)
+}
+
+/// A contended program with such a disk.
+fn with_a_slow_disk(stage: &Stage, release: u32, options: &[String], arguments: &[&str]) -> Result<Guarded, Problem> {
     let (source, library) = (stage.path("slow_disk.c"), stage.path("slow_disk.so"));
     fs::write(&source, include_str!("slow_disk.c"))?;
     let mut compiler = Command::new("cc");
     super::machines::run(compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).arg("-ldl"))?;
-    let agent = format!("-agentpath:{}=start,file={}", stage.tools.agent.display(), stage.name("slow.jfr"));
-    let mut java = stage.java(&stage.jdk(release)?.tool("java"), &[agent], arguments);
+    let mut java = stage.java(&stage.jdk(release)?.tool("java"), options, arguments);
     java.env("LD_PRELOAD", library).env("HEADWAY_SLOW", stage.path(SLOW)).env("HEADWAY_BROKEN", stage.path(BROKEN));
     stage.ready(&mut java)
 }
@@ -93,6 +99,39 @@ fn stops_on_a_slow_disk() -> Fault {
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&file)?)?;
         Ok(seen)
+    })
+}
+
+fn records_on_a_slow_disk() -> Fault {
+    let what = "`headway record -d 4` whose disk does not answer when its time is over, and then does";
+    let expected = "it waits for the file's end, shows the whole recording, and exits with 0";
+    Fault::new(GROUP, what, expected, |stage| {
+        let mut program = with_a_slow_disk(stage, 17, &[], &[])?;
+        let (pid, file, said) = (program.pid(), stage.name("record.jfr"), stage.path("said"));
+        let output = fs::File::create(&said)?;
+        let mut record = stage.command(["record", "-d", "4s", "-o", &file, &pid]);
+        let mut record = Guarded(record.stdout(output.try_clone()?).stderr(output).spawn()?);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !stage.headway(["status", &pid])?.stdout.contains("record.jfr") {
+            if Instant::now() > deadline {
+                return Err(format!("it does not record: {}", fs::read_to_string(&said)?).into());
+            }
+        }
+        fs::write(stage.path(SLOW), "")?;
+        // Its time, the second that `stop` may take, and some.
+        thread::sleep(Duration::from_secs(8));
+        if let Some(status) = record.try_wait()? {
+            return Err(format!("it did not wait, {status}: {}", fs::read_to_string(&said)?).into());
+        }
+        fs::remove_file(stage.path(SLOW))?;
+        let status = tools::wait_at_most(&mut record, Duration::from_secs(30))?;
+        stage.survives(&mut program)?;
+        let said = fs::read_to_string(said)?;
+        if !status.success() || !said.contains("THREAD TIME") {
+            return Err(format!("{status}: {said}").into());
+        }
+        shows_owners(&stage.report(&file)?)?;
+        Ok("it waited; the recording is complete and shown".to_owned())
     })
 }
 
