@@ -406,7 +406,7 @@ pub struct LockSummary {
 
 /// Waits on one class of object with one call stack:
 /// `Object.wait`, or a park that is no lock acquisition.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitSite {
     /// What is waited for.

@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Fewest columns for a name, even where that makes lines too long.
 const LEAST_ROOM: usize = 20;
+/// What stands before a caller.
+const BELOW: &str = "  called from ";
 
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
@@ -56,11 +58,15 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     title("WAITING", "for conditions, work and results; not blocked time", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    for site in sites.iter().take(top) {
+    for (at, site) in sites.iter().enumerate().take(top) {
         let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
         let idle = if site.idle { "  (idle)" } else { "" };
         let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
+        if let Some(caller) = caller_apart(sites, at) {
+            let room = screen.width.saturating_sub(line.len() + BELOW.len()).max(LEAST_ROOM);
+            let _ = writeln!(out, "{}{BELOW}{}", " ".repeat(line.len()), prose::fitted(caller, room, screen));
+        }
         let lock = prose::fitted(&site.lock, screen.width.saturating_sub(line.len() + 3).max(LEAST_ROOM), screen);
         let how = format!("on {lock}{}{}", endings(site), ended_by(site));
         for wrapped in prose::wrapped(&how, screen.width.max(line.len() + LEAST_ROOM), line.len()) {
@@ -68,6 +74,16 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
         }
     }
     more(sites.len(), top, screen, out);
+}
+
+/// The innermost frame with which a place's stack is no other's of the same method. `None` if
+/// the method has no other place.
+fn caller_apart(sites: &[WaitSite], at: usize) -> Option<&str> {
+    let site = sites.get(at)?;
+    let others = || sites.iter().enumerate().filter(|(i, other)| *i != at && other.method == site.method);
+    let shared = |other: &WaitSite| site.stack.iter().zip(&other.stack).take_while(|(a, b)| a == b).count();
+    let differs_at = others().map(|(_, other)| shared(other)).max()?;
+    site.stack.get(differs_at).map(String::as_str)
 }
 
 /// `; mostly by shop.Cache.fill in worker-*`.
@@ -123,5 +139,23 @@ pub(super) fn more(count: usize, top: usize, screen: &Screen, out: &mut String) 
     if count > top {
         let line = format!("  ({} more)", numbers::grouped((count - top) as u64));
         let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(stack: &str) -> WaitSite {
+        let stack: Vec<String> = stack.split(' ').map(str::to_owned).collect();
+        WaitSite { method: stack[0].clone(), stack, ..WaitSite::default() }
+    }
+
+    #[test]
+    fn places_of_one_method_are_told_apart_by_the_frame_that_only_one_has() {
+        let sites = ["wait a set order", "wait a set pay", "wait b set", "take c", "wait a"].map(site);
+        let apart = |at| caller_apart(&sites, at);
+        assert_eq!((apart(0), apart(1), apart(2), apart(3)), (Some("order"), Some("pay"), Some("b"), None));
+        assert_eq!(apart(4), None, "its whole stack is the beginning of others");
     }
 }

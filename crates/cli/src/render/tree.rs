@@ -3,7 +3,7 @@
 use super::chain::{self, Fold};
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
-use headway_analysis::report::{Report, Row, Value};
+use headway_analysis::report::{Report, Row, Value, PAUSED, UNKNOWN};
 use headway_analysis::Aspect;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
@@ -100,11 +100,12 @@ impl Tree<'_> {
             true => figures.replacen(&bar, &self.screen.paint(anstyle::AnsiColor::Blue.on_default(), &bar), 1),
             false => figures,
         };
-        let role = role(row.aspect);
+        let nobody = nobody(row);
+        let role = if nobody.is_some() { "" } else { role(row.aspect) };
         let marks = self.marks(row);
         let taken = self.columns.width() + 2 * depth + role.len();
         let room = self.screen.width.saturating_sub(taken + marks.width()).max(LEAST_ROOM);
-        let name = prose::fitted(row.value.headline(), room, self.screen);
+        let name = prose::fitted(nobody.unwrap_or(row.value.headline()), room, self.screen);
         let name = if depth == 0 { self.screen.strong(&name) } else { name };
         let (role, marks) = (self.screen.faint(role), self.screen.faint(&marks));
         let _ = writeln!(self.out, "{figures}{:indent$}{role}{name}{marks}", "", indent = 2 * depth);
@@ -136,7 +137,7 @@ impl Tree<'_> {
                 marks.push_str(&numbers::percent(part(row.approximate_ns)));
             }
         }
-        if part(row.pause_ns) >= 0.01 {
+        if part(row.pause_ns) >= 0.01 && row.value.headline() != PAUSED {
             let _ = write!(marks, " ({} VM pause)", numbers::percent(part(row.pause_ns)));
         }
         if part(row.owner_no_cpu_ns) >= 0.01 {
@@ -146,10 +147,24 @@ impl Tree<'_> {
     }
 }
 
+/// True for what a row says of owners.
+fn is_of_owner(aspect: Aspect) -> bool {
+    matches!(aspect, Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain)
+}
+
+/// What a row stands for in which no owner is named.
+fn nobody(row: &Row) -> Option<&'static str> {
+    match row.value.headline() {
+        UNKNOWN if is_of_owner(row.aspect) => Some("no owner: hand-off, or not recorded"),
+        PAUSED => Some("VM pause"),
+        _ => None,
+    }
+}
+
 /// What stands before a value so that the tree reads as a sentence.
 fn role(aspect: Aspect) -> &'static str {
     match aspect {
-        Aspect::OwnerThread | Aspect::OwnerGroup | Aspect::OwnerMethod | Aspect::OwnerChain => "owned by ",
+        of_owner if is_of_owner(of_owner) => "owned by ",
         Aspect::ContenderMethod | Aspect::ContenderChain => "blocked in ",
         Aspect::ContenderThread | Aspect::ContenderGroup => "blocked ",
         _ => "",
