@@ -248,12 +248,13 @@ impl Group {
         let part = percent(share(self.split.hand_off, self.total));
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
         let late = format!(
-            "{part} of that is hand-off: the lock was free, but the next thread took {mean} on average \
-             to run."
+            "{part} of that is hand-off: the lock was free, but the thread that was next did not run yet ({}, {mean} \
+             on average).",
+            times(self.hand_overs),
         );
         if share(self.after_wait, self.total) >= DOMINATES {
             let wait = self.wait_words();
-            return format!("{late} They were woken from `{wait}` and acquired it again.");
+            return format!("{late} The threads had been woken in `{wait}` and had to acquire the lock again.");
         }
         let passed_on = self.count >= PASSED_ON * self.kind.count.max(1) && self.owners.len() > 1;
         match passed_on {
@@ -298,7 +299,7 @@ impl Group {
         }
         if evidence::is_worth_saying(self.after_wait, self.total) {
             let part = percent(share(self.after_wait, self.total));
-            details.push(format!("{part} acquiring it again after {}", self.wait_words()));
+            details.push(format!("{part} while acquiring the lock again after {}", self.wait_words()));
         }
         details
     }

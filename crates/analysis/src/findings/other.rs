@@ -177,15 +177,15 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
     (part >= PAUSED).then(|| Finding {
         kind: FindingKind::Pauses,
         text: format!(
-            "The VM paused all threads for {} ({} of the time): {}, the longest {}. Most such pauses are garbage \
-             collections.",
+            "The VM paused all threads for {} ({} of the recording): {}, the longest {}. The garbage collector's log says \
+             which of them are collections, and why.",
             DurationNs(pauses.total_ns),
             percent(part),
             count(pauses.count, "pause"),
             DurationNs(pauses.max_ns),
         ),
         details: vec![format!(
-            "{} of thread time, {} of it while blocked on locks",
+            "{} of thread time, {} of it while blocked on locks; threads that waited anyway do not count",
             DurationNs(outside + in_locks),
             DurationNs(in_locks)
         )],

@@ -49,13 +49,13 @@ fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> 
 
 fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> String {
     format!(
-        "From {} to {} acquiring {} took {} of all threads' time, {} on the average of {}",
+        "From {} to {} threads spent {} of their time acquiring {}; over the whole {} it was {}",
         DurationNs(phase.start_ns),
         DurationNs(phase.end_ns),
-        code(&lock.name),
         percent(phase.csp_mean),
-        percent(lock.csp_mean),
+        code(&lock.name),
         DurationNs(pressure.duration_ns),
+        percent(lock.csp_mean),
     )
 }
 
@@ -71,6 +71,9 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         ("", "") => {}
         (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
         ("", owner) => text.push_str(&format!("; mostly {} held it", code(owner))),
+        (acquirer, owner) if acquirer == owner => {
+            text.push_str(&format!("; mostly a thread in {} waited for another one there", code(owner)));
+        }
         (acquirer, owner) => {
             text.push_str(&format!("; mostly {} waited for {}", code(acquirer), code(owner)));
         }

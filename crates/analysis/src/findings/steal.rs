@@ -51,11 +51,13 @@ fn cause(totals: &Totals) -> Cause {
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = cause(totals);
+    let part = share(lost_ns(totals), report.ledger.active_ns());
     let mut text = format!(
-        "For {}, {} of the time in which {} threads ran or were ready to run was lost {}",
-        DurationNs(affected_ns(steal)),
-        percent(totals.runnable_share),
+        "Threads {} waited {} ({} of the active thread time) for a CPU and had one for {}: {}",
         code(&group.name),
+        DurationNs(lost_ns(totals)),
+        percent(part),
+        DurationNs(totals.corrected_ns),
         reason(cause, steal.quota.as_ref()),
     );
     if let Some(users) = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue) {
@@ -69,12 +71,12 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         subject: code(&group.name),
         stacks: Vec::new(),
         details: vec![
-            format!("{}; CPU time {}", parts.join(", "), DurationNs(totals.corrected_ns)),
-            "what falls into contentions and waits counts as those in the thread time".to_owned(),
+            format!("{}; for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
+            "where it falls into a contention or a wait, the bar counts it there".to_owned(),
         ],
         cost_ns: lost_ns(totals),
-        share: Some(totals.runnable_share),
-        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(totals.runnable_share))],
+        share: Some(part),
+        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(part))],
         advice: None,
     }
 }
@@ -99,13 +101,13 @@ fn affected_ns(steal: &StealReport) -> u64 {
 fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
     match (cause, quota) {
         (Cause::Throttling, Some(quota)) if quota.quota_ns > 0 && quota.period_ns > 0 => format!(
-            "to CPU throttling: the container may use {:.2} CPUs, and in {} of its periods it wanted more.",
+            "CPU throttling; the container may use {:.2} CPUs, and in {} of its periods it wanted more.",
             quota.quota_ns as f64 / quota.period_ns as f64,
             percent(quota.throttled_periods as f64 / quota.periods.max(1) as f64),
         ),
-        (Cause::Throttling, _) => "to CPU throttling.".to_owned(),
-        (Cause::Hypervisor, _) => "to the hypervisor, which ran other machines meanwhile (stolen time).".to_owned(),
-        (Cause::RunQueue, _) => "waiting for a CPU: more threads were ready than there are CPUs.".to_owned(),
+        (Cause::Throttling, _) => "CPU throttling.".to_owned(),
+        (Cause::Hypervisor, _) => "the hypervisor ran other machines meanwhile (stolen time).".to_owned(),
+        (Cause::RunQueue, _) => "more threads were ready than there are CPUs.".to_owned(),
     }
 }
 
@@ -121,6 +123,6 @@ fn who_had_it(users: &CpuUsers) -> String {
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
     let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= 0.05).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
-    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
-    format!("Who had the CPUs: {}.", parts.join(", "))
+    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{} to {who}", percent(share(*ns, busy)))).collect();
+    format!("The CPU time went {}.", parts.join(", "))
 }

@@ -177,7 +177,7 @@ impl Group {
             (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
                 format!("room in {words}")
             }
-            (EntryKind::WaitPermit, Synchronizer::Monitor) => "each other (`Object.wait`)".to_owned(),
+            (EntryKind::WaitPermit, Synchronizer::Monitor) => "another thread (`Object.wait`)".to_owned(),
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
             }

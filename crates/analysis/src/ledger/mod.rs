@@ -180,7 +180,7 @@ impl Part {
         Part { name: "wait-thread", words: "waiting for threads", entries: &[EntryKind::WaitResult] },
         Part {
             name: "wait-permit",
-            words: "waiting for permits, pools, each other",
+            words: "waiting for permits, pools, other threads",
             entries: &[EntryKind::WaitPermit],
         },
         Part { name: "pause", words: "VM pause", entries: &[EntryKind::Pause] },

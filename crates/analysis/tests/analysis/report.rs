@@ -520,7 +520,7 @@ fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
     assert_eq!(
         texts(&report)[0],
         "Threads lost 19.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 84 % of that is hand-off: the lock \
-         was free, but the next thread took 5.33 ms on average to run."
+         was free, but the thread that was next did not run yet (3 times, 5.33 ms on average)."
     );
 }
 
@@ -573,7 +573,11 @@ fn locks_of_one_request_each_are_no_convoy() {
     let report = analysis.finish();
     let hand_off = report.findings.iter().find(|finding| finding.kind == FindingKind::HandOver).expect("a finding");
     assert!(hand_off.text.contains("blocked on `Request` (16 locks)"), "{}", hand_off.text);
-    assert!(hand_off.text.ends_with("They were woken from `Object.wait` and acquired it again."), "{}", hand_off.text);
+    assert!(
+        hand_off.text.ends_with("The threads had been woken in `Object.wait` and had to acquire the lock again."),
+        "{}",
+        hand_off.text
+    );
 }
 
 /// Requests of one class are one row; a lock is shown alone where it was asked for.

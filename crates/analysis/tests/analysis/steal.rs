@@ -273,11 +273,11 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
         assert_eq!((row.total_ns / MS, row.owner_no_cpu_ns / MS), (400, 300), "{row:?}");
         rows = &row.children;
     }
-    let finding = report.findings.iter().find(|finding| finding.text.contains("ready to run")).unwrap();
+    let finding = report.findings.iter().find(|finding| finding.text.contains("for a CPU")).unwrap();
     assert_eq!(
         finding.text,
-        "For 1.00 s, 75 % of the time in which `worker-*` threads ran or were ready to run was lost to CPU throttling: the \
-         container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
+        "Threads `worker-*` waited 750 ms (19 % of the active thread time) for a CPU and had one for 250 ms: CPU throttling; \
+         the container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
     );
     // The same number in table, report of the environment, ledger and finding.
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerNoCpu) / MS, 300);
@@ -316,12 +316,12 @@ fn an_owner_that_sleeps_lacks_no_cpu() {
 fn each_cause_has_its_words() {
     let text = |second: Second<'_>| {
         let report = report(&second.events(), Options::default());
-        report.findings.into_iter().map(|finding| finding.text).find(|text| text.contains("ready to run"))
+        report.findings.into_iter().map(|finding| finding.text).find(|text| text.contains("for a CPU"))
     };
     let stolen = text(Second { machine: (500, 500), ..second(0, &[(WORKER, 500, 0)]) }).unwrap();
-    assert!(stolen.contains("50 % of the time") && stolen.contains("to the hypervisor"), "{stolen}");
+    assert!(stolen.contains("waited 500 ms (") && stolen.contains("the hypervisor ran other"), "{stolen}");
     let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
-    let said = "waiting for a CPU: more threads were ready than there are CPUs. Who had the CPUs: ";
+    let said = "for a CPU and had one for 500 ms: more threads were ready than there are CPUs. The CPU time went ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
 }

@@ -40,7 +40,8 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     }
     trouble(analysed, screen, out);
     let _ = writeln!(out);
-    let more = "More: --full, --by ASPECTS, --steal, --pressure; -o report.html is a page";
+    let more =
+        "More: headway report FILE with --full, --by ASPECTS, --steal or --pressure; with -o report.html as a page";
     for line in prose::wrapped(more, screen.width, 0) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
@@ -109,7 +110,7 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
     let more = report.findings.len().saturating_sub(FINDINGS);
     if more > 0 {
-        let line = format!("     {} in --full", numbers::counted(more as u64, "more finding", "more findings"));
+        let line = format!("  {} in --full", numbers::counted(more as u64, "more finding", "more findings"));
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }

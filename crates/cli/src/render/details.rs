@@ -13,7 +13,6 @@ const BELOW: &str = "  called from ";
 
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
-    accounted(report, screen, out);
     waits(&report.waits, top, screen, out);
     parks(&report.parks, top, screen, out);
     let pauses = &report.pauses;
@@ -29,24 +28,24 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     }
 }
 
-/// How much of the blocked time has a proven owner.
-fn accounted(report: &Report, screen: &Screen, out: &mut String) {
+/// How much of the blocked time has an owner that is known: all of it, below its table.
+pub fn accounted(report: &Report, screen: &Screen, out: &mut String) {
     if report.blocked_ns == 0 || report.recording.foreign {
         return;
     }
     let blocked = &report.blocked;
     let share = |ns: u64| numbers::percent(ns as f64 / report.blocked_ns as f64);
     let parts = [
-        (blocked.owner_stack_ns, "with the owner's call stack"),
-        (blocked.owner_thread_ns, "with the owner's thread only"),
-        (blocked.hand_off_ns, "hand-off (the lock was free)"),
+        (blocked.owner_stack_ns, "has the owner's call stack"),
+        (blocked.owner_thread_ns, "the owner's thread only"),
+        (blocked.hand_off_ns, "is hand-off (the lock was free)"),
         (blocked.pause_ns, "VM pauses"),
-        (blocked.unknown_ns, "owner unknown"),
+        (blocked.unknown_ns, "has no known owner"),
     ];
     let parts: Vec<String> =
         parts.iter().filter(|(ns, _)| *ns > 0).map(|(ns, what)| format!("{} {what}", share(*ns))).collect();
     let _ = writeln!(out);
-    for line in prose::wrapped(&format!("Accounted for: {}.", parts.join(", ")), screen.width, 2) {
+    for line in prose::wrapped(&format!("Of this blocked time {}.", parts.join(", ")), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }

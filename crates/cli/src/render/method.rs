@@ -20,6 +20,8 @@ const SPOTS: usize = 5;
 const OWNERS: usize = 3;
 /// Owners below this part of the blocked time are left out there.
 const OF_BLOCKED: f64 = 0.05;
+/// Of less than this part of the time samples say too little.
+const TOO_LITTLE: f64 = 0.05;
 
 /// The whole report.
 pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, screen: &Screen) -> String {
@@ -169,6 +171,10 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
     let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
+    if covered < TOO_LITTLE {
+        let _ = writeln!(out, "  too few samples to say what it executed");
+        return;
+    }
     let room = screen.width.saturating_sub(11).max(20);
     for spot in activity.lines.iter().take(SPOTS) {
         let share = numbers::percent(spot.share * covered);

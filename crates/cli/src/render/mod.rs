@@ -42,6 +42,7 @@ pub fn report(analysed: &Analysed, screen: &Screen) -> String {
     brief::head(report, screen, &mut out);
     findings::write(report, screen, &mut out);
     tree::write(report, analysed.top, screen, &mut out);
+    details::accounted(report, screen, &mut out);
     method::owners(report, screen, &mut out);
     details::write(report, analysed.top, screen, &mut out);
     foreign::write(analysed, screen, &mut out);

@@ -48,10 +48,19 @@ fn words(text: &str) -> Vec<String> {
                 number.push(' ');
                 number.push_str(word);
             }
+            // `> 99 %`, `(< 0.1 %)`; frames of a stack have a `<` between them, too.
+            Some(sign) if [">", "(>", "<", "(<"].contains(&sign.as_str()) && starts_with_digit(word) => {
+                sign.push(' ');
+                sign.push_str(word);
+            }
             _ => words.push(word.to_owned()),
         }
     }
     words
+}
+
+fn starts_with_digit(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Names between backticks shown strong; the backticks go where the screen
@@ -68,8 +77,8 @@ pub fn with_names(text: &str, screen: &Screen) -> String {
 }
 
 /// A name that fits `width` columns where the screen's lines are cut: packages
-/// are shortened to their first letters from the left, and only what is still
-/// too long loses its middle.
+/// are shortened to their first letters from the left, then left out, and only what is
+/// still too long loses its middle.
 pub fn fitted(name: &str, width: usize, screen: &Screen) -> String {
     if !screen.cut || name.width() <= width {
         return name.to_owned();
@@ -78,7 +87,7 @@ pub fn fitted(name: &str, width: usize, screen: &Screen) -> String {
     while fitted.width() > width {
         match shorten_first_package(&fitted) {
             Some(shorter) => fitted = shorter,
-            None => return without_middle(&fitted, width),
+            None => return without_middle(without_letters(&fitted), width),
         }
     }
     fitted
@@ -105,6 +114,18 @@ fn shorten_first_package(name: &str) -> Option<String> {
     None
 }
 
+/// `Inventory.rebuildIndex` of `c.a.s.Inventory.rebuildIndex`.
+fn without_letters(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((letter, behind)) = rest.split_once('.') {
+        if letter.len() != 1 || !letter.starts_with(|c: char| c.is_ascii_lowercase()) {
+            break;
+        }
+        rest = behind;
+    }
+    rest
+}
+
 fn without_middle(text: &str, width: usize) -> String {
     let keep = width.saturating_sub(1).max(2);
     let characters: Vec<char> = text.chars().collect();
@@ -129,6 +150,7 @@ mod tests {
         assert_eq!(lines, ["  threads spent 38 % on", "  a.very.long.name.indeed", "  there"]);
         assert!(wrapped("", 24, 2).is_empty());
         assert_eq!(wrapped("in all it took 3.09 s, then", 20, 0), ["in all it took", "3.09 s, then"]);
+        assert_eq!(wrapped("that much of it: > 99 % is it", 20, 0), ["that much of it:", "> 99 % is it"]);
     }
 
     #[test]
@@ -146,7 +168,8 @@ mod tests {
         assert_eq!(fitted(name, 40, &NARROW), name);
         assert_eq!(fitted(name, 34, &NARROW), "c.acme.shop.Inventory.rebuildIndex");
         assert_eq!(fitted(name, 30, &NARROW), "c.a.s.Inventory.rebuildIndex");
-        assert_eq!(fitted(name, 16, &NARROW), "c.a.s…buildIndex");
+        assert_eq!(fitted(name, 24, &NARROW), "Inventory.rebuildIndex");
+        assert_eq!(fitted(name, 16, &NARROW), "Inven…buildIndex");
         assert_eq!(fitted("Hold.lock (java.lang.Object@1f)", 26, &NARROW), "Hold.lock (j.l.Object@1f)");
     }
 

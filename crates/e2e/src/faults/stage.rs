@@ -226,15 +226,17 @@ fn without_place(text: &str) -> String {
     parts.fold(first, |plain, rest| plain + PLACE + "ID" + rest.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
 }
 
-/// A report that shows contentions, and the owner's call stack for most of the blocked time.
+/// A report that shows contentions, and the owner's call stack for most of the blocked time in
+/// which there was one: on a busy machine much of it is hand-off.
 ///
 /// # Errors
 /// It does not, with the figures.
 pub fn shows_owners(report: &Report) -> Result<String, Problem> {
-    let with_chain = report.blocked.owner_stack_ns as f64 / report.blocked_ns.max(1) as f64;
+    let owned_ns = report.blocked_ns.saturating_sub(report.blocked.hand_off_ns);
+    let with_chain = report.blocked.owner_stack_ns as f64 / owned_ns.max(1) as f64;
     if report.contentions < 20 || with_chain < 0.5 || !by_target(report) {
         return Err(format!(
-            "{} contentions, {with_chain:.2} of the blocked time with an owner's call stack: {:?}",
+            "{} contentions, {with_chain:.2} of the owned time with the owner's call stack: {:?}",
             report.contentions, report.degraded
         )
         .into());
