@@ -10,6 +10,7 @@ mod graph;
 mod layout;
 mod registers;
 mod sources;
+mod versions;
 mod words;
 
 use crate::process::{output_of, program, root};
@@ -80,6 +81,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
         complaints.extend(documents::complaints(file, &paths));
     }
     complaints.extend(documents::about_the_whole(&files));
+    complaints.extend(versions::complaints(&files));
     complaints.extend(graph::complaints(&files)?);
     complaints.extend(circles::complaints(&files)?);
     complaints.extend(words::complaints(&files)?);
