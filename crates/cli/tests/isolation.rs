@@ -43,14 +43,32 @@ fn may_change_user() -> bool {
     permitted("setpriv to another user", as_nobody().arg("true"))
 }
 
-/// The JVM below `unshare`, whose own process is only its parent.
+/// [`behind_walls`], as user nobody. The shell stays: it is the namespace's first process, with
+/// which the kernel kills the JVM. A process that becomes another user is forgotten as one that
+/// dies with its parent.
+fn behind_walls_as_nobody(set_up: &str, java: &Command) -> Command {
+    let mut as_nobody = as_nobody();
+    as_nobody.arg(java.get_program()).args(java.get_args());
+    let command = behind_walls(set_up, &as_nobody);
+    let script = command.get_args().last().and_then(|script| script.to_str()).expect("a script");
+    let script = format!("{}; exit 1", script.replacen(" && exec ", " && ", 1));
+    let mut staying = Command::new("unshare");
+    staying.args(command.get_args().take_while(|word| *word != "-c")).args(["-c", &script]);
+    staying.stdin(Stdio::null()).stdout(Stdio::null());
+    staying
+}
+
+/// The JVM below `unshare`, whose own process is only its parent, or its parent's.
 fn jvm_below(parent: u32) -> u32 {
+    let child_of = |parent: u32| -> Option<u32> {
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+        children.split_whitespace().next()?.parse().ok()
+    };
+    let is_java = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c.trim() == "java");
     let mut found = None;
     eventually("the JVM runs", || {
-        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
-        let child = children.split_whitespace().next().and_then(|pid| pid.parse().ok());
-        found =
-            child.filter(|pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c.trim() == "java"));
+        let child = child_of(parent);
+        found = child.into_iter().chain(child.and_then(child_of)).find(is_java);
         found.is_some()
     });
     let pid = found.expect("found");
@@ -58,12 +76,25 @@ fn jvm_below(parent: u32) -> u32 {
     pid
 }
 
+/// A command that is killed if it has not ended after four minutes, so that a test fails instead of hanging.
+fn bounded(command: &Command) -> Command {
+    let mut bounded = Command::new("timeout");
+    bounded.args(["-k", "5", "240"]).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    bounded
+}
+
 /// Records a process for a second, into a directory that only root can enter.
 fn records(pid: u32) -> support::Said {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("a.jfr");
     let mut command = headway_with_agent(["record", "-d", "1500ms", "-o"]);
-    let said = said(command.arg(&file).arg(pid.to_string()));
+    let said = said(&mut bounded(command.arg(&file).arg(pid.to_string())));
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert!(unwrapped(&said.stdout).contains("`Contended.rebuild` owned it"), "{}{}", said.stdout, said.stderr);
     assert!(file.exists());
@@ -144,6 +175,58 @@ fn a_container_whose_tmp_is_noexec_gets_the_library_elsewhere() {
     assert_eq!((traces(pid, "/tmp"), traces(pid, "/var/tmp")), (vec![], vec![]));
 }
 
+/// Fills what is left of a file system, so that not even an empty file's first byte fits.
+fn filled(directory: &str) -> String {
+    format!("(dd if=/dev/zero of={directory}/filled bs=4k 2>/dev/null || true)")
+}
+
+#[test]
+fn a_container_whose_tmp_is_full_gets_the_library_elsewhere() {
+    if !may_unshare() {
+        return;
+    }
+    let Some(home) = jdk::any_home() else { return };
+    let Some(java) = jdk::contended(&home, &[]) else { return };
+    let tmp = "mount -t tmpfs tmpfs /tmp && mount -o remount,size=1m /tmp";
+    // Room for replies but not for the library, and no room at all.
+    for fill in ["true", &filled("/tmp")] {
+        let set_up = format!("{tmp} && {fill} && mount -t tmpfs tmpfs /var/tmp && mount -o remount,bind,ro /");
+        let mut target = Guarded::spawn(&mut behind_walls(&covered(&set_up, &java), &java));
+        let pid = jvm_below(target.pid());
+        records(pid);
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("maps");
+        assert!(maps.contains("/var/tmp/.headway-"), "loaded from where there is room");
+        assert_eq!((traces(pid, "/tmp"), traces(pid, "/var/tmp")), (vec![], vec![]), "no part is left either");
+        let status = said(&mut bounded(&headway_with_agent(["status", &pid.to_string()])));
+        assert!(status.stdout.contains("nothing is being recorded"), "{}{}", status.stdout, status.stderr);
+        assert!(target.lives());
+    }
+}
+
+#[test]
+fn a_container_whose_file_systems_are_all_full_is_refused_and_nothing_is_left() {
+    if !may_unshare() {
+        return;
+    }
+    let Some(home) = jdk::any_home() else { return };
+    let Some(java) = jdk::contended(&home, &[]) else { return };
+    let tmp = "cd / && mount -t tmpfs tmpfs /tmp && mount -o remount,size=1m /tmp";
+    let others = "for d in /var/tmp /dev/shm; do mount -t tmpfs -o size=64k tmpfs $d; done";
+    for fill in ["true", &filled("/tmp")] {
+        let set_up = format!("{tmp} && {fill} && {others} && mount -o remount,bind,ro /");
+        let mut target = Guarded::spawn(&mut behind_walls(&covered(&set_up, &java), &java));
+        let pid = jvm_below(target.pid());
+        let command = headway_with_agent(["record", "-d", "1", "-o", "/refused.jfr", &pid.to_string()]);
+        refuses(&mut bounded(&command), 3, "/tmp: full; /var/tmp: full; /dev/shm: full; /: read-only");
+        for directory in ["/tmp", "/var/tmp", "/dev/shm"] {
+            assert_eq!(traces(pid, directory), Vec::<String>::new(), "{directory}");
+        }
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("maps");
+        assert!(!maps.contains("libheadway"), "nothing is loaded");
+        assert!(target.lives());
+    }
+}
+
 #[test]
 fn a_container_that_can_write_nowhere_is_refused() {
     if !may_unshare() {
@@ -157,7 +240,7 @@ fn a_container_that_can_write_nowhere_is_refused() {
     let pid = jvm_below(target.pid());
     let sentence =
         format!("cannot talk to process {pid} through its attach socket: no trigger file can be made for it");
-    refuses(&mut headway_with_agent(["record", "-d", "1", &pid.to_string()]), 3, &sentence);
+    refuses(&mut bounded(&headway_with_agent(["record", "-d", "1", &pid.to_string()])), 3, &sentence);
     assert!(target.lives());
 }
 
@@ -206,7 +289,7 @@ fn a_container_where_nothing_can_be_executed_is_refused_with_the_reasons() {
     let set_up = covered(NOWHERE_TO_EXECUTE, &java);
     let mut target = Guarded::spawn(&mut behind_walls(&set_up, &java));
     let pid = jvm_below(target.pid());
-    let said = said(&mut headway_with_agent(["record", "-d", "1", "-o", "/refused.jfr", &pid.to_string()]));
+    let said = said(&mut bounded(&headway_with_agent(["record", "-d", "1", "-o", "/refused.jfr", &pid.to_string()])));
     assert_eq!(said.code, Some(3), "{}", said.stderr);
     for part in
         ["/tmp: mounted noexec", "/dev/shm: mounted noexec", "in memory: the process has a pid namespace of its own"]
@@ -241,6 +324,28 @@ fn root_records_another_users_jvm_as_that_user() {
         assert!(said.stderr.contains(&format!("Java {version}")), "{}", said.stderr);
     }
     assert!(recorded > 0, "no JDK can be run by another user");
+}
+
+#[test]
+fn root_records_another_users_jvm_in_a_container() {
+    if !may_unshare() || !may_change_user() {
+        return;
+    }
+    let can_run = |home: &std::path::PathBuf| {
+        let version = as_nobody().arg(home.join("bin/java")).arg("-version").stderr(Stdio::null()).status();
+        version.is_ok_and(|status| status.success())
+    };
+    let home = jdk::homes().into_iter().map(|(_, home)| home).find(can_run);
+    let home = home.expect("a JDK that another user can run");
+    let directory = open_to_all();
+    let java = java_in(&home, directory.path());
+    // The user may not write the recording's directory, nor enter it, and has no /tmp but the container's.
+    let set_up = "mount -t tmpfs tmpfs /tmp && chmod 1777 /tmp && mount -o remount,bind,ro /";
+    let mut target = Guarded::spawn(&mut behind_walls_as_nobody(&covered(set_up, &java), &java));
+    let pid = jvm_below(target.pid());
+    records(pid);
+    assert_eq!(traces(pid, "/tmp"), Vec::<String>::new());
+    assert!(target.lives());
 }
 
 #[test]

@@ -22,6 +22,8 @@ const CANDIDATES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 const OWNER_ONLY: Mode = Mode::RWXU;
 /// Replies have some KB; pictures of `top` some hundred.
 const LARGEST_REPLY_BYTES: u64 = 16 << 20;
+/// What has to fit into a place, however full its file system is: the replies.
+const ROOM_BYTES: usize = 64 << 10;
 /// Files that are removed with the place: the library, a recording, replies.
 const MOST_FILES: usize = 64;
 
@@ -50,7 +52,7 @@ impl Place {
     /// # Errors
     /// [`Failure::NoPlaceForAgent`] with each place and the reason against it.
     pub fn create(process: &Process, view: &View) -> Result<Place, Failure> {
-        Place::first(process, view, |_| Ok(()))
+        Place::first(process, view, Place::check_room)
     }
 
     /// The path, in the target's view, of a file in the directory.
@@ -65,8 +67,12 @@ impl Place {
     /// # Errors
     /// [`Failure::NoPlaceForAgent`] with the reasons.
     pub fn bring_library(&mut self, process: &Process, view: &View, content: &[u8]) -> Result<PathBuf, Failure> {
-        if forbids_executing(&self.fd).is_ok() && self.write(library::FILE_NAME, content).is_ok() {
-            return Ok(self.path_of(library::FILE_NAME));
+        if forbids_executing(&self.fd).is_ok() {
+            match self.write(library::FILE_NAME, content) {
+                Ok(()) => return Ok(self.path_of(library::FILE_NAME)),
+                // A part of it would take the room that the replies need.
+                Err(_) => self.remove(library::FILE_NAME),
+            }
         }
         let other = Place::first(process, view, |place| {
             forbids_executing(&place.fd)?;
@@ -182,6 +188,15 @@ impl Place {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.fd, name, flags, OWNER_ONLY)?;
         File::from(fd).write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// Fails where nothing can be written, before the target is asked for anything: without room
+    /// for its reply, a command that is carried out would look as if it had failed.
+    fn check_room(&self) -> Result<(), Errno> {
+        const NAME: &str = "room";
+        let written = self.write(NAME, &[1; ROOM_BYTES]);
+        let _ = rustix::fs::unlinkat(&self.fd, NAME, AtFlags::empty());
+        written
     }
 
     fn file_names(&self) -> Vec<std::ffi::CString> {
