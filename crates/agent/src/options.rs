@@ -499,13 +499,17 @@ mod tests {
     /// Command lines that are installed somewhere talk to newer agents, too (`docs/compatibility.md`).
     #[test]
     fn options_of_every_version_so_far_are_understood() {
-        let of_versions = [("0.1.0", include_str!("options/released/0.1.0.txt"))];
+        let of_versions = [
+            ("0.1.0", include_str!("options/released/0.1.0.txt")),
+            ("0.2.0", include_str!("options/released/0.2.0.txt")),
+        ];
+        assert!(of_versions.iter().any(|(version, _)| *version == env!("CARGO_PKG_VERSION")), "this one, too");
         for (version, lines) in of_versions {
             for line in lines.lines() {
                 assert!(Options::parse(line).is_ok(), "{version}: {line}: {:?}", Options::parse(line));
             }
         }
-        let (_, lines) = of_versions[0];
+        let (_, lines) = of_versions[1];
         let last = lines.lines().filter_map(|line| Options::parse(line).ok()).next_back();
         assert!(last.is_some_and(|options| options.command == Command::Detach && options.reply.is_some()));
     }

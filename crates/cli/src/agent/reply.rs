@@ -243,13 +243,24 @@ mod tests {
             include_str!("released/0.1.0-status.json"),
             include_str!("released/0.1.0-stop.json"),
             include_str!("released/0.1.0-detach.json"),
+            include_str!("released/0.2.0-start.json"),
+            include_str!("released/0.2.0-status.json"),
+            include_str!("released/0.2.0-stop.json"),
+            include_str!("released/0.2.0-detach.json"),
         ];
-        let [start, status, stop, detach] = of_versions.map(|text| Reply::parse(7, text).expect("a good reply"));
-        assert_eq!(start.will_change.len(), 4);
-        assert_eq!((status.event_count(), status.findings.len()), (794, 2));
-        assert_eq!((status.mechanisms.len(), status.mechanisms[2].name.as_str()), (7, "monitor-exit"));
-        assert_eq!((stop.recording.as_deref(), stop.recording_bytes), (Some("/srv/shop/a.jfr"), Some(44_350)));
-        assert_eq!((detach.event_count(), detach.agent_version.as_deref()), (0, Some("0.1.0")));
+        let replies = of_versions.map(|text| Reply::parse(7, text).expect("a good reply"));
+        let mut versions = Vec::new();
+        for of_version in replies.chunks(4) {
+            let [start, status, stop, detach] = of_version else { panic!("four replies of each version") };
+            assert_eq!(start.will_change.len(), 4);
+            assert!(status.event_count() > 0 && status.findings.len() == 2);
+            assert_eq!((status.mechanisms.len(), status.mechanisms[2].name.as_str()), (7, "monitor-exit"));
+            assert_eq!(stop.recording.as_deref(), Some("/srv/shop/a.jfr"));
+            assert!(stop.event_count() > status.event_count() && stop.recording_bytes > status.recording_bytes);
+            assert_eq!(detach.event_count(), 0);
+            versions.extend(detach.agent_version.as_deref());
+        }
+        assert_eq!(versions, ["0.1.0", OWN_VERSION], "this version, too");
     }
 
     #[test]

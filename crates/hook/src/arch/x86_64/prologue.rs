@@ -57,7 +57,9 @@ fn check(instruction: &Instruction) -> Result<(), String> {
     }
     match instruction.flow_control() {
         FlowControl::Next => Ok(()),
-        other => Err(format!("its flow of control ({other:?}) cannot be moved")),
+        FlowControl::Call | FlowControl::IndirectCall => Err("a call cannot be moved".into()),
+        FlowControl::Return => Err("a return cannot be moved".into()),
+        _ => Err("a jump or trap cannot be moved".into()),
     }
 }
 
