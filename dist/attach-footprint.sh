@@ -1,17 +1,18 @@
 #!/bin/sh
 # What the agent takes of memory in many JVMs.
 #
-#   attach-footprint.sh HEADWAY JVMS CLASSES
+#   attach-footprint.sh RELEASE JVMS
 #
-# HEADWAY is the command of an installed release, CLASSES a directory with Idle.class. To be called
-# by root in mount and pid namespaces that were just made: /tmp is covered with an empty tmpfs.
+# RELEASE is a directory with an installed release and Idle.class. To be called by root in mount and
+# pid namespaces that were just made: /tmp is covered with an empty tmpfs.
 set -eu
 
-headway=$1
+release=/mnt
+headway=$release/bin/headway
 jvms=$2
-classes=$3
 
 mount -t proc proc /proc
+mount --bind "$1" "$release" # it may lie below /tmp
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 
 
@@ -23,11 +24,19 @@ pids=
 number=0
 while [ "$number" -lt "$jvms" ]; do
   number=$((number + 1))
-  java -Xmx16m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp "$classes" Idle &
+  java -Xmx16m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -cp "$release" Idle &
   pids="$pids $!"
 done
 for pid in $pids; do
-  until grep -q libjava.so "/proc/$pid/maps" 2>/dev/null && grep -q '^Signal Dispatch' "/proc/$pid"/task/*/comm 2>/dev/null; do sleep 0.1; done
+  waited=0
+  until grep -q libjava.so "/proc/$pid/maps" 2>/dev/null && grep -q '^Signal Dispatch' "/proc/$pid"/task/*/comm 2>/dev/null; do
+    waited=$((waited + 1))
+    if [ "$waited" -ge 3000 ] || ! kill -0 "$pid" 2>/dev/null; then
+      echo "a JVM does not start" >&2
+      exit 1
+    fi
+    sleep 0.1
+  done
 done
 
 before=$(taken)

@@ -20,8 +20,10 @@ mod maven;
 mod notices;
 mod provenance;
 mod publisher;
+mod readme;
 mod system_packages;
 mod tools;
+mod transcript;
 
 use crate::process::{build_directory, output_of, program, root};
 use crate::{page, Misuse, Problem};
@@ -76,8 +78,13 @@ pub fn dist(rest: &[String]) -> Result<(), Problem> {
     match words.as_slice() {
         [] => make().map(|_| ()),
         ["--check"] => check::everything(),
-        ["--check", "--short"] | ["--short", "--check"] => check::one_build(),
-        _ => Err(Misuse(format!("takes --check, --check --short or nothing, not \"{}\"", words.join(" "))).into()),
+        ["--check", "--short"] | ["--short", "--check"] => check::one_build(false),
+        ["--check", "--short", "--renew"] => check::one_build(true),
+        _ => Err(Misuse(format!(
+            "takes --check, --check --short, --check --short --renew or nothing, not \"{}\"",
+            words.join(" ")
+        ))
+        .into()),
     }
 }
 

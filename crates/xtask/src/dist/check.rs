@@ -1,17 +1,18 @@
 //! `./hw dist --check`: is a release what it is said to be?
 //!
 //! Of one build: sizes, what the binaries ask of the system, frame pointers, whether the bill of
-//! materials is complete. Of two builds, in different places, with another time zone, umask and
-//! number of jobs: whether every file has the same bytes.
+//! materials is complete. Of two builds, in different places, by other users, with another clock, time
+//! zone, host name, umask and number of jobs: whether every file has the same bytes.
 
 use super::archive::{files, sum};
 use super::binaries::{self, OLDEST_GLIBC};
 use super::elf::{Dynamic, Wanted};
-use super::{footprint, fresh, kubernetes, make, maven, place, Release};
+use super::{footprint, fresh, kubernetes, make, maven, place, readme, Release};
 use crate::process::{build_directory, is_on_path, output_of, program, root, run};
 use crate::{packages, Problem};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A copy of the agent lies in the memory of every JVM that it is attached to (4 MiB).
@@ -29,10 +30,17 @@ const FRAME_POINTER: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 /// Where Debian's package of musl has the library.
 const MUSL: &str = "/lib/ld-musl-x86_64.so.1";
 
-/// One build, and everything that can be seen from it.
-pub fn one_build() -> Result<(), Problem> {
+/// A build as another user, on a host with another name, in three days (all but the compiler, whose
+/// output has no time). A user namespace gives the
+/// user another number without hiding compiler and caches, which lie in a home directory.
+const ELSEWHERE: &str = "umask 077; hostname elsewhere && exec unshare --user --map-user=1000 --map-group=1000 \
+    faketime -f +3d ./hw dist";
+
+/// One build, and everything that can be seen from it. The transcript in `docs/install.md` is compared
+/// with this one, or replaced by it.
+pub fn one_build(renew: bool) -> Result<(), Problem> {
     let release = make()?;
-    let complaints = complaints(&release)?;
+    let complaints = complaints(&release, renew)?;
     for complaint in &complaints {
         println!("{complaint}");
     }
@@ -44,7 +52,7 @@ pub fn one_build() -> Result<(), Problem> {
 
 /// One build with its checks, then another that must be the same.
 pub fn everything() -> Result<(), Problem> {
-    one_build()?;
+    one_build(false)?;
     if Release::of_checkout()?.is_modified {
         return Err(
             "files differ from the commit: a second build, which is made from the commit, would differ, too".into()
@@ -59,7 +67,7 @@ pub fn everything() -> Result<(), Problem> {
     Err(format!("a second build differs in {} (in {})", differences.join(", "), other.display()).into())
 }
 
-fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
+fn complaints(release: &Release, renew: bool) -> Result<Vec<String>, Problem> {
     let (agent, cli) = (binaries::stripped("libheadway.so"), binaries::stripped("headway"));
     let mut complaints = Vec::new();
     complaints.extend(too_large("libheadway.so", fs::metadata(&agent)?.len(), LARGEST_AGENT));
@@ -79,7 +87,8 @@ fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
             release.described()
         ));
     }
-    complaints.extend(fresh::complaint(release)?);
+    complaints.extend(fresh::complaint(release, renew)?);
+    complaints.extend(readme::complaint(release)?);
     complaints.extend(footprint::complaint(release)?);
     complaints.extend(maven::complaints(release)?);
     complaints.extend(kubernetes::complaints()?);
@@ -191,11 +200,30 @@ fn second_build() -> Result<PathBuf, Problem> {
     let copy = build_directory().join("dist-second/a/longer/way/down");
     let _ = fs::remove_dir_all(&copy); // it may not be there
     run(program("git").args(["clone", "--quiet", "--no-hardlinks"]).arg(root()).arg(&copy))?;
-    let mut second = program("sh");
-    second.current_dir(&copy).args(["-c", "umask 077; exec ./hw dist"]);
+    if !is_on_path("faketime") && !packages::install_one_of(&["faketime"]) {
+        return Err("needs faketime for another clock (package faketime)".into());
+    }
+    let compiler = compiler_with_true_clock()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = compiler.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
+    let mut second = program("unshare");
+    second.current_dir(&copy).args(["--uts", "sh", "-c", ELSEWHERE]);
     second.env_remove("CARGO_TARGET_DIR").env("TZ", "Pacific/Kiritimati").env("CARGO_BUILD_JOBS", "1");
-    run(second.env("LC_ALL", "C").env("HOSTNAME", "elsewhere"))?;
+    second.env("LC_ALL", "C").env("USER", "somebody").env("LOGNAME", "somebody");
+    second.env("PATH", std::env::join_paths(folders)?).env("RUSTC", &compiler);
+    run(second.env("FAKETIME_DONT_FAKE_MONOTONIC", "1"))?; // Java waits by that clock
     Ok(copy.join("build/dist"))
+}
+
+/// The compiler's allocator and faketime wait for each other at its start, so it is started without.
+fn compiler_with_true_clock() -> Result<PathBuf, Problem> {
+    let folder = build_directory().join("dist-compiler");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join("rustc");
+    let sysroot = output_of(program("rustc").args(["--print", "sysroot"]))?;
+    fs::write(&path, format!("#!/bin/sh\nunset LD_PRELOAD\nexec '{}/bin/rustc' \"$@\"\n", sysroot.trim()))?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(path)
 }
 
 /// Names of files that are not the same in both folders.

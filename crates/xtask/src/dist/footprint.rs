@@ -18,7 +18,7 @@ pub fn complaint(release: &Release) -> Result<Option<String>, Problem> {
     run(program("javac").args(["--release", "17", "-d"]).arg(&folder).arg("dist/Idle.java"))?;
     let mut script = program("unshare");
     script.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "dist/attach-footprint.sh"]);
-    let (text, is_content) = run_and_read(script.arg(folder.join("bin/headway")).arg(JVMS).arg(&folder))?;
+    let (text, is_content) = run_and_read(script.arg(&folder).arg(JVMS))?;
     Ok(if is_content { judged(&text) } else { Some(format!("attaching to {JVMS} JVMs fails")) })
 }
 

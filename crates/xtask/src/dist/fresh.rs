@@ -4,7 +4,7 @@
 //! The system is a directory made of packages: a runtime of Java without compiler (`jdks`), and the
 //! C library that it is linked to here. `dist/first-finding.sh` does the rest in namespaces.
 
-use super::{place, Release};
+use super::{place, transcript, Release};
 use crate::process::{build_directory, output_of, program, root, run_and_read};
 use crate::{jdks, Problem};
 use std::collections::BTreeSet;
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// From the start of unpacking to the report.
 const LONGEST_SECONDS: u64 = 120;
+
+/// The main parts of a runtime.
+const PARTS: [&str; 5] = ["bin/java", "lib/server/libjvm.so", "lib/libjava.so", "lib/libnio.so", "lib/libzip.so"];
 
 /// How long is recorded.
 const RECORDED: &str = "20s";
@@ -23,14 +26,18 @@ const JAVA: u32 = 21;
 /// A program whose threads wait for a lock that `rebuild` holds.
 const PROGRAM: &str = "crates/cli/tests/java/Contended.java";
 
-/// What is wrong, if anything is. The transcript is printed.
-pub fn complaint(release: &Release) -> Result<Option<String>, Problem> {
-    let system = system()?;
+/// What is wrong, if anything is. The transcript is printed, and kept in `docs/install.md` on request.
+pub fn complaint(release: &Release, renew: bool) -> Result<Option<String>, Problem> {
+    let system = system("dist-fresh", &[])?;
     let archive = place().join(format!("{}.tar.gz", release.name()));
     let mut script = program("unshare");
     script.args(["--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "dist/first-finding.sh"]);
-    let (transcript, is_content) = run_and_read(script.arg(&system).arg(archive).arg(RECORDED))?;
-    Ok(judged(&transcript, is_content))
+    let (text, is_content) = run_and_read(script.arg(&system).arg(archive).arg(RECORDED))?;
+    match judged(&text, is_content) {
+        Some(complaint) => Ok(Some(complaint)),
+        None if renew => transcript::renew(&text).map(|()| None),
+        None => transcript::complaint(&text),
+    }
 }
 
 fn judged(transcript: &str, is_content: bool) -> Option<String> {
@@ -50,16 +57,23 @@ fn judged(transcript: &str, is_content: bool) -> Option<String> {
     }
 }
 
-/// The directory of the new system.
-fn system() -> Result<PathBuf, Problem> {
-    let system = build_directory().join("dist-fresh");
+/// The directory of a new system, with some programs of this one.
+pub fn system(name: &str, programs: &[&str]) -> Result<PathBuf, Problem> {
+    let system = build_directory().join(name);
     let _ = fs::remove_dir_all(&system); // it may not be there
-    for folder in ["proc", "tmp", "dev", "app", "opt", "lib64"] {
+    for folder in ["proc", "tmp", "dev", "app", "opt", "lib64", "bin"] {
         fs::create_dir_all(system.join(folder)).map_err(|e| format!("cannot make {}: {e}", system.display()))?;
     }
     let runtime = jdks::fetched_or_fetch(JAVA).ok_or(format!("no runtime of Java {JAVA} for a new system"))?;
     crate::process::run(program("cp").args(["-rL"]).arg(&runtime).arg(system.join("jre")))?;
-    for library in libraries(&runtime)? {
+    let mut parts: Vec<PathBuf> = PARTS.iter().map(|part| runtime.join(part)).collect();
+    for name in programs {
+        let from = found(name).ok_or_else(|| format!("{name} is not on the PATH"))?;
+        let to = system.join("bin").join(name);
+        fs::copy(&from, to).map_err(|e| format!("cannot copy {}: {e}", from.display()))?;
+        parts.push(from);
+    }
+    for library in libraries(&parts, &runtime)? {
         let to = system.join(library.strip_prefix("/")?);
         fs::create_dir_all(to.parent().unwrap_or(&system))?;
         fs::copy(&library, &to).map_err(|e| format!("cannot copy {}: {e}", library.display()))?;
@@ -70,11 +84,17 @@ fn system() -> Result<PathBuf, Problem> {
     Ok(system)
 }
 
-/// The parts of the C library that the runtime's main parts are linked to.
-fn libraries(runtime: &Path) -> Result<BTreeSet<PathBuf>, Problem> {
+/// A program of this system.
+fn found(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file())
+}
+
+/// The libraries that programs, and the runtime's main parts, are linked to.
+fn libraries(parts: &[PathBuf], runtime: &Path) -> Result<BTreeSet<PathBuf>, Problem> {
     let mut libraries = BTreeSet::new();
-    for part in ["bin/java", "lib/server/libjvm.so", "lib/libjava.so", "lib/libnio.so", "lib/libzip.so"] {
-        libraries.extend(linked(&output_of(program("ldd").arg(runtime.join(part)))?, runtime));
+    for part in parts {
+        libraries.extend(linked(&output_of(program("ldd").arg(part))?, runtime));
     }
     Ok(libraries)
 }

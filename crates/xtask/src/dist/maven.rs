@@ -1,15 +1,16 @@
 //! The bundle for Maven repositories: for each jar its sources, its documentation, a complete POM
 //! and sums, in the layout of a repository. `headway.jar` holds the programs.
 //!
-//! `--check` consumes it: a project of a user is built without network from the bundle and from the
-//! packages that this project's own build needs, with an empty cache; its benchmark is profiled.
+//! `--check` consumes it: a project of a user is built by Maven and by Gradle, without network, from the
+//! bundle and from the packages that this project's own build needs, with empty caches; its benchmark is
+//! profiled.
 
 use super::archive::{Archive, Mode};
 use super::binaries::Binary;
 use super::publisher::Publisher;
 use super::{place, Release};
-use crate::process::{build_directory, output_of, program, root, run, target_directory};
-use crate::{java, Problem};
+use crate::process::{build_directory, is_on_path, output_of, program, root, run, target_directory};
+use crate::{java, packages, Problem};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,8 +131,31 @@ pub fn complaints(release: &Release) -> Result<Vec<String>, Problem> {
     maven.arg(format!("-Dheadway.repository=file://{}", repository.display()));
     run(maven.arg(format!("-Dheadway.version={}", release.version)).arg("compile"))?;
     let mut complaints = benchmark(&folder, &cache)?;
+    complaints.extend(built_by_gradle(&folder, &repository, release)?);
     complaints.extend(started_with_the_program(&folder, &cache, release)?);
     Ok(complaints)
+}
+
+/// The same project, built by Gradle.
+fn built_by_gradle(folder: &Path, repository: &Path, release: &Release) -> Result<Option<String>, Problem> {
+    if !is_on_path("gradle") && !packages::install_one_of(&["gradle"]) {
+        return Err("needs gradle, for a user's project (package gradle)".into());
+    }
+    let project = folder.join("gradle-project");
+    run(program("cp").arg("-r").arg(root().join("dist/consumer")).arg(&project))?;
+    // A namespace without network has no loopback address either, by which Gradle's processes talk.
+    let mut gradle = program("unshare");
+    gradle.current_dir(&project).args(["--net", "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]);
+    gradle
+        .args(["gradle", "--quiet", "--offline", "--no-daemon", "--gradle-user-home"])
+        .arg(folder.join("gradle-cache"));
+    gradle.arg(format!("-Pheadway.version={}", release.version));
+    gradle.arg(format!("-Pheadway.repository=file://{}", repository.display()));
+    gradle.arg(format!("-Pother.repository=file://{}", own_packages()?));
+    run(gradle.arg("classes"))?;
+    // What the annotation processor of JMH makes, whose benchmark calls the API.
+    let made = files_below(&project.join("build")).iter().any(|path| path.ends_with("META-INF/BenchmarkList"));
+    Ok((!made).then(|| "a user's project has no benchmark when it is built by Gradle".to_owned()))
 }
 
 /// The benchmark's lock must have nearly all blocked time, and each operation waits for three others.
@@ -183,11 +207,17 @@ fn started_with_the_program(folder: &Path, cache: &Path, release: &Release) -> R
 
 /// Every repository is the cache of this project's own build.
 fn settings_without_network() -> Result<String, Problem> {
-    let home = std::env::var("HOME").map_err(|_| "HOME is not set")?;
     Ok(format!(
         "<settings><mirrors><mirror><id>here</id><mirrorOf>*,!headway</mirrorOf>\
-         <url>file://{home}/.m2/repository</url></mirror></mirrors></settings>\n"
+         <url>file://{}</url></mirror></mirrors></settings>\n",
+        own_packages()?
     ))
+}
+
+/// What this project's own build has fetched.
+fn own_packages() -> Result<String, Problem> {
+    let home = std::env::var("HOME").map_err(|_| "HOME is not set")?;
+    Ok(format!("{home}/.m2/repository"))
 }
 
 fn jars(cache: &Path) -> Result<Vec<PathBuf>, Problem> {
