@@ -164,7 +164,7 @@ mod tests {
         };
         let text = text(&Target { pid: 4711, main: "Main".into() }, &picture);
         for line in [
-            "headway_info{pid=\"4711\",main=\"Main\",version=\"0.1.0\"} 1",
+            concat!("headway_info{pid=\"4711\",main=\"Main\",version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
             "headway_blocked_seconds_total{lock=\"say \\\"a\\\\b\\\"\u{fffd}\",owner_method=\"com.acme.Cache.get\"} 3",
             "headway_blocked_seconds_total{lock=\"other\",owner_method=\"other\"} 1",
             "headway_contentions_total{lock=\"other\",owner_method=\"other\"} 2",
