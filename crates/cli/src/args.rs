@@ -49,7 +49,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
 
-    /// When output has colours: auto is on a terminal, unless NO_COLOR is set
+    /// Colour the output: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_possible_values = true)]
     pub color: ColorChoice,
 }
@@ -63,13 +63,13 @@ pub enum Command {
     Run(Run),
     /// Record a running JVM for some time, then show the report.
     Record(Record),
-    /// Start a recording of a running JVM; `stop` ends it, `dump` copies its last part.
+    /// Start a recording of a running JVM; `dump` copies it, `stop` ends it.
     Start(Start),
     /// Stop the recording of a running JVM and finish its file.
     Stop(Stop),
-    /// Write the last minutes of a running recording, which continues.
+    /// Copy what has been recorded so far into a file; the recording continues.
     Dump(Dump),
-    /// Show what is active in a running JVM, and what is degraded and why.
+    /// Show which of Headway's mechanisms are active in a running JVM, and why others are not.
     Status(Status),
     /// Show which locks block threads of a running JVM, live.
     Top(Top),
@@ -77,23 +77,23 @@ pub enum Command {
     Metrics(Metrics),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
-    /// Open recordings in the browser: who blocked whom, when, with both call stacks.
+    /// Show recordings in the browser: who blocked whom, when, with both call stacks.
     View(View),
-    /// Show how much threads parked on each blocker.
+    /// Show how often and how long threads parked on each blocker.
     Parks(Parks),
-    /// Measure by experiment what a speedup would gain.
+    /// Estimate by experiments what a faster method, line or lock would gain.
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
     /// Compare two recordings, method by method.
     Diff(Diff),
-    /// Write a recording for other tools: plain JFR, pprof, Firefox Profiler, ...
+    /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
-    /// Answer a question in SQL about many recordings (by headway-fleet).
+    /// Run an SQL query over many recordings (needs headway-fleet).
     Sql(Fleet),
-    /// Put what recordings come to into a store (by headway-fleet).
+    /// Add sums of recordings, by minute, to a store for `sql` (needs headway-fleet).
     Ingest(Fleet),
-    /// Look after a store (by headway-fleet).
+    /// Show, compact or remove what is in a store (needs headway-fleet).
     Fleet(Fleet),
     /// Print a completion script for a shell.
     Completion(Completion),

@@ -11,10 +11,11 @@ use headway_analysis::Aspect;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Breakdown {
-    /// Break blocked time down by these aspects, each within the one before:
-    /// kind, lock-class, lock-name (locks of one name together), lock, contender-thread, contender-group,
-    /// contender-method, contender-chain, owner-thread, owner-group,
-    /// owner-method, owner-chain, time; with --method: thread or group
+    /// Break blocked time down by these aspects, each within the one before: kind,
+    /// lock-class, lock-name (locks of one name together), lock, contender-thread,
+    /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
+    /// owner-method, owner-chain, time. Contender: the blocked thread; group: the threads of
+    /// one pool; chain: the call stack. For `report --method`: thread or group
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 
@@ -22,7 +23,7 @@ pub struct Breakdown {
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 
-    /// Show threads apart: the same as putting contender-thread first in --by
+    /// Show each thread separately: the same as contender-thread first in --by
     #[arg(short = 't', long)]
     pub per_thread: bool,
 }

@@ -19,33 +19,35 @@ use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
-    /// What to record: monitor (contended `synchronized`, Object.wait), park
-    /// (java.util.concurrent), lock (both), pressure (alone: only
-    /// critical section pressure by lock, at the lowest cost), cpu (samples of running
-    /// threads), wall (samples of waiting threads too), steal (time taken by the
-    /// hypervisor, by CPU quotas and in the run queue, by thread and by the transactions
-    /// that the program marks); default: lock, steal
+    /// What to record, separated by commas: monitor (contended `synchronized`,
+    /// Object.wait), park (java.util.concurrent), lock (both), pressure (sums by lock and
+    /// interval instead of single events, at the lowest cost; beside other events it means
+    /// lock), cpu (samples of running threads), wall (samples of waiting threads too), steal
+    /// (steal, throttling and run-queue wait of threads, and of transactions, the units of
+    /// work that the program marks with Headway.transaction); default: lock,steal
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
 
-    /// CPU time between samples (0.1ms to 1s); default: 10ms
+    /// Time between samples (0.1ms to 1s): CPU time of running threads, elapsed time of
+    /// waiting ones; default: 10ms
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
-    /// Time between samples of steal (10ms to 4s); default: 1s
+    /// Time between two readings of steal (10ms to 4s); default: 1s
     #[arg(long, value_name = "TIME", value_parser = steal_interval, hide_short_help = true)]
     pub steal_interval: Option<Span>,
 
-    /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
-    /// .jfr.lz4 pick the format
+    /// Write the recording to this file: %p becomes the process id, %t the time; .jfr,
+    /// .jfr.zst and .jfr.lz4 select the format
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     pub output: PathBuf,
 
-    /// Replace a recording of Headway's that is there already
+    /// Overwrite the file if it is a Headway recording; other files are never overwritten
     #[arg(long)]
     pub force: bool,
 
-    /// Record only threads whose name matches (\w, \d and \s: ASCII)
+    /// Record only threads whose name contains a match (\w, \d and \s match ASCII only); of
+    /// owners with other names no method is recorded
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
@@ -54,17 +56,16 @@ pub struct Capture {
     #[arg(long, value_name = "SIZE", value_parser = size_limit)]
     pub max_size: Option<u64>,
 
-    /// Keep only the last part of this length (s, m, h)
+    /// Keep only the last TIME of the recording (s, m, h)
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_seconds)]
     pub max_age: Option<Span>,
 
-    /// Sum up contended enters and parks that are shorter than this (ns, us, ms)
-    /// instead of recording each: number and time stay in the totals, without owners
+    /// Sum up contentions and parks that are shorter than this (ns, us, ms) instead of
+    /// recording each: they stay in the totals, their owners are not known
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
-    /// Sum up parks that are shorter than this instead of recording each (ns,
-    /// us, ms)
+    /// The same for parks only (ns, us, ms)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
@@ -72,39 +73,42 @@ pub struct Capture {
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 
-    /// Length of an interval of critical section pressure (10ms at least)
+    /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
+    /// of a lock is the time spent acquiring it, divided by the running time of all threads
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
-    /// Pressure at or above which an interval belongs to a phase
+    /// Lowest pressure of a phase (consecutive intervals of high pressure); default: 5%
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
     pub phase_threshold: Option<f64>,
 
-    /// When a lock's pressure phase begins or ends, have the JVM start this shell
-    /// command, as its user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK,
-    /// HEADWAY_CSP_PERCENT, HEADWAY_OWNER, HEADWAY_CONTENDER and more in its
-    /// environment; `log` writes a line to the JVM's standard error
+    /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
+    /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
+    /// HEADWAY_CSP_PERCENT (pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER, HEADWAY_CONTENDER
+    /// and HEADWAY_SKIPPED (phases without a command) in the environment. `log` writes a
+    /// line to the JVM's standard error instead
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
 
-    /// Publish what `top` shows as the management bean headway:type=Pressure,
-    /// which can also start, stop and dump; loads the JDK's management classes
-    /// into the program
+    /// Publish what `top` shows as the management bean headway:type=Pressure; JMX clients
+    /// can also start, dump and stop recordings through it. Loads the JDK's management
+    /// classes into the program
     #[arg(long)]
     pub jmx: bool,
 
-    /// After attaching: have code compiled again that hides which inlined method
-    /// owned a lock, by retransforming its classes once; JDK 17 may then compile
-    /// everything again
+    /// After attaching: where compiled code does not show which inlined method owned a
+    /// lock, retransform its class once, so that it is compiled again. JDK 17 may then
+    /// discard all compiled code
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
-    /// Use JVMTI only: no code is patched, nothing is rebound; the report lists
-    /// what is missing
+    /// Use JVMTI only: nothing is patched, rebound or retransformed. No owners, no parks, no
+    /// samples; the report lists what is missing
     #[arg(long)]
     pub safe: bool,
 
-    /// Fail if a mechanism is not available, instead of using its fallback
+    /// Fail if a mechanism (`headway status` lists them) is not available, instead of using its
+    /// fallback; a JVM under `run` then ends with exit code 1
     #[arg(long)]
     pub strict: bool,
 
@@ -112,13 +116,15 @@ pub struct Capture {
     #[arg(long)]
     pub redact: bool,
 
-    /// How threads are sampled: perf or signal; jvmti, agct and handshake are for comparisons
-    /// only; default: perf where it is allowed, else signal
+    /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
+    /// agct and handshake are for comparisons only; default: perf where it is allowed, else
+    /// signal
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// Turn mechanisms off by name (`headway status` lists the names), to see what
-    /// their fallbacks do
+    /// Disable mechanisms, to see what their fallbacks do: exit-detour, reenter-detour,
+    /// carrier-detour, walker, usdt, condvar, perf, owners, park-natives, park-locksupport,
+    /// park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,
 

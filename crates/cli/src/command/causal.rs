@@ -26,11 +26,11 @@ Examples:
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
   headway causal report shop.jfr -o shop.html
 
-An experiment pauses all other threads while a method runs, which has the same
-effect as making the method faster, and counts visits of a progress point: a method that is called
-or a line that is reached once per piece of work, or a name that the program says by
-io.headway.Headway.progress(name). The program runs slower meanwhile. The longer
-it is watched, the narrower the intervals; a minute is a good beginning.";
+An experiment delays all other threads while a method runs: in relation to them
+the method is faster. It counts visits of a progress point: a method or line that
+is executed once per unit of work, or a call of io.headway.Headway.progress(name).
+The program runs slower meanwhile. Longer experiments give narrower confidence
+intervals; begin with a minute. `headway causal run --help` explains the options.";
 
 /// Options of `causal`.
 #[derive(Debug, Args)]
@@ -42,11 +42,11 @@ pub struct Causal {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Run a command, and experiment with every JVM that it starts.
+    /// Run a command and make experiments in every JVM that it starts.
     Run(CausalRun),
-    /// Experiment with a running JVM for a while.
+    /// Make experiments in a running JVM for some time.
     Record(CausalRecord),
-    /// Show what experiments say, from a recording or from a profile of coz.
+    /// Show the results of experiments, from a recording or a profile of coz.
     Report(CausalReport),
 }
 
@@ -54,29 +54,29 @@ enum What {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Experiments")]
 pub struct Experiments {
-    /// What counts as progress: a method, com.acme.Shop.order, a line,
-    /// Shop.java:42, or a name that the program says; may be repeated
+    /// Progress point: a method (com.acme.Shop.order), a line (Shop.java:42), or a name that
+    /// the program passes to Headway.progress; repeatable
     #[arg(long, value_name = "METHOD|LINE|NAME", value_parser = progress)]
     pub progress: Vec<String>,
 
-    /// Measure the mean time from one such point to another; may be repeated
+    /// Measure the mean time from one progress point to another; repeatable
     #[arg(long, value_name = "BEGIN,END", value_parser = latency)]
     pub latency: Vec<String>,
 
-    /// The program is to end sooner: run it again and again, each time with
-    /// another speedup of the targets, which must be named
+    /// Measure how much sooner the program ends: run it again and again, each time with
+    /// another speedup of a --target
     #[arg(long, requires = "target", conflicts_with_all = ["progress", "latency"])]
     pub end_to_end: bool,
 
-    /// Speed this up: a method, a line (Shop.java:42), a method where another
-    /// calls it ("Shop.price < Shop.order"), or all that is done under a lock
-    /// (lock:Inventory.lock, by name or class); may be repeated. Default: the
-    /// methods with most samples and the lines that sleep most are screened
+    /// Speed this up: a method, a line (Shop.java:42), a method where another calls it
+    /// ("Shop.price < Shop.order"), or what is executed under a lock (lock:Inventory.lock, by
+    /// name or class); repeatable. Default: the methods with most samples and the lines that
+    /// sleep most are tried
     #[arg(long, value_name = "TARGET", value_parser = name)]
     pub target: Vec<String>,
 
-    /// Choose targets within this package or class (com.acme.*); may be repeated.
-    /// Default: everywhere except in the JDK
+    /// Choose targets within this package or class (com.acme.*); repeatable. Default:
+    /// everywhere except in the JDK
     #[arg(long, value_name = "PATTERN", value_parser = name)]
     pub scope: Vec<String>,
 
@@ -84,8 +84,8 @@ pub struct Experiments {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=100))]
     pub speedups: Vec<u32>,
 
-    /// Wait for classes and progress points that are not there yet. Default: they are
-    /// refused, as what is mistyped is. From a JVM's start on they are waited for
+    /// Wait for classes and progress points that do not exist yet. Default: they are an
+    /// error in a running JVM; from a JVM's start, Headway waits for them
     #[arg(long)]
     pub wait: bool,
 
@@ -123,7 +123,7 @@ pub struct CausalRecord {
     #[command(flatten)]
     capture: Recording,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     process: String,
 }
@@ -131,12 +131,12 @@ pub struct CausalRecord {
 /// What of recording can be chosen here.
 #[derive(Debug, Args)]
 struct Recording {
-    /// The recording: %p is the process id, %t the time; .jfr, .jfr.zst and
-    /// .jfr.lz4 pick the format
+    /// Write the recording to this file: %p becomes the process id, %t the time; .jfr,
+    /// .jfr.zst and .jfr.lz4 select the format
     #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
     output: std::path::PathBuf,
 
-    /// Replace a recording of Headway's that is there already
+    /// Overwrite the file if it is a Headway recording; other files are never overwritten
     #[arg(long)]
     force: bool,
 

@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   headway diff before.jfr after.jfr
-  headway diff before.jfr after.jfr -o diff.html          the second as a flame graph, red where it grew
-  headway diff before.jfr after.jfr -o diff.collapsed     both weights of every stack
-  headway diff --of owner before.jfr after.jfr            blocked time, by who held the lock
+  headway diff before.jfr after.jfr -o diff.html          flame graph, red where it grew
+  headway diff before.jfr after.jfr -o diff.collapsed     every stack with its time before and after
+  headway diff --of owner before.jfr after.jfr            blocked time, by owner
 
-Shares are parts of each recording's whole, so that recordings of different
-length compare.";
+Percentages are parts of each recording's total, so recordings of different length
+can be compared.";
 
 /// Options of `diff`.
 #[derive(Debug, Args)]
@@ -32,8 +32,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Count an edge of the call tree as hot if it has at least this part of the hottest
-    /// edge's weight on
+    /// Count an edge of the call tree as hot if its time is at least this part of the
+    /// hottest edge's
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 
@@ -45,7 +45,7 @@ pub struct Diff {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
-    /// Print the methods as a table for programs
+    /// Print the methods in a format for programs
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output"])]
     format: TableFormat,
 

@@ -15,22 +15,25 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   headway dump -o incident.jfr 4711
-  headway report incident.jfr";
+  headway report incident.jfr
+
+The copy has what the recording still has: --max-age and --max-size of `start`
+limit it.";
 
 /// Options of `dump`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Dump {
-    /// The file: %p is the process id, %t the time; .jfr, .jfr.zst and
-    /// .jfr.lz4 pick the format
+    /// Write to this file: %p becomes the process id, %t the time; .jfr, .jfr.zst and
+    /// .jfr.lz4 select the format
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     output: PathBuf,
 
-    /// Replace a recording of Headway's that is there already
+    /// Overwrite the file if it is a Headway recording; other files are never overwritten
     #[arg(long)]
     force: bool,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   headway export app.jfr.zst -o app.jfr          unpack for JDK Mission Control
-  headway export torn.jfr -o whole.jfr           repair what a crash cut off
+  headway export torn.jfr -o whole.jfr           a valid file of what is readable after a crash
   headway export app.jfr -o app.collapsed        CPU time, for flame graph tools
   headway export app.jfr -o app.pb.gz            for pprof
   headway export app.jfr -o app.json             for profiler.firefox.com
@@ -30,7 +30,7 @@ Examples:
 
   headway export app.jfr.zst -o - --format jfr | jfr summary /dev/stdin
 
-The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
+The file's name selects the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 .pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html,
 .perfetto-trace (ui.perfetto.dev).";
 
@@ -38,12 +38,12 @@ The new file's name picks the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The new file, whose name picks the format, or - for standard output
+    /// Write to this file, whose name selects the format, or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// The format, whatever the name says: jfr, jfr.zst, jfr.lz4, collapsed, pprof, firefox,
-    /// speedscope, html, perfetto. Default: what the name says, for - collapsed
+    /// Output format: jfr, jfr.zst, jfr.lz4, collapsed, pprof, firefox, speedscope, html,
+    /// perfetto; default: by the file's name, collapsed for -
     #[arg(long, value_name = "FORMAT", value_parser = format_name)]
     format: Option<&'static str>,
 

@@ -12,21 +12,21 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   headway flame app.jfr -o app.html                    CPU time
-  headway flame app.jfr --of owner -o locks.html       what held locks that others waited for
+  headway flame app.jfr --of owner -o locks.html       stacks of owners, while others were blocked
   headway flame app.jfr --of wall --threads http -o wall.html
 
-The page is complete in one file. To compare two recordings, say
+The page is complete in one file. To compare two recordings:
 `headway diff before.jfr after.jfr -o diff.html`.";
 
 /// Options of `flame`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Flame {
-    /// The page (.html), or - for standard output
+    /// Write the page to this file (.html), or - for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// What it is called; without this the recording's name
+    /// Title of the page; default: the recording's name
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 

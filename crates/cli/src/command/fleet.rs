@@ -15,13 +15,14 @@ const PROGRAM: &str = "headway-fleet";
 const EXAMPLES: &str = "\
 Examples:
   headway ingest headway-*.jfr --store rows --service shop --version 1.2
-  headway sql 'SELECT * FROM top_sites ORDER BY blocked_ns DESC LIMIT 10' rows";
+  headway sql 'SELECT * FROM top_sites ORDER BY blocked_ns DESC LIMIT 10' rows
+  headway fleet status --store rows";
 
 /// What is handed on as it was typed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = true, disable_version_flag = true)]
 pub struct Fleet {
-    /// Options and arguments; --help lists them
+    /// Passed to headway-fleet, which lists them for --help
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }

@@ -18,18 +18,18 @@ use std::path::Path;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Methods")]
 pub struct MethodView {
-    /// Show where time goes, by method: self and total time, the hottest call
-    /// chains, and what owners of contended locks executed meanwhile; --by
-    /// takes thread or group then
+    /// Show where time goes, by method: self and total time, the hottest call stacks, and
+    /// what owners of contended locks executed meanwhile. --by then takes only thread or
+    /// group
     #[arg(long)]
     pub method: bool,
 
-    /// Show who calls the methods whose names match
+    /// With --method: show who calls the methods whose names match
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, requires = "method")]
     callers_of: Option<Regex>,
 
-    /// With --method: what to weigh (cpu, wall, contender, owner); without this
-    /// the first that the recording has
+    /// With --method: which time to count (cpu, wall, contender, owner); default: the first
+    /// of these that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = weighing::measure, requires = "method")]
     measure: Option<Measure>,
 }

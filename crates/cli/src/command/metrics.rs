@@ -21,10 +21,12 @@ Examples:
   headway metrics --listen 0.0.0.0:9471 Server
   headway metrics --once 4711                  print them and end
 
-Anyone who can reach the address can read names of locks and methods. The listener is in
-this command, not in the JVM. docs/monitoring.md has the metrics, an alert rule and
-a dashboard. Where no recording is under way, the command begins one that keeps
-only each lock's pressure by interval, and ends it.";
+`metrics` uses the running recording if there is one. Otherwise it attaches the
+agent, records pressure only, and undoes all changes when it ends.
+
+The command listens, not the JVM. Anyone who can reach the address can read
+names of locks and methods. docs/monitoring.md in the source tree has the
+metrics, an alert rule and a dashboard.";
 
 /// How often the JVM is asked for something new.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -33,11 +35,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Metrics {
-    /// Answer at this address, HOST:PORT
+    /// Listen at this address, HOST:PORT
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471", value_parser = address)]
     listen: SocketAddr,
 
-    /// Length of an interval (10ms at least), where no recording is under way
+    /// Measure once in this time (at least 10ms), unless a recording runs: then once in its
+    /// pressure interval
     #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
     interval: Span,
 
@@ -45,7 +48,7 @@ pub struct Metrics {
     #[arg(long)]
     once: bool,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

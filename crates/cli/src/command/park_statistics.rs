@@ -13,17 +13,17 @@ const STDERR: &str = "stderr";
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Park statistics")]
 pub struct ParkStatistics {
-    /// Print how much threads parked on each blocker object when the JVM ends, when
-    /// the recording does, and on SIGQUIT: into this file (%p, %t as in -o; JSON if
-    /// it ends in .json), or `stderr`
+    /// Write how often and how long threads parked on each blocker to this file (%p, %t as
+    /// in -o; JSON if it ends in .json), or to `stderr`: when the recording or the JVM ends,
+    /// and on each SIGQUIT, beside the JVM's thread dump
     #[arg(long, value_name = "FILE|stderr")]
     pub park_statistics: Option<PathBuf>,
 
-    /// Print them as JSON, one document a line
+    /// Print park statistics as JSON, one document a line
     #[arg(long)]
     pub park_json: bool,
 
-    /// Measure a blocker only after this many parks on it
+    /// Minimum number of parks on a blocker before it is measured
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_threshold: Option<u64>,
 
@@ -31,7 +31,7 @@ pub struct ParkStatistics {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 
-    /// Forget collected blockers once they were printed
+    /// Forget garbage-collected blockers after they have been printed
     #[arg(long, hide_short_help = true)]
     pub park_free_on_print: bool,
 }

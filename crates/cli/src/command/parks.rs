@@ -24,15 +24,19 @@ Examples:
   headway parks -d 10 4711
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
-Of several blockers with threads parked on them all the time, the bottleneck is
-the one on which threads parked longest in total. Average hold is the time between two threads getting what they waited
-for: for a contended lock, how long it is held.";
+Idle workers park on the queue of their pool; leave such blockers out. Of the
+others, the one with the longest thread time is likely the bottleneck. \"avg hold\"
+is the average time from one thread getting what it waited for to the next: for
+a contended lock, how long it is held.
+
+If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
+undoes all changes at the end.";
 
 /// Options of `parks`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Parks {
-    /// Measure a blocker only after this many parks on it
+    /// Minimum number of parks on a blocker before it is measured
     #[arg(long, value_name = "N", help_heading = "What to show")]
     threshold: Option<u64>,
 
@@ -40,7 +44,7 @@ pub struct Parks {
     #[arg(long, value_name = "N", help_heading = "What to show")]
     print_threshold: Option<u64>,
 
-    /// Frames of each stack
+    /// Show this many frames of each stack
     #[arg(long, value_name = "N", default_value_t = 8, help_heading = "What to show")]
     frames: usize,
 
@@ -48,12 +52,12 @@ pub struct Parks {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to show")]
     top: u32,
 
-    /// In a running JVM: count this long before showing (default 10 s where
-    /// nothing is counted yet, else what was counted so far)
+    /// In a running JVM: count for this long, then show. Default: show what has been counted
+    /// so far, or count for 10 s if nothing has
     #[arg(short, long, value_name = "TIME", value_parser = quantity::seconds)]
     duration: Option<Span>,
 
-    /// In a running JVM: forget collected blockers once they were shown
+    /// In a running JVM: forget garbage-collected blockers after they have been shown
     #[arg(long)]
     free_on_print: bool,
 

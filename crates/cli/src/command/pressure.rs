@@ -24,21 +24,21 @@ pub enum View {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Critical section pressure")]
 pub struct PressureView {
-    /// Show which locks impeded progress, and when: time spent acquiring a
-    /// lock over the running time of all threads, interval by interval
+    /// Show each lock's pressure by interval: the time that threads spent acquiring it,
+    /// divided by the running time of all threads
     #[arg(long)]
     pressure: bool,
 
-    /// Show only phases: consecutive intervals in which a lock's pressure is
-    /// at or above the threshold
+    /// Show only phases: consecutive intervals in which a lock's pressure is at or above
+    /// --threshold
     #[arg(long)]
     phases: bool,
 
-    /// Length of an interval (10ms at least)
+    /// Length of an interval (at least 10ms)
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     interval: Span,
 
-    /// Pressure at or above which an interval belongs to a phase
+    /// Lowest pressure of a phase
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
     threshold: f64,
 }

@@ -30,7 +30,8 @@ Examples:
   headway record -d 2m -o app.jfr.zst Server     the JVM whose main class is Server
   headway record --safe --by owner-thread 4711
 
-Ctrl-C stops early; the recording is kept and shown all the same.";
+Ctrl-C stops early; the recording is kept and its report shown. All changes in
+the process are undone; an agent that `record` loaded is detached.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;
@@ -60,7 +61,7 @@ pub struct Record {
     #[arg(short, long)]
     quiet: bool,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -21,14 +21,14 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  headway report app.jfr                         what is wrong, on one screen
+  headway report app.jfr                         findings, on one screen
   headway report --full app.jfr                  everything
   headway report --by owner-method,owner-chain,contender-group --top 5 app.jfr
   headway report --from 10s --to -5s --min-duration 1ms app.jfr.zst
-  headway report --pressure --interval 100ms app.jfr     which lock impeded progress, and when
-  headway report --steal app.jfr                 what hypervisor, quota and neighbours took
+  headway report --pressure --interval 100ms app.jfr     pressure of each lock, by interval
+  headway report --steal app.jfr                 steal, throttling and run-queue wait
   headway report --method app.jfr                where CPU time goes, by method
-  headway report app.jfr -o report.html          a page to look at, in one file
+  headway report app.jfr -o report.html          an interactive page, in one file
   headway report --json app.jfr | jq '.rows[0]'
   headway report --by lock-name,owner-method --format csv 'rec-*.jfr' > locks.csv
   zstdcat app.jfr.zst | headway report -
@@ -49,7 +49,7 @@ pub struct Report {
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
-    /// Leave out contentions shorter than this (ns, us, ms, s)
+    /// Leave out contentions and waits shorter than this, from the totals too (ns, us, ms, s)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 
@@ -71,30 +71,29 @@ pub struct Report {
     #[command(flatten)]
     method: MethodView,
 
-    /// Show what the environment took: stolen, throttled and run-queue time of
-    /// threads and transactions
-    #[arg(long, conflicts_with_all = ["pressure", "phases"], help_heading = "Environment")]
+    /// Show steal, throttling and run-queue wait of threads and transactions
+    #[arg(long, conflicts_with_all = ["pressure", "phases"], help_heading = "Machine")]
     steal: bool,
 
     /// Print JSON; several files give a list
     #[arg(long)]
     json: bool,
 
-    /// Print the breakdown (--by) as a table for programs: a row for each sequence of aspects
+    /// Print the breakdown (--by) for programs: a row for each combination of aspects
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
     format: TableFormat,
 
-    /// Write a page to look at and drill down in, complete in one file (.html, or - for
-    /// standard output); two recordings (before, after) are compared
+    /// Write an interactive page, complete in one file (.html, or - for standard output);
+    /// with two recordings (before, after) it compares them
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
-    /// In the page, show source lines from below this directory (repeatable)
+    /// Find source files in this directory tree, to show their lines in the page (repeatable)
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
-    /// Contentions, waits and samples that the page keeps one by one; what is more is
-    /// added up, by intervals
+    /// Keep at most this many contentions, waits and samples one by one in the page; beyond
+    /// that, only sums by interval
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS)]
     rows: usize,
 

@@ -35,10 +35,11 @@ Examples:
   headway run -o lock-%p.jfr.zst -- mvn -q test
   headway run --by owner-thread,lock -- ./start-server.sh
 
-Each JVM gets a recording of its own. The command's standard streams are left
-alone; the reports go to standard error. The exit code is the command's, 128+N
-if signal N ended it, 126 or 127 if it cannot be run. Each JVM says \"Picked up
-JAVA_TOOL_OPTIONS\" on standard error; that is how the agent gets there.";
+Each JVM gets its own recording. The agent is passed in JAVA_TOOL_OPTIONS, after
+what that already contains, so each JVM prints \"Picked up JAVA_TOOL_OPTIONS\" on
+standard error. The command's streams are not redirected; Headway prints the
+reports on standard error after the command has ended. The exit code is the
+command's, 128+N if signal N ended it, 126 or 127 if it cannot be run.";
 
 /// Options of `run`.
 #[derive(Debug, Args)]

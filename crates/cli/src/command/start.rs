@@ -16,7 +16,7 @@ use std::path::Path;
 const EXAMPLES: &str = "\
 Examples:
   headway start --max-age 10m 4711       keep the last ten minutes
-  headway dump -o incident.jfr 4711      write them out; recording goes on
+  headway dump -o incident.jfr 4711      copy them into a file; the recording continues
   headway stop 4711";
 
 /// Options of `start`.
@@ -26,7 +26,7 @@ pub struct Start {
     #[command(flatten)]
     capture: Capture,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -25,7 +25,7 @@ pub struct Status {
     #[arg(long)]
     json: bool,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

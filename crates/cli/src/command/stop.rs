@@ -17,13 +17,17 @@ use std::path::Path;
 const EXAMPLES: &str = "\
 Examples:
   headway stop 4711
-  headway stop --detach Server      also take every hook out again";
+  headway stop --detach Server      also end what is kept for the next recording
+
+`stop` undoes every change that the recording made in the process. The library
+stays loaded and has no thread.";
 
 /// Options of `stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
-    /// Also take every hook out of the process again and leave nothing running
+    /// Also end what the agent keeps for the next recording: thread events, symbols, the
+    /// management bean. Changes in the process are undone without --detach, too
     #[arg(long)]
     detach: bool,
 
@@ -31,7 +35,7 @@ pub struct Stop {
     #[arg(long)]
     json: bool,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

@@ -31,12 +31,12 @@ Examples:
   headway top --interval 200ms Server
   headway top --json -n 5 4711 | jq '.locks[0]'
 
-Keys: q quit, p pause, s sort, / filter, up and down choose a lock, Enter shows
-its call chains, k parks.
+`top` shows the running recording if there is one. Otherwise it attaches the
+agent, records pressure only, and undoes all changes when you quit; the library
+stays loaded, idle.
 
-Where a recording is under way, `top` shows what it measures. Otherwise it
-begins one that keeps only each lock's pressure by interval, and ends it when it
-quits; the agent is then taken out again.";
+Keys: q quits, p pauses the display, s changes the order, / filters, up and down
+choose a lock, Enter shows its call stacks, k shows parks.";
 
 /// How often the keyboard and the picture are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -45,19 +45,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Top {
-    /// Length of an interval (10ms at least), where no recording is under way
+    /// Update once in this time (at least 10ms), unless a recording runs: then once in its
+    /// pressure interval
     #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
     interval: Span,
 
-    /// Print each picture as a line of JSON instead
+    /// Print each update as a line of JSON instead
     #[arg(long)]
     json: bool,
 
-    /// End after this many pictures
+    /// End after this many updates
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// Process id, or main class, or jar
+    /// Process id, main class or jar; a part of a name will do if it fits only one JVM
     #[arg(value_name = "PID|NAME")]
     target: String,
 }

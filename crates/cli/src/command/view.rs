@@ -25,9 +25,10 @@ Examples:
   headway view before.jfr after.jfr             compare two
   headway view --source-path src/main/java app.jfr.zst
 
-The address that it prints holds a secret: only those who know it get answers, and
-only from this machine. Ctrl-C ends it. `headway report -o report.html` makes a
-file instead that can be mailed.";
+`view` prints an address with a secret, and answers only on this machine and only
+those who know the secret. If your browser is on another machine, forward the
+port (--port PORT, ssh -L PORT:127.0.0.1:PORT) or write the page into a file:
+`headway report -o report.html`. Ctrl-C ends it.";
 
 /// Rows kept in memory; beyond them short stretches are added up.
 const ROWS: usize = 1_500_000;
@@ -36,16 +37,16 @@ const ROWS: usize = 1_500_000;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct View {
-    /// Listen on this port of the loopback address; 0 takes a free one
+    /// Listen on this port of 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 
-    /// Show source lines from below this directory (repeatable)
+    /// Find source files in this directory tree, to show their lines (repeatable)
     #[arg(long, value_name = "DIR")]
     source_path: Vec<PathBuf>,
 
-    /// Contentions, waits and samples that are kept one by one; what is more is added
-    /// up, by intervals
+    /// Keep at most this many contentions, waits and samples one by one; beyond that, only
+    /// sums by interval
     #[arg(long, value_name = "ROWS", default_value_t = ROWS)]
     rows: usize,
 

@@ -12,17 +12,17 @@ use regex::Regex;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What to show")]
 pub struct Weighing {
-    /// What to weigh: cpu (CPU time), wall (running and waiting), contender
-    /// (time blocked on locks, by who was blocked), owner (the same, by who
-    /// held the lock); without this the first that the recording has
+    /// Which time to count: cpu (CPU time), wall (running and waiting), contender (time
+    /// blocked on locks, by the blocked thread), owner (the same, by the owner); default: the
+    /// first of these that the recording has
     #[arg(long = "of", value_name = "MEASURE", value_parser = measure)]
     measure: Option<Measure>,
 
-    /// Show threads separately
+    /// Show each thread separately
     #[arg(short = 't', long)]
     per_thread: bool,
 
-    /// Show thread groups separately: pool names with their numbers folded
+    /// Show each group separately: threads whose names differ only in numbers
     #[arg(long, conflicts_with = "per_thread")]
     per_group: bool,
 
@@ -38,11 +38,12 @@ pub struct Weighing {
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Count only threads whose name matches: sampled ones, or blocked ones
+    /// Count only threads whose name matches: sampled threads, or with contender and owner
+    /// the blocked ones
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 
-    /// Weigh by the number of samples, even where their time is known
+    /// Count samples, even where their time is known
     #[arg(long)]
     pub samples: bool,
 }

@@ -15,7 +15,7 @@ pub enum TableFormat {
     Text,
     /// One JSON document, as --json.
     Json,
-    /// A JSON object per row and line.
+    /// One JSON object per line, for each row.
     Jsonl,
     /// Comma-separated values with a header.
     Csv,

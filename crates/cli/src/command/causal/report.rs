@@ -30,7 +30,7 @@ pub struct CausalReport {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Look here for the source of lines, which the page shows; may be repeated.
+    /// Find source files in this directory, to show their lines in the page; repeatable.
     /// Default: the working directory
     #[arg(long, value_name = "DIRECTORY")]
     sources: Vec<PathBuf>,
