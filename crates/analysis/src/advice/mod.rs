@@ -2,7 +2,7 @@
 //! what to do about it. Advice goes with a finding and is never one: what the numbers
 //! do not show is no cause.
 
-use crate::report::{Advice, Finding};
+use crate::report::{Advice, Finding, FindingKind};
 use std::sync::OnceLock;
 
 const CATALOGUE: &str = include_str!("catalogue.txt");
@@ -48,10 +48,13 @@ fn entry(block: &'static str) -> Option<Entry> {
     (!entry.id.is_empty()).then_some(entry)
 }
 
-/// Gives each finding what is known about it; what was said once is not said again.
+/// Gives each finding what is known about it; what was said once is not said again. Where a
+/// lock was free and threads woke late, that is mostly what another finding led to: the
+/// advice is that one's.
 pub(crate) fn give(findings: &mut [Finding]) {
     let mut said = Vec::new();
-    for finding in findings {
+    let (late, others): (Vec<_>, Vec<_>) = findings.iter_mut().partition(|one| one.kind == FindingKind::HandOver);
+    for finding in others.into_iter().chain(late) {
         finding.advice = about(finding).filter(|advice| !said.contains(&advice.id));
         said.extend(finding.advice.iter().map(|advice| advice.id.clone()));
     }
@@ -121,6 +124,11 @@ mod tests {
         give(&mut findings);
         let ids = findings.map(|finding| finding.advice.map(|advice| advice.id));
         assert_eq!(ids, [None, Some("h2-row-lock".to_owned()), None]);
+        let mut findings = [Finding { kind: FindingKind::HandOver, ..of(row) }, of(row)];
+        give(&mut findings);
+        assert!(findings[0].advice.is_none() && findings[1].advice.is_some());
+        give(&mut findings[..1]);
+        assert!(findings[0].advice.is_some());
     }
 
     #[test]
