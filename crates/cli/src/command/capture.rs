@@ -42,7 +42,7 @@ pub struct Capture {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     pub output: PathBuf,
 
-    /// Overwrite the file if it is a Headway recording; other files are never overwritten
+    /// Overwrite the file if it is a Headway recording or empty; other files never
     #[arg(long)]
     pub force: bool,
 

@@ -136,7 +136,7 @@ struct Recording {
     #[arg(short, long, value_name = "FILE", default_value = crate::recording::file_name::DEFAULT_PATTERN)]
     output: std::path::PathBuf,
 
-    /// Overwrite the file if it is a Headway recording; other files are never overwritten
+    /// Overwrite the file if it is a Headway recording or empty; other files never
     #[arg(long)]
     force: bool,
 

@@ -29,7 +29,7 @@ pub struct Dump {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     output: PathBuf,
 
-    /// Overwrite the file if it is a Headway recording; other files are never overwritten
+    /// Overwrite the file if it is a Headway recording or empty; other files never
     #[arg(long)]
     force: bool,
 
