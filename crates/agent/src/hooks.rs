@@ -418,9 +418,15 @@ impl Hooks {
     }
 
     /// What installing changes in the process.
-    pub fn will_change(&self, agent: &Agent) -> Vec<String> {
-        let carriers = CARRIER_HOOKS.iter().filter(|_| agent.java.version >= steal::VIRTUAL_SINCE);
-        HOOKS.iter().chain(carriers).map(|hook| format!("the first 5 bytes of {}", hook.known.names()[0])).collect()
+    pub fn will_change(&self, agent: &Agent, options: &Options) -> Vec<String> {
+        let version = agent.java.version;
+        let monitors = HOOKS.iter().filter(|_| options.wants("monitor"));
+        let has_carriers = options.wants("steal") && version >= steal::VIRTUAL_SINCE;
+        let carriers = CARRIER_HOOKS.iter().filter(|_| has_carriers);
+        let hooks = monitors.chain(carriers).filter(|hook| options.allows(hook.mechanism));
+        // The newest name comes first, that of 17 and 21 last.
+        let name = |names: &'static [&'static str]| if version > 21 { names.first() } else { names.last() };
+        hooks.filter_map(|hook| name(hook.known.names())).map(|name| format!("the first 5 bytes of {name}")).collect()
     }
 }
 

@@ -37,6 +37,8 @@ pub struct Session {
     stop_within: Duration,
     attach_pause: DurationNs,
     mechanisms: Vec<MechanismState>,
+    /// What it changes in the process.
+    changes: Vec<String>,
 }
 
 /// A recording that has ended, but whose file is still being written.
@@ -244,6 +246,7 @@ fn begin(
         started,
         stop_within: options.stop_within.unwrap_or(WITHIN),
         attach_pause: agent.hooks.pause(),
+        changes: will_change(agent, options),
         mechanisms,
     });
     Ok(())
@@ -487,11 +490,11 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
                 reply.exit_code = error.exit_code();
                 reply.error = Some(error.to_string());
             } else {
-                describe(agent, &mut reply);
+                describe(agent, options, &mut reply);
             }
         }
         Command::Stop => finish(agent, &mut reply),
-        Command::Status => describe(agent, &mut reply),
+        Command::Status => describe(agent, options, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
         Command::Live => live(agent, options, &mut reply),
         Command::Parks => parks(agent, jni, options, &mut reply),
@@ -611,16 +614,16 @@ fn not_recording(reply: &mut Reply) {
     reply.exit_code = 1;
 }
 
-fn describe(agent: &'static Agent, reply: &mut Reply) {
+fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let session = current(agent);
     match session.as_ref() {
-        Some(session) if session.path.is_none() => reply.will_change = will_change(agent),
+        Some(session) if session.path.is_none() => reply.will_change = will_change(agent, options),
         Some(session) => {
             reply.findings = session.drain.findings();
             fill(agent, reply, session, &session.drain.recorded());
         }
         None => {
-            reply.will_change = will_change(agent);
+            reply.will_change = will_change(agent, options);
             let sentence =
                 |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
             let path = lock(&agent.ending).clone().or_else(|| still_written(agent));
@@ -630,8 +633,12 @@ fn describe(agent: &'static Agent, reply: &mut Reply) {
     }
 }
 
-fn will_change(agent: &Agent) -> Vec<String> {
-    agent.hooks.will_change(agent).into_iter().chain(agent.parks.will_change(agent)).collect()
+/// What a recording with these options changes in the process.
+fn will_change(agent: &Agent, options: &Options) -> Vec<String> {
+    let walks = options.takes_chains() && options.allows(Mechanism::Walker) && options.allows(Mechanism::VmStructs);
+    let flag = "the VM flag DebugNonSafepoints, for what is compiled meanwhile".to_owned();
+    let (hooks, parks) = (agent.hooks.will_change(agent, options), agent.parks.will_change(agent, options));
+    hooks.into_iter().chain(parks).chain(Some(flag).filter(|_| walks)).collect()
 }
 
 fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded) {
@@ -653,7 +660,7 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     }
     reply.degraded = degraded(&mechanisms);
     reply.mechanisms = mechanisms;
-    reply.will_change = will_change(agent);
+    reply.will_change.clone_from(&session.changes);
     reply.attach_pause_ns = Some(session.attach_pause.0);
     // Of a recording that goes on; at its end it is in `recorded`.
     let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());

@@ -49,6 +49,12 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
             recorded.stderr
         );
         assert!(recorded.stderr.contains("this is changed in the process:"), "{}", recorded.stderr);
+        let exit = ["ObjectMonitor::ExitEpilog(", "ObjectMonitor::exit_epilog("][usize::from(version > 21)];
+        assert!(recorded.stderr.contains(exit), "JDK {version}: {}", recorded.stderr);
+        let safely = run(&["record", "-d", "300ms", "--safe", "-q", "-o", "safe.jfr", &pid]).stderr;
+        assert!(safely.contains("Nothing is changed in the process.") && !safely.contains("  - "), "{safely}");
+        let waits = run(&["record", "-d", "300ms", "-e", "park", "-q", "-o", "parks.jfr", &pid]).stderr;
+        assert!(waits.contains("Unsafe.park") && !waits.contains("ObjectMonitor"), "{waits}");
         assert!(recorded.stderr.contains("of CPU time"), "{}", recorded.stderr);
         assert!(
             unwrapped(&recorded.stdout).contains("`Contended.rebuild` owned it"),

@@ -209,14 +209,19 @@ impl Parks {
     }
 
     /// What installing changes in the process.
-    pub fn will_change(&self, agent: &Agent) -> Vec<String> {
+    pub fn will_change(&self, agent: &Agent, options: &Options) -> Vec<String> {
+        if !options.wants(FEATURE) {
+            return Vec::new();
+        }
         let natives = "the native functions of jdk.internal.misc.Unsafe.park and unpark".to_owned();
-        let redirected = (agent.java.version >= 21).then(|| {
+        let natives = Some(natives).filter(|_| options.allows(Mechanism::ParkNatives));
+        let is_redirected = agent.java.version >= 21 && options.allows(Mechanism::ParkRedirect);
+        let redirected = is_redirected.then(|| {
             let class = self.redirection.in_force();
             let class = class.unwrap_or_else(|| "jdk.internal.misc.VirtualThreads or LockSupport".to_owned());
             format!("the calls in {class} that park virtual threads")
         });
-        std::iter::once(natives).chain(redirected).collect()
+        natives.into_iter().chain(redirected).collect()
     }
 
     /// JVMTI `ClassFileLoadHook` of a class that is being changed.

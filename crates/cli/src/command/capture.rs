@@ -287,14 +287,10 @@ impl Capture {
     /// # Errors
     /// A path that cannot be passed on.
     pub fn start_options(&self, file: &Path, if_taken: IfTaken) -> Result<AgentOptions, Failure> {
-        let mut words: Vec<&str> = self.events.iter().flat_map(|feature| feature.words()).copied().collect();
-        words.extend(self.experiments.as_ref().map(|_| "causal"));
-        words.sort_unstable();
-        words.dedup();
         let options = AgentOptions::new("start")
             .with_path("file", file)?
             .if_taken(if_taken)
-            .with_some("events", (!words.is_empty()).then(|| words.join("+")))
+            .with_some("events", self.event_words())
             .with_some("interval", self.interval.map(|span| span.ns))
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
             .with_some("min_duration", self.min_duration.map(|span| span.ns))
@@ -307,7 +303,7 @@ impl Capture {
             .with_some("pressure_interval", self.pressure_interval.map(|span| span.ns))
             .with_some("phase_threshold", self.phase_threshold)
             .with_some("on_phase", self.on_phase.as_ref())
-            .with_some("disable", (!self.disable.is_empty()).then(|| self.disable.join("+")))
+            .with_some("disable", self.disabled())
             .with_some("progress", joined(self.experiments.as_ref().map(|wishes| &wishes.progress), ";"))
             .with_some("target", joined(self.experiments.as_ref().map(|wishes| &wishes.target), ";"))
             .with_some("scope", joined(self.experiments.as_ref().map(|wishes| &wishes.scope), ";"))
@@ -321,6 +317,26 @@ impl Capture {
             .with_flag("strict", self.strict)
             .with_flag("redact", self.redact);
         self.park_statistics.add_to(options)
+    }
+
+    /// Asks the agent what a recording would change in the process.
+    pub fn preview_options(&self) -> AgentOptions {
+        AgentOptions::new("status")
+            .with_some("events", self.event_words())
+            .with_some("disable", self.disabled())
+            .with_flag("safe", self.safe)
+    }
+
+    fn event_words(&self) -> Option<String> {
+        let mut words: Vec<&str> = self.events.iter().flat_map(|feature| feature.words()).copied().collect();
+        words.extend(self.experiments.as_ref().map(|_| "causal"));
+        words.sort_unstable();
+        words.dedup();
+        (!words.is_empty()).then(|| words.join("+"))
+    }
+
+    fn disabled(&self) -> Option<String> {
+        (!self.disable.is_empty()).then(|| self.disable.join("+"))
     }
 }
 

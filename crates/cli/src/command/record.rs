@@ -88,7 +88,7 @@ impl Record {
         // From here on the target listens to us; nothing is loaded into it yet.
         let mut session = Session::open(&jvm)?;
         self.announce(&jvm, &destination);
-        announce_changes(&mut session, self.capture.safe)?;
+        announce_changes(&mut session, &self.capture)?;
         let delivery = Delivery::to(&destination, if_taken, &session);
         let options = self
             .capture
@@ -200,9 +200,11 @@ fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) 
 }
 
 /// Says what recording changes in the process, before it does.
-fn announce_changes(session: &mut Session, safe: bool) -> Result<(), Failure> {
-    let preview = session.command(AgentOptions::new("status").with_flag("safe", safe))?;
-    if !preview.will_change.is_empty() {
+fn announce_changes(session: &mut Session, capture: &Capture) -> Result<(), Failure> {
+    let preview = session.command(capture.preview_options())?;
+    if preview.will_change.is_empty() {
+        terminal::note("Nothing is changed in the process.");
+    } else {
         terminal::note("Until the recording ends, this is changed in the process:");
         preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
     }
