@@ -7,6 +7,7 @@ use crate::definitions::Definitions;
 use crate::ending::Gate;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
+use crate::own_cost::OwnCost;
 use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Loss, TimeNs};
@@ -33,6 +34,8 @@ pub struct Core {
     pub definitions: Definitions,
     /// Losses by cause.
     pub losses: Losses,
+    /// What the agent's threads and the beginning of the recording have cost.
+    pub own_cost: OwnCost,
     /// When the pause in progress began, 0 if none.
     pub gc_start: AtomicU64,
     /// When the last pause ended, 0 if there was none.
@@ -61,6 +64,7 @@ impl Core {
             pool_bytes,
             definitions: Definitions::default(),
             losses: Losses::default(),
+            own_cost: OwnCost::default(),
             gc_start: AtomicU64::new(0),
             gc_end: AtomicU64::new(0),
             collections: AtomicU64::new(0),

@@ -6,6 +6,7 @@ mod collect;
 mod output;
 mod retain;
 mod route;
+mod self_cost;
 
 use crate::agent::Agent;
 use crate::clock;
@@ -25,10 +26,11 @@ use crate::steal;
 use crate::thread_events::blocked_throughout;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
-use headway_model::event::RecordingInfo;
+use headway_model::event::{RecordingInfo, SelfCost};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use output::writer_config;
 use retain::{forget, CodeIds, Dying, Kept};
+use self_cost::Spent;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,10 +50,8 @@ pub struct Recorded {
     pub events: BTreeMap<String, u64>,
     /// Size of the recording.
     pub bytes: u64,
-    /// CPU time of the draining thread.
-    pub own_cpu: DurationNs,
-    /// Memory for buffers and tables in use.
-    pub memory_bytes: u64,
+    /// What Headway has cost.
+    pub cost: SelfCost,
     /// Why the recording could not be written completely.
     pub error: Option<String>,
     /// Events that could not be written.
@@ -175,6 +175,8 @@ pub struct Drain {
     code_seen: CodeIds,
     code_before: CodeIds,
     cpu_times: Option<CpuTimes>,
+    /// What had been spent when the recording began.
+    spent_before: Spent,
     flushes: u64,
     /// Since when the file cannot be written, and why.
     unwritable: Option<(TimeNs, String)>,
@@ -224,6 +226,7 @@ impl Drain {
             code_seen: CodeIds::default(),
             code_before: CodeIds::default(),
             cpu_times: CpuTimes::now(),
+            spent_before: Spent::so_far(agent),
             flushes: 0,
             unwritable: None,
             problem: None,
@@ -254,6 +257,8 @@ impl Drain {
     }
 
     fn run(mut self, requests: &Receiver<Request>, shared: &Mutex<Recorded>) {
+        let agent = self.agent;
+        let _own = agent.own_cost.own_thread();
         self.introduce_myself();
         let mut next_flush = Instant::now() + FLUSH_EVERY;
         loop {
@@ -301,7 +306,6 @@ impl Drain {
     }
 
     fn publish(&mut self, shared: &Mutex<Recorded>) {
-        self.recorded.own_cpu = clock::thread_cpu();
         self.recorded.events = self.counted.by_word();
         self.recorded.bytes = self.writer.as_ref().map_or(0, RecordingWriter::bytes);
         *shared.lock().unwrap_or_else(PoisonError::into_inner) = self.recorded.clone();
@@ -351,7 +355,8 @@ impl Drain {
             agent.losses.add(Loss::BlockedThroughout, blocked_throughout(agent));
         }
         self.tell_losses();
-        self.take_event(&self.self_cost(watermark));
+        self.measure_self_cost(watermark);
+        self.take_event(&Event::SelfCost(self.recorded.cost));
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.finish(watermark, &self.dictionary);
         self.record_held_back(watermark);
@@ -364,7 +369,7 @@ impl Drain {
             Err(error) => self.recorded.error = Some(error.to_string()),
         }
         self.parks.print();
-        self.recorded.own_cpu = clock::thread_cpu();
+        self.measure_self_cost(watermark);
         self.recorded.events = self.counted.by_word();
         self.recorded.is_finished = true;
         if removal::is_given_up(agent) {

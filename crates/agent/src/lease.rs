@@ -46,6 +46,7 @@ impl Lease {
         let _masked = MaskedSignals::all_but_faults();
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
         thread.spawn(move || {
+            let _own = agent.own_cost.own_thread();
             if let Some(reason) = expires(&terms, &ended, || agent.observer.refusal()) {
                 guarded(|_| give_up(agent, started, &terms, &reason));
             }

@@ -69,6 +69,7 @@ pub mod monitor;
 pub mod naming;
 pub mod online;
 pub mod options;
+pub mod own_cost;
 mod pace;
 pub mod park;
 mod pressure;

@@ -199,7 +199,7 @@ pub struct ExitBegun {
     exit: MonitorExit,
     slot: &'static Slot,
     monitor: u64,
-    _event: InEvent<'static>,
+    event: InEvent<'static>,
 }
 
 /// The owner is about to release a monitor for which others queue. Only number
@@ -250,12 +250,14 @@ fn exit_of(
     if monitor != 0 && agent.hotspot.waiting_monitor(slot.vm_thread()) == monitor {
         exit.cause = ExitCause::Wait;
     }
-    Some(ExitBegun { exit, slot, monitor, _event: event })
+    event.pause();
+    Some(ExitBegun { exit, slot, monitor, event })
 }
 
 /// The release is done and the successor awake: walk and record.
 #[inline]
 pub fn after_exit(agent: &'static Agent, begun: ExitBegun, caller_fp: u64) {
+    begun.event.resume();
     let mut exit = begun.exit;
     if !agent.pressure.wants_owner(exit.lock) {
         // Only its chain would be news.

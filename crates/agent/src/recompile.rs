@@ -72,6 +72,7 @@ impl Recompilation {
         let _masked = MaskedSignals::all_but_faults();
         let thread = std::thread::Builder::new().name("headway-recompile".to_owned());
         thread.spawn(move || {
+            let _own = agent.own_cost.own_thread();
             guarded(|_| retransform_all(agent, &gathered));
         })?;
         Ok(Recompilation { classes, looked_at: HashSet::new(), told: HashSet::new() })

@@ -188,6 +188,7 @@ fn begin(
     options: &Options,
     place: Option<(PathBuf, IfTaken)>,
 ) -> Result<(), StartError> {
+    let cpu_before = clock::thread_cpu();
     let _changing = lock(&agent.changing);
     let mut session = current(agent);
     if let Some(session) = session.as_ref() {
@@ -236,6 +237,7 @@ fn begin(
     let without_lease = "the recording goes on if the command line that began it is killed";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), started).inspect_err(failed).ok().flatten();
+    agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
     lock(&agent.ended_by_itself).take();
     *session = Some(Session {
         observed,
@@ -424,11 +426,9 @@ fn end(
         agent.observer.finish(agent, observed, deadline.after(AWAITING_SAMPLES));
     }
     // Its last samples are decoded while the VM is as it was for the others.
-    let sampler = session.sampler.as_mut();
-    let sampler_cpu = sampler.map_or(DurationNs::ZERO, |sampler| {
+    if let Some(sampler) = session.sampler.as_mut() {
         sampler.finish(deadline.after(AWAITING_SAMPLES));
-        sampler.cpu()
-    });
+    }
     agent.set_recording(false);
     let begun = Instant::now();
     unprepare(agent);
@@ -439,8 +439,7 @@ fn end(
         // collected one last time; what comes later is dropped.
         agent.losses.add(Loss::BufferFull, 1);
     }
-    let mut recorded = session.drain.finish(deadline);
-    recorded.own_cpu += sampler_cpu;
+    let recorded = session.drain.finish(deadline);
     agent.definitions.set_wanted(false);
     if let Some(thread) = session.drain.unfinished() {
         *lock(&agent.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
@@ -664,8 +663,14 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
     reply.attach_pause_ns = Some(session.attach_pause.0);
     // Of a recording that goes on; at its end it is in `recorded`.
     let sampler = session.sampler.as_ref().filter(|_| agent.is_recording());
-    reply.own_cpu_ns = Some(recorded.own_cpu.0 + sampler.map_or(0, |sampler| sampler.cpu().0));
-    reply.memory_bytes = Some(recorded.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
+    let cost = &recorded.cost;
+    reply.attach_cpu_ns = Some(agent.own_cost.attach().0);
+    reply.own_cpu_ns = Some(cost.own_cpu.0);
+    reply.hook_cpu_ns = Some(cost.hook_cpu.0);
+    reply.hook_cpu_error_ns = Some(cost.hook_cpu_error.0);
+    reply.timed_calls = Some(cost.timed_calls);
+    reply.process_cpu_ns = Some(cost.process_cpu.0);
+    reply.memory_bytes = Some(cost.memory_bytes + sampler.map_or(0, |sampler| sampler.memory_bytes()));
 }
 
 /// What a reply says about the JVM.

@@ -18,6 +18,7 @@
 use crate::agent::{Observer, Observing, OfThread};
 use crate::chain::Holder;
 use crate::clock;
+use crate::own_cost::{CallCost, TimedCalls};
 use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use headway_signal::ThreadBuffer;
@@ -59,6 +60,8 @@ pub struct Slot {
     /// Where its events go.
     pub buffer: ThreadBuffer,
     busy_since: AtomicU64,
+    /// What its calls of hooks cost.
+    timed: TimedCalls,
     /// The contended enter in progress.
     pub enter: Pending,
     /// When it was found blocked on a monitor as the recording began, 0 if it was
@@ -234,6 +237,7 @@ impl Slot {
         self.is_carrier.store(false, Ordering::Relaxed);
         self.is_filtered.store(false, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Relaxed);
+        self.timed.reset();
         self.name_hash.store(0, Ordering::Relaxed);
         self.notifier.store(0, Ordering::Relaxed);
         self.found_blocked.store(0, Ordering::Relaxed);
@@ -259,13 +263,27 @@ impl<'a> InEvent<'a> {
     pub fn begin(slot: &'a Slot, epoch: &AtomicU64) -> InEvent<'a> {
         slot.busy_since.store(epoch.load(Ordering::Relaxed).max(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
+        slot.timed.begin();
         InEvent(slot)
+    }
+
+    /// What follows, up to [`Self::resume`], is the VM's work and no cost of the agent.
+    #[inline]
+    pub fn pause(&self) {
+        self.0.timed.pause();
+    }
+
+    /// See [`Self::pause`].
+    #[inline]
+    pub fn resume(&self) {
+        self.0.timed.resume();
     }
 }
 
 impl Drop for InEvent<'_> {
     #[inline]
     fn drop(&mut self) {
+        self.0.timed.end();
         self.0.busy_since.store(0, Ordering::Release);
     }
 }
@@ -471,6 +489,15 @@ impl Threads {
         let used = |(key, _): &(&AtomicU64, &SlotCell)| !is_free(key.load(Ordering::Acquire));
         // SAFETY: the place has a key.
         self.keys.iter().zip(&self.places).filter(used).map(|(_, place)| unsafe { place.slot() })
+    }
+
+    /// What calls of hooks have cost on all threads so far, those that ended too.
+    pub fn call_cost(&self) -> CallCost {
+        let made = |(key, _): &(&AtomicU64, &SlotCell)| key.load(Ordering::Acquire) != EMPTY;
+        let places = self.keys.iter().zip(&self.places).filter(made);
+        // SAFETY: the place has a key.
+        let costs = places.map(|(_, place)| unsafe { place.slot() }.timed.cost());
+        costs.fold(CallCost::default(), |sum, cost| sum + cost)
     }
 
     /// Publishes the time and says up to when every event that has happened is

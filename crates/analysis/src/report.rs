@@ -582,6 +582,21 @@ pub struct RecordingSummary {
     /// CPU time of Headway's own threads.
     #[serde(skip_serializing_if = "is_zero")]
     pub own_cpu_ns: u64,
+    /// CPU time of Headway's hooks on application threads, estimated.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hook_cpu_ns: u64,
+    /// How far its interval of 95 % reaches to each side.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub hook_cpu_error_ns: u64,
+    /// Calls of hooks that were timed for the estimate, one in 1,024.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub timed_calls: u64,
+    /// CPU time of the process while it was recorded.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub process_cpu_ns: u64,
+    /// CPU time that beginning the recording took on the thread that did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attach_cpu_ns: u64,
     /// How long attaching paused the application.
     #[serde(skip_serializing_if = "is_zero")]
     pub attach_pause_ns: u64,

@@ -272,6 +272,11 @@ fn recording(analysis: &Analysis) -> RecordingSummary {
         epoch_offset_ns: info.epoch_offset_ns,
         events: analysis.events,
         own_cpu_ns: analysis.own_cost.own_cpu.0,
+        hook_cpu_ns: analysis.own_cost.hook_cpu.0,
+        hook_cpu_error_ns: analysis.own_cost.hook_cpu_error.0,
+        timed_calls: analysis.own_cost.timed_calls,
+        process_cpu_ns: analysis.own_cost.process_cpu.0,
+        attach_cpu_ns: analysis.own_cost.attach_cpu.0,
         attach_pause_ns: analysis.own_cost.attach_pause.0,
         settings: info.settings.clone(),
     }

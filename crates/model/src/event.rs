@@ -674,4 +674,16 @@ pub struct SelfCost {
     pub attach_pause: DurationNs,
     /// Memory in use for buffers and tables, in bytes.
     pub memory_bytes: u64,
+    /// CPU time that beginning the recording took on the thread that did.
+    pub attach_cpu: DurationNs,
+    /// CPU time of the whole process since the recording's start; zero where it was
+    /// not measured.
+    pub process_cpu: DurationNs,
+    /// CPU time of Headway's hooks on application threads since the recording's
+    /// start, estimated from those calls that were timed.
+    pub hook_cpu: DurationNs,
+    /// How far the interval of 95 % around it reaches to each side.
+    pub hook_cpu_error: DurationNs,
+    /// Number of calls that were timed.
+    pub timed_calls: u64,
 }

@@ -85,6 +85,7 @@ pub fn spawn(agent: &'static Agent, wishes: Wishes, period_ns: u64) -> io::Resul
     let stopped = stop.clone();
     let _masked = MaskedSignals::all_but_faults();
     let thread = std::thread::Builder::new().name("headway-causal".to_owned()).spawn(move || {
+        let _own = agent.own_cost.own_thread();
         let cpus = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() as u32);
         let run = Run {
             agent,

@@ -2,14 +2,10 @@
 //! the draining thread itself has to say.
 
 use super::Drain;
-use crate::clock;
 use crate::park;
 use crate::process::{self, CpuTimes};
-use headway_model::event::{SelfCost, ThreadDef};
+use headway_model::event::ThreadDef;
 use headway_model::{Event, Loss, ThreadId, TimeNs};
-
-/// Flushes between two records of the agent's own cost.
-const SELF_COST_FLUSHES: u64 = 10;
 
 impl Drain {
     /// The draining thread is a thread of the process like any other.
@@ -136,22 +132,6 @@ impl Drain {
         if let Some(load) = load {
             self.take_event(&Event::CpuLoad(load));
         }
-    }
-
-    pub(super) fn tell_self_cost(&mut self, time: TimeNs) {
-        self.recorded.memory_bytes = self.agent.memory_bytes();
-        if self.flushes % SELF_COST_FLUSHES == 0 {
-            self.take_event(&self.self_cost(time));
-        }
-    }
-
-    pub(super) fn self_cost(&self, time: TimeNs) -> Event {
-        Event::SelfCost(SelfCost {
-            time,
-            own_cpu: clock::thread_cpu() + self.agent.samples.cpu(),
-            attach_pause: self.agent.hooks.pause(),
-            memory_bytes: self.recorded.memory_bytes,
-        })
     }
 
     /// True if the event is to be recorded now. What the recording's minimum holds

@@ -404,7 +404,7 @@ pub struct Unparking {
     unpark: Unpark,
     /// What the target is parked on, where that is asked for.
     blocker: LockId,
-    _event: InEvent<'static>,
+    event: InEvent<'static>,
 }
 
 /// A thread is about to be given its permit: number, time, and the mark that
@@ -460,13 +460,15 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         return None;
     }
     let unpark = Unpark { time, thread, seq, target: id, ..Unpark::default() };
-    Some(Unparking { slot, unpark, blocker, _event: event })
+    event.pause();
+    Some(Unparking { slot, unpark, blocker, event })
 }
 
 /// The permit is given: walk and record.
 #[inline]
 pub fn after_unpark(agent: &'static Agent, jni: Jni, unparking: Unparking) {
-    let Unparking { slot, mut unpark, blocker, .. } = unparking;
+    let Unparking { slot, mut unpark, blocker, event } = unparking;
+    event.resume();
     if agent.pressure.is_sparing() {
         // Who gave the permit is news only to whoever looks at single parks, or
         // asked who leaves the lock.

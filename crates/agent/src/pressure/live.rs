@@ -4,7 +4,6 @@ use super::announce::Announcer;
 use super::found::Found;
 use super::publish::Publisher;
 use crate::agent::Agent;
-use crate::clock;
 use crate::options::Options;
 use headway_analysis::monitor::{Stretch, StretchSink};
 use headway_analysis::pressure::online::{Closed, OnlinePressure};
@@ -27,6 +26,8 @@ pub struct LivePressure {
     /// Threads that wait since before the recording.
     found: Vec<Found>,
     folded: u64,
+    /// What the agent's threads had used before.
+    own_before: DurationNs,
 }
 
 impl LivePressure {
@@ -48,6 +49,7 @@ impl LivePressure {
             alone,
             found: Vec::new(),
             folded: 0,
+            own_before: agent.own_cost.of_threads(),
         }
     }
 
@@ -174,8 +176,7 @@ impl LivePressure {
         // that anybody can do something about.
         let losses = self.agent.losses.all().filter(|(loss, _)| *loss != Loss::UnpairedEntered);
         picture.dropped = losses.map(|(_, count)| count).sum();
-        // This is the draining thread.
-        picture.counters.own_cpu_ns = (clock::thread_cpu() + self.agent.samples.cpu()).0;
+        picture.counters.own_cpu_ns = (self.agent.own_cost.of_threads() - self.own_before).0;
         if let Ok(text) = serde_json::to_vec(&picture) {
             self.publisher.publish(&text);
         }

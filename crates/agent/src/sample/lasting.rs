@@ -4,11 +4,10 @@
 //! thread of their own; until it is done they are all called `[kernel]`.
 //! A detach gives the memory back.
 
+use crate::own_cost::OwnCost;
 use headway_sample::kernel::Functions;
 use headway_sample::native::Unwinder;
-use headway_sample::task;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// See the module. The locks are held for a look or a move, never while
@@ -17,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Lasting {
     unwinder: Mutex<Option<Unwinder>>,
     kernel: Mutex<Kernel>,
-    cpu_ns: AtomicU64,
 }
 
 #[derive(Default)]
@@ -46,15 +44,18 @@ impl Lasting {
         *lock(&self.unwinder) = Some(unwinder);
     }
 
-    /// Has the kernel's functions read, if nobody has yet. The thread inherits the
+    /// Has the kernel's functions read, if nobody has yet, at whose cost `own` says. The thread inherits the
     /// caller's signal mask.
     ///
     /// # Errors
     /// There is no thread to be had: until the next call they have no names.
-    pub fn read_kernel(&'static self) -> io::Result<()> {
+    pub fn read_kernel(&'static self, own: &'static OwnCost) -> io::Result<()> {
         let mut kernel = lock(&self.kernel);
         if matches!(*kernel, Kernel::Unread) {
-            std::thread::Builder::new().name("headway-names".to_owned()).spawn(|| self.read_now())?;
+            std::thread::Builder::new().name("headway-names".to_owned()).spawn(|| {
+                let _own = own.own_thread();
+                self.read_now();
+            })?;
             *kernel = Kernel::BeingRead;
         }
         Ok(())
@@ -62,7 +63,6 @@ impl Lasting {
 
     fn read_now(&self) {
         let functions = Arc::new(Functions::read());
-        self.cpu_ns.fetch_add(task::cpu_time_ns(task::current()).unwrap_or(0), Ordering::Relaxed);
         let mut kernel = lock(&self.kernel);
         // A detach forgets what was still on its way.
         if matches!(*kernel, Kernel::BeingRead) {
@@ -76,11 +76,6 @@ impl Lasting {
             Kernel::Read(functions) => Some(functions.clone()),
             Kernel::Unread | Kernel::BeingRead => None,
         }
-    }
-
-    /// CPU time of reading since the last call.
-    pub fn take_cpu_ns(&self) -> u64 {
-        self.cpu_ns.swap(0, Ordering::Relaxed)
     }
 
     /// Gives everything back.
@@ -98,18 +93,18 @@ mod tests {
     #[test]
     fn the_kernel_s_functions_are_read_once_and_libraries_are_handed_on() {
         let lasting: &'static Lasting = Box::leak(Box::default());
+        let own: &'static OwnCost = Box::leak(Box::default());
         assert!(lasting.kernel().is_none());
-        lasting.read_kernel().unwrap();
+        lasting.read_kernel(own).unwrap();
         let first = loop {
             match lasting.kernel() {
                 Some(functions) => break functions,
                 None => std::thread::yield_now(),
             }
         };
-        lasting.read_kernel().unwrap();
+        lasting.read_kernel(own).unwrap();
         assert!(lasting.kernel().is_some_and(|again| Arc::ptr_eq(&first, &again)));
-        assert!(lasting.take_cpu_ns() > 0);
-        assert_eq!(lasting.take_cpu_ns(), 0);
+        assert!(own.of_threads().0 > 0);
 
         let here = Lasting::release as *const () as u64;
         let name = |unwinder: &Unwinder| unwinder.function(here).and_then(|(name, _)| name).unwrap();

@@ -32,7 +32,7 @@ pub use sampler::{spawn, SamplerHandle};
 
 use self::lasting::Lasting;
 use crate::threads::Slot;
-use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -62,7 +62,6 @@ pub struct Samples {
     /// True while those are sampled that others wait for.
     owners: AtomicBool,
     settled: AtomicU64,
-    cpu_ns: AtomicU64,
     lasting: Lasting,
 }
 
@@ -74,7 +73,6 @@ impl Default for Samples {
             on: AtomicBool::new(false),
             owners: AtomicBool::new(false),
             settled: AtomicU64::new(u64::MAX),
-            cpu_ns: AtomicU64::new(0),
             lasting: Lasting::default(),
         }
     }
@@ -141,15 +139,6 @@ impl Samples {
         self.settled.store(time.0, Ordering::Release);
     }
 
-    /// CPU time that sampling has taken in this recording.
-    pub fn cpu(&self) -> DurationNs {
-        DurationNs(self.cpu_ns.load(Ordering::Relaxed))
-    }
-
-    fn set_cpu(&self, cpu: DurationNs) {
-        self.cpu_ns.store(cpu.0, Ordering::Relaxed);
-    }
-
     /// Gives back what was kept for the next recording.
     pub fn release(&self) {
         self.lasting.release();
@@ -159,7 +148,6 @@ impl Samples {
         lock(&self.events).clear();
         lock(&self.started).clear();
         self.set_settled(now);
-        self.set_cpu(DurationNs::ZERO);
         self.owners.store(owners, Ordering::Relaxed);
         self.on.store(true, Ordering::SeqCst);
     }

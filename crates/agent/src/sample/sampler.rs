@@ -59,11 +59,6 @@ impl Cost {
 }
 
 impl SamplerHandle {
-    /// CPU time of sampling so far.
-    pub fn cpu(&self) -> DurationNs {
-        self.agent.samples.cpu()
-    }
-
     /// Memory of its rings.
     pub fn memory_bytes(&self) -> u64 {
         self.cost.memory_bytes.load(Ordering::Relaxed)
@@ -105,6 +100,7 @@ pub fn spawn(agent: &'static Agent, plan: Plan, info: Arc<RecordingInfo>) -> io:
     let (stopped, shared) = (stop.clone(), cost.clone());
     let _masked = MaskedSignals::all_but_faults();
     let thread = std::thread::Builder::new().name("headway-sample".to_owned()).spawn(move || {
+        let _own = agent.own_cost.own_thread();
         let _ends = Ends(agent);
         let sample = |jni: Option<Jni>| {
             if let Some(sampler) = Sampler::new(agent, plan, jni) {
@@ -149,7 +145,7 @@ struct Sampler {
 impl Sampler {
     fn new(agent: &'static Agent, plan: Plan, jni: Option<Jni>) -> Option<Sampler> {
         if matches!(plan.source, Source::Perf { kernel: true }) {
-            if let Err(error) = agent.samples.lasting.read_kernel() {
+            if let Err(error) = agent.samples.lasting.read_kernel(&agent.own_cost) {
                 agent.definitions.degraded("cpu", &format!("the kernel's functions have no names: {error}"));
             }
         }
@@ -195,7 +191,6 @@ impl Sampler {
                 release = Instant::now() + RELEASE_FILES;
             }
             self.round();
-            self.agent.samples.set_cpu(clock::thread_cpu());
             cost.memory_bytes.store(self.sources.memory_bytes() as u64, Ordering::Relaxed);
             if let Some(asking) = self.asking.as_ref().filter(|asking| !asking.latencies().is_empty()) {
                 cost.set_answers(asking.latencies().to_string());
@@ -209,8 +204,6 @@ impl Sampler {
         self.round();
         self.tell_answers(&info);
         self.decoding.end();
-        let names = DurationNs(self.agent.samples.lasting.take_cpu_ns());
-        self.agent.samples.set_cpu(clock::thread_cpu() + names);
     }
 
     /// Adds what is known of the VM's answers to the recording's settings.

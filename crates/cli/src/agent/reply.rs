@@ -61,6 +61,21 @@ pub struct Reply {
     /// CPU time of Headway's own threads in the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_cpu_ns: Option<u64>,
+    /// CPU time of Headway's hooks on application threads since then, estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook_cpu_ns: Option<u64>,
+    /// How far its interval of 95 % reaches to each side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook_cpu_error_ns: Option<u64>,
+    /// Calls of hooks that were timed for the estimate, one in 1,024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed_calls: Option<u64>,
+    /// CPU time of the process since the recording began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process_cpu_ns: Option<u64>,
+    /// CPU time that beginning the recording took on the thread that did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach_cpu_ns: Option<u64>,
     /// Memory in use for buffers and tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,

@@ -12,6 +12,7 @@ use crate::error::{Failure, DONE};
 use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::output;
+use crate::render::own_cost::OwnCost;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_model::DurationNs;
@@ -169,9 +170,9 @@ impl Record {
 
     fn tell(&self, path: &Path, started: &Reply, stopped: Option<&Reply>) -> Result<u8, Failure> {
         stopped.into_iter().flat_map(|reply| &reply.notes).for_each(|note| terminal::note(note));
-        let attach_pause = stopped.and_then(|reply| reply.attach_pause_ns).or(started.attach_pause_ns);
-        let own_cpu = stopped.and_then(|reply| reply.own_cpu_ns);
-        terminal::note(&format!("Recorded into {}.{}", path.display(), own_cost(attach_pause, own_cpu)));
+        let cost = OwnCost::from(stopped.unwrap_or(started)).sentences();
+        let cost = cost.map(|sentences| format!(" {sentences}")).unwrap_or_default();
+        terminal::note(&format!("Recorded into {}.{cost}", path.display()));
         if self.quiet {
             return Ok(DONE);
         }
@@ -232,15 +233,5 @@ pub fn warn_of_degraded(reply: &Reply) {
     let screen = Screen::stderr();
     for degraded in &reply.degraded {
         terminal::note(&format!("{} {}: {}", screen.warning("degraded:"), degraded.mechanism, degraded.reason));
-    }
-}
-
-/// What the recording cost the process, as far as the agent measured it.
-pub fn own_cost(attach_pause_ns: Option<u64>, own_cpu_ns: Option<u64>) -> String {
-    let pause = attach_pause_ns.map(|ns| format!("attaching paused the process for {}", DurationNs(ns)));
-    let cpu = own_cpu_ns.map(|ns| format!("Headway's own threads used {} of CPU time", DurationNs(ns)));
-    match pause.into_iter().chain(cpu).collect::<Vec<_>>().as_slice() {
-        [] => String::new(),
-        costs => format!(" Its cost: {}.", costs.join("; ")),
     }
 }

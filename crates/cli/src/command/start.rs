@@ -2,12 +2,13 @@
 
 use crate::attach::{identity, Session};
 use crate::command::capture::Capture;
-use crate::command::record::{own_cost, warn_of_degraded};
+use crate::command::record::warn_of_degraded;
 use crate::error::{Failure, DONE};
 use crate::jvm::find;
 use crate::jvm::process::Process;
 use crate::recording::file_name::literal_for_agent;
 use crate::recording::output;
+use crate::render::own_cost::OwnCost;
 use crate::terminal;
 use clap::Args;
 use headway_jfr::IfTaken;
@@ -52,7 +53,7 @@ impl Start {
         let note = format!(
             "Recording process {pid} into {recording}; {}. `headway stop {pid}` ends it.{}",
             self.capture.size_note(),
-            own_cost(reply.attach_pause_ns, None)
+            OwnCost::from(&reply).starting().map(|sentence| format!(" {sentence}")).unwrap_or_default()
         );
         terminal::note(&note);
         Ok(DONE)

@@ -7,6 +7,7 @@ use crate::error::{Failure, DONE};
 use crate::json;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
+use crate::render::own_cost::OwnCost;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_model::{printable, DurationNs};
@@ -84,6 +85,9 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
     }
     if let Some(bytes) = reply.memory_bytes {
         let _ = writeln!(out, "Memory for buffers and tables: {}.", numbers::bytes(bytes));
+    }
+    if let Some(sentences) = OwnCost::from(reply).sentences() {
+        let _ = writeln!(out, "{sentences}");
     }
     out.push_str(&reply.in_place_text());
     findings(reply, &mut out);

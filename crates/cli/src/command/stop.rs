@@ -3,12 +3,12 @@
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::{NotLoaded, Reply};
 use crate::attach::Session;
-use crate::command::record::own_cost;
 use crate::error::{Failure, DONE};
 use crate::json;
 use crate::jvm::process::Process;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
+use crate::render::own_cost::OwnCost;
 use crate::terminal;
 use clap::Args;
 use headway_model::DurationNs;
@@ -100,6 +100,7 @@ pub fn open_loaded(jvm: &Jvm, command: &'static str) -> Result<Session, Failure>
 /// One sentence about a finished recording.
 fn summary(reply: &Reply, process: &Process) -> String {
     let length = reply.duration_ns.map(|ns| format!(" of {}", DurationNs(ns))).unwrap_or_default();
+    let cost = OwnCost::from(reply).sentences();
     let place = reply.recording.as_deref().map(|path| format!(" is in {}", seen_from_here(process, path)));
     let size = reply.recording_bytes.map(|bytes| format!(" ({})", numbers::bytes(bytes))).unwrap_or_default();
     format!(
@@ -107,7 +108,7 @@ fn summary(reply: &Reply, process: &Process) -> String {
         place.unwrap_or_default(),
         numbers::grouped(reply.event_count()),
         numbers::grouped(reply.loss_count()),
-        own_cost(None, reply.own_cpu_ns)
+        cost.map(|sentences| format!(" {sentences}")).unwrap_or_default()
     )
 }
 

@@ -10,6 +10,7 @@ mod findings;
 mod foreign;
 mod method;
 pub mod numbers;
+pub mod own_cost;
 mod pressure;
 mod prose;
 mod quality;

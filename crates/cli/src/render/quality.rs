@@ -1,5 +1,6 @@
 //! What is missing: losses, mechanisms not in force, damage; and the cost.
 
+use super::own_cost::OwnCost;
 use super::{numbers, prose, title};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
@@ -41,16 +42,9 @@ fn paragraph(name: &str, text: &str, screen: &Screen, out: &mut String) {
 }
 
 fn own_cost(analysed: &Analysed, screen: &Screen, out: &mut String) {
-    let recording = &analysed.report.recording;
-    if recording.own_cpu_ns == 0 && recording.attach_pause_ns == 0 {
-        return;
-    }
-    let mut line = format!("Headway's own threads used {} of CPU time", numbers::time(recording.own_cpu_ns));
-    if recording.attach_pause_ns > 0 {
-        let _ = write!(line, "; attaching paused the process for {}", numbers::time(recording.attach_pause_ns));
-    }
+    let Some(sentences) = OwnCost::from(&analysed.report.recording).sentences() else { return };
     let _ = writeln!(out);
-    for line in prose::wrapped(&(line + "."), screen.width, 2) {
+    for line in prose::wrapped(&sentences, screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }

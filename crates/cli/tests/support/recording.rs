@@ -134,6 +134,11 @@ impl Scenario {
             own_cpu: DurationNs(3 * MS),
             attach_pause: DurationNs(2 * MS),
             memory_bytes: 1 << 20,
+            attach_cpu: DurationNs(5 * MS),
+            process_cpu: DurationNs(500 * MS),
+            hook_cpu: DurationNs(MS),
+            hook_cpu_error: DurationNs(MS / 4),
+            timed_calls: 60,
         }));
         self.flush();
         self.writer.finish(&self.dictionary, self.now).expect("the recording can be finished");

@@ -247,6 +247,11 @@ impl Chunk {
                 own_cpu: DurationNs(number(Slot::OwnCpu)),
                 attach_pause: DurationNs(number(Slot::AttachPause)),
                 memory_bytes: number(Slot::Memory),
+                attach_cpu: DurationNs(number(Slot::AttachCpu)),
+                process_cpu: DurationNs(number(Slot::ProcessCpu)),
+                hook_cpu: DurationNs(number(Slot::HookCpu)),
+                hook_cpu_error: DurationNs(number(Slot::HookCpuError)),
+                timed_calls: number(Slot::TimedCalls),
             }),
             EventKind::Flush => Event::Watermark(start),
             EventKind::Info

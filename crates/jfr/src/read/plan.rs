@@ -127,6 +127,11 @@ slots! {
     OwnCpu: "ownCpu";
     AttachPause: "attachPause";
     Memory: "memory";
+    AttachCpu: "attachCpu";
+    ProcessCpu: "processCpu";
+    HookCpu: "hookCpu";
+    HookCpuError: "hookCpuError";
+    TimedCalls: "timedCalls";
     SafepointId: "safepointId";
     Failed: "failed";
     Mechanism: "mechanism";

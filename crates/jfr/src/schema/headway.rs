@@ -112,6 +112,11 @@ event_types! {
             "ownCpu" Inline LONG [NANO_SPAN, Label("Own CPU Time"), Description("CPU time of the profiler's own threads since the recording's start")];
             "attachPause" Inline LONG [NANO_SPAN, Label("Attach Pause"), Description("How long attaching held up the application")];
             "memory" Inline LONG [Unit(id::DATA_AMOUNT, "BYTES"), Label("Memory"), Description("Memory in use for buffers and tables")];
+            "attachCpu" Inline LONG [NANO_SPAN, Label("Attach CPU Time"), Description("CPU time that beginning the recording took on the thread that did")];
+            "processCpu" Inline LONG [NANO_SPAN, Label("Process CPU Time"), Description("CPU time of the process since the recording's start")];
+            "hookCpu" Inline LONG [NANO_SPAN, Label("Hook CPU Time"), Description("CPU time of the profiler's hooks on application threads since the recording's start, estimated from the calls that were timed")];
+            "hookCpuError" Inline LONG [NANO_SPAN, Label("Hook CPU Time Error"), Description("How far the interval of 95 % around it reaches to each side")];
+            "timedCalls" Inline LONG [Label("Timed Calls"), Description("Calls of hooks that were timed, one in 1,024")];
         },
         &[HEADWAY, Label("Self Cost"), Description("What the profiler itself has cost so far")];
     RECORDING = 90, "headway.Recording", fields! {

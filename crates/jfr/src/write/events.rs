@@ -445,6 +445,11 @@ impl Context<'_> {
             o.varint(e.own_cpu.0);
             o.varint(e.attach_pause.0);
             o.varint(e.memory_bytes);
+            o.varint(e.attach_cpu.0);
+            o.varint(e.process_cpu.0);
+            o.varint(e.hook_cpu.0);
+            o.varint(e.hook_cpu_error.0);
+            o.varint(e.timed_calls);
         });
     }
 }

@@ -343,6 +343,11 @@ pub fn events() -> Vec<Event> {
             own_cpu: DurationNs(5 * MS),
             attach_pause: DurationNs(77),
             memory_bytes: 16 << 20,
+            attach_cpu: DurationNs(3 * MS),
+            process_cpu: DurationNs(900 * MS),
+            hook_cpu: DurationNs(4 * MS),
+            hook_cpu_error: DurationNs(MS),
+            timed_calls: 31,
         }),
         Event::ThreadEnd(ThreadPoint { time: at(72), thread: WORKER }),
     ]

@@ -1,0 +1,56 @@
+//! What Headway itself costs, as the draining thread adds it up.
+
+use super::Drain;
+use crate::agent::Agent;
+use crate::clock;
+use crate::own_cost::CallCost;
+use headway_model::event::SelfCost;
+use headway_model::{DurationNs, Event, TimeNs};
+
+/// Flushes between two records of the agent's own cost.
+const SELF_COST_FLUSHES: u64 = 10;
+
+/// What the process and the agent in it have spent in their lives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spent {
+    process: DurationNs,
+    own_threads: DurationNs,
+    calls: CallCost,
+}
+
+impl Spent {
+    /// Up to now.
+    pub(super) fn so_far(agent: &Agent) -> Spent {
+        Spent {
+            process: clock::process_cpu(),
+            own_threads: agent.own_cost.of_threads(),
+            calls: agent.threads.call_cost(),
+        }
+    }
+}
+
+impl Drain {
+    pub(super) fn tell_self_cost(&mut self, time: TimeNs) {
+        self.measure_self_cost(time);
+        if self.flushes % SELF_COST_FLUSHES == 0 {
+            self.take_event(&Event::SelfCost(self.recorded.cost));
+        }
+    }
+
+    pub(super) fn measure_self_cost(&mut self, time: TimeNs) {
+        let (agent, before) = (self.agent, self.spent_before);
+        let now = Spent::so_far(agent);
+        let calls = now.calls - before.calls;
+        self.recorded.cost = SelfCost {
+            time,
+            own_cpu: now.own_threads - before.own_threads,
+            attach_pause: agent.hooks.pause(),
+            memory_bytes: agent.memory_bytes(),
+            attach_cpu: agent.own_cost.attach(),
+            process_cpu: now.process - before.process,
+            hook_cpu: calls.of_all(),
+            hook_cpu_error: calls.error(),
+            timed_calls: calls.calls,
+        };
+    }
+}
