@@ -7,7 +7,7 @@
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
     Park, ParkBegin, ParkLimit, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, TransactionPoint,
-    Unpark, WaitOutcome,
+    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ enum RawKind {
     ShortParks,
     Transaction,
     Spent,
+    VirtualMount,
+    VirtualPinned,
 }
 
 impl RawKind {
@@ -64,6 +66,8 @@ impl RawKind {
         RawKind::ShortParks,
         RawKind::Transaction,
         RawKind::Spent,
+        RawKind::VirtualMount,
+        RawKind::VirtualPinned,
     ];
 
     fn of(header: u64) -> Option<RawKind> {
@@ -202,6 +206,19 @@ impl Record {
         Record::new(RawKind::ShortParks, 0, 0, body)
     }
 
+    /// See [`Event::VirtualMount`].
+    #[inline]
+    pub fn virtual_mount(e: &VirtualMount) -> Record {
+        let body = [e.time.0, e.thread.0, e.blocker.0, e.unparked.0, e.carrier.0, e.ready.0];
+        Record::new(RawKind::VirtualMount, 0, 0, body)
+    }
+
+    /// See [`Event::VirtualPinned`].
+    pub fn virtual_pinned(e: &VirtualPinned) -> Record {
+        let body = [e.time.0, e.thread.0, e.start.0, e.carrier.0, e.chain.0];
+        Record::new(RawKind::VirtualPinned, 0, 0, body)
+    }
+
     /// See [`Event::Spent`].
     #[inline]
     pub fn spent(e: &Spent) -> Record {
@@ -249,6 +266,14 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     if kind == RawKind::Spent {
         let (on, count, total) = (spent_on(flags)?, seq.0, DurationNs(word(5)?));
         return Some(Event::Spent(Spent { time, thread, lock, chain: ChainId::NONE, on, count, total }));
+    }
+    if kind == RawKind::VirtualMount {
+        let (unparked, carrier, ready) = (TimeNs(seq.0), ThreadId(word(5)?), TimeNs(word(6)?));
+        return Some(Event::VirtualMount(VirtualMount { time, unparked, ready, thread, carrier, blocker: lock }));
+    }
+    if kind == RawKind::VirtualPinned {
+        let (start, carrier, chain) = (TimeNs(lock.0), ThreadId(seq.0), ChainId(word(5)?));
+        return Some(Event::VirtualPinned(VirtualPinned { time, start, thread, carrier, chain }));
     }
     if kind == RawKind::Notify {
         let waiter = ThreadId(word(5)?);
@@ -443,6 +468,11 @@ mod tests {
         }
         let e = Unpark { time, thread, seq, chain, target: waiter };
         check(Record::unpark(&e), Event::Unpark(e));
+        let (unparked, ready) = (TimeNs(time.0 - 3), TimeNs(time.0 - 2));
+        let e = VirtualMount { time, unparked, ready, thread, carrier: owner, blocker: lock };
+        check(Record::virtual_mount(&e), Event::VirtualMount(e));
+        let e = VirtualPinned { time, start: unparked, thread, carrier: owner, chain };
+        check(Record::virtual_pinned(&e), Event::VirtualPinned(e));
         let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
         check(Record::short_parks(&e), Event::ShortParks(e));
         for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark] {

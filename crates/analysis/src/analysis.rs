@@ -13,12 +13,13 @@ use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
 use crate::pressure::report::PressureReport;
-use crate::pressure::{Pressure, Recorded};
+use crate::pressure::{java_version, Pressure, Recorded};
 use crate::report::Report;
 use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
+use crate::virtual_threads::VirtualThreads;
 use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
@@ -59,6 +60,7 @@ pub struct Analysis {
     pub(crate) owners: Owners,
     pub(crate) meanwhile: Meanwhile,
     pub(crate) parks: Parks,
+    pub(crate) virtual_threads: VirtualThreads,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) recorded_pressure: Recorded,
     pub(crate) steal: Steal,
@@ -105,6 +107,7 @@ impl Analysis {
             owners: Owners::new(bounds.marks, bounds.leaves),
             meanwhile: Meanwhile::new(bounds.sites),
             parks: Parks::new(bounds.sites),
+            virtual_threads: VirtualThreads::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
             recorded_pressure: Recorded::new(bounds.pressure_cells),
             steal: Steal::new(bounds, options.threads.clone()),
@@ -224,6 +227,12 @@ impl Analysis {
             Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
             Event::ShortParks(parks) => self.add_short_parks(parks, event, also),
+            Event::VirtualMount(mount) if self.accepts(mount.thread) => {
+                self.virtual_threads.mount(mount, self.range);
+            }
+            Event::VirtualPinned(pinned) if self.accepts(pinned.thread) => {
+                self.virtual_threads.pinned(pinned, self.range, &mut self.names);
+            }
             Event::Spent(spent) if spent.on == SpentOn::Monitor => self.add_short_enters(spent, also),
             Event::Sample(sample) => {
                 let in_range = self.range.from <= sample.time && sample.time < self.range.to;
@@ -327,10 +336,12 @@ impl Analysis {
         }
         self.replay.expect_gaps(leaves_out_short(info, "min_duration"));
         self.park.expect_gaps(leaves_out_short(info, "park_floor"));
+        self.virtual_threads.recorded_on(java_version(&info.jvm_version));
         self.recording.get_or_insert_with(|| info.clone());
     }
 
     fn feed_park(&mut self, event: &Event, also: &mut dyn StretchSink) {
+        self.virtual_threads.park(event, self.range, &self.names);
         match event {
             Event::ParkBegin(e) => {
                 self.numbered |= e.seq.is_some();
@@ -380,6 +391,7 @@ impl Analysis {
         let ShortParks { time, thread, blocker, chain, count, total } = *parks;
         self.numbered = true;
         self.threads.acts(thread, time);
+        self.virtual_threads.park(event, self.range, &self.names);
         let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
         let acquires = self.park.acquires(event, &self.names);
         if self.accepts(thread) {
@@ -547,7 +559,8 @@ impl Analysis {
         let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
         let steal = self.steal.report(self.start, &self.names, active, blocked);
         let split = |(lock, totals): (&LockId, &LockTotals)| {
-            (*lock, LockSplit::of(totals, &through, &self.steal.holders().of_lock(*lock)))
+            let split = LockSplit::of(totals, &through, &self.steal.holders().of_lock(*lock));
+            (*lock, split.with_carriers(self.virtual_threads.carrier_wait_ns(*lock)))
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);

@@ -40,6 +40,7 @@ mod pauses;
 mod sites;
 mod summary;
 mod threads;
+mod virtual_threads;
 mod wait_class;
 mod wait_for;
 mod waits;

@@ -12,6 +12,7 @@ use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;
 use crate::steal::report::StealReport;
+pub use crate::virtual_threads::{PinReason, PinSite, VirtualThreadsReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -89,6 +90,9 @@ pub struct Report {
     /// Parks by blocker class, longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parks: Vec<ParkSite>,
+    /// Virtual threads, if there were carriers of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_threads: Option<VirtualThreadsReport>,
     /// Critical section pressure, if it was asked for: `headway report
     /// --pressure` shows it, with a JSON document of its own.
     #[serde(skip)]

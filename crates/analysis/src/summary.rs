@@ -71,6 +71,7 @@ pub(crate) fn summarise(
         samples,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
+        virtual_threads: analysis.virtual_threads.report(&analysis.names, &analysis.threads, range),
         ledger: Ledger::default(),
         pressure: None,
         steal: None,
@@ -92,6 +93,7 @@ fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {
         + analysis.owners.folded()
         + analysis.meanwhile.folded
         + analysis.parks.folded
+        + analysis.virtual_threads.folded
         + analysis.recorded_pressure.folded
         + analysis.steal.folded()
         + analysis.pressure.as_ref().map_or(0, Pressure::folded);

@@ -99,6 +99,10 @@ events! {
     Unpark(Unpark), word "unpark", at |e| e.time;
     /// Parks of one thread that were too short to be recorded one by one.
     ShortParks(ShortParks), word "short_parks", at |e| e.time;
+    /// A virtual thread that was unparked runs again.
+    VirtualMount(VirtualMount), word "virtual_mount", at |e| e.time;
+    /// A virtual thread parked without leaving its carrier.
+    VirtualPinned(VirtualPinned), word "virtual_pinned", at |e| e.time;
     /// What a thread spent on one lock, added up.
     Spent(Spent), at |e| e.time;
     /// A sample of what a thread executed (or, for wall clock, where it waited).
@@ -465,6 +469,40 @@ pub struct Unpark {
     pub chain: ChainId,
     /// Who got it.
     pub target: ThreadId,
+}
+
+/// See [`Event::VirtualMount`]: how long a virtual thread that could run did not. It waits
+/// for a CPU from `unparked` to `ready`, and for a carrier from `ready` to `time`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct VirtualMount {
+    /// When it ran.
+    pub time: TimeNs,
+    /// When it was unparked.
+    pub unparked: TimeNs,
+    /// When the carrier that took it came back from being idle, if that was after
+    /// the unpark; otherwise when it was unparked.
+    pub ready: TimeNs,
+    /// The virtual thread.
+    pub thread: ThreadId,
+    /// The carrier on which it runs now.
+    pub carrier: ThreadId,
+    /// What it had parked on, `NONE` if it named nothing.
+    pub blocker: LockId,
+}
+
+/// See [`Event::VirtualPinned`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct VirtualPinned {
+    /// When it came back.
+    pub time: TimeNs,
+    /// When it parked.
+    pub start: TimeNs,
+    /// The virtual thread.
+    pub thread: ThreadId,
+    /// Its carrier, which could run no other meanwhile; `NONE` if not recorded.
+    pub carrier: ThreadId,
+    /// Its call chain; some frame in it pins the thread.
+    pub chain: ChainId,
 }
 
 /// See [`Event::ShortParks`]: where the recording has a floor (the setting

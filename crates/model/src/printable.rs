@@ -84,6 +84,8 @@ pub fn printable_event(event: &Event) -> Option<Event> {
         | Event::ParkBegin(_)
         | Event::Unpark(_)
         | Event::ShortParks(_)
+        | Event::VirtualMount(_)
+        | Event::VirtualPinned(_)
         | Event::Spent(_)
         | Event::Sample(_)
         | Event::OwnerSample(_)

@@ -532,6 +532,9 @@ pub struct Facts {
     pub verdict: String,
     /// Where thread time went.
     pub ledger: Ledger,
+    /// Virtual threads, if there were carriers of them.
+    #[serde(default)]
+    pub virtual_threads: Option<VirtualThreads>,
     /// What the names of code in the verdict and the findings are names of.
     pub links: Vec<(String, Named)>,
     /// What matters, dearest first.
@@ -585,6 +588,52 @@ pub struct Ledger {
     pub idle_ns: u64,
     /// What the active time was spent on; the parts add up to it.
     pub parts: Vec<LedgerPart>,
+}
+
+/// How long virtual threads could run and did not, and what kept their carriers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct VirtualThreads {
+    /// How often one that had parked was unparked and ran again.
+    pub mounts: u64,
+    /// From the unpark until it ran, all of them together.
+    pub mount_delay_ns: u64,
+    /// The longest.
+    pub max_mount_delay_ns: u64,
+    /// Part of it in which no carrier took the thread.
+    pub waiting_for_carrier_ns: u64,
+    /// Part of it in which an idle carrier was woken.
+    pub waiting_for_cpu_ns: u64,
+    /// How often one parked and kept its carrier.
+    pub pinned: u64,
+    /// How long, together.
+    pub pinned_ns: u64,
+    /// Where, longest first.
+    pub pins: Vec<Pin>,
+    /// Carriers.
+    pub carriers: u64,
+    /// Part of the carriers' time in which they were not idle.
+    pub occupancy: Option<f64>,
+}
+
+/// A call stack with which virtual threads were pinned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Pin {
+    /// The method that waited.
+    pub method: String,
+    /// The frame that pins; empty if unknown.
+    pub frame: String,
+    /// Why it pins; empty if unknown.
+    pub reason: String,
+    /// How often.
+    pub count: u64,
+    /// Together.
+    pub total_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
 }
 
 /// What part of the active time was spent on.

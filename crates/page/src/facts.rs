@@ -1,8 +1,9 @@
 //! What is known of a recording before anything is asked.
 
-use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss};
+use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss, Pin, VirtualThreads};
 use crate::names::bounded;
 use headway_analysis::ledger::{self, EntryKind, Part, Quality};
+use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport};
 use headway_analysis::Report;
 
 /// Findings, and lines of each, that a page is given.
@@ -30,6 +31,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.pauses = (report.pauses.count, report.pauses.total_ns);
     facts.verdict = bounded(&report.verdict);
     facts.ledger = ledger(&report.ledger);
+    facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
@@ -42,6 +44,29 @@ fn ledger(ledger: &ledger::Ledger) -> Ledger {
         active_ns: ledger.active_ns(),
         idle_ns: ledger.ns(EntryKind::WaitWork),
         parts: ledger.parts().map(|(part, ns)| ledger_part(ledger, part, ns)).collect(),
+    }
+}
+
+fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {
+    let pin = |site: &PinSite| Pin {
+        method: bounded(&site.method),
+        frame: site.frame.as_deref().map(bounded).unwrap_or_default(),
+        reason: site.reason.map(PinReason::words).unwrap_or_default().to_owned(),
+        count: site.count,
+        total_ns: site.total_ns,
+        max_ns: site.max_ns,
+    };
+    VirtualThreads {
+        mounts: found.mounts,
+        mount_delay_ns: found.mount_delay_ns,
+        max_mount_delay_ns: found.max_mount_delay_ns,
+        waiting_for_carrier_ns: found.waiting_for_carrier_ns,
+        waiting_for_cpu_ns: found.waiting_for_cpu_ns,
+        pinned: found.pinned,
+        pinned_ns: found.pinned_ns,
+        pins: found.pins.iter().take(MOST).map(pin).collect(),
+        carriers: found.carriers,
+        occupancy: found.occupancy(),
     }
 }
 

@@ -560,6 +560,10 @@ verdict: string,
  */
 ledger: Ledger, 
 /**
+ * Virtual threads, if there were carriers of them.
+ */
+virtualThreads: VirtualThreads | null, 
+/**
  * What the names of code in the verdict and the findings are names of.
  */
 links: Array<[string, Named]>, 
@@ -656,6 +660,80 @@ ns: number,
  * that is an estimate.
  */
 entries: Array<[string, number, boolean]>, };
+
+/**
+ * How long virtual threads could run and did not, and what kept their carriers.
+ */
+export type VirtualThreads = { 
+/**
+ * How often one that had parked was unparked and ran again.
+ */
+mounts: number, 
+/**
+ * From the unpark until it ran, all of them together.
+ */
+mountDelayNs: number, 
+/**
+ * The longest.
+ */
+maxMountDelayNs: number, 
+/**
+ * Part of it in which no carrier took the thread.
+ */
+waitingForCarrierNs: number, 
+/**
+ * Part of it in which an idle carrier was woken.
+ */
+waitingForCpuNs: number, 
+/**
+ * How often one parked and kept its carrier.
+ */
+pinned: number, 
+/**
+ * How long, together.
+ */
+pinnedNs: number, 
+/**
+ * Where, longest first.
+ */
+pins: Array<Pin>, 
+/**
+ * Carriers.
+ */
+carriers: number, 
+/**
+ * Part of the carriers' time in which they were not idle.
+ */
+occupancy: number | null, };
+
+/**
+ * A call stack with which virtual threads were pinned.
+ */
+export type Pin = { 
+/**
+ * The method that waited.
+ */
+method: string, 
+/**
+ * The frame that pins; empty if unknown.
+ */
+frame: string, 
+/**
+ * Why it pins; empty if unknown.
+ */
+reason: string, 
+/**
+ * How often.
+ */
+count: number, 
+/**
+ * Together.
+ */
+totalNs: number, 
+/**
+ * The longest.
+ */
+maxNs: number, };
 
 /**
  * Something a reader should know.

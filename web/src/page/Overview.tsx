@@ -13,6 +13,7 @@ import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
 import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
 import { Plot } from "../view/Plot";
+import { VirtualThreads } from "./VirtualThreads";
 
 const WORST = 5;
 /** Intervals of the column "when". */
@@ -35,6 +36,7 @@ export function Overview() {
       </div>
       <div>
         <Findings facts={facts} />
+        <VirtualThreads facts={facts} />
         <About facts={facts} />
       </div>
     </div>

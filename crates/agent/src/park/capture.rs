@@ -22,7 +22,9 @@ use crate::pressure::spans::Span;
 use crate::raw::Record;
 use crate::thread_events;
 use crate::threads::{InEvent, Slot, NAME_CHECK_NS};
-use headway_model::event::{MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark};
+use headway_model::event::{
+    MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark, VirtualMount, VirtualPinned,
+};
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -38,6 +40,13 @@ pub struct ThreadParks {
     /// Number of a park that was under way when the recording began, 0 if there
     /// is none that nobody saw end.
     pub(super) found: AtomicU64,
+    /// Of a carrier: when it last came back from a park, that is from being idle.
+    ready_ns: AtomicU64,
+    /// Of a carrier: the virtual thread that parked last without leaving it, when
+    /// that began (0 if it is over), and when it ended.
+    pinned: AtomicU64,
+    pinned_since_ns: AtomicU64,
+    pinned_until_ns: AtomicU64,
     /// Used where the recording has a floor.
     short: OnceLock<Box<super::short::Sums>>,
 }
@@ -49,6 +58,15 @@ impl ThreadParks {
         self.permit.clear();
         self.known.store(false, Ordering::Relaxed);
         self.found.store(0, Ordering::Relaxed);
+        for number in [&self.ready_ns, &self.pinned, &self.pinned_since_ns, &self.pinned_until_ns] {
+            number.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// True if this virtual thread was on this carrier, and kept it, from `start` on.
+    fn kept_by(&self, thread: ThreadId, start: TimeNs) -> bool {
+        let by_it = self.pinned.load(Ordering::Relaxed) == thread.0;
+        by_it && self.pinned_until_ns.load(Ordering::Relaxed) >= start.0
     }
 
     /// The sums of short parks, if there are any.
@@ -137,12 +155,16 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     if !agent.is_recording() {
         return None;
     }
+    let time = clock::now();
     // A virtual thread that cannot leave its carrier parks with it; the park
     // was seen when it began for the virtual thread.
-    if slot.is_carrier.load(Ordering::Relaxed) && mounted(agent, jni, slot).is_some() {
-        return None;
+    if slot.is_carrier.load(Ordering::Relaxed) {
+        if let Some(thread) = mounted(agent, jni, slot) {
+            slot.parks.pinned.store(thread.0, Ordering::Relaxed);
+            slot.parks.pinned_since_ns.store(time.0, Ordering::Relaxed);
+            return Some(slot);
+        }
     }
-    let time = clock::now();
     if slot.is_name_due(time) {
         look_at_name(agent, jni, slot);
     }
@@ -171,9 +193,45 @@ fn look_at_name(agent: &'static Agent, jni: Jni, slot: &Slot) {
 #[inline]
 pub fn end_platform(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     let _event = InEvent::begin(slot, agent.threads.epoch());
+    if slot.parks.pinned_since_ns.load(Ordering::Relaxed) != 0 {
+        return end_pinned(agent, jni, slot);
+    }
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
     end(&current, || slot.parks.known.swap(true, Ordering::Relaxed));
+}
+
+/// A virtual thread that kept its carrier is back.
+#[cold]
+fn end_pinned(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
+    let time = clock::now();
+    let ThreadParks { pinned, pinned_since_ns, pinned_until_ns, .. } = &slot.parks;
+    let start = TimeNs(pinned_since_ns.swap(0, Ordering::Relaxed));
+    pinned_until_ns.store(time.0, Ordering::Relaxed);
+    // Nothing is recorded one by one where parks are only counted or added up.
+    if !agent.is_recording() || agent.parks.counting() == Counting::Only || agent.pressure.is_sparing() {
+        return;
+    }
+    let (thread, carrier) = (ThreadId(pinned.load(Ordering::Relaxed)), slot.thread());
+    name_waker(agent, jni, thread, time);
+    let chain = agent.chains.in_native(agent, jni, slot, Side::Blocks);
+    let span = VirtualPinned { time, start, thread, carrier, chain };
+    agent.append(slot, &Record::virtual_pinned(&span));
+}
+
+/// A virtual thread was unparked and runs.
+#[inline]
+fn mounts(current: &Current<'_>, begin: &ParkBegin, given: Option<Given>, time: TimeNs) {
+    let Current { agent, slot, .. } = *current;
+    let unparked = given.map_or(TimeNs(0), |given| given.time);
+    // A permit from before the park did not end a wait; who keeps a carrier waits for none.
+    if unparked < begin.time || slot.parks.kept_by(begin.thread, begin.time) {
+        return;
+    }
+    let ready = TimeNs(slot.parks.ready_ns.load(Ordering::Relaxed)).clamp(unparked, time.max(unparked));
+    let (thread, carrier, blocker) = (begin.thread, slot.thread(), begin.blocker);
+    let mount = VirtualMount { time, unparked, ready, thread, carrier, blocker };
+    agent.append(slot, &Record::virtual_mount(&mount));
 }
 
 /// A virtual thread is about to park. A token for its end; 0 if that is of no
@@ -259,6 +317,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         let ended = current.park.end().filter(|_| agent.is_recording());
         return ended.iter().for_each(|(begin, _)| count_return(agent, begin, time));
     }
+    if !current.is_virtual {
+        slot.parks.ready_ns.store(time.0, Ordering::Relaxed);
+    }
     let seq = agent.parks.next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
@@ -286,6 +347,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
             return due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
         }
         agent.append(slot, &Record::park_begin(&begin));
+    }
+    if current.is_virtual {
+        mounts(current, &begin, given, time);
     }
     let park = Park {
         time,

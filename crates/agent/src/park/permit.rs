@@ -32,6 +32,8 @@ pub struct Given {
     pub seq: Seq,
     /// Who gave it; `NONE` if not known any more.
     pub waker: ThreadId,
+    /// When; zero if not known any more.
+    pub time: TimeNs,
 }
 
 impl Permit {
@@ -66,7 +68,7 @@ impl Permit {
             // Redundant after all: it explains nothing that is still to come.
             let _ = self.again.compare_exchange(again, NONE, Ordering::Relaxed, Ordering::Relaxed);
         }
-        Some(Given { seq: Seq(seq), waker })
+        Some(Given { seq: Seq(seq), waker, time: given })
     }
 
     /// Takes the number of an unpark that came while another's mark stood.
@@ -74,7 +76,7 @@ impl Permit {
     pub fn take_again(&self) -> Option<Given> {
         match self.again.swap(NONE, Ordering::Relaxed) {
             NONE => None,
-            seq => Some(Given { seq: Seq(seq), waker: ThreadId::NONE }),
+            seq => Some(Given { seq: Seq(seq), waker: ThreadId::NONE, time: TimeNs(0) }),
         }
     }
 
@@ -105,9 +107,9 @@ mod tests {
         assert_eq!(permit.take(None), None);
         permit.give(Seq(5), ThreadId(1), TimeNs(50));
         permit.give(Seq(6), ThreadId(2), TimeNs(60));
-        assert_eq!(permit.take(None), Some(Given { seq: Seq(5), waker: ThreadId(1) }));
+        assert_eq!(permit.take(None), Some(Given { seq: Seq(5), waker: ThreadId(1), time: TimeNs(50) }));
         assert_eq!(permit.take(None), None);
-        assert_eq!(permit.take_again(), Some(Given { seq: Seq(6), waker: ThreadId::NONE }));
+        assert_eq!(permit.take_again(), Some(Given { seq: Seq(6), waker: ThreadId::NONE, time: TimeNs(0) }));
         assert_eq!(permit.take_again(), None);
     }
 
@@ -118,7 +120,7 @@ mod tests {
         permit.give(Seq(6), ThreadId(2), TimeNs(60));
         assert!(permit.take(None).is_some());
         permit.give(Seq(7), ThreadId(3), TimeNs(70));
-        assert_eq!(permit.take(None), Some(Given { seq: Seq(7), waker: ThreadId(3) }));
+        assert_eq!(permit.take(None), Some(Given { seq: Seq(7), waker: ThreadId(3), time: TimeNs(70) }));
         assert_eq!(permit.take_again(), None);
     }
 
@@ -128,6 +130,6 @@ mod tests {
         permit.give(Seq(5), ThreadId(1), TimeNs(50));
         assert_eq!(permit.take(Some(TimeNs(49))), None);
         assert!(permit.is_given());
-        assert_eq!(permit.take(Some(TimeNs(90))), Some(Given { seq: Seq(5), waker: ThreadId(1) }));
+        assert_eq!(permit.take(Some(TimeNs(90))), Some(Given { seq: Seq(5), waker: ThreadId(1), time: TimeNs(50) }));
     }
 }

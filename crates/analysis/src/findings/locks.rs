@@ -247,9 +247,13 @@ impl Group {
     fn hand_over_text(&self) -> String {
         let part = percent(share(self.split.hand_off, self.total));
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
+        let carrier = match share(self.split.for_carrier, self.split.hand_off) {
+            part if part >= DOMINATES => format!("; {} of it waiting for a carrier", percent(part)),
+            _ => String::new(),
+        };
         let late = format!(
             "{part} of that is hand-off: the lock was free, but the thread that was next did not run yet ({}, {mean} \
-             on average).",
+             on average{carrier}).",
             times(self.hand_overs),
         );
         if share(self.after_wait, self.total) >= DOMINATES {

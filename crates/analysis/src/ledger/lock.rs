@@ -18,6 +18,8 @@ pub(crate) struct LockSplit {
     pub off_cpu: u64,
     pub paused: u64,
     pub hand_off: u64,
+    /// Of `hand_off`: the next one was a virtual thread, and waited for a carrier.
+    pub for_carrier: u64,
     pub unknown: u64,
 }
 
@@ -44,8 +46,16 @@ impl LockSplit {
             off_cpu: measured - no_cpu - ran,
             paused: totals.paused,
             hand_off: totals.hand_over,
+            for_carrier: 0,
             unknown: totals.unknown + (active - measured),
         }
+    }
+
+    /// The same, where virtual threads that had parked on the lock waited so long for
+    /// a carrier. A part of that may lie outside of hand-offs, if another thread took
+    /// the lock first; so it is an estimate, and never more than the hand-offs.
+    pub fn with_carriers(self, ns: u64) -> LockSplit {
+        LockSplit { for_carrier: ns.min(self.hand_off), ..self }
     }
 
     /// Adds another lock's.
@@ -58,19 +68,22 @@ impl LockSplit {
         self.off_cpu += other.off_cpu;
         self.paused += other.paused;
         self.hand_off += other.hand_off;
+        self.for_carrier += other.for_carrier;
         self.unknown += other.unknown;
     }
 
     /// The parts as entries of the ledger, with how well they are known.
-    pub fn entries(&self) -> [(EntryKind, u64, Quality); 7] {
+    pub fn entries(&self) -> [(EntryKind, u64, Quality); 8] {
         use Quality::{Estimated, Exact};
+        let hand_off = if self.for_carrier > 0 { Estimated } else { Exact };
         [
             (EntryKind::LockOwnerRan, self.ran, Estimated),
             (EntryKind::LockOwnerWaited, self.waited, Exact),
             (EntryKind::LockOwnerNoCpu, self.no_cpu, Estimated),
             (EntryKind::LockOwnerOffCpu, self.off_cpu, Estimated),
             (EntryKind::LockPause, self.paused, Exact),
-            (EntryKind::LockHandOff, self.hand_off, Exact),
+            (EntryKind::LockHandOff, self.hand_off - self.for_carrier, hand_off),
+            (EntryKind::LockHandOffCarrier, self.for_carrier, Estimated),
             (EntryKind::LockUnknown, self.unknown, Exact),
         ]
     }
@@ -107,6 +120,18 @@ mod tests {
                 let split = LockSplit::of(&totals(), &FxHashMap::from_iter([(LockId(1), through)]), &did);
                 assert_eq!(split.total(), 1_000, "{through} {did:?} {split:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_hand_off_to_a_virtual_thread_is_split_into_carrier_and_cpu() {
+        let split = LockSplit::of(&totals(), &FxHashMap::default(), &OfLock::default());
+        let of = |split: LockSplit, kind| split.entries().iter().find(|(entry, ..)| *entry == kind).unwrap().1;
+        for (waited, carrier) in [(0, 0), (70, 70), (5_000, 100)] {
+            let split = split.with_carriers(waited);
+            assert_eq!(of(split, EntryKind::LockHandOffCarrier), carrier);
+            assert_eq!(of(split, EntryKind::LockHandOff), 100 - carrier);
+            assert_eq!(split.total(), 1_000);
         }
     }
 

@@ -55,6 +55,9 @@ pub enum EntryKind {
     LockPause,
     /// Blocked on a lock that was free: the next thread did not run yet.
     LockHandOff,
+    /// Blocked on a lock that was free: the next one was a virtual thread, for which no
+    /// carrier was free yet.
+    LockHandOffCarrier,
     /// Blocked on a lock; what happened meanwhile is not known.
     LockUnknown,
     /// Waiting for a permit, a pooled object or room in a buffer.
@@ -77,7 +80,7 @@ pub enum EntryKind {
 
 impl EntryKind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [EntryKind; 19] = [
+    pub const ALL: [EntryKind; 20] = [
         EntryKind::Cpu,
         EntryKind::RunQueue,
         EntryKind::Throttled,
@@ -89,6 +92,7 @@ impl EntryKind {
         EntryKind::LockOwnerOffCpu,
         EntryKind::LockPause,
         EntryKind::LockHandOff,
+        EntryKind::LockHandOffCarrier,
         EntryKind::LockUnknown,
         EntryKind::WaitPermit,
         EntryKind::WaitResult,
@@ -118,6 +122,7 @@ impl EntryKind {
             EntryKind::LockOwnerOffCpu => "lock-owner-off-cpu",
             EntryKind::LockPause => "lock-pause",
             EntryKind::LockHandOff => "lock-hand-off",
+            EntryKind::LockHandOffCarrier => "lock-hand-off-carrier",
             EntryKind::LockUnknown => "lock-unknown",
             EntryKind::WaitPermit => "wait-permit",
             EntryKind::WaitResult => "wait-result",
@@ -143,6 +148,7 @@ impl EntryKind {
             EntryKind::LockOwnerOffCpu => "the owner was in sleep, I/O or native code",
             EntryKind::LockPause => "the VM was paused",
             EntryKind::LockHandOff => "the lock was free and the next thread not yet running",
+            EntryKind::LockHandOffCarrier => "the lock was free and the next virtual thread had no carrier",
             EntryKind::LockUnknown => "unknown",
             EntryKind::WaitPermit => "waiting for a permit, a pooled object or room",
             EntryKind::WaitResult => "waiting for another thread",
@@ -200,6 +206,7 @@ const LOCK_ENTRIES: &[EntryKind] = &[
     EntryKind::LockOwnerOffCpu,
     EntryKind::LockPause,
     EntryKind::LockHandOff,
+    EntryKind::LockHandOffCarrier,
     EntryKind::LockUnknown,
 ];
 

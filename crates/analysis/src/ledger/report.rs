@@ -172,6 +172,7 @@ fn add_blocked(analysis: &Analysis, splits: &FxHashMap<LockId, LockSplit>, block
     let service = analysis.aggregate.service();
     all.paused -= service.paused.min(all.paused);
     all.hand_off -= service.hand_over.min(all.hand_off);
+    all.for_carrier = all.for_carrier.min(all.hand_off);
     // By whom service threads were blocked is not kept: in proportion.
     let mut left = all.total().saturating_sub(blocked);
     let part = share(left, all.total() - all.paused - all.hand_off);

@@ -430,12 +430,14 @@ pub fn is_plumbing(full: &str) -> bool {
 
 /// Methods through which every wait or lock goes, whoever calls it.
 pub fn is_machinery(full: &str) -> bool {
-    const PREFIXES: [&str; 8] = [
+    const PREFIXES: [&str; 10] = [
         "java.lang.Object.wait",
         "java.lang.Object.notify",
         "java.lang.VirtualThread.park",
         "java.lang.VirtualThread.yieldContinuation",
+        "java.lang.System$1.parkVirtual",
         "java.lang.System$2.park",
+        "jdk.internal.misc.VirtualThreads.",
         "jdk.internal.misc.Unsafe.",
         "jdk.internal.vm.Continuation.",
         "sun.misc.Unsafe.",

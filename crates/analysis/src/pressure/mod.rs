@@ -300,7 +300,7 @@ impl Spent for Ledger<'_> {
 }
 
 /// `17` of `17.0.15+6` or `1.8.0_402` (8).
-fn java_version(text: &str) -> Option<u32> {
+pub(crate) fn java_version(text: &str) -> Option<u32> {
     let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     match numbers.next()?.ok()? {
         1 => numbers.next()?.ok(),

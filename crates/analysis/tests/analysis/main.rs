@@ -20,5 +20,6 @@ mod report;
 mod simulation;
 mod steal;
 mod story;
+mod virtual_threads;
 mod waiting;
 mod writer;

@@ -3,7 +3,7 @@
 use super::{numbers, prose, title};
 use crate::terminal::Screen;
 use headway_analysis::park::Synchronizer;
-use headway_analysis::report::{ParkSite, Report, WaitSite};
+use headway_analysis::report::{ParkSite, PinSite, Report, VirtualThreadsReport, WaitSite};
 use std::fmt::Write;
 
 /// Fewest columns for a name, even where that makes lines too long.
@@ -15,6 +15,7 @@ const BELOW: &str = "  called from ";
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     waits(&report.waits, top, screen, out);
     parks(&report.parks, top, screen, out);
+    virtual_threads(report.virtual_threads.as_ref(), top, screen, out);
     let pauses = &report.pauses;
     if pauses.count > 0 {
         title("STOP-THE-WORLD", "", screen, out);
@@ -127,6 +128,52 @@ fn parks(sites: &[ParkSite], top: usize, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.blocker_class, room, screen), screen.faint(&threads));
     }
     more(sites.len(), top, screen, out);
+}
+
+/// Virtual threads that could run and did not, and what kept their carriers busy.
+fn virtual_threads(found: Option<&VirtualThreadsReport>, top: usize, screen: &Screen, out: &mut String) {
+    let Some(found) = found else { return };
+    title("VIRTUAL THREADS", "from unpark to running, pinning, carriers", screen, out);
+    let mut lines = Vec::new();
+    if found.mounts > 0 {
+        lines.push(format!(
+            "Mount delay: {} in {}, the longest {}: {} waiting for a carrier, {} for a CPU.",
+            numbers::time(found.mount_delay_ns),
+            numbers::counted(found.mounts, "mount", "mounts"),
+            numbers::time(found.max_mount_delay_ns),
+            numbers::time(found.waiting_for_carrier_ns),
+            numbers::time(found.waiting_for_cpu_ns),
+        ));
+    }
+    if let Some(occupied) = found.occupancy() {
+        let carriers = numbers::counted(found.carriers, "carrier", "carriers");
+        lines.push(format!("{carriers}, occupied {} of the time.", numbers::percent(occupied)));
+    }
+    lines.push(match found.pinned {
+        0 => "No thread was pinned.".to_owned(),
+        times => format!("Pinned {} for {}:", numbers::counted(times, "time", "times"), numbers::time(found.pinned_ns)),
+    });
+    for line in lines.iter().flat_map(|line| prose::wrapped(line, screen.width, 2)) {
+        let _ = writeln!(out, "{line}");
+    }
+    for pin in found.pins.iter().take(top) {
+        let line = figures(&numbers::time(pin.total_ns), &numbers::grouped(pin.count), &numbers::time(pin.max_ns));
+        let room = screen.width.saturating_sub(line.len()).max(LEAST_ROOM);
+        let _ = writeln!(out, "{line}{}", prose::fitted(&pin.method, room, screen));
+        let width = screen.width.max(line.len() + LEAST_ROOM);
+        for wrapped in prose::wrapped(&pinned_by(pin), width, line.len()) {
+            let _ = writeln!(out, "{}", screen.faint(&wrapped));
+        }
+    }
+    more(found.pins.len(), top, screen, out);
+}
+
+/// `pinned by shop.Cache.load:12 (synchronized method)`.
+fn pinned_by(pin: &PinSite) -> String {
+    match (&pin.frame, pin.reason) {
+        (Some(frame), Some(reason)) => format!("pinned by {frame} ({})", reason.words()),
+        _ => "pinned by a synchronized block or the VM: which frame is not known".to_owned(),
+    }
 }
 
 fn figures(total: &str, count: &str, longest: &str) -> String {

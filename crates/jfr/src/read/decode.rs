@@ -7,7 +7,8 @@ use super::plan::{EventKind, Slot};
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
-    Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, WaitOutcome,
+    Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, VirtualMount,
+    VirtualPinned, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -153,6 +154,21 @@ impl Chunk {
                 let seq = self.park_place(None);
                 Event::Unpark(Unpark { time: start, thread, seq, chain, target: other })
             }
+            EventKind::VirtualMount => Event::VirtualMount(VirtualMount {
+                time: end,
+                unparked: start,
+                ready: (start + DurationNs(number(Slot::CpuWait))).min(end),
+                thread,
+                carrier: self.thread(Slot::Carrier),
+                blocker: lock,
+            }),
+            EventKind::VirtualPinned => Event::VirtualPinned(VirtualPinned {
+                time: end,
+                start,
+                thread,
+                carrier: self.thread(Slot::Carrier),
+                chain,
+            }),
             EventKind::ShortParks => Event::ShortParks(ShortParks {
                 time: start,
                 thread,

@@ -39,6 +39,8 @@ event_kinds! {
     Park: "jdk.ThreadPark";
     Unpark: "headway.Unpark";
     ShortParks: "headway.ShortParks";
+    VirtualMount: "headway.VirtualThreadMount";
+    VirtualPinned: "jdk.VirtualThreadPinned";
     ShortEnters: "headway.ShortEnters";
     JavaSample: "jdk.ExecutionSample" | "jdk.CPUTimeSample";
     NativeSample: "jdk.NativeMethodSample";
@@ -190,6 +192,8 @@ slots! {
     SeqStep: "seqStep";
     StartBack: "startBack";
     UnparkBack: "unparkBack";
+    Carrier: "carrierThread";
+    CpuWait: "cpuWait";
 }
 
 /// Converts a chunk's ticks.

@@ -62,16 +62,6 @@ event_types! {
             "bytesWritten" Inline LONG [Unit(id::DATA_AMOUNT, "BYTES"), Label("Bytes Written")];
         },
         &[JAVA_APPLICATION, Label("File Write")];
-    THREAD_PINNED = 76, "jdk.VirtualThreadPinned", fields! {
-            "startTime" Inline LONG [Label("Start Time"), TICKS];
-            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
-            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
-            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
-            "blockingOperation" Inline STRING [Label("Blocking Operation")];
-            "pinnedReason" Inline STRING [Label("Pinned Reason")];
-            "carrierThread" Pool THREAD [Label("Carrier Thread")];
-        },
-        &[JAVA_APPLICATION, Label("Virtual Thread Pinned")];
     THREAD_STATISTICS = 77, "jdk.JavaThreadStatistics", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "activeCount" Inline LONG [Label("Active Threads")];

@@ -160,6 +160,15 @@ event_types! {
             "target" Pool THREAD [Label("Target"), Description("The thread that got the permit")];
         },
         &[LOCKS, Label("Unpark"), Description("A thread was given the permit to go on")];
+    VIRTUAL_MOUNT = 115, "headway.VirtualThreadMount", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), Description("The virtual thread")];
+            "carrierThread" Pool THREAD [Label("Carrier Thread")];
+            "cpuWait" Inline LONG [NANO_SPAN, Label("Wait for a CPU"), Description("Of the duration, until the carrier came back from being idle; the rest is the wait for a carrier")];
+            "lock" Pool LOCK [Label("Lock"), Description("What the thread had parked on")];
+        },
+        &[LOCKS, Label("Virtual Thread Mount"), Description("From the unpark of a virtual thread until it runs")];
     SHORT_PARKS = 99, "headway.ShortParks", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the last of them ended")];
             "eventThread" Pool THREAD [Label("Event Thread"), Description("The thread that parked")];

@@ -57,6 +57,16 @@ event_types! {
             "address" Inline LONG [Bare(id::UNSIGNED), Bare(id::MEMORY_ADDRESS), Bare(id::MONITOR_ADDRESS), Label("Address of Object Parked"), Description("The blocker's id, which unlike an address stays the same while the blocker lives")];
         },
         &[JAVA_APPLICATION, Label("Java Thread Park")];
+    THREAD_PINNED = 76, "jdk.VirtualThreadPinned", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS];
+            "duration" Inline LONG [Label("Duration"), TICK_SPAN];
+            "eventThread" Pool THREAD [Label("Event Thread"), COMMITTER];
+            "stackTrace" Pool STACK_TRACE [Label("Stack Trace"), STACK];
+            "blockingOperation" Inline STRING [Label("Blocking Operation")];
+            "pinnedReason" Inline STRING [Label("Pinned Reason")];
+            "carrierThread" Pool THREAD [Label("Carrier Thread")];
+        },
+        &[JAVA_APPLICATION, Label("Virtual Thread Pinned")];
     EXECUTION_SAMPLE = 65, "jdk.ExecutionSample", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "sampledThread" Pool THREAD [Label("Thread")];

@@ -7,7 +7,8 @@ use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
-    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark, WaitOutcome,
+    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark, VirtualMount,
+    VirtualPinned, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -43,6 +44,9 @@ pub(crate) struct Context<'a> {
     pub(crate) dictionary: &'a Dictionary,
 }
 
+/// What a pinned thread did, as the JDK calls it.
+const BLOCKING_OPERATION: &str = "LockSupport.park";
+
 /// No timeout, as the JDK writes it.
 const NO_TIMEOUT: i64 = i64::MIN;
 
@@ -72,6 +76,8 @@ impl Context<'_> {
             Event::Park(e) => self.park(e, out),
             Event::Unpark(e) => self.unpark(e, out),
             Event::ShortParks(e) => self.short_parks(e, out),
+            Event::VirtualMount(e) => self.virtual_mount(e, out),
+            Event::VirtualPinned(e) => self.virtual_pinned(e, out),
             Event::Spent(e) if e.on == SpentOn::Monitor => self.short_enters(e, out),
             Event::PressureWindow(e) => self.pressure_window(e, out),
             Event::PressurePhase(e) => self.pressure_phase(e, out),
@@ -284,6 +290,29 @@ impl Context<'_> {
             o.varint(self.constants.chain(e.chain));
             o.varint(self.constants.park_step(e.seq));
             o.varint(self.constants.thread(e.target));
+        });
+    }
+
+    fn virtual_mount(&mut self, e: &VirtualMount, out: &mut Encoder) {
+        self.constants.lock(e.blocker, self.dictionary);
+        out.event(|o| {
+            self.span(id::VIRTUAL_MOUNT, e.unparked, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.thread(e.carrier));
+            o.varint(e.ready.since(e.unparked).0);
+            o.varint(e.blocker.0);
+        });
+    }
+
+    fn virtual_pinned(&mut self, e: &VirtualPinned, out: &mut Encoder) {
+        out.event(|o| {
+            self.span(id::THREAD_PINNED, e.start, e.time, o);
+            o.varint(self.constants.thread(e.thread));
+            o.varint(self.constants.stack(e.chain));
+            o.string(BLOCKING_OPERATION);
+            // The VM's reason stays in the VM.
+            o.null_string();
+            o.varint(self.constants.thread(e.carrier));
         });
     }
 

@@ -13,7 +13,7 @@ pub(super) fn of_events(info: &RecordingInfo, setting: &mut impl FnMut(TypeId, &
     for ty in schema::JDK_EVENTS.iter().chain(schema::ABSENT_EVENTS) {
         let enabled = match ty.id {
             id::MONITOR_ENTERED | id::MONITOR_WAITED => records("monitor") || records("lock"),
-            id::THREAD_PARK => records("park") || records("lock"),
+            id::THREAD_PARK | id::THREAD_PINNED => records("park") || records("lock"),
             id::EXECUTION_SAMPLE | id::NATIVE_SAMPLE => records("cpu") || records("wall"),
             _ => schema::JDK_EVENTS.iter().any(|written| written.id == ty.id),
         };
@@ -23,7 +23,7 @@ pub(super) fn of_events(info: &RecordingInfo, setting: &mut impl FnMut(TypeId, &
         }
         match ty.id {
             id::MONITOR_ENTERED => setting(ty.id, "threshold", &nanos(value("min_duration"))),
-            id::MONITOR_WAITED => setting(ty.id, "threshold", "0 ns"),
+            id::MONITOR_WAITED | id::THREAD_PINNED => setting(ty.id, "threshold", "0 ns"),
             id::THREAD_PARK => {
                 let floors = ["min_duration", "park_floor"].map(|name| value(name).unwrap_or("0"));
                 let longer = floors.into_iter().max_by_key(|floor| floor.parse::<u64>().unwrap_or(0));
@@ -36,7 +36,7 @@ pub(super) fn of_events(info: &RecordingInfo, setting: &mut impl FnMut(TypeId, &
             }
             _ => {}
         }
-        if matches!(ty.id, id::MONITOR_ENTERED | id::MONITOR_WAITED | id::THREAD_PARK) {
+        if matches!(ty.id, id::MONITOR_ENTERED | id::MONITOR_WAITED | id::THREAD_PARK | id::THREAD_PINNED) {
             setting(ty.id, "stackTrace", "true");
         }
     }

@@ -3,6 +3,7 @@ package io.headway.workloads;
 import io.headway.workloads.causal.Known;
 import io.headway.workloads.demo.Demo;
 import io.headway.workloads.faults.Target;
+import io.headway.workloads.parks.Mounts;
 import io.headway.workloads.parks.Parks;
 import io.headway.workloads.parks.Products;
 import io.headway.workloads.parks.Queues;
@@ -23,6 +24,7 @@ public final class Main {
             Map.entry("demo", new Demo()),
             Map.entry("faults", new Target()),
             Map.entry("many", new Many()),
+            Map.entry("mounts", new Mounts()),
             Map.entry("parks", new Parks()),
             Map.entry("predict", new Predict()),
             Map.entry("pressure", new Pressure()),
