@@ -177,8 +177,9 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
     (part >= PAUSED).then(|| Finding {
         kind: FindingKind::Pauses,
         text: format!(
-            "The VM paused all threads for {} ({} of the recording): {}, the longest {}. The garbage collector's log says \
-             which of them are collections, and why.",
+            "{} paused all threads for {} ({} of the recording): {}, the longest {}.",
+            // Headway records no other pauses.
+            if report.recording.foreign { "The VM" } else { "The garbage collector" },
             DurationNs(pauses.total_ns),
             percent(part),
             count(pauses.count, "pause"),
