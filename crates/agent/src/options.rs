@@ -234,7 +234,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 /// Features that can be asked for, by their word.
-pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal", "causal"];
+pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal", "mounts", "causal"];
 
 /// Those that are recorded where none is named.
 pub const DEFAULT_FEATURES: &[&str] = &["monitor", "park", "steal"];
@@ -330,6 +330,8 @@ impl Options {
                 PRESSURE => matches!(feature, "monitor" | "park"),
                 // Experiments hang on samples, and give credit to who was woken.
                 CAUSAL => matches!(feature, "monitor" | "park" | "cpu"),
+                // They are ends of parks.
+                MOUNTS => feature == "park",
                 _ => false,
             }),
         }
@@ -358,6 +360,9 @@ impl Options {
 
 /// How large a recording becomes unless asked for otherwise: 1 GB.
 const DEFAULT_MAX_SIZE: u64 = 1 << 30;
+
+/// The feature that records each mount of a virtual thread after an unpark.
+pub const MOUNTS: &str = "mounts";
 
 /// The feature that makes experiments.
 const CAUSAL: &str = "causal";

@@ -348,7 +348,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         }
         agent.append(slot, &Record::park_begin(&begin));
     }
-    if current.is_virtual {
+    if current.is_virtual && agent.parks.tells_mounts.load(Ordering::Relaxed) {
         mounts(current, &begin, given, time);
     }
     let park = Park {

@@ -33,7 +33,7 @@ pub use statistics::{LiveParks, Wish};
 
 use crate::agent::Agent;
 use crate::jni::Jni;
-use crate::options::{Mechanism, Options};
+use crate::options::{Mechanism, Options, MOUNTS};
 use crate::raw::Record;
 use crate::reply::{InPlace, MechanismState, State};
 use crate::sole;
@@ -45,7 +45,7 @@ use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId, TimeNs};
 use heap::{Fields, Pauses};
 use natives::Natives;
 use redirect::Redirection;
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use under_way::UnderWay;
 use virtual_threads::VirtualThreads;
@@ -84,6 +84,8 @@ pub enum Counting {
 pub struct Parks {
     order: Order,
     floor_ns: AtomicU64,
+    /// True if each mount of a virtual thread that was unparked is recorded.
+    pub(super) tells_mounts: AtomicBool,
     counting: AtomicU8,
     /// When objects move.
     pub pauses: Pauses,
@@ -137,6 +139,7 @@ impl Parks {
             return Vec::new();
         }
         self.floor_ns.store(options.park_floor_ns.unwrap_or(0), Ordering::Relaxed);
+        self.tells_mounts.store(options.wants(MOUNTS), Ordering::Relaxed);
         self.pauses.forget();
         if let (Ok(image), Some(known)) = (libjvm, agent.hotspot.known()) {
             if let Some(fields) = Fields::find(image, &known.memory) {

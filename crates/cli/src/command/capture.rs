@@ -24,7 +24,9 @@ pub struct Capture {
     /// interval instead of single events, at the lowest cost; beside other events it means
     /// lock), cpu (samples of running threads), wall (samples of waiting threads too), steal
     /// (steal, throttling and run-queue wait of threads, and of transactions, the units of
-    /// work that the program marks with Headway.transaction); default: lock,steal
+    /// work that the program marks with Headway.transaction), mounts (how long virtual
+    /// threads waited for a carrier or a CPU after an unpark: one more event for each of
+    /// their parks); default: lock,steal
     #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
     pub events: Vec<Feature>,
 
@@ -179,6 +181,8 @@ pub enum Feature {
     Wall,
     /// What the environment takes: stolen, throttled and run-queue time.
     Steal,
+    /// How long virtual threads waited for a carrier or a CPU after an unpark.
+    Mounts,
 }
 
 impl Feature {
@@ -192,12 +196,13 @@ impl Feature {
             Feature::Cpu => &["cpu"],
             Feature::Wall => &["wall"],
             Feature::Steal => &["steal"],
+            Feature::Mounts => &["park", "mounts"],
         }
     }
 }
 
 /// What `-e` takes; `lock` stands for every feature about locks.
-const EVENT_WORDS: [(&str, Feature); 7] = [
+const EVENT_WORDS: [(&str, Feature); 8] = [
     ("pressure", Feature::Pressure),
     ("monitor", Feature::Monitor),
     ("park", Feature::Park),
@@ -205,10 +210,11 @@ const EVENT_WORDS: [(&str, Feature); 7] = [
     ("cpu", Feature::Cpu),
     ("wall", Feature::Wall),
     ("steal", Feature::Steal),
+    ("mounts", Feature::Mounts),
 ];
 
 /// The words that `-e` takes.
-pub fn event_names() -> [&'static str; 7] {
+pub fn event_names() -> [&'static str; 8] {
     EVENT_WORDS.map(|(name, _)| name)
 }
 
@@ -216,7 +222,7 @@ fn event(word: &str) -> Result<Feature, String> {
     let known = EVENT_WORDS.iter().find(|(name, _)| *name == word.trim());
     known.map(|(_, feature)| *feature).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, EVENT_WORDS.map(|(name, _)| name));
-        format!("unknown event \"{word}\"{hint} (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal)")
+        format!("unknown event \"{word}\"{hint} (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal, mounts)")
     })
 }
 
