@@ -32,7 +32,7 @@ const MISTAKES: [(&[&str], &str); 24] = [
     (&["record", "-e", "montor", "1"], "--events: unknown event \"montor\"; did you mean \"monitor\"?"),
     (
         &["record", "-e", "lunch", "1"],
-        "--events: unknown event \"lunch\" (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal)",
+        "--events: unknown event \"lunch\" (this version records: monitor, park, lock (both of them), pressure, cpu, wall, steal, mounts)",
     ),
     (
         &["record", "--max-size", "huge", "1"],
