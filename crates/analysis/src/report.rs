@@ -207,8 +207,7 @@ pub enum FindingKind {
     /// One lock that many threads own for short times.
     SharedLock,
     /// A lock whose blocked time is hand-off, not work of its owners.
-    #[serde(rename = "hand-off")]
-    HandOver,
+    HandOff,
     /// A phase of high pressure that the average hides.
     Phase,
     /// What blocked a lock's owner while others were blocked by it.

@@ -53,7 +53,7 @@ fn entry(block: &'static str) -> Option<Entry> {
 /// advice is that one's.
 pub(crate) fn give(findings: &mut [Finding]) {
     let mut said = Vec::new();
-    let (late, others): (Vec<_>, Vec<_>) = findings.iter_mut().partition(|one| one.kind == FindingKind::HandOver);
+    let (late, others): (Vec<_>, Vec<_>) = findings.iter_mut().partition(|one| one.kind == FindingKind::HandOff);
     for finding in others.into_iter().chain(late) {
         finding.advice = about(finding).filter(|advice| !said.contains(&advice.id));
         said.extend(finding.advice.iter().map(|advice| advice.id.clone()));
@@ -124,7 +124,7 @@ mod tests {
         give(&mut findings);
         let ids = findings.map(|finding| finding.advice.map(|advice| advice.id));
         assert_eq!(ids, [None, Some("h2-row-lock".to_owned()), None]);
-        let mut findings = [Finding { kind: FindingKind::HandOver, ..of(row) }, of(row)];
+        let mut findings = [Finding { kind: FindingKind::HandOff, ..of(row) }, of(row)];
         give(&mut findings);
         assert!(findings[0].advice.is_none() && findings[1].advice.is_some());
         give(&mut findings[..1]);

@@ -156,7 +156,7 @@ impl Group {
         let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
-        let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOver);
+        let seen = seen.get(place, full).filter(|_| kind != FindingKind::HandOff);
         let did = method.zip(seen).and_then(|(method, seen)| seen.text(&code(&short(method, names))));
         if let Some(cause) = did.or_else(|| evidence::cause(&self.split)) {
             text = format!("{text} {cause}");
@@ -188,7 +188,7 @@ impl Group {
 
     fn owner(&self, names: &Names) -> (FindingKind, String) {
         if share(self.split.hand_off, self.total) >= DOMINATES {
-            return (FindingKind::HandOver, self.hand_over_text());
+            return (FindingKind::HandOff, self.hand_over_text());
         }
         // Of a pause nobody is guilty.
         let owned = self.total - self.split.paused.min(self.total);
@@ -317,7 +317,7 @@ impl Group {
             path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
         };
         // Of a lock that is mostly free it matters who had it before.
-        let whose = if kind == FindingKind::HandOver { "last owned by" } else { "owned by" };
+        let whose = if kind == FindingKind::HandOff { "last owned by" } else { "owned by" };
         [stack(whose, owner), stack("blocked in", waiter)].into_iter().flatten().collect()
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn verdict(report: &Report) -> String {
 fn to_what(finding: &Finding) -> String {
     let subject = &finding.subject;
     match finding.kind {
-        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOver | FindingKind::Phase => {
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOff | FindingKind::Phase => {
             format!("blocked on {subject}")
         }
         FindingKind::WaitFor => format!("because of {subject}, directly and through other locks"),

@@ -516,7 +516,7 @@ fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
         ",
         by("lock"),
     );
-    assert_eq!(report.findings[0].kind, FindingKind::HandOver);
+    assert_eq!(report.findings[0].kind, FindingKind::HandOff);
     assert_eq!(
         texts(&report)[0],
         "Threads lost 19.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 84 % of that is hand-off: the lock \
@@ -532,12 +532,12 @@ fn a_lock_that_changes_hands_all_the_time_is_a_convoy() {
         T3:   a?~~~~~~~~~~~[a]
         ";
     let report = analyse(twice, by("lock"));
-    assert_eq!(report.findings[0].kind, FindingKind::HandOver);
+    assert_eq!(report.findings[0].kind, FindingKind::HandOff);
     assert!(!texts(&report)[0].contains("convoy"), "three contentions are none: {}", texts(&report)[0]);
     let turns: String = (0..8).map(|_| "[a]  a~~~~~").collect();
     let others: String = (0..8).map(|_| " a~~~[a]   ").collect();
     let report = analyse(&format!("T1: {turns}[a]\nT2: {others} "), by("lock"));
-    assert_eq!(report.findings[0].kind, FindingKind::HandOver, "{:?}", report.findings);
+    assert_eq!(report.findings[0].kind, FindingKind::HandOff, "{:?}", report.findings);
     assert!(texts(&report)[0].ends_with("(a lock convoy)."), "{}", texts(&report)[0]);
 }
 
@@ -571,7 +571,7 @@ fn locks_of_one_request_each_are_no_convoy() {
     let mut analysis = Analysis::new(by("lock"));
     events.iter().for_each(|event| analysis.feed(event));
     let report = analysis.finish();
-    let hand_off = report.findings.iter().find(|finding| finding.kind == FindingKind::HandOver).expect("a finding");
+    let hand_off = report.findings.iter().find(|finding| finding.kind == FindingKind::HandOff).expect("a finding");
     assert!(hand_off.text.contains("blocked on `Request` (16 locks)"), "{}", hand_off.text);
     assert!(
         hand_off.text.ends_with("The threads had been woken in `Object.wait` and had to acquire the lock again."),
