@@ -75,16 +75,20 @@ const FIRST: usize = 3;
 struct Scenario<'a> {
     workload: Workload<'a>,
     limits: Limits,
+    /// Wide limits from this release on, where they are not [`Limits::wide`].
+    wide_from: Option<(u32, Limits)>,
 }
 
 impl<'a> Scenario<'a> {
     fn new(arguments: &'a [&'a str]) -> Self {
-        Scenario { workload: Workload { arguments, jvm_options: &[], attach: false }, limits: LIMITS }
+        let workload = Workload { arguments, jvm_options: &[], attach: false };
+        Scenario { workload, limits: LIMITS, wide_from: None }
     }
 
     /// Attached to when it is warm.
     fn attached(arguments: &'a [&'a str]) -> Self {
-        Scenario { workload: Workload { arguments, jvm_options: &[], attach: true }, limits: LIMITS_ATTACHED }
+        let workload = Workload { arguments, jvm_options: &[], attach: true };
+        Scenario { workload, limits: LIMITS_ATTACHED, wide_from: None }
     }
 
     fn on_each_jdk(&self) {
@@ -113,6 +117,8 @@ impl<'a> Scenario<'a> {
     /// counts in every run.
     fn repeatedly_on(&self, tools: &Tools, jdk: &Jdk) -> Vec<String> {
         let (mut most, mut each) = (Majority::of(FIRST), InEachRun::new());
+        let wide = self.wide_from.filter(|(release, _)| jdk.release >= *release);
+        let wide = wide.map_or(self.limits.wide(), |(_, wide)| wide);
         let mut is_decided = false;
         for _ in 0..RUNS {
             let (measured, defects) = self.on(tools, jdk);
@@ -120,7 +126,7 @@ impl<'a> Scenario<'a> {
             if !defects.is_empty() {
                 return defects.into_iter().map(|defect| format!("defect: {defect}")).collect();
             }
-            is_decided = is_decided || most.add(check(self.limits.wide(), &measured)).is_break();
+            is_decided = is_decided || most.add(check(wide, &measured)).is_break();
             if each.add(check(self.limits, &measured)) && is_decided {
                 break;
             }
@@ -248,7 +254,14 @@ fn exceptions_that_unwind_owners() {
     // Unwinding takes about 10 us after the last stamp, in which the lock is still held;
     // on a busy machine 1 to 2 % of the time went to wrong owners in half of the runs.
     let limits = Limits { wrong: 0.02, share_difference: 0.04, ..LIMITS };
-    Scenario { limits, ..Scenario::new(&["exceptions", "--hold-us", "5000"]) }.on_each_jdk();
+    // On 25 some compilations of these exits do not tell which inlined method releases the
+    // lock: the physical method is named then and marked approximate. So it was for 0.34 to
+    // 0.40 of the time in 5 of 15 runs, with no more on wrong owners. That is the compiler's
+    // choice in each run, and no majority says anything about it; a run without it still
+    // has to reach the limits.
+    let marked = Limits { approximate: 0.5, share_difference: 0.55, ..limits.wide() };
+    let scenario = Scenario::new(&["exceptions", "--hold-us", "5000"]);
+    Scenario { limits, wide_from: Some((25, marked)), ..scenario }.on_each_jdk();
 }
 
 #[test]

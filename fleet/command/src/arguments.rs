@@ -16,7 +16,7 @@ pub struct Arguments {
 pub enum Command {
     /// Answer a question in SQL about a store or about recordings
     Sql(Question),
-    /// Put what recordings come to, minute by minute, into a store
+    /// Add the sums of recordings, minute by minute, to a store
     Ingest(Ingest),
     /// Look after a store
     Fleet(Fleet),
