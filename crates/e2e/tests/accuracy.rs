@@ -254,7 +254,7 @@ fn exceptions_that_unwind_owners() {
     // Unwinding takes about 10 us after the last stamp, in which the lock is still held;
     // on a busy machine 1 to 2 % of the time went to wrong owners in half of the runs.
     let limits = Limits { wrong: 0.02, share_difference: 0.04, ..LIMITS };
-    // On 25 some compilations of these exits do not tell which inlined method releases the
+    // On 25 some compilations of these exits do not say which inlined method releases the
     // lock: the physical method is named then and marked approximate. So it was for 0.34 to
     // 0.40 of the time in 5 of 15 runs, with no more on wrong owners. That is the compiler's
     // choice in each run, and no majority says anything about it; a run without it still
