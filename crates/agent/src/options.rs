@@ -407,7 +407,7 @@ pub fn features(value: &str) -> Result<Vec<String>, OptionError> {
             false => Err(OptionError::BadValue {
                 key: "events",
                 value: word.to_owned(),
-                expected: "a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, causal)",
+                expected: "a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, mounts, causal)",
             }),
         })
         .collect()
@@ -532,7 +532,7 @@ mod tests {
         assert_eq!(sentence("start,max_size=big"), "agent option max_size=big is not a whole number");
         assert_eq!(
             sentence("start,events=monitor+lunch"),
-            "agent option events=lunch is not a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, causal)"
+            "agent option events=lunch is not a feature of this agent (known: monitor, park, cpu, wall, pressure, steal, mounts, causal)"
         );
         assert_eq!(sentence("start,file=50%"), "agent option '50%' has a % that is not followed by two hex digits");
     }
