@@ -121,9 +121,14 @@ impl Stage {
         Ok(Said { code: status.code(), stdout: text(&out)?, stderr: text(&err)? })
     }
 
+    /// A file that is nobody else's, made at once: several threads ask for one.
     fn unique(&self, stem: &str) -> PathBuf {
-        let free = (0..).map(|n: u32| self.path(&format!("{stem}-{n}"))).find(|path| !path.exists());
-        free.unwrap_or_else(|| self.path(stem))
+        let mut paths = (0..).map(|n: u32| self.path(&format!("{stem}-{n}")));
+        let is_free = |path: &PathBuf| {
+            let made = File::options().write(true).create_new(true).open(path);
+            made.map_or_else(|error| error.kind() != std::io::ErrorKind::AlreadyExists, |_| true)
+        };
+        paths.find(is_free).unwrap_or_else(|| self.path(stem))
     }
 
     /// The command of a contended program on a JVM with these options.
