@@ -14,7 +14,6 @@
 //! * [`park_counts`]: how often and how long threads park on each lock.
 //! * [`blocked`]: what a thread is blocked on right now, readable by others.
 //! * [`counters`]: losses by cause.
-//! * [`schedule`]: random instants at which blocked time is sampled.
 //! * [`grace`]: when memory that readers may still look at can be used again.
 //!
 //! Whoever has to give way is always the collector: an application thread that
@@ -43,7 +42,6 @@ pub mod monitor_table;
 pub mod park_counts;
 pub mod pool;
 pub mod region;
-pub mod schedule;
 pub mod thread_buffer;
 
 pub use blocked::{Blocked, BlockedCell};
@@ -56,6 +54,5 @@ pub use monitor_table::{MonitorTable, Pin};
 pub use park_counts::{ParkCount, ParkCounts};
 pub use pool::{ChunkSizes, Pool};
 pub use region::Region;
-pub use schedule::{Hits, Schedule};
 pub use sync::AtomicU64;
 pub use thread_buffer::{Refused, ThreadBuffer};

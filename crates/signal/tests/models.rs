@@ -6,7 +6,7 @@
 use headway_signal::blocked::Reading;
 use headway_signal::{
     Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable, ParkCounts, Pool,
-    Schedule, ThreadBuffer,
+    ThreadBuffer,
 };
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
@@ -315,28 +315,6 @@ fn a_reading_is_never_torn() {
         }
         owner.join().unwrap();
         assert_eq!(cell.read(), Reading::Blocked(at(2)));
-    });
-}
-
-/// Two parts are remembered: the third one is written over the first.
-#[test]
-fn a_reader_of_the_schedule_sees_whole_parts_or_forgets_them() {
-    check(3, || {
-        let schedule = Arc::new(Schedule::default());
-        let from = schedule.set(0, 1000, 1);
-        let second = schedule.set(from, 2000, 1);
-        let writer = {
-            let schedule = schedule.clone();
-            thread::spawn(move || schedule.set(second, 4000, 1))
-        };
-        // Ten windows of the first length, or forgotten: the same weight. A part that is
-        // half the first one and half the third would give another.
-        assert_eq!(schedule.hits(from, from + 10_000).weight_ns, 10_000);
-        // A number without its part would be the first one again, with more windows.
-        assert_eq!(schedule.hits(second, second + 20_000).instants, 10);
-        let third = writer.join().unwrap();
-        assert_eq!(schedule.hits(second, second + 20_000).weight_ns, 20_000);
-        assert_eq!(schedule.hits(third, third + 40_000).weight_ns, 40_000);
     });
 }
 
