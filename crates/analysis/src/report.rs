@@ -7,7 +7,9 @@
 
 use crate::aspect::Aspect;
 use crate::ledger::{EntryKind, Ledger, Quality};
-pub use crate::method::report::{OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath};
+pub use crate::method::report::{
+    OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath, LEAST_COVERAGE,
+};
 use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;

@@ -9,6 +9,7 @@ import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
+import { FactList } from "../view/Facts";
 import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
 import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
@@ -421,14 +422,7 @@ function About({ facts }: { facts: Facts }) {
   return (
     <section class="card">
       <h2>This recording</h2>
-      <dl>
-        {rows.filter(([, value]) => value).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList rows={rows} />
       <h3>What is missing</h3>
       <Missing facts={facts} />
     </section>

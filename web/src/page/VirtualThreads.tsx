@@ -1,5 +1,6 @@
 import type { Facts, Pin } from "../data/contract";
 import { count, duration, percent, times } from "../text/units";
+import { FactList } from "../view/Facts";
 
 /** Virtual threads of the whole recording: from unpark to running, carriers, pins. */
 export function VirtualThreads({ facts }: { facts: Facts }) {
@@ -15,14 +16,7 @@ export function VirtualThreads({ facts }: { facts: Facts }) {
   return (
     <section class="card">
       <h2>Virtual threads</h2>
-      <dl>
-        {rows.filter(([, value]) => value).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList rows={rows} />
       {found.pins.map((pin, place) => (
         <p key={place}>
           {duration(pin.totalNs)} in <code>{pin.method}</code> ({times(pin.count, "time")}), {pinnedBy(pin)}

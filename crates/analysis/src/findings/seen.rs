@@ -5,6 +5,7 @@ use super::Grounds;
 use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::Quality;
+use crate::method::report::LEAST_COVERAGE;
 use crate::names::is_plumbing;
 use crate::report::{Evidence, OwnerActivity, Report};
 use rustc_hash::FxHashMap;
@@ -13,8 +14,6 @@ use rustc_hash::FxHashMap;
 const FEW: u64 = 5;
 /// A part of them that is worth a sentence.
 const WORTH_SAYING: f64 = 0.3;
-/// Of less than this part of the time samples say too little.
-const COVERED: f64 = 0.05;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
@@ -95,7 +94,7 @@ impl Doings {
     fn most(&self) -> Option<(&Doing, f64)> {
         let most = self.by.iter().max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let part = share(*most.1, self.ns);
-        let is_covered = self.waiting_for == 0 || share(self.ns, self.waiting_for) >= COVERED;
+        let is_covered = self.waiting_for == 0 || share(self.ns, self.waiting_for) >= LEAST_COVERAGE;
         (self.samples >= FEW && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 

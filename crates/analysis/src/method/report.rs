@@ -83,6 +83,9 @@ impl SampleReport {
     }
 }
 
+/// Part of the blocked time below which samples of the owner say too little of what it did.
+pub const LEAST_COVERAGE: f64 = 0.05;
+
 /// What the owner of a contended lock executed while others waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -58,12 +58,12 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     title("WAITING", "for conditions, work and results; not blocked time", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    for (at, site) in sites.iter().enumerate().take(top) {
+    for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
         let line = figures(&numbers::time(site.total_ns), &numbers::grouped(site.count), &numbers::time(site.max_ns));
         let idle = if site.idle { "  (idle)" } else { "" };
         let room = screen.width.saturating_sub(line.len() + idle.len()).max(LEAST_ROOM);
         let _ = writeln!(out, "{line}{}{}", prose::fitted(&site.method, room, screen), screen.faint(idle));
-        if let Some(caller) = caller_apart(sites, at) {
+        if let Some(caller) = caller {
             let room = screen.width.saturating_sub(line.len() + BELOW.len()).max(LEAST_ROOM);
             let _ = writeln!(out, "{}{BELOW}{}", " ".repeat(line.len()), prose::fitted(caller, room, screen));
         }
@@ -76,14 +76,24 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     more(sites.len(), top, screen, out);
 }
 
-/// The innermost frame with which a place's stack is no other's of the same method. `None` if
-/// the method has no other place.
-fn caller_apart(sites: &[WaitSite], at: usize) -> Option<&str> {
-    let site = sites.get(at)?;
-    let others = || sites.iter().enumerate().filter(|(i, other)| *i != at && other.method == site.method);
-    let shared = |other: &WaitSite| site.stack.iter().zip(&other.stack).take_while(|(a, b)| a == b).count();
-    let differs_at = others().map(|(_, other)| shared(other)).max()?;
-    site.stack.get(differs_at).map(String::as_str)
+/// For each place the innermost frame with which its stack is no other's of the same method;
+/// `None` if the method has no other place. In order of their stacks, the nearest one is the
+/// one that shares most.
+fn callers_apart(sites: &[WaitSite]) -> Vec<Option<&str>> {
+    let mut order: Vec<(usize, &WaitSite)> = sites.iter().enumerate().collect();
+    order.sort_by_key(|(_, site)| (&site.method, &site.stack));
+    let shared = |one: &WaitSite, other: &WaitSite| {
+        let same = one.stack.iter().zip(&other.stack).take_while(|(a, b)| a == b).count();
+        (one.method == other.method).then_some(same)
+    };
+    let between: Vec<Option<usize>> = order.windows(2).map(|pair| shared(pair[0].1, pair[1].1)).collect();
+    let mut callers = vec![None; sites.len()];
+    for (place, (at, site)) in order.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|before| between[before]);
+        let differs_at = before.max(between.get(place).copied().flatten());
+        callers[*at] = differs_at.and_then(|differs| site.stack.get(differs)).map(String::as_str);
+    }
+    callers
 }
 
 /// `; mostly by shop.Cache.fill in worker-*`.
@@ -200,8 +210,8 @@ mod tests {
     #[test]
     fn places_of_one_method_are_told_apart_by_the_frame_that_only_one_has() {
         let sites = ["wait a set order", "wait a set pay", "wait b set", "take c", "wait a"].map(site);
-        let apart = |at| caller_apart(&sites, at);
-        assert_eq!((apart(0), apart(1), apart(2), apart(3)), (Some("order"), Some("pay"), Some("b"), None));
-        assert_eq!(apart(4), None, "its whole stack is the beginning of others");
+        let apart = callers_apart(&sites);
+        assert_eq!(apart[..4], [Some("order"), Some("pay"), Some("b"), None]);
+        assert_eq!(apart[4], None, "its whole stack is the beginning of others");
     }
 }

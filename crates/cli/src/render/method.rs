@@ -7,7 +7,7 @@ use crate::command::method::{Caller, MethodDocument, Section};
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::method::Unit;
-use headway_analysis::report::{OwnerActivity, Report, SampledMethod};
+use headway_analysis::report::{OwnerActivity, Report, SampledMethod, LEAST_COVERAGE};
 use std::fmt::Write;
 
 /// Frames of a hot chain that are shown.
@@ -20,8 +20,6 @@ const SPOTS: usize = 5;
 const OWNERS: usize = 3;
 /// Owners below this part of the blocked time are left out there.
 const OF_BLOCKED: f64 = 0.05;
-/// Of less than this part of the time samples say too little.
-const TOO_LITTLE: f64 = 0.05;
 
 /// The whole report.
 pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, screen: &Screen) -> String {
@@ -171,7 +169,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
     let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));
-    if covered < TOO_LITTLE {
+    if covered < LEAST_COVERAGE {
         let _ = writeln!(out, "  too few samples to say what it executed");
         return;
     }
