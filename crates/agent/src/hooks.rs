@@ -426,7 +426,12 @@ impl Hooks {
         let hooks = monitors.chain(carriers).filter(|hook| options.allows(hook.mechanism));
         // The newest name comes first, that of 17 and 21 last.
         let name = |names: &'static [&'static str]| if version > 21 { names.first() } else { names.last() };
-        hooks.filter_map(|hook| name(hook.known.names())).map(|name| format!("the first 5 bytes of {name}")).collect()
+        let detours = hooks.filter_map(|hook| name(hook.known.names()));
+        let instead = Some("what stands in for the hook of the contended exit, as status says then".to_owned());
+        let falls_back = options.wants("monitor")
+            && !options.allows(Mechanism::ExitDetour)
+            && (options.allows(Mechanism::Usdt) || options.allows(Mechanism::Condvar));
+        detours.map(|name| format!("the first 5 bytes of {name}")).chain(instead.filter(|_| falls_back)).collect()
     }
 }
 

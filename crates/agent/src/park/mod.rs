@@ -216,8 +216,11 @@ impl Parks {
         if !options.wants(FEATURE) {
             return Vec::new();
         }
-        let natives = "the native functions of jdk.internal.misc.Unsafe.park and unpark".to_owned();
-        let natives = Some(natives).filter(|_| options.allows(Mechanism::ParkNatives));
+        let natives = match (options.allows(Mechanism::ParkNatives), options.allows(Mechanism::ParkLockSupport)) {
+            (true, _) => Some("the native functions of jdk.internal.misc.Unsafe.park and unpark".to_owned()),
+            (false, true) => Some("the calls in java.util.concurrent.locks.LockSupport that park threads".to_owned()),
+            (false, false) => None,
+        };
         let is_redirected = agent.java.version >= 21 && options.allows(Mechanism::ParkRedirect);
         let redirected = is_redirected.then(|| {
             let class = self.redirection.in_force();

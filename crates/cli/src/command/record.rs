@@ -203,9 +203,9 @@ fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) 
 /// Says what recording changes in the process, before it does.
 fn announce_changes(session: &mut Session, capture: &Capture) -> Result<(), Failure> {
     let preview = session.command(capture.preview_options())?;
-    if preview.will_change.is_empty() {
+    if capture.safe {
         terminal::note("Nothing is changed in the process.");
-    } else {
+    } else if !preview.will_change.is_empty() {
         terminal::note("Until the recording ends, this is changed in the process:");
         preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));
     }
