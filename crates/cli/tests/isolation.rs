@@ -299,6 +299,14 @@ fn a_container_where_nothing_can_be_executed_is_refused_with_the_reasons() {
     assert!(target.lives());
 }
 
+/// Removes the attach socket that an ended JVM of another user left under this pid. A JVM
+/// removes it when it starts, if it may: a user's may not remove root's. Returns its path.
+fn without_socket_of_another(target: &Guarded) -> String {
+    let socket = format!("/tmp/.java_pid{}", target.pid());
+    let _ = std::fs::remove_file(&socket);
+    socket
+}
+
 #[test]
 fn root_records_another_users_jvm_as_that_user() {
     if !may_change_user() {
@@ -319,7 +327,8 @@ fn root_records_another_users_jvm_as_that_user() {
         let target = Guarded::spawn(&mut command);
         jdk::wait_until_running(target.pid());
         // What a killed JVM of root's with the same pid leaves: nobody else can remove it.
-        drop(UnixListener::bind(format!("/tmp/.java_pid{}", target.pid())).expect("bound"));
+        let socket = without_socket_of_another(&target);
+        drop(UnixListener::bind(socket).expect("bound"));
         let said = records(target.pid());
         assert!(said.stderr.contains(&format!("Java {version}")), "{}", said.stderr);
     }
@@ -392,6 +401,7 @@ fn without_privileges_ones_own_jvm_is_recorded() {
     let mut command = as_nobody();
     let target = Guarded::spawn(command.arg(java.get_program()).args(java.get_args()).stdout(Stdio::null()));
     jdk::wait_until_running(target.pid());
+    without_socket_of_another(&target);
     let output = tempfile::Builder::new().prefix("headway-test-").tempdir_in("/tmp").expect("a directory");
     std::os::unix::fs::chown(output.path(), Some(65534), Some(65534)).expect("given away");
     let mut attempt = as_nobody();

@@ -23,9 +23,15 @@ const DONE_WITHIN: Duration = Duration::from_secs(300);
 /// waits for a quadratic analysis takes minutes.
 const EXIT_WITHIN: Duration = Duration::from_secs(30);
 
-/// Events that may be dropped where other programs keep the draining thread from its
-/// processor, as a part of all operations.
-const MOST_DROPPED: u64 = NUMBER / 10;
+/// One of so many events may be dropped where other programs keep the draining thread
+/// from its processor. The programs emit up to 600,000 events a second; a draining
+/// thread that does not get a processor for 20 ms costs up to one event in 40.
+const DROPPED_OF: u64 = 10;
+
+/// What the report counts as lost though no event was dropped for it: detail that an
+/// analysis did not keep, and a second sight of the dropped events, as numbers missing
+/// among those of their locks.
+const NOT_DROPPED: [&str; 2] = ["analysis_full", "seq_gap"];
 
 /// CPU time of Headway's threads per event. It is 1 to 10 us, several times that
 /// where caches are shared with other programs; an analysis whose cost grows with
@@ -68,16 +74,21 @@ impl Outcome {
             .as_object()
             .unwrap()
             .iter()
-            .filter(|(cause, _)| *cause != "analysis_full")
+            .filter(|(cause, _)| !NOT_DROPPED.contains(&cause.as_str()))
             .map(|(_, n)| n.as_u64().unwrap())
             .sum()
+    }
+
+    fn missing_in_order(&self) -> u64 {
+        self.report["losses"]["seq_gap"].as_u64().unwrap_or(0)
     }
 
     fn check(&self, jdk: &Jdk, what: &str) {
         let told = format!("JDK {}, {what}: losses {}", jdk.release, self.report["losses"]);
         let recording = &self.report["recording"];
         let (events, own_cpu) = (recording["events"].as_u64().unwrap(), recording["own_cpu_ns"].as_u64().unwrap());
-        assert!(self.dropped() <= MOST_DROPPED, "{told}");
+        assert!(self.dropped() <= (events + self.dropped()) / DROPPED_OF, "{told}");
+        assert!(self.missing_in_order() <= self.dropped(), "{told}");
         assert!(events + self.dropped() >= 2 * NUMBER, "{events} events; {told}");
         assert!(own_cpu / events < MOST_NS_PER_EVENT, "{own_cpu} ns for {events} events; {told}");
         let blocked: Vec<&Value> = self.report["in_flight"].as_array().into_iter().flatten().collect();
