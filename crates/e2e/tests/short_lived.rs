@@ -28,8 +28,7 @@ const EXIT_WITHIN: Duration = Duration::from_secs(30);
 /// thread that does not get a processor for 20 ms costs up to one event in 40.
 const DROPPED_OF: u64 = 10;
 
-/// What the report counts as lost though no event was dropped for it: detail that an
-/// analysis did not keep, and a second sight of the dropped events, as numbers missing
+/// Causes of loss for which no event was dropped: detail that an analysis did not keep, and a second sight of the dropped events, as numbers missing
 /// among those of their locks.
 const NOT_DROPPED: [&str; 2] = ["analysis_full", "seq_gap"];
 
@@ -84,16 +83,16 @@ impl Outcome {
     }
 
     fn check(&self, jdk: &Jdk, what: &str) {
-        let told = format!("JDK {}, {what}: losses {}", jdk.release, self.report["losses"]);
+        let context = format!("JDK {}, {what}: losses {}", jdk.release, self.report["losses"]);
         let recording = &self.report["recording"];
         let (events, own_cpu) = (recording["events"].as_u64().unwrap(), recording["own_cpu_ns"].as_u64().unwrap());
-        assert!(self.dropped() <= (events + self.dropped()) / DROPPED_OF, "{told}");
-        assert!(self.missing_in_order() <= self.dropped(), "{told}");
-        assert!(events + self.dropped() >= 2 * NUMBER, "{events} events; {told}");
-        assert!(own_cpu / events < MOST_NS_PER_EVENT, "{own_cpu} ns for {events} events; {told}");
+        assert!(self.dropped() <= (events + self.dropped()) / DROPPED_OF, "{context}");
+        assert!(self.missing_in_order() <= self.dropped(), "{context}");
+        assert!(events + self.dropped() >= 2 * NUMBER, "{events} events; {context}");
+        assert!(own_cpu / events < MOST_NS_PER_EVENT, "{own_cpu} ns for {events} events; {context}");
         let blocked: Vec<&Value> = self.report["in_flight"].as_array().into_iter().flatten().collect();
-        assert!(blocked.is_empty(), "all threads had ended, but these are blocked: {blocked:?}; {told}");
-        assert_eq!(self.report["blocked"]["slices_wrong"], 0, "{told}");
+        assert!(blocked.is_empty(), "all threads had ended, but these are blocked: {blocked:?}; {context}");
+        assert_eq!(self.report["blocked"]["slices_wrong"], 0, "{context}");
     }
 }
 
