@@ -91,7 +91,10 @@ impl Ended {
     /// for what it asks of them.
     fn is_client(&self, waiter: &str, notifiers: &FxHashMap<TextId, u64>, names: &Names) -> bool {
         let size = |group: &str| self.threads.get(group).copied().unwrap_or(0);
-        notifiers.keys().any(|by| {
+        let all: u64 = notifiers.values().sum();
+        // Who ended a wait or two, as the main thread does at the start, asks for nothing.
+        let often = notifiers.iter().filter(|(_, times)| share(**times, all) >= MUTUAL);
+        often.map(|(by, _)| by).any(|by| {
             let by = names.text(*by);
             let theirs = self.of.get(by).copied().unwrap_or(0);
             let ours = self.by.get(&(by.to_owned(), waiter.to_owned())).copied().unwrap_or(0);

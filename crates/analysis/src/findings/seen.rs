@@ -6,7 +6,7 @@ use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::Quality;
 use crate::method::report::LEAST_COVERAGE;
-use crate::names::is_plumbing;
+use crate::names::{is_plumbing, Plumbing};
 use crate::report::{Evidence, OwnerActivity, Report};
 use rustc_hash::FxHashMap;
 
@@ -19,8 +19,11 @@ const WORTH_SAYING: f64 = 0.3;
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Doing {
-    /// What the innermost method of the application called; empty if nothing.
+    /// What the innermost method of the application called; empty if nothing. Where that
+    /// was a library, what the library called.
     call: String,
+    /// True if a library lies between the two.
+    through_library: bool,
     /// The innermost method of the application.
     inner: String,
     /// What called that.
@@ -34,19 +37,25 @@ impl Doing {
     /// with the method that had it, which is named already: what that called says more.
     pub fn of<'a>(frames: impl Iterator<Item = &'a str> + Clone, has_owner: bool) -> Option<Doing> {
         let methods = frames.map(without_line);
-        let own = || methods.clone().filter(|full| !is_plumbing(full));
+        let plumbing = Plumbing::of(methods.clone());
+        let own = || methods.clone().filter(|full| !plumbing.has(full));
         let Some(inner) = own().next() else {
             // Nothing of the application: its last call says most.
             let call = methods.clone().filter(|full| full.contains('.')).last()?;
             return Some(Doing { call: short(call), ..Doing::default() });
         };
         // A method of the JDK that had it, as a map's that computes, is left out already.
-        let is_own_last = methods.clone().last().is_some_and(|full| !is_plumbing(full));
+        let is_own_last = methods.clone().last().is_some_and(|full| !plumbing.has(full));
         let owned = own().count().saturating_sub(usize::from(has_owner && is_own_last)).max(1);
         let named = |name: Option<&str>| name.map_or_else(String::new, short);
-        let call = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.')).last();
+        let called = methods.clone().take_while(|full| *full != inner).filter(|full| full.contains('.'));
+        let is_library = |full: &&str| !is_plumbing(full);
+        let library = called.clone().find(is_library);
+        let of_jdk = called.clone().take_while(|full| !is_library(full)).last();
+        let call = of_jdk.or(library);
         Some(Doing {
             call: call.map_or_else(String::new, short),
+            through_library: of_jdk.is_some() && library.is_some(),
             inner: short(inner),
             next: named(own().take(owned).nth(1)),
             outer: named(own().take(owned).filter(|full| !full.contains("(lambda")).last()),
@@ -62,9 +71,20 @@ impl Doing {
             ("", inner) => format!("in {}", code(inner)),
             (call, "") => format!("in {}", code(call)),
             (call, inner) if self.next.is_empty() || code(&self.next) == who => {
-                format!("in {}, called from {}", code(call), code(inner))
+                format!("in {}, {} {}", code(call), self.called_from(), code(inner))
             }
-            (call, inner) => format!("in {}, called from {} < {}", code(call), code(inner), code(&self.next)),
+            (call, inner) => {
+                format!("in {}, {} {} < {}", code(call), self.called_from(), code(inner), code(&self.next))
+            }
+        }
+    }
+}
+
+impl Doing {
+    fn called_from(&self) -> &'static str {
+        match self.through_library {
+            true => "called through a library from",
+            false => "called from",
         }
     }
 }
@@ -210,6 +230,19 @@ mod tests {
         assert_eq!(computed.text("`Web.compute`"), "executing its own code");
         assert_eq!(doing("read libc_read java.net.Socket.read:1").unwrap().text(""), "in `Socket.read`");
         assert_eq!(doing("read"), None);
+    }
+
+    #[test]
+    fn what_a_library_called_is_named_with_the_method_that_called_the_library() {
+        let through = "java.net.Socket.read:1 java.net.Socket.in:2 org.apache.http.Pool.get:3 a.Weather.ask:4";
+        let read = doing(through).unwrap();
+        assert_eq!(read.text(""), "in `Socket.in`, called through a library from `Weather.ask`");
+        let executes = doing("org.apache.http.Parser.next:1 org.apache.http.Pool.get:3 a.Weather.ask:4").unwrap();
+        assert_eq!(executes.text(""), "in `Parser.next`, called from `Weather.ask`");
+        // Where all of it is a library's, it is the application.
+        let broker =
+            doing("java.net.Socket.read:1 org.apache.kafka.Log.append:3 org.apache.kafka.Server.run:4").unwrap();
+        assert_eq!(broker.text(""), "in `Socket.read`, called from `Log.append` < `Server.run`");
     }
 
     #[test]

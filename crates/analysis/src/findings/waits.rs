@@ -317,7 +317,8 @@ impl Returned {
     /// where they had it. Else the first method that belongs to another class than
     /// the one that waits, which only passes on what happened.
     fn of(ended: &[PathFrame], waits: &[PathFrame], method: NameId, names: &Names) -> Option<Returned> {
-        let is_own = |frame: &PathFrame| !names.is_plumbing(frame.name);
+        let plumbing = names.plumbing(ended);
+        let is_own = |frame: &PathFrame| !names.is_part_of(plumbing, frame.name);
         let by = ended.iter().position(is_own)?;
         let name = |at: usize| ended.get(at).map(|frame| frame.name);
         if let Some(both) = had(ended, waits, names).map(|had| ended.len() - had) {
@@ -345,8 +346,9 @@ fn in_common(a: &[PathFrame], b: &[PathFrame]) -> usize {
 /// something and returns it, which is where it is had.
 fn had(ended: &[PathFrame], waits: &[PathFrame], names: &Names) -> Option<usize> {
     let common = in_common(ended, waits);
+    let plumbing = names.plumbing(ended);
     let at = (ended.len() - common..ended.len())
-        .find(|at| ended.get(*at).is_some_and(|frame| !names.is_plumbing(frame.name)))?;
+        .find(|at| ended.get(*at).is_some_and(|frame| !names.is_part_of(plumbing, frame.name)))?;
     Some(ended.len() - at)
 }
 
@@ -357,14 +359,17 @@ fn class(method: NameId, names: &Names) -> String {
 }
 
 /// The nearest caller in another class, which says more than the next method
-/// of the same machinery.
+/// of the same machinery; in a library or the JDK, the application's that called it.
 fn caller_elsewhere(path: PathId, names: &Names) -> Option<String> {
     let frames = names.frames(path);
     let at = names.skip_machinery(&frames);
-    let own = class(frames.get(at)?.name, names);
-    frames[at + 1..]
-        .iter()
-        .find(|frame| class(frame.name, names) != own)
-        .map(|frame| short(frame.name, names))
-        .or_else(|| caller(path, names))
+    let first = frames.get(at)?.name;
+    let own = class(first, names);
+    let plumbing = names.plumbing(&frames);
+    let is_called_for = names.is_part_of(plumbing, first);
+    let is_elsewhere = |frame: &&PathFrame| match is_called_for {
+        true => !names.is_part_of(plumbing, frame.name),
+        false => class(frame.name, names) != own,
+    };
+    frames[at + 1..].iter().find(is_elsewhere).map(|frame| short(frame.name, names)).or_else(|| caller(path, names))
 }

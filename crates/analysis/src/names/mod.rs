@@ -1,5 +1,6 @@
 //! What things are called: readable names by id, interned.
 
+mod libraries;
 pub mod method;
 pub mod thread_group;
 
@@ -177,9 +178,14 @@ impl Names {
         self.methods.get(id.0)
     }
 
-    /// True for a method of the JDK or a pool's library, or an adapter.
-    pub fn is_plumbing(&self, id: NameId) -> bool {
-        self.method_name(id).is_none_or(|name| is_plumbing(&name.full))
+    /// True if the method of this name is part of its stack's plumbing.
+    pub fn is_part_of(&self, plumbing: Plumbing, id: NameId) -> bool {
+        self.method_name(id).is_none_or(|name| plumbing.has(&name.full))
+    }
+
+    /// The plumbing of a stack.
+    pub fn plumbing(&self, frames: &[PathFrame]) -> Plumbing {
+        Plumbing::of(frames.iter().filter_map(|frame| self.method_name(frame.name)).map(|name| name.full.as_str()))
     }
 
     /// Where the method of this name comes from.
@@ -426,6 +432,31 @@ pub fn is_plumbing(full: &str) -> bool {
         "stormpot.",
     ];
     !full.contains('.') || full.contains("(lambda)") || PREFIXES.iter().any(|prefix| full.starts_with(prefix))
+}
+
+/// Which methods of a stack do what they do for somebody: those of the JDK and of pools,
+/// and those of well-known libraries where the stack has methods of neither. A library
+/// that runs by itself, as a broker or a database does, is the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plumbing {
+    with_libraries: bool,
+}
+
+impl Plumbing {
+    /// The plumbing of a stack, from the full names of its methods.
+    pub fn of<'a>(mut methods: impl Iterator<Item = &'a str>) -> Plumbing {
+        Plumbing { with_libraries: methods.any(|full| !is_plumbing(full) && !is_library(full)) }
+    }
+
+    /// True if this method of the stack is plumbing.
+    pub fn has(self, full: &str) -> bool {
+        is_plumbing(full) || (self.with_libraries && is_library(full))
+    }
+}
+
+/// Libraries and frameworks that programs are built on.
+fn is_library(full: &str) -> bool {
+    libraries::PREFIXES.iter().any(|prefix| full.starts_with(prefix))
 }
 
 /// Methods through which every wait or lock goes, whoever calls it.

@@ -344,7 +344,7 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(
         report.findings[0].text,
         "Thread `scheduler-1` waited 22.0 ms (71 % of its time) for a notify (`Object.wait`) in \
-         `Transaction.waitFor`, called from `Update.update`; 1 wait, mean 22.0 ms, 100 % ended by notify (`Inventory.sell` in `http-nio-*-exec-*`)."
+         `Transaction.waitFor`, called from `Payment.execute`; 1 wait, mean 22.0 ms, 100 % ended by notify (`Inventory.sell` in `http-nio-*-exec-*`)."
     );
     assert_eq!(report.blocked_ns, 7 * MS);
     assert_eq!(report.running_ns, report.duration_ns * 4 - 22 * MS);

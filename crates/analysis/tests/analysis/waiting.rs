@@ -331,7 +331,7 @@ fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
         waiting.wait(9, begin, begin + 10, Some(client));
         waiting.wait(client, begin + 10, begin + 95, Some(9));
     }
-    // Told apart by who wakes whom, the stack is the same: two sites need two stacks.
+    // The stack is the same, and two sites need two stacks.
     let mut naming = Naming::new();
     naming.chain(4, &format!("{PARK} j.LinkedBlockingQueue.take com.acme.Channel.serve java.lang.Thread.run"), 1);
     let at_definitions = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
@@ -347,6 +347,58 @@ fn a_client_waits_for_what_it_asked_for_and_its_server_for_work() {
     let report = waiting.report();
     let idle: Vec<(&str, bool)> = report.waits.iter().map(|site| (site.method.as_str(), site.idle)).collect();
     assert_eq!(idle, [("com.acme.Channel.receive", false), ("com.acme.Channel.serve", true)]);
+}
+
+/// A thread that gave work and once waited for a worker is no client of the workers.
+#[test]
+fn workers_stay_idle_though_one_thread_once_waited_for_them() {
+    let frames = "j.LinkedBlockingQueue.take com.acme.Pool$Worker.next java.lang.Thread.run";
+    let mut waiting = Waiting::new(frames, "j.LinkedBlockingQueue.offer com.acme.Pool.submit");
+    waiting.events.insert(3, thread(10, "main"));
+    waiting.wait(10, 0, 50, Some(1));
+    for round in 0..30 {
+        let (worker, begin) = (1 + round % 3, 60 + 30 * round);
+        waiting.wait(worker, begin, begin + 25, Some(if round == 0 { 10 } else { 9 }));
+    }
+    let mut naming = Naming::new();
+    naming.chain(
+        4,
+        &format!(
+            "{PARK} j.FutureTask.get com.acme.Start.pool com.acme.Start.all com.acme.Start.run com.acme.Start.main"
+        ),
+        1,
+    );
+    let first = waiting.events.iter().position(|event| matches!(event, Event::ParkBegin(_))).unwrap();
+    for event in &mut waiting.events {
+        match event {
+            Event::ParkBegin(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
+            Event::Park(e) if e.thread == ThreadId(10) => e.chain = ChainId(4),
+            _ => {}
+        }
+    }
+    waiting.events.splice(first..first, naming.events.into_iter().map(|event| renumbered(event, 1_000)));
+    let report = waiting.report();
+    let workers = report.waits.iter().find(|site| site.method == "com.acme.Pool$Worker.next").expect("a site");
+    assert!(workers.idle, "{:?}", report.waits);
+}
+
+#[test]
+fn of_waits_in_a_library_the_application_that_called_it_is_named() {
+    let waits = "org.apache.http.Future.get org.apache.http.Pool.lease org.apache.http.Client.execute \
+                 com.acme.Weather.ask com.acme.Server.run java.lang.Thread.run";
+    let wakes = "org.apache.http.Future.completed org.apache.http.Pool.release org.apache.http.Client.execute \
+                 com.acme.Weather.ask com.acme.Server.run java.lang.Thread.run";
+    let text = |library: &str| {
+        let (waits, wakes) = (waits.replace("org.apache.http", library), wakes.replace("org.apache.http", library));
+        let mut waiting = Waiting::new(&waits, &wakes);
+        (1..=4).for_each(|waiter| waiting.wait(waiter, 100, 700, Some(waiter % 4 + 1)));
+        waiting.report().findings[0].text.clone()
+    };
+    let of_library = text("org.apache.http");
+    assert!(of_library.contains("in `Future.get`, called from `Weather.ask`"), "{of_library}");
+    assert!(of_library.contains("ended by `Weather.ask` in `exec-*`"), "{of_library}");
+    let of_application = text("com.acme.http");
+    assert!(of_application.contains("in `Future.get`, called from `Pool.lease`"), "{of_application}");
 }
 
 /// A thread that waits on a new object each time waits for that one thing.

@@ -151,24 +151,33 @@ fn lines_of(index: usize, finding: &Finding, screen: &Screen) -> Vec<String> {
 }
 
 /// `owned by Shop.sell:12 < Server.handle:40 (+14 frames)`: the frames of the
-/// application, and how many others there are. All frames are in `--full`.
+/// application, and how many others there are, with the first of a library before
+/// them. All frames are in `--full`.
 fn folded(stack: &FindingStack, width: usize) -> String {
-    let of_application = |frame: &&String| !names::is_plumbing(frame) && !names::is_machinery(frame);
+    let plumbing = names::Plumbing::of(stack.frames.iter().map(String::as_str));
+    let of_application = |frame: &&String| !plumbing.has(frame) && !names::is_machinery(frame);
+    let of_library = |frame: &&String| !names::is_plumbing(frame) && !names::is_machinery(frame);
     let mut frames: Vec<&str> =
         stack.frames.iter().filter(of_application).take(FRAMES).map(|frame| short(frame)).collect();
     if frames.is_empty() {
         frames.extend(stack.frames.first().map(|frame| short(frame)));
     }
+    let library = stack.frames.iter().find(of_library).map(|frame| short(frame));
+    let mut library = library.filter(|library| !frames.contains(library));
     loop {
-        let others = stack.frames.len().saturating_sub(frames.len());
-        let mut line = format!("{} {}", stack.whose, frames.join(" < "));
+        let others = stack.frames.len().saturating_sub(frames.len() + usize::from(library.is_some()));
+        let through = library.map_or_else(String::new, |library| format!("{library} < … < "));
+        let mut line = format!("{} {through}{}", stack.whose, frames.join(" < "));
         if others > 0 {
             let _ = write!(line, " (+{})", numbers::counted(others as u64, "frame", "frames"));
         }
-        if frames.len() <= 1 || line.chars().count() <= width {
-            return line;
+        let fits = line.chars().count() <= width;
+        match (frames.len(), library) {
+            (0..=1, None) => return line,
+            _ if fits => return line,
+            (0..=1, Some(_)) => library = None,
+            _ => _ = frames.pop(),
         }
-        frames.pop();
     }
 }
 
@@ -231,6 +240,10 @@ mod tests {
         let stack = FindingStack { whose: "waiting in".into(), frames };
         assert_eq!(folded(&stack, 90), "waiting in Db.handleRequest:29 < Server.serve:12 (+5 frames)");
         assert_eq!(folded(&stack, 50), "waiting in Db.handleRequest:29 (+6 frames)");
+        let frames = ["org.apache.http.Future.get:9", "org.apache.http.Pool.get:3", "com.acme.Weather.ask:4"];
+        let through = FindingStack { whose: "waiting in".to_owned(), frames: frames.map(str::to_owned).to_vec() };
+        assert_eq!(folded(&through, 90), "waiting in Future.get:9 < … < Weather.ask:4 (+1 frame)");
+        assert_eq!(folded(&through, 40), "waiting in Weather.ask:4 (+2 frames)");
         let jdk = FindingStack { whose: "owned by".into(), frames: vec!["java.util.Vector.add:12".into()] };
         assert_eq!(folded(&jdk, 90), "owned by Vector.add:12");
     }
