@@ -90,27 +90,42 @@ fn put_in_and_out_under_threads_no_call_is_lost() {
     in_child("put_in_and_out_under_threads_no_call_is_lost", || {
         let library = load();
         let (call, stop) = (library.call, Arc::new(AtomicBool::new(false)));
+        let made = Arc::new(AtomicU64::new(0));
         let threads: Vec<_> = (0..4)
             .map(|_| {
-                let stop = stop.clone();
+                let (stop, made) = (stop.clone(), made.clone());
                 std::thread::spawn(move || {
                     let mut calls = 0u64;
                     while !stop.load(Ordering::Relaxed) {
                         assert_eq!(call(calls, 5), calls + 5);
                         calls += 1;
+                        made.fetch_add(1, Ordering::Relaxed);
                     }
-                    calls
                 })
             })
             .collect();
         let hook = hook(&library, &Linux);
-        for _ in 0..200 {
+        // The threads may not get a CPU before this one has done all.
+        let call_is_made = || {
+            let before = made.load(Ordering::Relaxed);
+            while made.load(Ordering::Relaxed) < before + 8 {
+                std::thread::yield_now();
+            }
+        };
+        for round in 0..200 {
             hook.install().unwrap();
             std::thread::yield_now();
+            if round % 50 == 0 {
+                call_is_made();
+            }
             hook.remove().unwrap();
+            if round % 50 == 0 {
+                call_is_made();
+            }
         }
         stop.store(true, Ordering::SeqCst);
-        let calls: u64 = threads.into_iter().map(|t| t.join().unwrap()).sum();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let calls = made.load(Ordering::SeqCst);
         assert!(hits() > 0 && hits() < calls, "{} of {calls}", hits());
         let before = hits();
         assert_eq!((library.call)(1, 1), 2);

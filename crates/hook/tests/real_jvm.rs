@@ -89,8 +89,7 @@ fn fallbacks(version: u32) {
     assert!(v["exits"] > 100, "{v:?}");
     assert_eq!((v["flagDuring"], v["flagAfter"]), (1, 0), "the flag of the probes");
     assert_eq!(v["strayed"], 0, "counted after removal: {v:?}");
-    // The three are read one after the other while threads run on, and other
-    // threads of the VM use condition variables too.
+    // Other threads of the VM contend and use condition variables, too.
     assert!((v["probed"] - v["exits"]).abs() <= 8, "{v:?}");
     assert!(v["signalled"] * 10 > v["exits"] * 9, "{v:?}");
 }

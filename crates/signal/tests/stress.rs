@@ -8,7 +8,7 @@ use headway_signal::{
 };
 use memory::region;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 use std::thread;
 
@@ -222,13 +222,15 @@ fn a_full_set_refuses_new_chains_and_finds_old_ones() {
 fn finders_agree_while_the_set_is_cleared_under_them() {
     let set = ChainSet::new(region(1 << 15));
     let ids: Mutex<HashMap<u64, u64>> = Mutex::new(HashMap::new());
-    let running = AtomicUsize::new(THREADS as usize);
+    let (running, clears) = (AtomicUsize::new(THREADS as usize), AtomicU64::new(0));
     thread::scope(|scope| {
         for lane in 0..THREADS as usize {
-            let (set, ids, running) = (&set, &ids, &running);
+            let (set, ids, running, clears) = (&set, &ids, &running, &clears);
             scope.spawn(move || {
                 let mut mine = HashMap::new();
-                for round in 0..100_000u64 {
+                // For longer where the thread that clears does not get a CPU.
+                let is_enough = |round: u64| round >= 100_000 && clears.load(Ordering::Relaxed) > 2;
+                for round in (0..100_000_000u64).take_while(|round| !is_enough(*round)) {
                     let chain = round * 31 % 300;
                     let key = [chain, chain ^ 5, chain + 1, !chain];
                     if let Some((id, _)) = id(set.enter(lane).lookup_or_insert(&key)) {
@@ -242,11 +244,10 @@ fn finders_agree_while_the_set_is_cleared_under_them() {
                 running.fetch_sub(1, Ordering::Relaxed);
             });
         }
-        let mut clears = 0;
         while running.load(Ordering::Relaxed) != 0 {
-            clears += u64::from(set.clear());
+            clears.fetch_add(u64::from(set.clear()), Ordering::Relaxed);
         }
-        assert!(clears > 2, "{clears}");
+        assert!(clears.load(Ordering::Relaxed) > 2, "{clears:?}");
     });
 }
 
@@ -366,14 +367,18 @@ fn parks_of_many_threads_add_up_whoever_looks_meanwhile() {
     counts.reset(slot);
     let begin = std::time::Instant::now();
     let clock = || begin.elapsed().as_nanos() as u64;
-    let running = AtomicUsize::new(THREADS as usize);
+    let (running, looks) = (AtomicUsize::new(THREADS as usize), AtomicU64::new(0));
     let parked: u64 = thread::scope(|scope| {
-        let park = |thread: u64| {
+        let park = |number: u64| {
             let mut parked = 0;
-            for _ in 0..ROUNDS {
+            for round in 0..ROUNDS {
+                // Who looks may not get a CPU before all are done.
+                while round == ROUNDS / 2 && looks.load(Ordering::Relaxed) == 0 {
+                    thread::yield_now();
+                }
                 let start = clock();
                 if counts.parks(lock, start) {
-                    counts.measured(lock, thread, 9, start);
+                    counts.measured(lock, number, 9, start);
                 }
                 let end = clock();
                 counts.returns(lock, end);
@@ -382,11 +387,11 @@ fn parks_of_many_threads_add_up_whoever_looks_meanwhile() {
             running.fetch_sub(1, Ordering::Relaxed);
             parked
         };
-        let threads: Vec<_> = (1..=THREADS).map(|thread| scope.spawn(move || park(thread))).collect();
-        let (mut looks, mut before) = (0, 0);
+        let threads: Vec<_> = (1..=THREADS).map(|number| scope.spawn(move || park(number))).collect();
+        let mut before = 0;
         while running.load(Ordering::Relaxed) != 0 {
             counts.changed(clock, |count| {
-                looks += 1;
+                looks.fetch_add(1, Ordering::Relaxed);
                 assert!(count.times_parked >= before && count.parked_now <= THREADS, "{count:?}");
                 assert!(count.real_time_ns <= count.thread_time_ns, "{count:?}");
                 // Threads that do not run between clock and addition are counted as parked.
@@ -394,7 +399,7 @@ fn parks_of_many_threads_add_up_whoever_looks_meanwhile() {
                 before = count.times_parked;
             });
         }
-        assert!(looks > 0);
+        assert!(looks.load(Ordering::Relaxed) > 0);
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     let count = counts.of(lock, clock).unwrap();

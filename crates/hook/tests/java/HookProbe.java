@@ -1,6 +1,7 @@
 import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Installs hooks into its own JVM while its threads contend for monitors, and
@@ -82,14 +83,14 @@ public final class HookProbe {
                 must(install(m));
             }
             long before = count(EXIT);
-            Thread.sleep(20);
+            awaitExits(before + 2);
             inside += count(EXIT) - before;
             for (int m : new int[] {EXIT, NOTIFY, REENTER}) {
                 must(remove(m));
             }
             // A call that had entered the hook before the removal may count
-            // a little later.
-            Thread.sleep(5);
+            // a little later, on a busy machine much later.
+            contention.awaitRound();
             long after = count(EXIT);
             Thread.sleep(5);
             strayed += count(EXIT) - after;
@@ -103,6 +104,14 @@ public final class HookProbe {
         must(removeHandler());
     }
 
+    /** Waits for so many exits, as long as even a busy machine takes for them. */
+    static void awaitExits(long number) throws InterruptedException {
+        long deadline = System.nanoTime() + 60_000_000_000L;
+        while (count(EXIT) < number && System.nanoTime() < deadline) {
+            Thread.sleep(1);
+        }
+    }
+
     /**
      * Threads that hold one monitor over and over, mostly for some 20 us.
      * Every tenth holder sleeps, so that others queue however few processors
@@ -111,6 +120,8 @@ public final class HookProbe {
     static final class Contention {
         final Object lock = new Object();
         final AtomicLong acquisitions = new AtomicLong();
+        /** Rounds of each thread: it is outside of the monitor when it counts one. */
+        final AtomicLongArray rounds;
         final Thread[] threads;
         volatile boolean stop;
         /** Guarded by lock. */
@@ -118,20 +129,33 @@ public final class HookProbe {
 
         Contention(int count) {
             threads = new Thread[count];
+            rounds = new AtomicLongArray(count);
             for (int i = 0; i < count; i++) {
-                threads[i] = new Thread(this::run, "contender-" + i);
+                int number = i;
+                threads[i] = new Thread(() -> run(number), "contender-" + i);
                 threads[i].start();
             }
         }
 
-        void run() {
+        void run(int number) {
             while (!stop) {
                 synchronized (lock) {
                     guarded++;
                     hold(guarded);
                 }
                 acquisitions.incrementAndGet();
+                rounds.incrementAndGet(number);
                 spin(5_000);
+            }
+        }
+
+        /** Ends when each thread was outside of the monitor since it began. */
+        void awaitRound() throws InterruptedException {
+            for (int i = 0; i < threads.length; i++) {
+                long seen = rounds.get(i);
+                while (rounds.get(i) == seen) {
+                    Thread.sleep(1);
+                }
             }
         }
 
@@ -214,33 +238,39 @@ public final class HookProbe {
         }
     }
 
-    /** The probe must see what the detour sees; the signal hook about that. */
+    /**
+     * The probe must see what the detour sees; the signal hook about that. They are installed and
+     * removed while threads contend, and their counts are read while nobody does: between two readings
+     * a busy machine may run others for long.
+     */
     static void fallbacks() throws Exception {
-        Contention contention = new Contention(4);
+        Contention during = new Contention(4);
         must(install(EXIT));
         must(install(PROBE));
         must(install(SIGNAL));
         print("flagDuring", monitorProbes());
+        during.stop();
         long exits = count(EXIT);
         long probed = count(PROBE);
         long signalled = count(SIGNAL);
-        long deadline = System.nanoTime() + 60_000_000_000L;
-        while (count(EXIT) < exits + 500 && System.nanoTime() < deadline) {
-            Thread.sleep(10);
-        }
+        Contention counted = new Contention(4);
+        awaitExits(exits + 500);
+        counted.stop();
         exits = count(EXIT) - exits;
         probed = count(PROBE) - probed;
         signalled = count(SIGNAL) - signalled;
+        Contention after = new Contention(4);
         must(remove(EXIT));
         must(remove(PROBE));
         must(remove(SIGNAL));
         print("flagAfter", monitorProbes());
-        contention.stop();
         // Without the hooks nothing is counted any more.
+        after.awaitRound();
         long before = count(PROBE) + count(SIGNAL);
-        Contention again = new Contention(4);
-        Thread.sleep(100);
-        again.stop();
+        for (int round = 0; round < 20; round++) {
+            after.awaitRound();
+        }
+        after.stop();
         print("exits", exits);
         print("probed", probed);
         print("signalled", signalled);
