@@ -11,16 +11,17 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
-/// Longer than the agent takes to measure its cost again.
-const MEASURED_WITHIN: Duration = Duration::from_millis(1500);
+/// Timed calls whose mean is judged: one in 1024 is timed, so a busy machine takes its time for
+/// them, and a single one may be that in which a call stack is named.
+const TIMED_CALLS: u64 = 20;
 
 /// Many threads that want one lock for a moment each, without end.
 fn contend(jdk: &Jdk, tools: &Tools, truth: &str) -> Guarded {
     let mut java = Command::new(jdk.tool("java"));
     java.arg("-jar").arg(&tools.workloads).args(["predict", "chains", "--hold-us", "20", "--threads", "6"]);
-    java.args(["--seconds", "120", "--truth", truth]);
+    java.args(["--seconds", "900", "--truth", truth]);
     Guarded(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
@@ -44,6 +45,31 @@ fn of_own_threads_ns(pid: &str) -> u64 {
     times.map(|times| times.split(' ').next().unwrap().parse::<u64>().unwrap()).sum()
 }
 
+/// The status after the agent measured its threads once more, with enough timed calls of its hooks;
+/// and a sentence with all numbers. The agent measures once a second, but a busy machine lets it run
+/// late: then it has more time, from a new beginning on. What it says of its threads is never more
+/// than the kernel says afterwards.
+fn measured(tools: &Tools, pid: &str) -> (Value, String) {
+    let deadline = Instant::now() + PATIENCE;
+    let mut given = Duration::from_millis(1500);
+    loop {
+        let before = of_own_threads_ns(pid);
+        thread::sleep(given);
+        let status = tools::run(&tools.headway, ["status", "--json", pid]).unwrap();
+        let after = of_own_threads_ns(pid);
+        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+        let said = format!("{before} to {after} ns, {status}");
+        let number = |key: &str| status[key].as_u64().unwrap_or_else(|| panic!("{key}; {said}"));
+        let own = number("own_cpu_ns");
+        assert!(before > 0 && own <= after, "{said}");
+        if own >= before && number("timed_calls") >= TIMED_CALLS {
+            return (status, said);
+        }
+        assert!(Instant::now() < deadline, "{said}");
+        given *= 2;
+    }
+}
+
 #[test]
 fn the_measured_cost_is_that_of_its_threads_and_a_share_of_the_process_s() {
     let tools = Tools::find().unwrap();
@@ -53,19 +79,13 @@ fn the_measured_cost_is_that_of_its_threads_and_a_share_of_the_process_s() {
         let program = contend(&jdk, &tools, &directory.path().join("truth.json").display().to_string());
         let pid = program.pid();
         start(&tools, &pid, &recording);
-        thread::sleep(Duration::from_secs(3));
 
-        let before = of_own_threads_ns(&pid);
-        thread::sleep(MEASURED_WITHIN);
-        let status = tools::run(&tools.headway, ["status", "--json", &pid]).unwrap();
-        let after = of_own_threads_ns(&pid);
-        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
-        let said = format!("JDK {}: {before} to {after} ns, {status}", jdk.release);
+        let (status, said) = measured(&tools, &pid);
+        let said = format!("JDK {}: {said}", jdk.release);
         let number = |key: &str| status[key].as_u64().unwrap_or_else(|| panic!("{key}; {said}"));
         let own = number("own_cpu_ns");
-        assert!(before > 0 && before <= own && own <= after, "{said}");
         let (hooks, process) = (number("hook_cpu_ns"), number("process_cpu_ns"));
-        assert!(number("timed_calls") > 0 && hooks > 0, "{said}");
+        assert!(hooks > 0, "{said}");
         // Each of the calls took longer than a reading of the clock, and less than 50 us.
         let per_call = hooks / 1024 / number("timed_calls");
         assert!((5..50_000).contains(&per_call), "{per_call} ns per call; {said}");
