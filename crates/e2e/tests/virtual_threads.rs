@@ -4,16 +4,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use headway_e2e::jdk::Jdk;
+use headway_e2e::majority::Majority;
 use headway_e2e::tools::{self, Tools};
 use headway_e2e::Problem;
 use serde::Deserialize;
 use std::fs;
 use tempfile::TempDir;
 
-/// Difference of times that is allowed.
+/// Difference of times that is allowed, beside what the machine adds: the time that those who
+/// were woken promptly waited for a CPU, 5 ms in all on a quiet machine. On a busy one a thread waits as long
+/// between its own clock and the agent's.
 const TOLERANCE: f64 = 0.02;
-/// Most runs on a JDK: a busy machine may stop a thread between its own clock and the
-/// agent's.
+/// Runs on a JDK; each check must hold in more than half of them.
 const RUNS: usize = 3;
 const PARK: &str = "io.headway.workloads.parks.Mounts.park";
 const HELD: &str = "io.headway.workloads.parks.Mounts.held";
@@ -77,12 +79,12 @@ fn record(tools: &Tools, jdk: &Jdk) -> Result<(Truth, VirtualThreads), Problem> 
     Ok((serde_json::from_str(&fs::read_to_string(truth)?)?, report.virtual_threads))
 }
 
-/// What is wrong with what was recorded.
-fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<String> {
+/// What is wrong with what was recorded, by what was checked.
+fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<(String, String)> {
     let mut wrong = Vec::new();
     let mut near = |what: &str, is: u64, said: u64| {
-        if (said as f64 - is as f64).abs() > is as f64 * TOLERANCE {
-            wrong.push(format!("{what} is {is}, recorded {said}"));
+        if said.abs_diff(is) as f64 > is as f64 * TOLERANCE + truth.prompt_ns as f64 {
+            wrong.push((what.to_owned(), format!("{what} is {is}, recorded {said}, prompt {}", truth.prompt_ns)));
         }
     };
     near("mount delay", truth.late_ns + truth.prompt_ns, seen.mount_delay_ns);
@@ -94,7 +96,7 @@ fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<String
     near("pinned", truth.pinned_ns + held, seen.pinned_ns);
     let mut same = |what: &str, is: &str, said: &str| {
         if is != said {
-            wrong.push(format!("{what} is {is}, recorded {said}"));
+            wrong.push((what.to_owned(), format!("{what} is {is}, recorded {said}")));
         }
     };
     // The last unpark of each sleeper, which ends it, is no part of the truth.
@@ -116,9 +118,10 @@ fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<String
     same("waiting for a CPU", "true", &(seen.waiting_for_cpu_ns * 2 > truth.prompt_ns).to_string());
     same("carriers", "1", &seen.carriers.to_string());
     // It was busy while the others were late, and while one was pinned.
-    let busy = truth.late_ns + truth.pinned_ns + held;
-    let occupied = seen.occupied_ns as f64 / busy as f64;
-    same("occupied", "true", &((0.95..1.5).contains(&occupied) && seen.occupied_ns < seen.carriers_ns).to_string());
+    let busy = (truth.late_ns + truth.pinned_ns + held) as f64;
+    let occupied = 0.95 * busy..1.5 * busy + 2.0 * truth.prompt_ns as f64;
+    let is_occupied = occupied.contains(&(seen.occupied_ns as f64)) && seen.occupied_ns < seen.carriers_ns;
+    same("occupied", "true", &is_occupied.to_string());
     wrong
 }
 
@@ -127,16 +130,16 @@ fn mount_delays_and_pins_are_recorded_as_they_were() {
     let tools = Tools::find().unwrap();
     let mut failures = Vec::new();
     for jdk in Jdk::all().iter().filter(|jdk| jdk.release >= 21) {
-        let mut last = Vec::new();
+        let mut runs = Majority::of(RUNS);
         for _ in 0..RUNS {
             let (truth, seen) = record(&tools, jdk).unwrap();
-            last = differences(&truth, &seen, jdk.release);
-            println!("JDK {}: {truth:?} {seen:?} {last:?}", jdk.release);
-            if last.is_empty() {
+            let wrong = differences(&truth, &seen, jdk.release);
+            println!("JDK {}: {truth:?} {seen:?} {wrong:?}", jdk.release);
+            if runs.add(wrong).is_break() {
                 break;
             }
         }
-        failures.extend(last.into_iter().map(|wrong| format!("JDK {}: {wrong}", jdk.release)));
+        failures.extend(runs.failures().into_iter().map(|wrong| format!("JDK {}: {wrong}", jdk.release)));
     }
     assert!(failures.is_empty(), "\n  {}", failures.join("\n  "));
 }
