@@ -48,7 +48,8 @@ export function breakdown(name: string, by: string[], options: string[] = []): {
 
 export interface Served {
   address: string;
-  stop: () => void;
+  /** Ends the server; done when its process has ended. */
+  stop: () => Promise<void>;
 }
 
 /** How long a busy machine may take for anything: less than a test has (vitest.config.ts). */
@@ -65,7 +66,12 @@ export async function serve(recordings: string[], options: string[] = []): Promi
     });
     child.on("exit", (code) => reject(new Error(`headway view ended with ${code}`)));
   });
-  return { address, stop: () => child.kill("SIGTERM") };
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const stop = (): Promise<void> => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  return { address, stop };
 }
 
 export async function browser(): Promise<Browser> {
