@@ -1,6 +1,6 @@
 //! Command lines that are wrong, killed, stopped, or several at once.
 
-use super::stage::{refused, shows_owners, Said, Stage};
+use super::stage::{eventually, refused, shows_owners, Said, Stage};
 use super::targets::signal;
 use super::Fault;
 use crate::guarded::Guarded;
@@ -8,7 +8,7 @@ use crate::Problem;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TYPED: &str = "Command lines that are wrong";
 const ENDED: &str = "Command lines that end early, or come together";
@@ -61,21 +61,8 @@ fn recording_for(stage: &Stage, program: &Guarded, seconds: u32) -> Result<Guard
     let file = stage.name("long.jfr");
     let mut command = stage.command(["record", "-d", &format!("{seconds}s"), "-o", &file, &program.pid()]);
     let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-    await_recording(stage, &program.pid())?;
-    thread::sleep(Duration::from_millis(1500));
+    stage.await_contentions(&program.pid())?;
     Ok(client)
-}
-
-/// Waits until `status` says that something is recorded.
-fn await_recording(stage: &Stage, pid: &str) -> Result<(), Problem> {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !is_recording(stage, pid)? {
-        if Instant::now() > deadline {
-            return Err("the recording does not begin".into());
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
 }
 
 fn is_recording(stage: &Stage, pid: &str) -> Result<bool, Problem> {
@@ -108,8 +95,7 @@ fn killed_in_another_namespace() -> Fault {
         let pid = children.split_whitespace().next().ok_or("unshare has no child")?;
         let mut command = stage.command(["record", "-d", "600s", "-o", &stage.name("long.jfr"), pid]);
         let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-        await_recording(stage, pid)?;
-        thread::sleep(Duration::from_millis(1500));
+        stage.await_contentions(pid)?;
         ends_without(stage, &client, pid)?;
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
@@ -117,20 +103,11 @@ fn killed_in_another_namespace() -> Fault {
     })
 }
 
-/// Kills the command line that records; its recording ends soon.
+/// Kills the command line that records; its recording ends, long before the 600 s that were
+/// asked for. On a busy machine the agent and the commands that ask it come late.
 fn ends_without(stage: &Stage, client: &Guarded, pid: &str) -> Result<(), Problem> {
     signal(client, "KILL")?;
-    let killed = Instant::now();
-    while is_recording(stage, pid)? {
-        if killed.elapsed() > Duration::from_secs(15) {
-            return Err("it goes on 15 s later".into());
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
-    match killed.elapsed() {
-        late if late > Duration::from_secs(8) => Err(format!("it took {:.1} s", late.as_secs_f64()).into()),
-        _ => Ok(()),
-    }
+    eventually("the recording ends", || Ok(!is_recording(stage, pid)?))
 }
 
 fn interrupted(name: &'static str) -> Fault {
@@ -139,7 +116,7 @@ fn interrupted(name: &'static str) -> Fault {
         let mut program = stage.contended(17, &[])?;
         let mut client = recording_for(stage, &program, 600)?;
         signal(&client, name)?;
-        crate::tools::wait_at_most(&mut client, Duration::from_secs(20))?;
+        crate::tools::wait_at_most(&mut client, Duration::from_secs(90))?;
         stage.survives(&mut program)?;
         shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
         match is_recording(stage, &program.pid())? {

@@ -2,7 +2,7 @@
 //! state.
 
 use super::machines::{compile, run};
-use super::stage::{shows_owners, Said, Stage};
+use super::stage::{eventually, shows_owners, Said, Stage};
 use super::Fault;
 use crate::concurrent::{check_same, code};
 use crate::guarded::Guarded;
@@ -64,7 +64,7 @@ fn deaf(release: u32) -> Fault {
         let before = code(&program)?;
         start(stage, &program)?;
         fs::write(&file, "")?;
-        thread::sleep(Duration::from_millis(200));
+        await_deaf(&program)?;
         let seen = stays(stage, &program, "thread \"deaf\"")?;
         fs::remove_file(&file)?;
         gone(&program, || check_same(&before, &code(&program)?))?;
@@ -85,10 +85,11 @@ fn stays_until_the_next(release: u32) -> Fault {
         let (pid, before) = (program.pid(), code(&program)?);
         start(stage, &program)?;
         fs::write(&file, "")?;
-        thread::sleep(Duration::from_millis(200));
+        await_deaf(&program)?;
         stays(stage, &program, "thread \"deaf\"")?;
         let next = stage.name("next.jfr");
         let meanwhile = stage.headway(["start", "-o", &next, &pid])?;
+        stage.await_contentions(&pid)?;
         // The agent's thread sees the recording and leaves its hooks alone.
         thread::sleep(Duration::from_secs(3));
         fs::remove_file(&file)?;
@@ -154,6 +155,20 @@ fn detached_in_every_state() -> Fault {
         detach("is detached")?;
         stage.survives(&mut program)?;
         Ok("exit code 0 each time".to_owned())
+    })
+}
+
+/// Waits until the thread `deaf` has seen its file and blocks SIGTRAP.
+fn await_deaf(program: &Guarded) -> Result<(), Problem> {
+    const SIGTRAP: u64 = 1 << (5 - 1);
+    eventually("the thread \"deaf\" blocks SIGTRAP", || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", program.pid()))?.flatten();
+        let statuses = tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
+        let blocked = statuses.filter(|status| status.starts_with("Name:\tdeaf\n")).filter_map(|status| {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        });
+        Ok(blocked.into_iter().any(|mask| mask & SIGTRAP != 0))
     })
 }
 

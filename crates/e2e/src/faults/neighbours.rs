@@ -8,7 +8,7 @@ use crate::guarded::Guarded;
 use crate::Problem;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ENDS: &str = "Programs that end while they are recorded";
 const OTHERS: &str = "Other tools in the same process";
@@ -29,9 +29,9 @@ pub fn faults() -> Vec<Fault> {
     faults
 }
 
-/// Longest time that the end of a program may take longer than without Headway,
-/// on a busy machine.
-const END_WITHIN: Duration = Duration::from_secs(10);
+/// Longest time until a program has ended that runs for 3 s: a busy machine takes a while, and
+/// what keeps a program from ending keeps it for good.
+const ENDED_WITHIN: Duration = Duration::from_secs(90);
 
 fn ends(release: u32, end: &'static str) -> Fault {
     let what = match end {
@@ -45,7 +45,7 @@ fn ends(release: u32, end: &'static str) -> Fault {
         let agent = format!("-agentpath:{}=start,file={file}", stage.tools.agent.display());
         let arguments = ["monitor", "--seconds", "3", "--end", end, "--threads", "8"];
         let mut program = stage.ready(&mut stage.java(&java, &[agent], &arguments))?;
-        let status = crate::tools::wait_at_most(&mut program, Duration::from_secs(3) + END_WITHIN)?;
+        let status = crate::tools::wait_at_most(&mut program, ENDED_WITHIN)?;
         if !status.success() {
             return Err(format!("the program ended with {status}").into());
         }
@@ -60,6 +60,8 @@ fn kill(release: u32) -> Fault {
         let file = stage.name("killed.jfr");
         let mut program = stage.contended(release, &[])?;
         stage.headway(["start", "-o", &file, &program.pid()])?;
+        stage.await_contentions(&program.pid())?;
+        // Some writes, once a second.
         thread::sleep(Duration::from_secs(4));
         signal(&program, "KILL")?;
         program.wait()?;
@@ -108,8 +110,7 @@ fn jcmd_while_recording(stage: &Stage, program: &mut Guarded, words: &[&str]) ->
     }
     let mut jcmd = Command::new(stage.jdk(17)?.tool("jcmd"));
     super::machines::run(jcmd.arg(&pid).args(words))?;
-    let begun = Instant::now();
-    thread::sleep(Duration::from_secs(2).saturating_sub(begun.elapsed()));
+    stage.await_contentions(&pid)?;
     let stopped = stage.headway(["stop", &pid])?;
     stage.survives(program)?;
     match stopped.code {

@@ -18,6 +18,11 @@ use tempfile::TempDir;
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Longest time that a command line may take.
 const COMMAND_WITHIN: Duration = Duration::from_secs(90);
+/// Longest time until something has happened that happens by itself. What never happens is a
+/// fault; how late it comes is the machine's.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Contentions that a report must have.
+const FEWEST: u64 = 20;
 /// What the target's threads spend their time in.
 pub const OWNER: &str = "io.headway.workloads.faults.Target";
 
@@ -171,21 +176,41 @@ impl Stage {
         Ok(child)
     }
 
-    /// Records a program for a moment, by attaching; gives the report.
+    /// Records a program for a moment, by attaching; gives the report. For longer if there
+    /// were too few contentions: a busy machine lets the program run seldom.
     ///
     /// # Errors
     /// A command fails, or the program does not survive.
     pub fn record(&self, program: &mut Guarded, options: &[&str]) -> Result<Report, Problem> {
         let (pid, file) = (program.pid(), self.name("recording.jfr"));
-        let mut arguments = vec!["record", "-d", "1500ms", "-o", &file];
-        arguments.extend(options);
-        arguments.push(&pid);
-        let said = self.headway(arguments)?;
-        if said.code != Some(0) {
-            return Err(said.all().into());
+        let mut lengths = ["1500ms", "8s", "30s"].into_iter();
+        loop {
+            let length = lengths.next();
+            let mut arguments = vec!["record", "--force", "-d", length.unwrap_or("60s"), "-o", &file];
+            arguments.extend(options);
+            arguments.push(&pid);
+            let said = self.headway(arguments)?;
+            if said.code != Some(0) {
+                return Err(said.all().into());
+            }
+            self.survives(program)?;
+            let report = self.report(&file)?;
+            if report.contentions >= FEWEST || length.is_none() {
+                return Ok(report);
+            }
         }
-        self.survives(program)?;
-        self.report(&file)
+    }
+
+    /// Waits until a recording has more contentions than its report must have.
+    ///
+    /// # Errors
+    /// It does not get them.
+    pub fn await_contentions(&self, pid: &str) -> Result<(), Problem> {
+        eventually("contentions in the recording", || {
+            let status = self.headway(["status", "--json", pid])?;
+            let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap_or_default();
+            Ok(status.pointer("/events/monitor_enter").and_then(serde_json::Value::as_u64) > Some(2 * FEWEST))
+        })
     }
 
     /// The report of a recording, by owners' methods.
@@ -239,7 +264,7 @@ fn without_place(text: &str) -> String {
 pub fn shows_owners(report: &Report) -> Result<String, Problem> {
     let owned_ns = report.blocked_ns.saturating_sub(report.blocked.hand_off_ns);
     let with_chain = report.blocked.owner_stack_ns as f64 / owned_ns.max(1) as f64;
-    if report.contentions < 20 || with_chain < 0.5 || !by_target(report) {
+    if report.contentions < FEWEST || with_chain < 0.5 || !by_target(report) {
         return Err(format!(
             "{} contentions, {with_chain:.2} of the owned time with the owner's call stack: {:?}",
             report.contentions, report.degraded
@@ -260,7 +285,7 @@ fn by_target(report: &Report) -> bool {
 pub fn shows_less(report: &Report, words: &str) -> Result<String, Problem> {
     let reason = report.degraded.iter().find(|degraded| degraded.reason.contains(words));
     match (report.contentions, reason) {
-        (20.., Some(degraded)) => Ok(format!("contentions; \"{}: {}\"", degraded.mechanism, degraded.reason)),
+        (FEWEST.., Some(degraded)) => Ok(format!("contentions; \"{}: {}\"", degraded.mechanism, degraded.reason)),
         (contentions, _) => Err(format!("{contentions} contentions; {:?}", report.degraded).into()),
     }
 }
@@ -275,6 +300,33 @@ pub fn refused(stage: &Stage, said: &Said, code: i32, words: &str, pids: &[&str]
         return Err(format!("not exit code {code} with one sentence with \"{words}\": {}", said.all()).into());
     }
     Ok(format!("exit code {code}: \"{}\"", stage.plain(said.sentence(), pids)))
+}
+
+/// Waits until something is so.
+///
+/// # Errors
+/// It is not, for long; or it cannot be found out.
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> Result<bool, Problem>) -> Result<(), Problem> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so()? {
+        if Instant::now() > deadline {
+            return Err(format!("still not so after {} s: {what}", PATIENCE.as_secs()).into());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Waits until the kernel gives this state of a process: what a signal changes, it changes when
+/// the process gets a CPU.
+///
+/// # Errors
+/// It does not, or the process is gone.
+pub fn await_state(pid: &str, state: char) -> Result<(), Problem> {
+    eventually(&format!("process {pid} in state {state}"), || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        Ok(stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(state)))
+    })
 }
 
 /// True if a program is on the path.

@@ -1,6 +1,6 @@
 //! Processes that cannot or must not be attached to.
 
-use super::stage::{refused, Stage};
+use super::stage::{await_state, refused, Stage};
 use super::Fault;
 use crate::guarded::Guarded;
 use crate::Problem;
@@ -38,7 +38,7 @@ fn no_such_process() -> Fault {
 fn zombie() -> Fault {
     Fault::new(GROUP, "a process that has ended but whose parent has not looked", one_sentence(3, "PID"), |stage| {
         let child = Guarded(Command::new("true").stdin(Stdio::null()).spawn()?);
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        await_state(&child.pid(), 'Z')?;
         refused(stage, &stage.headway(["record", &child.pid()])?, 3, &child.pid(), &[&child.pid()])
     })
 }
@@ -65,6 +65,7 @@ fn stopped() -> Fault {
     Fault::new(GROUP, "a JVM that is stopped (SIGSTOP)", one_sentence(3, "is stopped"), |stage| {
         let mut program = stage.contended(17, &[])?;
         signal(&program, "STOP")?;
+        await_state(&program.pid(), 'T')?;
         let said = stage.headway(["record", "-d", "1s", &program.pid()])?;
         signal(&program, "CONT")?;
         stage.survives(&mut program)?;
