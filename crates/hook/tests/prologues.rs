@@ -90,6 +90,25 @@ fn rip_relative_operands_refer_to_the_same_address() {
 }
 
 #[test]
+fn a_rip_relative_operand_before_an_immediate_is_moved_and_all_else_stays() {
+    // push rbp; cmp dword [rip+0x1000], 0x11223344: the distance is not at the instruction's end.
+    let code = hex("55 81 3d 00 10 00 00 44 33 22 11");
+    let moved = moved(&code).unwrap();
+    let distance = i32::from_le_bytes(moved[3..7].try_into().unwrap());
+    let (from, to) = ((AT + code.len()) as i64, (MOVED_TO + 32 + code.len()) as i64);
+    assert_eq!(to + i64::from(distance), from + 0x1000);
+    assert_eq!((&moved[..3], &moved[7..code.len()]), (&code[..3], &code[7..]));
+    check_return(&moved, code.len());
+}
+
+#[test]
+fn an_operand_relative_to_the_lower_half_of_rip_is_refused() {
+    // lea rax, [eip+0x1000]: the address is cut to 32 bits, so it is another one elsewhere.
+    let reason = moved(&hex("67 48 8d 05 00 10 00 00")).unwrap_err();
+    assert!(reason.contains("moved"), "{reason}");
+}
+
+#[test]
 fn a_rip_relative_operand_out_of_reach_is_refused() {
     // lea rax, [rip+0x7fffffff], moved 1 GB down.
     let mut function = hex("48 8d 05 ff ff ff 7f");

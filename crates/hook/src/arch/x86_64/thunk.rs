@@ -3,10 +3,12 @@
 use super::super::{ContextArguments, Prologue, Refusal, Trampoline};
 use super::prologue::decode;
 use super::{jump, JUMP_BYTES};
-use iced_x86::{BlockEncoder, BlockEncoderOptions, Instruction, InstructionBlock};
+use iced_x86::{Decoder, DecoderOptions, Instruction};
 
 /// Where the callable original begins: code after the thunk, aligned.
 const ORIGINAL_OFFSET: usize = 32;
+/// What the distance of a rip-relative operand takes.
+const DISTANCE_BYTES: usize = 4;
 
 /// Makes the code to be put at `at`. The hook's address is read from the
 /// eight bytes at `hook_slot` at each call, so that it can be replaced.
@@ -46,15 +48,29 @@ fn entry_thunk(at: usize, hook_slot: usize, context: ContextArguments) -> Result
     Ok(code)
 }
 
-/// The overwritten instructions, encoded for another place.
+/// The overwritten instructions, for another place: the same bytes, except that the distance of a
+/// rip-relative operand leads from there to the same address.
 fn moved(prologue: &Prologue, to: usize) -> Result<Vec<u8>, Refusal> {
     let from = decode(prologue.address, &prologue.bytes);
-    let block = InstructionBlock::new(&from, to as u64);
-    let encoded = BlockEncoder::encode(64, block, BlockEncoderOptions::DONT_FIX_BRANCHES)
-        .map_err(|error| Refusal::Shape(format!("cannot be moved to {to:#x}: {error}")))?;
-    let again = decode(to, &encoded.code_buffer);
+    let mut bytes = prologue.bytes.clone();
+    let mut decoder = Decoder::with_ip(64, &prologue.bytes, prologue.address as u64, DecoderOptions::NONE);
+    while decoder.can_decode() {
+        let start = decoder.position();
+        let instruction = decoder.decode();
+        if !instruction.is_ip_rel_memory_operand() {
+            continue;
+        }
+        let target = instruction.ip_rel_memory_address();
+        let distance = target.wrapping_sub((to + decoder.position()) as u64) as i64;
+        let place = start + decoder.get_constant_offsets(&instruction).displacement_offset();
+        match (bytes.get_mut(place..place + DISTANCE_BYTES), i32::try_from(distance)) {
+            (Some(word), Ok(distance)) => word.copy_from_slice(&distance.to_le_bytes()),
+            _ => return Err(Refusal::Shape(format!("cannot be moved to {to:#x}: {target:#x} is out of its reach"))),
+        }
+    }
+    let again = decode(to, &bytes);
     if same_meaning(&from, &again) {
-        Ok(encoded.code_buffer)
+        Ok(bytes)
     } else {
         Err(Refusal::Shape(format!("moved to {to:#x} it would not do the same")))
     }
