@@ -184,6 +184,7 @@ fn nmethod() -> NmethodLayout {
             scopes_pcs_end_offset: 0,
             oops_offset: 0,
             metadata_offset: 0,
+            handler_table: None,
         },
         unsigned5_base: 0,
     }

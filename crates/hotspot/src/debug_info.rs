@@ -14,6 +14,10 @@ const MAX_DEPTH: usize = 512;
 const BCI_BIAS: i32 = -1;
 /// Reading an unreasonable table costs time in someone else's process.
 const MAX_PC_DESCS: u64 = 1 << 20;
+/// Size of an entry of the table of exception handlers.
+const HANDLER_SIZE: u64 = 12;
+/// Most entries of it that are read.
+const MAX_HANDLERS: u64 = 1 << 14;
 
 /// Where the debug information of one compiled method lies.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +33,17 @@ pub struct DebugInfo<'a, M> {
     metadata_end: u64,
     oops: u64,
     oops_end: u64,
+    /// The table of exception handlers, where the VM says where it is.
+    handlers: Option<(u64, u64)>,
+}
+
+/// Control goes from a call that throws to a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Thrown {
+    /// Where the handler begins.
+    pub(crate) handler: u64,
+    /// Where the call would return to.
+    pub(crate) returns_to: u64,
 }
 
 /// One entry of the table from pc to scopes.
@@ -74,6 +89,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             scopes_pcs_end_offset,
             oops_offset,
             metadata_offset,
+            handler_table,
         } = layout.nmethod.debug_info
         else {
             return None;
@@ -94,6 +110,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             metadata_end: scopes,
             oops: at(oops_offset)?,
             oops_end: metadata,
+            handlers: handler_table.and_then(|(begin, end)| Some((at(begin)?, at(end)?))),
         })
     }
 
@@ -106,6 +123,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             mutable_data,
             mutable_data_size,
             relocation_size,
+            handler_table,
         } = layout.nmethod.debug_info
         else {
             return None;
@@ -114,11 +132,13 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         let immutable = memory.read_u64(blob + immutable_data)?;
         let mutable = memory.read_u64(blob + mutable_data)?;
         let scopes = immutable + int(scopes_data_offset)?;
+        let pcs = immutable + int(scopes_pcs_offset)?;
+        let begin_of_handlers = |offset| Some(immutable + u64::from(memory.read_u16(blob + offset)?));
         Some(DebugInfo {
             layout,
             memory,
             code_begin: CodeCache::new(layout).code_begin(memory, blob)?,
-            pcs: immutable + int(scopes_pcs_offset)?,
+            pcs,
             pcs_end: scopes,
             scopes,
             scopes_end: immutable + int(immutable_data_size)?,
@@ -126,6 +146,7 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             metadata_end: mutable + int(mutable_data_size)?,
             oops: blob + int(layout.code.blob_data_offset)?,
             oops_end: blob + int(layout.code.blob_size)?,
+            handlers: handler_table.and_then(|offset| Some((begin_of_handlers(offset)?, pcs))),
         })
     }
 
@@ -234,6 +255,14 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
         (at + 8 <= end).then(|| self.memory.read_u64(at))?
     }
 
+    /// What leads to exception handlers, by handler; nothing where the VM does not say where the
+    /// table is. `None` if the table does not make sense.
+    pub(crate) fn thrown(&self) -> Option<Vec<Thrown>> {
+        let Some((begin, end)) = self.handlers else { return Some(Vec::new()) };
+        let is_call = |pc| self.pc_desc(pc).is_some_and(|desc| desc.pc == pc);
+        thrown_of(self.memory, (begin, end), self.code_begin, is_call)
+    }
+
     /// True if some pc of this method is inside an inlined one.
     pub fn inlines(&self) -> bool {
         let count = (self.pcs_end - self.pcs) / PC_DESC_SIZE;
@@ -241,5 +270,84 @@ impl<'a, M: Memory> DebugInfo<'a, M> {
             let offset = self.pc_desc_at(index).map_or(0, |desc| desc.scope_offset);
             offset != 0 && self.scope(offset).is_some_and(|(_, sender)| sender != 0)
         })
+    }
+}
+
+/// Reads a table of exception handlers: for each call the number of its handlers and where it
+/// returns to, and then the handlers; the words of an entry are a bytecode index (or that number),
+/// a distance from where the code begins, and a depth. All of it has to make sense.
+fn thrown_of<M: Memory>(
+    memory: &M,
+    (begin, end): (u64, u64),
+    code_begin: u64,
+    is_call: impl Fn(u64) -> bool,
+) -> Option<Vec<Thrown>> {
+    let entries = end.checked_sub(begin)? / HANDLER_SIZE;
+    let entry = |index: u64| {
+        let at = begin + index * HANDLER_SIZE;
+        let distance = u64::try_from(memory.read_i32(at + 4)?).ok()?;
+        Some((memory.read_i32(at)?, code_begin + distance))
+    };
+    let (mut thrown, mut index) = (Vec::new(), 0);
+    while index < entries.min(MAX_HANDLERS) {
+        let (count, returns_to) = entry(index)?;
+        let handlers = index + 1..index + 1 + u64::try_from(count).ok().filter(|count| *count > 0)?;
+        if handlers.end > entries || !is_call(returns_to) {
+            return None;
+        }
+        index = handlers.end;
+        for handler in handlers {
+            thrown.push(Thrown { handler: entry(handler)?.1, returns_to });
+        }
+    }
+    thrown.sort_unstable();
+    (index == entries).then_some(thrown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: u64 = 0x7000;
+
+    /// Memory from address 0 on.
+    struct Words(Vec<i32>);
+
+    impl Memory for Words {
+        fn read_u64(&self, addr: u64) -> Option<u64> {
+            let mut bytes = [0; 8];
+            self.read_into(addr, &mut bytes).then(|| u64::from_le_bytes(bytes))
+        }
+
+        fn read_into(&self, addr: u64, into: &mut [u8]) -> bool {
+            let bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let from = addr as usize;
+            bytes.get(from..from + into.len()).map(|bytes| into.copy_from_slice(bytes)).is_some()
+        }
+    }
+
+    fn table(words: &[i32], is_call: impl Fn(u64) -> bool) -> Option<Vec<(u64, u64)>> {
+        let end = words.len() as u64 * 4;
+        let thrown = thrown_of(&Words(words.to_vec()), (0, end), CODE, is_call)?;
+        Some(thrown.iter().map(|thrown| (thrown.handler - CODE, thrown.returns_to - CODE)).collect())
+    }
+
+    /// Two calls, the first with two handlers, and the word that fills up eight bytes.
+    const TABLE: [i32; 16] = [2, 0x10, 0, 40, 0x80, 0, 50, 0x60, 1, 1, 0x20, 0, 40, 0x80, 0, -1];
+
+    #[test]
+    fn a_table_of_handlers_says_which_calls_lead_to_each() {
+        assert_eq!(table(&TABLE, |_| true), Some(vec![(0x60, 0x10), (0x80, 0x10), (0x80, 0x20)]));
+        assert_eq!(table(&[], |_| true), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_table_that_makes_no_sense_is_refused() {
+        assert_eq!(table(&TABLE, |pc| pc != CODE + 0x20), None, "that is no call");
+        assert_eq!(table(&TABLE[..9], |_| true), Some(vec![(0x60, 0x10), (0x80, 0x10)]));
+        assert_eq!(table(&TABLE[..6], |_| true), None, "its last handler is missing");
+        assert_eq!(table(&[0, 0x10, 0], |_| true), None, "a call without handlers has no entry");
+        assert_eq!(table(&[-1, 0x10, 0], |_| true), None);
+        assert_eq!(table(&[1, 0x10, 0, 40, -4, 0], |_| true), None, "no code lies there");
     }
 }

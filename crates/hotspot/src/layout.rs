@@ -135,6 +135,9 @@ pub enum DebugInfoLayout {
         oops_offset: u64,
         /// Distance of the metadata; the oops end there.
         metadata_offset: u64,
+        /// Distance of the table of exception handlers, and of what follows it.
+        #[cfg_attr(feature = "serde", serde(default))]
+        handler_table: Option<(u64, u64)>,
     },
     /// In memory of its own (25).
     Outside {
@@ -152,6 +155,10 @@ pub enum DebugInfoLayout {
         mutable_data_size: u64,
         /// Size of the relocations.
         relocation_size: u64,
+        /// Distance of the table of exception handlers in the immutable data (16 bits); it ends
+        /// where the PcDescs begin.
+        #[cfg_attr(feature = "serde", serde(default))]
+        handler_table: Option<u64>,
     },
 }
 

@@ -211,6 +211,7 @@ impl<'a, M: Memory> Loader<'a, M> {
     }
 
     fn debug_info(&self) -> Result<DebugInfoLayout> {
+        let handler_table = self.optional_offset("nmethod::_handler_table_offset");
         if !self.has("CodeBlob::_mutable_data") {
             return Ok(DebugInfoLayout::InBlob {
                 scopes_data_begin: self.offset("CompiledMethod::_scopes_data_begin")?,
@@ -218,6 +219,7 @@ impl<'a, M: Memory> Loader<'a, M> {
                 scopes_pcs_end_offset: self.offset("nmethod::_dependencies_offset")?,
                 oops_offset: self.offset("nmethod::_oops_offset")?,
                 metadata_offset: self.offset("nmethod::_metadata_offset")?,
+                handler_table: handler_table.zip(self.optional_offset("nmethod::_nul_chk_table_offset")),
             });
         }
         Ok(DebugInfoLayout::Outside {
@@ -228,6 +230,7 @@ impl<'a, M: Memory> Loader<'a, M> {
             mutable_data: self.offset("CodeBlob::_mutable_data")?,
             mutable_data_size: self.offset("CodeBlob::_mutable_data_size")?,
             relocation_size: self.offset("CodeBlob::_relocation_size")?,
+            handler_table,
         })
     }
 

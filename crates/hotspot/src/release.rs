@@ -50,7 +50,8 @@ pub(crate) fn release_scopes<M: Memory>(
 /// which scope holds which lock record. So: from the call, which is given the record's
 /// address, back against the flow of control to the safepoints from which it is
 /// reached, but not past the instructions that acquire the lock. One is always among
-/// them, that of the slow way to acquire it. If all name one activation of one method,
+/// them, that of the slow way to acquire it. To an exception's handler no instruction
+/// leads: the VM's table says which calls do when they throw. If all name one activation of one method,
 /// it is the one that releases.
 fn by_flow<M: Memory>(
     layout: &Layout,
@@ -76,7 +77,7 @@ fn by_flow<M: Memory>(
     let mut agree = true;
     let name = |callee| code_cache.name(memory, code_cache.find(memory, callee)?.address);
     let returns = |callee| name(callee).is_none_or(|name| UNCOMMON_TRAP.iter().all(|trap| !name.contains(trap)));
-    let is_complete = flow.back(call, lock_record, returns, |pc| {
+    let is_complete = flow.back(call, lock_record, &info.thrown()?, returns, |pc| {
         let Some(held) = held_at(info, pc, lock_record) else {
             return false;
         };

@@ -1,5 +1,6 @@
 //! The flow of control in a piece of compiled x86-64 code, walked backwards.
 
+use crate::debug_info::Thrown;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use std::collections::HashSet;
 
@@ -78,13 +79,16 @@ impl Flow {
 
     /// Visits the addresses from which the instruction `from` is reached, nearest
     /// first along each way, until `stop` says that a way ends there or the address
-    /// of the lock record is taken by what acquires it. No way leads back over a call
-    /// that does not return, nor to what nothing leads to (the end of such a call, an
-    /// exception's handler). False if the search gave up.
+    /// of the lock record is taken by what acquires it. From an exception's handler, ways
+    /// lead back to where the calls that throw (`thrown`, by handler) would return to, which
+    /// is visited, and to the calls. No other way leads back over a call that does not
+    /// return, nor to what nothing leads to (the end of such a call). False if the search
+    /// gave up.
     pub(crate) fn back(
         &self,
         from: usize,
         lock_record: u32,
+        thrown: &[Thrown],
         returns: impl Fn(u64) -> bool,
         mut stop: impl FnMut(u64) -> bool,
     ) -> bool {
@@ -103,13 +107,23 @@ impl Flow {
             let first = self.jumps.partition_point(|(target, _)| *target < step.ip);
             let here = self.jumps[first..].iter().take_while(|(target, _)| *target == step.ip);
             let led = here.map(|(_, source)| *source as usize);
-            let from_where = ways.len();
+            let first = thrown.partition_point(|thrown| thrown.handler < step.ip);
+            let calls = thrown[first..].iter().take_while(|thrown| thrown.handler == step.ip);
+            let mut from_where = before.into_iter().chain(led).peekable();
+            let mut calls = calls.peekable();
             let taken = taken + u8::from(step.address == Some(lock_record));
-            ways.extend(before.into_iter().chain(led).map(|before| (before, taken)));
             // What nothing leads to never runs into what stands behind it.
-            let is_dead = ways.len() == from_where && index != from && index != 0;
-            if is_dead || taken > TAKEN_BY_RELEASE || stop(step.ip) {
-                ways.truncate(from_where);
+            let is_reached = from_where.peek().is_some() || calls.peek().is_some() || index == from || index == 0;
+            if !is_reached || taken > TAKEN_BY_RELEASE || stop(step.ip) {
+                continue;
+            }
+            ways.extend(from_where.map(|before| (before, taken)));
+            for call in calls {
+                match self.call_returning_to(call.returns_to) {
+                    None => return false,
+                    Some(_) if stop(call.returns_to) => {}
+                    Some(call) => ways.push((call, taken)),
+                }
             }
         }
         true
@@ -154,7 +168,7 @@ mod tests {
             visited.push(ip - BEGIN);
             ip - BEGIN == stop_at
         };
-        flow.back(at, lock_record, |callee| callee != TRAP, stop);
+        flow.back(at, lock_record, &[], |callee| callee != TRAP, stop);
         visited
     }
 
@@ -184,13 +198,54 @@ mod tests {
         assert_eq!(visited(0x48, u64::MAX), [0x1a, 0x15, 0x0d, 0x08, 0x06, 0x05, 0x00]);
     }
 
+    /// The same lock, released by an exception's handler that no instruction leads to.
+    const CODE_WITH_HANDLER: [u8; 0x1a] = [
+        0x48, 0x8d, 0x44, 0x24, 0x40, // 00 lea rax, [rsp+0x40]: acquires
+        0xe8, 0x00, 0x10, 0x00, 0x00, // 05 call: may throw
+        0xe8, 0x00, 0x10, 0x00, 0x00, // 0a call: may throw, after the release
+        0xc3, // 0f ret
+        0x90, // 10 nop: the handler
+        0x48, 0x8d, 0x74, 0x24, 0x40, // 11 lea rsi, [rsp+0x40]
+        0xff, 0xd0, // 16 call rax
+        0xeb, 0xf5, // 18 jmp 0f
+    ];
+
+    fn visited_from_handler(thrown: &[Thrown]) -> (Vec<u64>, bool) {
+        let flow = Flow::of(&CODE_WITH_HANDLER, BEGIN);
+        let at = flow.call_returning_to(BEGIN + 0x18).unwrap();
+        let mut visited = Vec::new();
+        let complete = flow.back(
+            at,
+            0x40,
+            thrown,
+            |_| true,
+            |ip| {
+                visited.push(ip - BEGIN);
+                false
+            },
+        );
+        (visited, complete)
+    }
+
+    #[test]
+    fn from_a_handler_ways_lead_back_to_the_calls_that_throw() {
+        let handler = BEGIN + 0x10;
+        let one = [Thrown { handler, returns_to: BEGIN + 0x0a }];
+        assert_eq!(visited_from_handler(&one), (vec![0x16, 0x11, 0x10, 0x0a, 0x05, 0x00], true));
+        // Without the VM's table nothing leads there.
+        assert_eq!(visited_from_handler(&[]), (vec![0x16, 0x11], true));
+        // A table that names what is no call is not followed.
+        let none = [Thrown { handler, returns_to: BEGIN + 0x08 }];
+        assert_eq!(visited_from_handler(&none), (vec![0x16, 0x11, 0x10], false));
+    }
+
     #[test]
     fn a_search_that_is_too_long_is_given_up() {
         let nops = |count| [vec![0x90; count], vec![0xff, 0xd0]].concat();
         let search = |code: &[u8]| {
             let flow = Flow::of(code, BEGIN);
             let call = flow.call_returning_to(BEGIN + code.len() as u64).unwrap();
-            flow.back(call, 0x40, |_| true, |_| false)
+            flow.back(call, 0x40, &[], |_| true, |_| false)
         };
         assert!(search(&nops(MAX_VISITED - 1)));
         assert!(!search(&nops(MAX_VISITED)));
@@ -202,7 +257,7 @@ mod tests {
         let flow = Flow::of(&code, BEGIN);
         for pc in BEGIN..BEGIN + 4096 {
             if let Some(call) = flow.call_returning_to(pc) {
-                flow.back(call, flow.lock_record_of(call).unwrap_or_default(), |_| true, |_| false);
+                flow.back(call, flow.lock_record_of(call).unwrap_or_default(), &[], |_| true, |_| false);
             }
         }
     }
