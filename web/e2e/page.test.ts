@@ -103,21 +103,21 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
-  it("shows what the environment took, of whom and when, and which owners were off-CPU", async () => {
+  it("shows what the environment took, of whom and when, and which owners had no CPU", async () => {
     const { page, context, complaints } = await visit(`${address()}#/steal`);
     const lost = page.getByLabel("Off-CPU time by thread", { exact: true });
     await lost.locator(".tablerow", { hasText: "indexer-*" }).waitFor();
     const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
     expect(await row(page, "POST /stock").innerText()).toContain("60");
-    expect(await page.getByLabel("Locks whose owner was off-CPU").innerText()).toContain("Stock.lock");
+    expect(await page.getByLabel("Locks whose owner had no CPU").innerText()).toContain("Stock.lock");
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
     await lost.locator(".tablerow", { hasText: "request-6" }).waitFor();
     expect(await lost.innerText()).not.toBe(whole);
     // The same is said where the contention is looked at.
     await page.goto(`${address()}#/locks?lock=Stock&mode=longest.-total&range=8000000000-9000000000`);
     await page.locator("table a").first().click();
-    await page.getByLabel("Selected contention").getByText("the owner was probably off-CPU").first().waitFor();
+    await page.getByLabel("Selected contention").getByText("the owner probably had no CPU").first().waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });

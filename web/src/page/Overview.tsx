@@ -204,19 +204,19 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   return (
     <>
       {nobody && <>hand-off</>}
-      {nobody && <small>{percent(free / total)} of it: the lock was free, and the next thread had not run yet</small>}
-      {known && nobody && <small>{split(names.text(known.value))[1]} held it for {percent(known.total / total)}</small>}
+      {nobody && <small>{percent(free / total)} of it: the lock had been released, and the next thread had not run yet</small>}
+      {known && nobody && <small>{split(names.text(known.value))[1]} owned it for {percent(known.total / total)}</small>}
       {known && !nobody && <code title={names.text(known.value)}>{split(names.text(known.value))[1]}</code>}
-      {known && !nobody && <small>held it for {percent(known.total / total)} of that</small>}
+      {known && !nobody && <small>owned it for {percent(known.total / total)} of that</small>}
       {free > 0 && !nobody && (
-        <small title="The lock was free, and the next thread had not run yet: too few CPUs, or a lock convoy">
+        <small title="The lock had been released, and the next thread had not run yet: too few CPUs, or a lock convoy">
           {percent(free / total)} hand-off
         </small>
       )}
       {!known && free === 0 && <>unknown</>}
       {descheduled > total / 100 && (
-        <small title="The owner was runnable but off-CPU: the environment is the cause, not the lock">
-          {percent(descheduled / total)} with the owner off-CPU
+        <small title="The owner could run but had no CPU: the environment is the cause, not the lock">
+          {percent(descheduled / total)} with no CPU for the owner
         </small>
       )}
     </>

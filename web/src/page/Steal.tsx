@@ -182,14 +182,14 @@ function Holders({ steal }: { steal: Told }) {
   if (steal.locks.length === 0) return null;
   return (
     <section class="card">
-      <h2 title="Blocked time during which the owner was runnable, but not running: an estimate for the whole recording">Locks whose owner was off-CPU</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose owner was off-CPU">
+      <h2 title="Blocked time during which the owner could run, but had no CPU: an estimate for the whole recording">Locks whose owner had no CPU</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Locks whose owner had no CPU">
         <table class="plain">
           <thead>
             <tr>
               <th>lock</th>
               <th class="number" title="Blocked time whose owner is known and was measured">blocked</th>
-              <th class="number" title="Time in which the owner was runnable, but not running">owner off-CPU</th>
+              <th class="number" title="Time in which the owner could run, but had no CPU">owner had no CPU</th>
               <th class="number" title="Slices of blocked time for more than half of which the owner did not run">slices</th>
             </tr>
           </thead>

@@ -361,7 +361,7 @@ function Slices({ stretch, names }: { stretch: Stretch; names: NameBook }) {
                 {HOW_WORDS[slice.how]}
                 {slice.stopped > 0 && `; whole VM stopped for ${duration(slice.stopped)} of it`}
                 {slice.approximate && "; its innermost method is approximate"}
-                {slice.descheduled && "; the owner was probably off-CPU: runnable, but not running"}
+                {slice.descheduled && "; the owner probably had no CPU: it could run, but did not"}
               </td>
             </tr>
           ))}
