@@ -69,7 +69,7 @@ pub enum Command {
     Stop(Stop),
     /// Copy what has been recorded so far into a file; the recording continues.
     Dump(Dump),
-    /// Show which of Headway's mechanisms are active in a running JVM, and why others are not.
+    /// Show what Headway does in a running JVM: what is active, what is degraded and why.
     Status(Status),
     /// Show which locks block threads of a running JVM, live.
     Top(Top),
@@ -81,7 +81,7 @@ pub enum Command {
     View(View),
     /// Show how often and how long threads parked on each blocker.
     Parks(Parks),
-    /// Estimate by experiments what a faster method, line or lock would gain.
+    /// Estimate by experiments how much a faster method, line or lock would speed up the program.
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
@@ -91,7 +91,7 @@ pub enum Command {
     Export(Export),
     /// Run an SQL query over many recordings (needs headway-fleet).
     Sql(Fleet),
-    /// Add sums of recordings, by minute, to a store for `sql` (needs headway-fleet).
+    /// Add one summary per minute of each recording to a store, for `sql` (needs headway-fleet).
     Ingest(Fleet),
     /// Show, compact or remove what is in a store (needs headway-fleet).
     Fleet(Fleet),

@@ -52,7 +52,10 @@ fn record_start_dump_status_and_stop_on_every_jdk() {
         let exit = ["ObjectMonitor::ExitEpilog(", "ObjectMonitor::exit_epilog("][usize::from(version > 21)];
         assert!(recorded.stderr.contains(exit), "JDK {version}: {}", recorded.stderr);
         let safely = run(&["record", "-d", "300ms", "--safe", "-q", "-o", "safe.jfr", &pid]).stderr;
-        assert!(safely.contains("Nothing is changed in the process.") && !safely.contains("  - "), "{safely}");
+        assert!(
+            safely.contains("No function, method or class of the process is changed.") && !safely.contains("  - "),
+            "{safely}"
+        );
         let waits = run(&["record", "-d", "300ms", "-e", "park", "-q", "-o", "parks.jfr", &pid]).stderr;
         assert!(waits.contains("Unsafe.park") && !waits.contains("ObjectMonitor"), "{waits}");
         assert!(recorded.stderr.contains("of CPU time"), "{}", recorded.stderr);

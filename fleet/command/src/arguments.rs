@@ -16,9 +16,9 @@ pub struct Arguments {
 pub enum Command {
     /// Answer a question in SQL about a store or about recordings
     Sql(Question),
-    /// Add the sums of recordings, minute by minute, to a store
+    /// Add one summary per minute of each recording to a store
     Ingest(Ingest),
-    /// Look after a store
+    /// Show, compact or remove what is in a store
     Fleet(Fleet),
 }
 
@@ -49,7 +49,7 @@ pub enum Format {
     Table,
     /// Comma-separated values with a header
     Csv,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
     /// A Parquet file; needs --output
     Parquet,
@@ -65,10 +65,10 @@ pub struct Ingest {
     /// The store: a directory, made if there is none, or s3://bucket/prefix
     #[arg(long, value_name = "PLACE")]
     pub store: String,
-    /// What the recorded JVMs are instances of
+    /// The service of which the recorded JVMs are instances
     #[arg(long)]
     pub service: String,
-    /// Which version of the service
+    /// The version of the service
     #[arg(long)]
     pub version: String,
     /// The machine, container or pod that was recorded [default: this machine]
@@ -77,7 +77,7 @@ pub struct Ingest {
     /// production, staging and so on
     #[arg(long, default_value = "")]
     pub environment: String,
-    /// Anything else to group by; can be repeated
+    /// Another value to group by; repeatable
     #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
     pub labels: Vec<String>,
     /// CPUs of that machine
@@ -104,7 +104,7 @@ pub struct Fleet {
 pub enum Task {
     /// Show days, batches, files and rows
     Status(Place),
-    /// Make one file of many, day by day, and delete files that nothing has used for a day
+    /// Compact: make one file of each day's files, and delete files that nothing has used for a day
     Compact(Place),
     /// Remove days that are older
     Retain {

@@ -196,7 +196,8 @@ impl Reply {
         match text.is_empty() {
             true => text,
             false => format!(
-                "\nStill in place\n{text}The agent tries again for some minutes, and with every stop and status.\n"
+                "\nStill in place\n{text}An inert change has no effect; a live one has. The agent tries again to undo \
+                 them for 8 minutes, and with every stop and status.\n"
             ),
         }
     }

@@ -15,11 +15,11 @@ pub struct Breakdown {
     /// lock-class, lock-name (locks of one name together), lock, contender-thread,
     /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
     /// owner-method, owner-chain, time. Contender: the blocked thread; group: the threads of
-    /// one pool; chain: the call stack. For `report --method`: thread or group
+    /// one pool; chain: the call stack. Only with `report --method`: thread or group
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 
-    /// Show this many rows of each level
+    /// Show at most this many rows of each level of the breakdown
     #[arg(long, value_name = "N", default_value_t = TOP, value_parser = clap::value_parser!(u32).range(1..))]
     pub top: u32,
 

@@ -15,23 +15,33 @@ use std::path::{Path, PathBuf};
 use crate::error::Failure;
 use crate::recording::file_name::{Pattern, DEFAULT_PATTERN};
 
+/// What `-e` takes, one a line.
+const EVENTS_HELP: &str = "\
+What to record, separated by commas; default: lock,steal
+
+- monitor:  contended `synchronized`, Object.wait
+- park:     java.util.concurrent
+- lock:     both
+- pressure: only sums by lock and interval, at the lowest cost;
+            with other events it means lock
+- cpu:      samples of running threads
+- wall:     samples of running and of waiting threads
+- steal:    steal, throttling and run-queue wait of threads, and of
+            transactions (marked by the program with Headway.transaction)
+- mounts:   how long virtual threads waited for a carrier or a CPU after
+            an unpark; includes park, one more event for each park";
+
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What to record")]
 pub struct Capture {
-    /// What to record, separated by commas: monitor (contended `synchronized`,
-    /// Object.wait), park (java.util.concurrent), lock (both), pressure (sums by lock and
-    /// interval instead of single events, at the lowest cost; beside other events it means
-    /// lock), cpu (samples of running threads), wall (samples of waiting threads too), steal
-    /// (steal, throttling and run-queue wait of threads, and of transactions, the units of
-    /// work that the program marks with Headway.transaction), mounts (how long virtual
-    /// threads waited for a carrier or a CPU after an unpark: one more event for each of
-    /// their parks); default: lock,steal
-    #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event)]
+    /// What to record, separated by commas: monitor, park, lock (both), pressure, cpu, wall,
+    /// steal, mounts; default: lock,steal
+    #[arg(short, long, value_name = "EVENT", value_delimiter = ',', value_parser = event, long_help = EVENTS_HELP)]
     pub events: Vec<Feature>,
 
-    /// Time between samples (0.1ms to 1s): CPU time of running threads, elapsed time of
-    /// waiting ones; default: 10ms
+    /// CPU time between samples of a running thread (0.1ms to 1s); with wall also the elapsed
+    /// time between samples of a waiting one; default: 10ms
     #[arg(short, long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Span>,
 
@@ -44,12 +54,13 @@ pub struct Capture {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     pub output: PathBuf,
 
-    /// Overwrite the file if it is a Headway recording or empty; other files never
+    /// Overwrite an existing file if it is empty or a Headway recording; never any other file
     #[arg(long)]
     pub force: bool,
 
-    /// Record only threads whose name contains a match (\w, \d and \s match ASCII only); of
-    /// owners with other names no method is recorded
+    /// Record only threads whose name contains a match. Owners with other names then have no
+    /// call stack: prefer `report --threads`. \w, \d and \s match ASCII only, in other commands
+    /// Unicode
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
@@ -62,33 +73,36 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::positive_seconds)]
     pub max_age: Option<Span>,
 
-    /// Sum up contentions and parks that are shorter than this (ns, us, ms) instead of
-    /// recording each: they stay in the totals, their owners are not known
+    /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
+    /// owners. They stay in the totals; `report --min-duration` leaves them out
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 
-    /// The same for parks only (ns, us, ms)
+    /// Like --min-duration, for parks only (ns, us, ms)
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Bound on the memory for event buffers; default: 16m
+    /// Most memory that event buffers take; default: 16m
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time spent acquiring it, divided by the running time of all threads
+    /// of a lock is the time that threads spent acquiring it, divided by the running time of all
+    /// threads (their lifetime without waits)
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
-    /// Lowest pressure of a phase (consecutive intervals of high pressure); default: 5%
+    /// A phase consists of consecutive intervals in which a lock's pressure is at least this;
+    /// default: 5%
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent)]
     pub phase_threshold: Option<f64>,
 
     /// Run this shell command when a lock's phase begins or ends. The JVM starts it, as the
     /// JVM's user, with HEADWAY_PHASE (begin, end), HEADWAY_LOCK, HEADWAY_LOCK_CLASS,
-    /// HEADWAY_CSP_PERCENT (pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER, HEADWAY_CONTENDER
-    /// and HEADWAY_SKIPPED (phases without a command) in the environment. `log` writes a
-    /// line to the JVM's standard error instead
+    /// HEADWAY_CSP_PERCENT (critical section pressure), HEADWAY_DURATION_MS, HEADWAY_OWNER,
+    /// HEADWAY_CONTENDER and HEADWAY_SKIPPED (how many commands were left out before this one,
+    /// because one was still running) in the environment. `log` writes a line to the JVM's
+    /// standard error instead
     #[arg(long, value_name = "COMMAND|log")]
     pub on_phase: Option<String>,
 
@@ -98,9 +112,9 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
-    /// After attaching: where compiled code does not show which inlined method owned a
-    /// lock, retransform its class once, so that it is compiled again. JDK 17 may then
-    /// discard all compiled code
+    /// Find owners that were inlined in code compiled before the attach: retransform the
+    /// classes of such code once, unchanged, so that the JVM compiles it again. JDK 17 may then
+    /// discard all compiled code. Not needed with `run`
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
@@ -109,8 +123,8 @@ pub struct Capture {
     #[arg(long)]
     pub safe: bool,
 
-    /// Fail if a mechanism (`headway status` lists them) is not available, instead of using its
-    /// fallback; a JVM under `run` then ends with exit code 1
+    /// Fail and record nothing if a mechanism (`headway status` lists them) is not available,
+    /// instead of using its fallback. A JVM that `run` started then ends with exit code 1
     #[arg(long)]
     pub strict: bool,
 
@@ -124,9 +138,9 @@ pub struct Capture {
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,
 
-    /// Disable mechanisms, to see what their fallbacks do: exit-detour, reenter-detour,
-    /// carrier-detour, walker, usdt, condvar, perf, owners, park-natives, park-locksupport,
-    /// park-redirect, vmstructs, chains
+    /// For tests of fallbacks: disable mechanisms (`headway status` shows the word for each):
+    /// exit-detour, reenter-detour, carrier-detour, walker, usdt, condvar, perf, owners,
+    /// park-natives, park-locksupport, park-redirect, vmstructs, chains
     #[arg(long, value_name = "MECHANISM", value_delimiter = ',', hide_short_help = true)]
     pub disable: Vec<String>,
 
@@ -160,7 +174,7 @@ fn size_limit(text: &str) -> Result<u64, String> {
 fn engine(word: &str) -> Result<&'static str, String> {
     ENGINES.into_iter().find(|engine| *engine == word).ok_or_else(|| {
         let hint = suggest::did_you_mean(word, ENGINES);
-        format!("unknown engine \"{word}\"{hint} (there are auto, perf, signal, jvmti, agct, handshake)")
+        format!("unknown engine \"{word}\"{hint} (engines: auto, perf, signal, jvmti, agct, handshake)")
     })
 }
 

@@ -26,8 +26,8 @@ Examples:
   headway causal run --end-to-end --target Shop.price -- java -jar batch.jar
   headway causal report shop.jfr -o shop.html
 
-An experiment delays all other threads while a method runs: in relation to them
-the method is faster. It counts visits of a progress point: a method or line that
+An experiment delays all other threads while a method runs, so that the method is
+faster relative to them. It counts visits of a progress point: a method or line that
 is executed once per unit of work, or a call of io.headway.Headway.progress(name).
 The program runs slower meanwhile. Longer experiments give narrower confidence
 intervals; begin with a minute. `headway causal run --help` explains the options.";
@@ -46,7 +46,7 @@ enum What {
     Run(CausalRun),
     /// Make experiments in a running JVM for some time.
     Record(CausalRecord),
-    /// Show the results of experiments, from a recording or a profile of coz.
+    /// Show the results of experiments, from a recording or a profile of Coz (a profiler for C and C++).
     Report(CausalReport),
 }
 

@@ -32,8 +32,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Count an edge of the call tree as hot if its time is at least this part of the
-    /// hottest edge's
+    /// Compare those edges of the call trees that have at least this fraction of the hottest
+    /// edge's time
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 
@@ -45,7 +45,7 @@ pub struct Diff {
     #[arg(long, conflicts_with = "output")]
     json: bool,
 
-    /// Print the methods in a format for programs
+    /// Print the methods in a format for scripts
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output"])]
     format: TableFormat,
 

@@ -17,8 +17,8 @@ Examples:
   headway dump -o incident.jfr 4711
   headway report incident.jfr
 
-The copy has what the recording still has: --max-age and --max-size of `start`
-limit it.";
+The copy contains what the recording still has: `start --max-age` and `--max-size`
+limit how far back that goes.";
 
 /// Options of `dump`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub struct Dump {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_PATTERN)]
     output: PathBuf,
 
-    /// Overwrite the file if it is a Headway recording or empty; other files never
+    /// Overwrite an existing file if it is empty or a Headway recording; never any other file
     #[arg(long)]
     force: bool,
 
@@ -55,7 +55,7 @@ impl Dump {
         let reply = session.command(options.if_taken(if_taken))?;
         let path = delivery.collect(&session, reply.recording.as_deref())?;
         let size = std::fs::metadata(&path).map(|m| m.len()).unwrap_or(0);
-        terminal::note(&format!("Wrote {} ({}); recording goes on.", path.display(), numbers::bytes(size)));
+        terminal::note(&format!("Wrote {} ({}); the recording continues.", path.display(), numbers::bytes(size)));
         Ok(DONE)
     }
 }

@@ -28,7 +28,7 @@ Examples:
   headway export app.jfr -o app.json             for profiler.firefox.com
   headway export app.jfr --of contender -o app.speedscope.json
 
-  headway export app.jfr.zst -o - --format jfr | jfr summary /dev/stdin
+  headway export app.jfr.zst -o app.jfr && jfr summary app.jfr
 
 The file's name selects the format: .jfr, .jfr.zst, .jfr.lz4, .collapsed,
 .pb.gz (or .pprof), .json (or .json.gz), .speedscope.json, .html,
@@ -135,7 +135,7 @@ pub fn write_profile(profiled: &Profiled, format: Format, style: &Style, path: &
     let name = path.to_string_lossy();
     let bytes = output::write_new(path, &mut |out| format.write(profile, style, &name, out))?;
     let total = profile.tree.total();
-    let what = if profile.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    let what = if profile.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     let mut facts = vec![profile.measure.title().to_owned()];
     if total.ns > 0 {
         facts.push(numbers::time(total.ns));

@@ -14,15 +14,15 @@ const PROGRAM: &str = "headway-fleet";
 
 const EXAMPLES: &str = "\
 Examples:
-  headway ingest headway-*.jfr --store rows --service shop --version 1.2
-  headway sql 'SELECT * FROM top_sites ORDER BY blocked_ns DESC LIMIT 10' rows
-  headway fleet status --store rows";
+  headway ingest headway-*.jfr --store ./store --service shop --version 1.2
+  headway sql 'SELECT * FROM top_sites ORDER BY blocked_ns DESC LIMIT 10' ./store
+  headway fleet status --store ./store";
 
 /// What is handed on as it was typed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = true, disable_version_flag = true)]
 pub struct Fleet {
-    /// Passed to headway-fleet, which lists them for --help
+    /// Passed to headway-fleet; `--help` lists its options
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 const EXAMPLES: &str = "\
 Examples:
   headway list            pid, user, Java version and main class of each JVM
-  headway list --json     the same for a program";
+  headway list --json     the same, as JSON for scripts";
 
 /// Options of `list`.
 #[derive(Debug, Args)]

@@ -22,7 +22,8 @@ Examples:
   headway metrics --once 4711                  print them and end
 
 `metrics` uses the running recording if there is one. Otherwise it attaches the
-agent, records pressure only, and undoes all changes when it ends.
+agent, records pressure only, and detaches when it ends (`headway stop --help`
+says what stays).
 
 The command listens, not the JVM. Anyone who can reach the address can read
 names of locks and methods. docs/monitoring.md in the source tree has the
@@ -39,8 +40,8 @@ pub struct Metrics {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9471", value_parser = address)]
     listen: SocketAddr,
 
-    /// Measure once in this time (at least 10ms), unless a recording runs: then once in its
-    /// pressure interval
+    /// Time between measurements (at least 10ms). While a recording runs, its pressure interval is
+    /// used instead
     #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
     interval: Span,
 

@@ -23,11 +23,11 @@ pub struct ParkStatistics {
     #[arg(long)]
     pub park_json: bool,
 
-    /// Minimum number of parks on a blocker before it is measured
+    /// Measure a blocker from its Nth park on; default: from the first
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_threshold: Option<u64>,
 
-    /// Leave out blockers with fewer parks
+    /// Print only blockers with at least this many parks; default: all
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 

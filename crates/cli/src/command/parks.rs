@@ -24,23 +24,23 @@ Examples:
   headway parks -d 10 4711
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
-Idle workers park on the queue of their pool; leave such blockers out. Of the
+Idle workers park on the queue of their pool: ignore such blockers. Of the
 others, the one with the longest thread time is likely the bottleneck. \"avg hold\"
-is the average time from one thread getting what it waited for to the next: for
-a contended lock, how long it is held.
+is the average time between two threads getting what they waited for: on a
+contended lock, how long each thread owns it.
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
-undoes all changes at the end.";
+takes its changes out again at the end; `headway stop --detach` ends the rest.";
 
 /// Options of `parks`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Parks {
-    /// Minimum number of parks on a blocker before it is measured
+    /// Measure a blocker from its Nth park on; default: from the first
     #[arg(long, value_name = "N", help_heading = "What to show")]
     threshold: Option<u64>,
 
-    /// Leave out blockers with fewer parks
+    /// Show only blockers with at least this many parks; default: all
     #[arg(long, value_name = "N", help_heading = "What to show")]
     print_threshold: Option<u64>,
 
@@ -52,8 +52,8 @@ pub struct Parks {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to show")]
     top: u32,
 
-    /// In a running JVM: count for this long, then show. Default: show what has been counted
-    /// so far, or count for 10 s if nothing has
+    /// In a running JVM: count for this long first. Default: show what has been counted so far,
+    /// or count for 10 s if nothing has
     #[arg(short, long, value_name = "TIME", value_parser = quantity::seconds)]
     duration: Option<Span>,
 

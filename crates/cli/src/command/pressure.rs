@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Critical section pressure")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads spent acquiring it,
-    /// divided by the running time of all threads
+    /// divided by the running time of all threads (their lifetime without waits)
     #[arg(long)]
     pressure: bool,
 
@@ -38,7 +38,7 @@ pub struct PressureView {
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     interval: Span,
 
-    /// Lowest pressure of a phase
+    /// Lowest pressure of an interval that belongs to a phase
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
     threshold: f64,
 }

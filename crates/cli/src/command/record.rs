@@ -31,8 +31,10 @@ Examples:
   headway record -d 2m -o app.jfr.zst Server     the JVM whose main class is Server
   headway record --safe --by owner-thread 4711
 
-Ctrl-C stops early; the recording is kept and its report shown. All changes in
-the process are undone; an agent that `record` loaded is detached.";
+Ctrl-C stops early; the recording is kept and its report shown. Then the changed
+functions, methods, class and VM flag are restored and the agent's threads end;
+the library, at most two small classes and some KB of memory stay, unused, until
+the JVM ends. An agent that was loaded before keeps its thread events.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;
@@ -135,7 +137,10 @@ impl Record {
             destination.display()
         ));
         if jvm.agent_path.is_none() {
-            terminal::note("libheadway.so is loaded into the process; it stays there, idle, afterwards.");
+            terminal::note(
+                "libheadway.so is loaded into the process. It stays there afterwards, idle, with at most two small classes \
+                 and some KB of memory.",
+            );
         }
     }
 
@@ -204,7 +209,7 @@ fn whole_file(session: &mut Session, failure: Failure, stop_early: &AtomicBool) 
 fn announce_changes(session: &mut Session, capture: &Capture) -> Result<(), Failure> {
     let preview = session.command(capture.preview_options())?;
     if capture.safe {
-        terminal::note("Nothing is changed in the process.");
+        terminal::note("No function, method or class of the process is changed.");
     } else if !preview.will_change.is_empty() {
         terminal::note("Until the recording ends, this is changed in the process:");
         preview.will_change.iter().for_each(|change| terminal::note(&format!("  - {change}")));

@@ -28,7 +28,7 @@ Examples:
   headway report --pressure --interval 100ms app.jfr     pressure of each lock, by interval
   headway report --steal app.jfr                 steal, throttling and run-queue wait
   headway report --method app.jfr                where CPU time goes, by method
-  headway report app.jfr -o report.html          an interactive page, in one file
+  headway report app.jfr -o report.html          an interactive web page, in one file
   headway report --json app.jfr | jq '.rows[0]'
   headway report --by lock-name,owner-method --format csv 'rec-*.jfr' > locks.csv
   zstdcat app.jfr.zst | headway report -
@@ -49,19 +49,20 @@ pub struct Report {
     #[arg(long, help_heading = "What to show")]
     full: bool,
 
-    /// Leave out contentions and waits shorter than this, from the totals too (ns, us, ms, s)
+    /// Leave out contentions and waits shorter than this, from the totals too (ns, us, ms, s);
+    /// `record --min-duration` keeps them in the totals
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 
-    /// Begin this long after the recording's start, or before its end (-10s)
+    /// Leave out what is before this time: 10s is after the recording's start, -10s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
     from: Option<Moment>,
 
-    /// End this long after the recording's start, or before its end (-10s)
+    /// Leave out what is after this time: 10s is after the recording's start, -10s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
     to: Option<Moment>,
 
-    /// Count only blocked threads whose name matches
+    /// Count only blocked threads whose name contains a match
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, help_heading = "What to show")]
     threads: Option<Regex>,
 
@@ -79,11 +80,11 @@ pub struct Report {
     #[arg(long)]
     json: bool,
 
-    /// Print the breakdown (--by) for programs: a row for each combination of aspects
+    /// Print the breakdown (--by) for scripts: a row for each combination of aspects
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, conflicts_with_all = ["json", "output", "pressure", "phases", "steal", "method"])]
     format: TableFormat,
 
-    /// Write an interactive page, complete in one file (.html, or - for standard output);
+    /// Write an interactive web page, complete in one file (.html, or - for standard output);
     /// with two recordings (before, after) it compares them
     #[arg(short, long, value_name = "FILE", conflicts_with = "json")]
     output: Option<PathBuf>,
@@ -92,8 +93,8 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
-    /// Keep at most this many contentions, waits and samples one by one in the page; beyond
-    /// that, only sums by interval
+    /// Put at most this many contentions, waits and samples one by one into the page; the
+    /// others are only in sums by interval
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS)]
     rows: usize,
 

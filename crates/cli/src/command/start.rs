@@ -18,7 +18,10 @@ const EXAMPLES: &str = "\
 Examples:
   headway start --max-age 10m 4711       keep the last ten minutes
   headway dump -o incident.jfr 4711      copy them into a file; the recording continues
-  headway stop 4711";
+  headway stop --detach 4711             end it, and detach the agent
+
+The JVM writes the recording itself, so its user must be able to write to the
+directory of FILE.";
 
 /// Options of `start`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `headway status`: what is in force in a JVM, and what is degraded and why.
+//! `headway status`: what is active in a JVM, and what is degraded and why.
 
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::{NotLoaded, Reply};
@@ -73,7 +73,7 @@ fn text(jvm: &Jvm, reply: Option<&Reply>, screen: &Screen) -> String {
             let size = reply.recording_bytes.map(|bytes| format!(", {}", numbers::bytes(bytes))).unwrap_or_default();
             let _ = writeln!(out, "Recording into {path} for {}{size}.", DurationNs(length));
             let counts = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
-            let _ = writeln!(out, "{} events, {} lost.", counts.0, counts.1);
+            let _ = writeln!(out, "{} events, {} dropped.", counts.0, counts.1);
         }
         None => out.push_str("Headway is loaded; nothing is being recorded.\n"),
     }
@@ -104,6 +104,21 @@ fn findings(reply: &Reply, out: &mut String) {
     }
 }
 
+/// The word with which `--disable` takes a mechanism out.
+fn disabled_by(mechanism: &str) -> Option<&'static str> {
+    Some(match mechanism {
+        "monitor-exit" => "exit-detour",
+        "monitor-reenter" | "monitor-notify" => "reenter-detour",
+        "virtual-mount" | "virtual-unmount" => "carrier-detour",
+        "park-platform" => "park-natives",
+        "park-virtual" => "park-redirect",
+        "walker" => "walker",
+        "owners" => "owners",
+        "chains" => "chains",
+        _ => return None,
+    })
+}
+
 fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     if !reply.mechanisms.is_empty() {
         out.push_str("\nMechanisms\n");
@@ -112,7 +127,8 @@ fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     for mechanism in &reply.mechanisms {
         let state = format!("{:<8}", mechanism.state);
         let state = if mechanism.state == "degraded" { screen.warning(&state) } else { state };
-        let line = format!("  {:<width$}  {state}  {}", mechanism.name, mechanism.detail);
+        let disable = disabled_by(&mechanism.name).map(|word| format!(" (--disable {word})")).unwrap_or_default();
+        let line = format!("  {:<width$}  {state}  {}{disable}", mechanism.name, mechanism.detail);
         let _ = writeln!(out, "{}", line.trim_end());
     }
     if !reply.degraded.is_empty() {

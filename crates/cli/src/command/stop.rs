@@ -17,17 +17,19 @@ use std::path::Path;
 const EXAMPLES: &str = "\
 Examples:
   headway stop 4711
-  headway stop --detach Server      also end what is kept for the next recording
+  headway stop --detach Server      after the last recording
 
-`stop` undoes every change that the recording made in the process. The library
-stays loaded and has no thread.";
+`stop` restores the functions, methods, class and VM flag that the recording
+changed, and ends the agent's threads. The library, at most two small classes and
+some KB of memory stay until the JVM ends. If something cannot be restored, `stop`
+says what and why, and exits with 1 if it still has an effect.";
 
 /// Options of `stop`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
-    /// Also end what the agent keeps for the next recording: thread events, symbols, the
-    /// management bean. Changes in the process are undone without --detach, too
+    /// Also end what the agent keeps for the next recording: thread events, symbols of
+    /// libraries, the management bean
     #[arg(long)]
     detach: bool,
 
@@ -49,7 +51,7 @@ impl Stop {
         let jvm = find::jvm(&self.target)?;
         if self.detach && jvm.agent_path.is_none() {
             jvm.check_attachable()?;
-            let nothing = format!("Headway is not loaded in process {}: nothing to take out.\n", jvm.process.pid);
+            let nothing = format!("Headway is not loaded in process {}: nothing to undo.\n", jvm.process.pid);
             if self.json {
                 json::print(NotLoaded::DONE)?;
             } else {
@@ -79,7 +81,7 @@ impl Stop {
         };
         text.push_str(&reply.in_place_text());
         if self.detach && reply.in_place.is_empty() {
-            text.push_str("Headway is detached: every hook is out of the process.\n");
+            text.push_str("Headway is detached: all changed functions and methods are restored.\n");
         }
         text
     }
@@ -104,7 +106,7 @@ fn summary(reply: &Reply, process: &Process) -> String {
     let place = reply.recording.as_deref().map(|path| format!(" is in {}", seen_from_here(process, path)));
     let size = reply.recording_bytes.map(|bytes| format!(" ({})", numbers::bytes(bytes))).unwrap_or_default();
     format!(
-        "The recording{length}{}{size}: {} events, {} lost.{}\n",
+        "The recording{length}{}{size}: {} events, {} dropped.{}\n",
         place.unwrap_or_default(),
         numbers::grouped(reply.event_count()),
         numbers::grouped(reply.loss_count()),

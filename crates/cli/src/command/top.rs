@@ -32,8 +32,8 @@ Examples:
   headway top --json -n 5 4711 | jq '.locks[0]'
 
 `top` shows the running recording if there is one. Otherwise it attaches the
-agent, records pressure only, and undoes all changes when you quit; the library
-stays loaded, idle.
+agent, records pressure only, and detaches when you quit (`headway stop --help`
+says what stays).
 
 Keys: q quits, p pauses the display, s changes the order, / filters, up and down
 choose a lock, Enter shows its call stacks, k shows parks.";
@@ -45,8 +45,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Top {
-    /// Update once in this time (at least 10ms), unless a recording runs: then once in its
-    /// pressure interval
+    /// Time between updates (at least 10ms). While a recording runs, its pressure interval is
+    /// used instead
     #[arg(long, value_name = "TIME", value_parser = pressure::interval, default_value = "1s")]
     interval: Span,
 
@@ -71,7 +71,7 @@ impl Top {
     pub fn execute(self) -> Result<u8, Failure> {
         let on_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         if !self.json && !on_terminal {
-            return Err(Failure::Usage("`headway top` needs a terminal; --json prints its figures instead".into()));
+            return Err(Failure::Usage("`headway top` needs a terminal; --json prints its numbers instead".into()));
         }
         let jvm = find::jvm(&self.target)?;
         let title = format!("{} {}", jvm.process.pid, jvm.main);

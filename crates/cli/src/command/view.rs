@@ -45,7 +45,7 @@ pub struct View {
     #[arg(long, value_name = "DIR")]
     source_path: Vec<PathBuf>,
 
-    /// Keep at most this many contentions, waits and samples one by one; beyond that, only
+    /// Show at most this many contentions, waits and samples one by one; the others are only in
     /// sums by interval
     #[arg(long, value_name = "ROWS", default_value_t = ROWS)]
     rows: usize,

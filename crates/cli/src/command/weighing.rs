@@ -30,20 +30,20 @@ pub struct Weighing {
     #[arg(long)]
     lines: bool,
 
-    /// Begin this long after the recording's start, or before its end (-10s)
+    /// Leave out what is before this time: 10s is after the recording's start, -10s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     from: Option<Moment>,
 
-    /// End this long after the recording's start, or before its end (-10s)
+    /// Leave out what is after this time: 10s is after the recording's start, -10s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Count only threads whose name matches: sampled threads, or with contender and owner
-    /// the blocked ones
+    /// Count only threads whose name contains a match: sampled threads, or with contender and
+    /// owner the blocked ones
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 
-    /// Count samples, even where their time is known
+    /// Show numbers of samples instead of the time for which they count
     #[arg(long)]
     pub samples: bool,
 }

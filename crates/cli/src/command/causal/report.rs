@@ -26,7 +26,7 @@ pub struct CausalReport {
     #[arg(long)]
     json: bool,
 
-    /// Write a page (.html), or the experiments for coz's viewer (.coz, .jsonl)
+    /// Write a page (.html), or the experiments for Coz's viewer (.coz, .jsonl)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -39,7 +39,7 @@ pub struct CausalReport {
     #[arg(skip)]
     asked: Vec<String>,
 
-    /// Recordings, or profiles of coz (.coz, .jsonl); several runs are merged
+    /// Recordings, or profiles of Coz (.coz, .jsonl); several runs are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }

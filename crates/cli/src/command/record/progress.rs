@@ -31,8 +31,8 @@ impl Progress {
         if self.asked.elapsed() >= INTERVAL {
             self.asked = Instant::now();
             if let Ok(reply) = session.command(AgentOptions::new("status")) {
-                let (events, lost) = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
-                self.counts = format!("   {events} events   {lost} lost");
+                let (events, dropped) = (numbers::grouped(reply.event_count()), numbers::grouped(reply.loss_count()));
+                self.counts = format!("   {events} events   {dropped} dropped");
             }
         }
         let (elapsed, total) = (elapsed.as_secs_f64(), self.total.as_secs_f64());

@@ -13,7 +13,7 @@ use ratatui::Frame;
 
 /// Narrower terminals show fewer columns of history.
 const WIDE: u16 = 120;
-/// Lines for the call chains of a lock.
+/// Lines for the call stacks of a lock.
 const DETAIL_LINES: u16 = 9;
 
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -49,9 +49,9 @@ fn heading_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     if state.paused {
         title.push(Span::styled("  paused", IN_PHASE));
     }
-    let lost = state.picture.as_ref().map_or(0, |picture| picture.dropped);
-    if lost > 0 {
-        title.push(Span::styled(format!("  {} lost", numbers::grouped(lost)), IN_PHASE));
+    let dropped = state.picture.as_ref().map_or(0, |picture| picture.dropped);
+    if dropped > 0 {
+        title.push(Span::styled(format!("  {} dropped", numbers::grouped(dropped)), IN_PHASE));
     }
     let every = state.picture.as_ref().map(|picture| format!("  every {}", numbers::time(picture.interval_ns)));
     let taken = Line::from(title.clone()).width() + every.as_ref().map_or(0, String::len) + 2;
@@ -87,7 +87,7 @@ fn threads_line(picture: &Picture) -> Line<'static> {
 }
 
 fn pressure_line(picture: &Picture, width: u16) -> Line<'static> {
-    let text = format!("all locks: {:>7} of all threads' time  ", numbers::percent(picture.csp));
+    let text = format!("all locks: {:>7} of the running time  ", numbers::percent(picture.csp));
     let room = usize::from(width).saturating_sub(text.len());
     Line::from(vec![Span::raw(text), Span::raw(history(&picture.history, room))])
 }
@@ -203,7 +203,7 @@ fn keys_line(state: &State) -> Line<'static> {
         filter => format!("  [{filter}]"),
     };
     let other = if state.parks { "locks" } else { "parks" };
-    let keys = format!("q quit  p pause  s sort: {}  / filter{filter}  enter chains  k {other}", state.sort.name());
+    let keys = format!("q quit  p pause  s sort: {}  / filter{filter}  enter stacks  k {other}", state.sort.name());
     Line::styled(keys, FAINT)
 }
 
@@ -259,11 +259,11 @@ mod tests {
         let expected = "\
 headway top  4711 com.acme.Main  every 1.00 s
 threads: 3 running, 2 blocked, 1 parked, 4 waiting, 5 sleeping
-all locks:    48 % of all threads' time  ▁▅█▇
+all locks:    48 % of the running time  ▁▅█▇
     now      max  history      lock               owned by       waiting
    48 %     52 %  ▁▅█▇         Inventory.lock     Inven…ildIndex Server.handle
 
-q quit  p pause  s sort: now  / filter  enter chains  k parks
+q quit  p pause  s sort: now  / filter  enter stacks  k parks
 ";
         assert_eq!(shown, expected, "\n{shown}");
     }
