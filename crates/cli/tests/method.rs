@@ -43,7 +43,7 @@ fn methods_of_a_recording_of_async_profiler() {
     assert_eq!((&hold["self_ns"], &hold["total_samples"]), (&5_000_000.into(), &15.into()));
     let text = printed(&["report", "--method"], &[&asprof()]);
     assert!(text.contains("METHODS  CPU time, 155 ms, 31 samples"), "{text}");
-    assert!(text.contains("HOTTEST CALL CHAINS") && text.contains("< Contended.contend"), "{text}");
+    assert!(text.contains("HOTTEST CALL STACKS") && text.contains("< Contended.contend"), "{text}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
     evidence
 }
 
-/// `96 % sleep, I/O or native code (estimated), 2.1 % no CPU (0 to 5.0 %), 0.9 % hand-off`.
+/// `96 % owner in sleep, I/O or native code (estimated), 0 % to 5.0 % owner had no CPU (best estimate 2.1 %)`.
 pub(super) fn split_text(split: &LockSplit) -> String {
     let total = split.total();
     let part = |ns: u64| percent(share(ns, total));
@@ -36,10 +36,10 @@ pub(super) fn split_text(split: &LockSplit) -> String {
         (
             split.no_cpu,
             format!(
-                "{} owner without a CPU (estimated, {} to {})",
-                part(split.no_cpu),
+                "{} to {} owner had no CPU (best estimate {})",
                 part(split.no_cpu_least),
-                part(split.no_cpu_most)
+                part(split.no_cpu_most),
+                part(split.no_cpu)
             ),
         ),
         (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),

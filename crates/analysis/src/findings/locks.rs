@@ -252,9 +252,9 @@ impl Group {
             _ => String::new(),
         };
         let late = format!(
-            "{part} of that is hand-off: the lock was free, but the thread that was next did not run yet ({}, {mean} \
+            "{part} of that is hand-off: the lock had been released, but the next thread had not run yet ({}, {mean} \
              on average{carrier}).",
-            times(self.hand_overs),
+            count(self.hand_overs, "hand-off"),
         );
         if share(self.after_wait, self.total) >= DOMINATES {
             let wait = self.wait_words();

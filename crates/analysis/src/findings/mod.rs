@@ -97,5 +97,14 @@ pub(crate) fn find(
     if !says_something {
         first.push(other::nothing(report));
     }
+    point_to_lack_of_cpus(&mut first);
     first
+}
+
+/// Threads without a CPU take locks late: whoever reads of hand-offs should look there first.
+fn point_to_lack_of_cpus(findings: &mut [Finding]) {
+    let Some(place) = findings.iter().position(|one| one.kind == FindingKind::Environment) else { return };
+    for late in findings.iter_mut().filter(|one| one.kind == FindingKind::HandOff) {
+        late.text.push_str(&format!(" Threads also lacked CPUs: start with finding {}.", place + 1));
+    }
 }

@@ -81,11 +81,11 @@ pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
         None if report.recording.foreign => {
             "the recording was not made by Headway and does not say what owners did".to_owned()
         }
-        None => "owners released the lock while a thread woken before was still on its way, which the VM does without \
-                 a trace and the more the fewer CPUs are free"
+        None => "owners released the lock while a thread that had been woken before had not run yet; the VM leaves no \
+                 trace of that, and it happens more often if CPUs are short"
             .to_owned(),
     };
-    Some(plain(format!("For {part} of the blocked time the owner's call chain is not known: {why}.")))
+    Some(plain(format!("For {part} of the blocked time the owner's call stack is not known: {why}.")))
 }
 
 fn plain(text: String) -> Finding {
@@ -158,7 +158,7 @@ pub(super) fn blocked_throughout(report: &Report) -> Option<Finding> {
         kind: FindingKind::Stuck,
         text: format!(
             "{} {were} blocked on a monitor for the whole recording, since before it began: a deadlock, or a lock that \
-             is held for very long. A thread dump (`jcmd PID Thread.print`) says on which and by whom.",
+             is held for very long. A thread dump (`jcmd PID Thread.print`) shows the lock and its owner.",
             count(threads, "thread"),
         ),
         details: Vec::new(),
@@ -186,7 +186,7 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
             DurationNs(pauses.max_ns),
         ),
         details: vec![format!(
-            "{} of thread time, {} of it while blocked on locks; threads that waited anyway do not count",
+            "{} of thread time, {} of it while blocked on locks; without waiting and idle threads",
             DurationNs(outside + in_locks),
             DurationNs(in_locks)
         )],

@@ -48,10 +48,13 @@ fn hidden(pressure: &PressureReport, wanted: impl Fn(&LockPressure) -> bool) -> 
 }
 
 fn when(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) -> String {
+    let end = DurationNs(phase.end_ns);
+    let range = match phase.start_ns {
+        0 => format!("In the first {end}"),
+        start => format!("From {} to {end}", DurationNs(start)),
+    };
     format!(
-        "From {} to {} threads spent {} of their time acquiring {}; over the whole {} it was {}",
-        DurationNs(phase.start_ns),
-        DurationNs(phase.end_ns),
+        "{range} threads spent {} of their running time acquiring {}; over the whole {} it was {}",
         percent(phase.csp_mean),
         code(&lock.name),
         DurationNs(pressure.duration_ns),
@@ -70,7 +73,7 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
     match (phase.waiter_method.as_str(), phase.owner_method.as_str()) {
         ("", "") => {}
         (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
-        ("", owner) => text.push_str(&format!("; mostly {} held it", code(owner))),
+        ("", owner) => text.push_str(&format!("; mostly {} owned it", code(owner))),
         (acquirer, owner) if acquirer == owner => {
             text.push_str(&format!("; mostly a thread in {} waited for another one there", code(owner)));
         }

@@ -71,8 +71,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         subject: code(&group.name),
         stacks: Vec::new(),
         details: vec![
-            format!("{}; for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
-            "where it falls into a contention or a wait, the bar counts it there".to_owned(),
+            format!("{}; CPUs were short for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
+            "the bar counts blocked and waiting threads as such, even while they have no CPU".to_owned(),
         ],
         cost_ns: lost_ns(totals),
         share: Some(part),
@@ -106,12 +106,12 @@ fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
             percent(quota.throttled_periods as f64 / quota.periods.max(1) as f64),
         ),
         (Cause::Throttling, _) => "CPU throttling.".to_owned(),
-        (Cause::Hypervisor, _) => "the hypervisor ran other machines meanwhile (stolen time).".to_owned(),
+        (Cause::Hypervisor, _) => "the hypervisor gave CPUs to other virtual machines (steal).".to_owned(),
         (Cause::RunQueue, _) => "more threads were ready than there are CPUs.".to_owned(),
     }
 }
 
-/// `The CPUs were used by other processes (62 %), this program's threads (30 %), ...`
+/// `Of the CPU time used on the machine, other processes had 62 %, ...`
 fn who_had_it(users: &CpuUsers) -> String {
     let parts = [
         (users.others_ns, "other processes"),
@@ -123,6 +123,6 @@ fn who_had_it(users: &CpuUsers) -> String {
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
     let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= 0.05).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
-    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{} to {who}", percent(share(*ns, busy)))).collect();
-    format!("The CPU time went {}.", parts.join(", "))
+    let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
+    format!("CPU time used on the machine: {}.", parts.join(", "))
 }

@@ -82,7 +82,7 @@ fn one_result(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life:
         return None;
     }
     Some(format!(
-        "{} waited {} of {} time for {} in {}, {} of that for one of {}: {}.",
+        "{} waited {} of {} lifetime for {} in {}, {} of that for one of {}: {}.",
         waiters(rounds, names),
         percent(share(rounds.waited_ns, life)),
         if rounds.waiters.len() == 1 { "its" } else { "their" },
@@ -123,7 +123,7 @@ fn last_to_come(
         ),
     };
     Some(format!(
-        "{} waited for each other {} of their time at {} in {}: {who}.",
+        "{} waited for each other {} of their lifetime at {} in {}: {who}.",
         waiters(rounds, names),
         percent(share(rounds.waited_ns, life)),
         synchronizer.words(),

@@ -23,7 +23,7 @@ pub(super) fn verdict(report: &Report) -> String {
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
         return format!(
-            "{} of the active thread time ({} of {}) is lost {}.",
+            "{} of the active thread time ({} of {}) was spent {}.",
             percent(part(first.cost_ns)),
             DurationNs(first.cost_ns),
             DurationNs(active.max(first.cost_ns)),
@@ -41,13 +41,15 @@ pub(super) fn verdict(report: &Report) -> String {
 fn to_what(finding: &Finding) -> String {
     let subject = &finding.subject;
     match finding.kind {
-        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::HandOff | FindingKind::Phase => {
-            format!("blocked on {subject}")
-        }
-        FindingKind::WaitFor => format!("because of {subject}, directly and through other locks"),
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => format!("blocked on {subject}"),
+        FindingKind::HandOff => format!(
+            "blocked on {subject}; for most of that the lock had been released and the next thread had not run yet"
+        ),
+        FindingKind::WaitFor => format!("blocked because of {subject}, directly and through other locks"),
         FindingKind::Waiting | FindingKind::Straggler => format!("waiting in {subject}"),
-        FindingKind::Pauses => "to pauses of the VM".to_owned(),
+        FindingKind::Pauses => "in pauses of the VM".to_owned(),
         FindingKind::Environment => format!("by {subject} threads waiting for a CPU"),
-        _ => "as the first finding says".to_owned(),
+        FindingKind::Parks => "parked on a lock of java.util.concurrent".to_owned(),
+        _ => "as the findings below say".to_owned(),
     }
 }

@@ -123,7 +123,7 @@ impl Group {
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
         let mut text = format!(
-            "{} waited {} ({} of {} time) for {} in {}{from}; {}.",
+            "{} waited {} ({} of {} lifetime) for {} in {}{from}; {}.",
             self.waiters(names),
             evidence::time(self.total),
             percent(part),

@@ -343,7 +343,7 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(report.findings[0].kind, FindingKind::Waiting);
     assert_eq!(
         report.findings[0].text,
-        "Thread `scheduler-1` waited 22.0 ms (71 % of its time) for a notify (`Object.wait`) in \
+        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) for a notify (`Object.wait`) in \
          `Transaction.waitFor`, called from `Payment.execute`; 1 wait, mean 22.0 ms, 100 % ended by notify (`Inventory.sell` in `http-nio-*-exec-*`)."
     );
     assert_eq!(report.blocked_ns, 7 * MS);
@@ -520,7 +520,7 @@ fn a_lock_that_nobody_holds_for_long_waits_for_cpu_time() {
     assert_eq!(
         texts(&report)[0],
         "Threads lost 19.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 84 % of that is hand-off: the lock \
-         was free, but the thread that was next did not run yet (3 times, 5.33 ms on average)."
+         had been released, but the next thread had not run yet (3 hand-offs, 5.33 ms on average)."
     );
 }
 

@@ -319,9 +319,10 @@ fn each_cause_has_its_words() {
         report.findings.into_iter().map(|finding| finding.text).find(|text| text.contains("for a CPU"))
     };
     let stolen = text(Second { machine: (500, 500), ..second(0, &[(WORKER, 500, 0)]) }).unwrap();
-    assert!(stolen.contains("waited 500 ms (") && stolen.contains("the hypervisor ran other"), "{stolen}");
+    assert!(stolen.contains("waited 500 ms (") && stolen.contains("the hypervisor gave CPUs to other"), "{stolen}");
     let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
-    let said = "for a CPU and had one for 500 ms: more threads were ready than there are CPUs. The CPU time went ";
+    let said =
+        "for a CPU and had one for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
 }

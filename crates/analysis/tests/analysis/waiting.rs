@@ -137,7 +137,7 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     let text = &report.findings[0].text;
     assert_eq!(
         text,
-        "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their time) for a permit or pooled object that \
+        "Threads `exec-*` (6 of them) waited 3.60 s (60 % of their lifetime) for a permit or pooled object that \
          the same threads return (a blocking queue) in `Pool.getConnection`, called from `Db.handleRequest`; 18 waits, mean 200 ms, 100 % of \
          that time ended by `Db.handleRequest` in `exec-*`."
     );

@@ -41,7 +41,7 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     trouble(analysed, screen, out);
     let _ = writeln!(out);
     let more =
-        "More: headway report FILE with --full, --by ASPECTS, --steal or --pressure; with -o report.html as a page";
+        "More: headway report FILE --full (or --by ASPECTS, --steal, --pressure); web page: -o FILE.html";
     for line in prose::wrapped(more, screen.width, 0) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
@@ -65,10 +65,10 @@ fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
         return;
     }
     let note = format!(
-        "{} of {}, and {} idle",
+        "{} active and {} idle, {}",
         numbers::time(active),
-        numbers::counted(ledger.threads, "thread", "threads"),
-        numbers::time(idle)
+        numbers::time(idle),
+        numbers::counted(ledger.threads, "thread", "threads")
     );
     title("THREAD TIME", &note, screen, out);
     let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
@@ -196,7 +196,7 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
         let meaning = Loss::from_name(name).map_or_else(|| name.clone(), |loss| loss.explanation().to_owned());
         let others = match report.losses.len() - 1 {
             0 => String::new(),
-            n => format!(" (and {})", numbers::counted(n as u64, "other kind of loss", "other kinds of loss")),
+            n => format!(" (and {})", numbers::counted(n as u64, "other cause", "other causes")),
         };
         let text = format!("{}{others}: {meaning}", numbers::grouped(*count));
         lines.extend(prose::wrapped_at_most(1, &text, 0, &cut).iter().map(|line| screen.warning(line)));

@@ -14,7 +14,7 @@ const BELOW: &str = "  called from ";
 /// Writes waits, parks and pauses, where there are any.
 pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     waits(&report.waits, top, screen, out);
-    parks(&report.parks, top, screen, out);
+    parks(&report.parks, report.recording.foreign, top, screen, out);
     virtual_threads(report.virtual_threads.as_ref(), top, screen, out);
     let pauses = &report.pauses;
     if pauses.count > 0 {
@@ -37,16 +37,16 @@ pub fn accounted(report: &Report, screen: &Screen, out: &mut String) {
     let blocked = &report.blocked;
     let share = |ns: u64| numbers::percent(ns as f64 / report.blocked_ns as f64);
     let parts = [
-        (blocked.owner_stack_ns, "has the owner's call stack"),
-        (blocked.owner_thread_ns, "the owner's thread only"),
-        (blocked.hand_off_ns, "is hand-off (the lock was free)"),
+        (blocked.owner_stack_ns, "owner with call stack"),
+        (blocked.owner_thread_ns, "owner without call stack"),
+        (blocked.hand_off_ns, "hand-off (lock released, next thread not running yet)"),
         (blocked.pause_ns, "VM pauses"),
-        (blocked.unknown_ns, "has no known owner"),
+        (blocked.unknown_ns, "owner not recorded"),
     ];
     let parts: Vec<String> =
-        parts.iter().filter(|(ns, _)| *ns > 0).map(|(ns, what)| format!("{} {what}", share(*ns))).collect();
+        parts.iter().filter(|(ns, _)| *ns > 0).map(|(ns, what)| format!("{what} {}", share(*ns))).collect();
     let _ = writeln!(out);
-    for line in prose::wrapped(&format!("Of this blocked time {}.", parts.join(", ")), screen.width, 2) {
+    for line in prose::wrapped(&format!("Of this blocked time: {}.", parts.join(", ")), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -55,7 +55,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "for conditions, work and results; not blocked time", screen, out);
+    title("WAITING", "not blocked time; the JVM's own threads wait here, too", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
@@ -96,11 +96,11 @@ fn callers_apart(sites: &[WaitSite]) -> Vec<Option<&str>> {
     callers
 }
 
-/// `; mostly by shop.Cache.fill in worker-*`.
+/// `; mostly ended by shop.Cache.fill in worker-*`.
 fn ended_by(site: &WaitSite) -> String {
     let Some(waker) = site.wakers.first() else { return String::new() };
     let method = if waker.stack.is_empty() { String::new() } else { format!("{} in ", waker.method) };
-    format!("; {}by {method}{}", if site.wakers.len() > 1 { "mostly " } else { "" }, waker.group)
+    format!("; {}ended by {method}{}", if site.wakers.len() > 1 { "mostly " } else { "" }, waker.group)
 }
 
 /// `; 3 notified, 1 timed out`.
@@ -123,11 +123,13 @@ fn endings(site: &WaitSite) -> String {
     }
 }
 
-fn parks(sites: &[ParkSite], top: usize, screen: &Screen, out: &mut String) {
+fn parks(sites: &[ParkSite], is_foreign: bool, top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("PARKING", "LockSupport.park, by class of blocker", screen, out);
+    // Headway's own parks are contentions or waits as well.
+    let above = if is_foreign { "" } else { "; also counted above" };
+    title("PARKING", &format!("LockSupport.park, by class of blocker{above}"), screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for site in sites.iter().take(top) {

@@ -48,7 +48,7 @@ pub fn difference(
 fn facts(side: &Profiled) -> String {
     let profile = &side.profile;
     let total = profile.tree.total();
-    let what = if profile.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    let what = if profile.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
     let count = numbers::counted(total.count, what.0, what.1);
     format!("{}{time}, {count}, in {}", profile.measure.title(), numbers::time(profile.duration.0))

@@ -33,7 +33,7 @@ pub fn methods(analysed: &Analysed, document: &MethodDocument, top: usize, scree
     if document.total_ns > 0 {
         note.push(numbers::time(document.total_ns));
     }
-    let what = if document.measure.is_blocked_time() { ("stretch", "stretches") } else { ("sample", "samples") };
+    let what = if document.measure.is_blocked_time() { ("contention", "contentions") } else { ("sample", "samples") };
     note.push(numbers::counted(document.samples, what.0, what.1));
     for (count, words) in [(document.without_stack, "without a stack"), (document.truncated, "with the root missing")] {
         if count > 0 {
@@ -121,7 +121,7 @@ fn chains(section: &Section, screen: &Screen, out: &mut String) {
     if section.stacks.is_empty() {
         return;
     }
-    title("HOTTEST CALL CHAINS", "time of the first method itself, called this way", screen, out);
+    title("HOTTEST CALL STACKS", "time of the first method itself, called this way", screen, out);
     for path in section.stacks.iter().take(CHAINS) {
         let _ = writeln!(out, "  {:>7}  {}", numbers::percent(path.share), leaf(&path.stack, 11, screen));
         chain::behind_leaf(&path.stack, FRAMES, 11, Fold::Nothing, screen, out);

@@ -81,11 +81,11 @@ pub fn one_line(analysed: &Analysed, screen: &Screen) -> String {
         numbers::time(report.duration_ns),
         numbers::counted(report.threads, "thread", "threads")
     );
-    let lost: u64 = report.losses.values().sum();
-    match (lost, analysed.problems.first()) {
+    let dropped: u64 = report.losses.values().sum();
+    match (dropped, analysed.problems.first()) {
         (_, Some(problem)) => format!("{}; damaged: {problem}", screen.faint(&line)),
         (0, None) => screen.faint(&line),
-        (lost, None) => format!("{}; {} lost", screen.faint(&line), numbers::grouped(lost)),
+        (dropped, None) => format!("{}; {} dropped", screen.faint(&line), numbers::grouped(dropped)),
     }
 }
 
@@ -135,16 +135,16 @@ fn summed_up(report: &Report) -> Option<String> {
     };
     let (what, minimum) = match (setting("min_duration"), setting("park_floor")) {
         (Some(minimum), Some(floor)) if floor > minimum => {
-            (format!("parks shorter than {} and contended enters", numbers::time(floor)), minimum)
+            (format!("parks shorter than {} and contentions of monitors", numbers::time(floor)), minimum)
         }
-        (Some(minimum), _) => ("contended enters and parks".to_owned(), minimum),
+        (Some(minimum), _) => ("contentions and parks".to_owned(), minimum),
         (None, floor) => ("parks".to_owned(), floor?),
     };
     let blocked = &report.blocked;
     Some(format!(
-        "recorded as sums: {what} shorter than {}; here {} blocked for {} in all, in the totals as owner unknown",
+        "recorded as sums: {what} shorter than {}; {} here, blocked for {} in all, in the totals without an owner",
         numbers::time(minimum),
-        numbers::counted(blocked.summed, "stretch", "stretches"),
+        numbers::counted(blocked.summed, "contention", "contentions"),
         numbers::time(blocked.summed_ns)
     ))
 }

@@ -85,7 +85,7 @@ fn sparkline(windows: &[(u64, f64)], pressure: &PressureReport, room: usize) -> 
 
 fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     let text = format!(
-        "from {} to {} it took {} of all threads' time (peak {}), {} in all",
+        "from {} to {} it took {} of the running time (peak {}), {} in all",
         numbers::time(phase.start_ns),
         numbers::time(phase.end_ns),
         numbers::percent(phase.csp_mean),
@@ -95,8 +95,8 @@ fn write_phase(phase: &PhaseReport, screen: &Screen, out: &mut String) {
     for line in prose::wrapped(&text, screen.width, FIGURES) {
         let _ = writeln!(out, "{line}");
     }
-    chain("waiting", &phase.waiter_stack, screen, out);
-    chain("holding", &phase.owner_stack, screen, out);
+    chain("blocked in", &phase.waiter_stack, screen, out);
+    chain("owned by", &phase.owner_stack, screen, out);
 }
 
 fn chain(what: &str, frames: &[String], screen: &Screen, out: &mut String) {
@@ -175,10 +175,10 @@ PRESSURE  time acquiring a lock / running time of all threads, in intervals of 1
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s it took 48 % of all threads' time
+                    from 4.00 s to 6.00 s it took 48 % of the running time
                     (peak 50 %), 1.92 s in all
-                      waiting: com.acme.Shop.sell:12 < com.acme.Server.run:7
-                      holding: com.acme.Shop.restock:88
+                      blocked in: com.acme.Shop.sell:12 < com.acme.Server.run:7
+                      owned by: com.acme.Shop.restock:88
                     for comparison: acquiring / elapsed time 0 %
 ";
         assert_eq!(out, expected, "{out}");

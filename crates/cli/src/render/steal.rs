@@ -43,20 +43,20 @@ fn sentences(steal: &StealReport) -> Vec<String> {
     let mut sentences = Vec::new();
     if all_ns > 0 {
         sentences.push(format!(
-            "Machine: {} stolen in {} ({} of what its CPUs wanted to run).",
+            "Machine: {} stolen in {} ({} of the CPU time that it needed).",
             numbers::time(machine.steal_ns),
             numbers::time(steal.covered_ns),
             numbers::percent(machine.steal_ns as f64 / (machine.busy_ns + machine.steal_ns).max(1) as f64),
         ));
     }
     sentences.push(match steal.accounting {
-        "left out" => "This kernel leaves stolen time out of thread times: it is shown beside them.".to_owned(),
-        "included" => "This kernel counts stolen time as CPU time: it is subtracted.".to_owned(),
-        _ => "Whether this kernel counts stolen time as CPU time is not known: nothing is subtracted.".to_owned(),
+        "left out" => "This kernel leaves steal out of thread times: it is shown separately.".to_owned(),
+        "included" => "This kernel counts steal as CPU time: it is subtracted.".to_owned(),
+        _ => "It is not known whether this kernel counts steal as CPU time: nothing is subtracted.".to_owned(),
     });
     if let Some(quota) = &steal.quota {
         let limit = match quota.quota_ns {
-            0 => "no limit of its own".to_owned(),
+            0 => "none".to_owned(),
             ns => format!("{:.2} CPUs", ns as f64 / quota.period_ns.max(1) as f64),
         };
         sentences.push(format!(
@@ -67,7 +67,7 @@ fn sentences(steal: &StealReport) -> Vec<String> {
         ));
     }
     if !steal.run_queue_known {
-        sentences.push("How long threads waited for a CPU is not known: this kernel does not tell.".to_owned());
+        sentences.push("How long threads waited for a CPU is not known: this kernel does not report it.".to_owned());
     }
     sentences
 }
@@ -158,8 +158,8 @@ fn locks(locks: &[HeldOff], top: usize, screen: &Screen, out: &mut String) {
         return;
     }
     title(
-        "LOCKS WHOSE HOLDERS DID NOT RUN",
-        "blocked time, and how much of it the holder was off the CPU",
+        "LOCKS WHOSE OWNERS HAD NO CPU",
+        "blocked time, and the part in which the owner could run but had no CPU",
         screen,
         out,
     );
@@ -242,8 +242,8 @@ mod tests {
         };
         let text = shown(&steal);
         for part in [
-            "Machine: 100 ms stolen in 2.00 s (10 % of what its CPUs wanted to run).",
-            "This kernel counts stolen time as CPU time: it is subtracted.",
+            "Machine: 100 ms stolen in 2.00 s (10 % of the CPU time that it needed).",
+            "This kernel counts steal as CPU time: it is subtracted.",
             "CPU quota: 0.50 CPUs; used up in 5 of 20 periods, 50.0 ms held back.",
             "How long threads waited for a CPU is not known",
             "     800 ms     100 ms    50.0 ms    60.0 ms     17 %  (the process)",

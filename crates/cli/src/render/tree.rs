@@ -35,7 +35,8 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     let mut tree = Tree { columns, top, screen, out, approximate: false };
     tree.rows(&report.rows, 0);
     if tree.approximate {
-        let legend = "~ owner's method approximate: debug information does not tell which inlined callee held the lock";
+        let legend =
+            "~ owner's method approximate: debug information does not show which inlined callee owned the lock";
         let _ = writeln!(out);
         for line in prose::wrapped(legend, screen.width, 2) {
             let _ = writeln!(out, "{}", screen.faint(&line));
@@ -140,8 +141,9 @@ impl Tree<'_> {
         if part(row.pause_ns) >= 0.01 && row.value.headline() != PAUSED {
             let _ = write!(marks, " ({} VM pause)", numbers::percent(part(row.pause_ns)));
         }
-        if part(row.owner_no_cpu_ns) >= 0.01 {
-            let _ = write!(marks, " ({} owner without a CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
+        // Of the last owner's thread; a row that names no owner would contradict itself.
+        if part(row.owner_no_cpu_ns) >= 0.01 && nobody(row).is_none() {
+            let _ = write!(marks, " ({} owner had no CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
         marks
     }
