@@ -101,7 +101,7 @@ pub(crate) fn find(
     first
 }
 
-/// Threads without a CPU take locks late: whoever reads of hand-offs should look there first.
+/// Threads that have no CPU take locks late: a finding about hand-offs names the one about CPUs.
 fn point_to_lack_of_cpus(findings: &mut [Finding]) {
     let Some(place) = findings.iter().position(|one| one.kind == FindingKind::Environment) else { return };
     for late in findings.iter_mut().filter(|one| one.kind == FindingKind::HandOff) {
