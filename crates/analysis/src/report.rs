@@ -394,7 +394,7 @@ pub struct LockSummary {
     pub max_ns: u64,
     /// Part of the report's `blocked_ns`.
     pub share: f64,
-    /// Hand-off: the lock was free and the next thread had not run yet.
+    /// Hand-off: the lock had been released and the next thread had not run yet.
     pub hand_off_ns: u64,
     /// Time whose owner is unknown (hand-off not included).
     pub unknown_ns: u64,

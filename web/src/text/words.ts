@@ -30,7 +30,7 @@ export const HOW_WORDS: Record<How, string> = {
   exit: "exact: thread and call chain of its exit",
   seen: "thread seen to hold the lock; its chain was not recorded",
   previous: "the recording names only the previous owner",
-  "hand-over": "hand-off: the lock was free, and the next thread had not run yet",
+  "hand-over": "hand-off: the lock had been released, and the next thread had not run yet",
   unproven: "unknown",
   notified: "notified",
   "timed-out": "timed out",

@@ -53,7 +53,7 @@ pub enum EntryKind {
     LockOwnerOffCpu,
     /// Blocked on a lock while the VM was paused.
     LockPause,
-    /// Blocked on a lock that was free: the next thread did not run yet.
+    /// Blocked on a lock that had been released: the next thread had not run yet.
     LockHandOff,
     /// Blocked on a lock that was free: the next one was a virtual thread, for which no
     /// carrier was free yet.

@@ -95,7 +95,7 @@ impl OwnCost {
         let pause =
             (self.attach_pause_ns > 0).then(|| format!("paused the process for {}", time(self.attach_pause_ns)));
         let costs: Vec<String> = cpu.into_iter().chain(pause).collect();
-        (!costs.is_empty()).then(|| format!("Starting it {}.", costs.join(" and ")))
+        (!costs.is_empty()).then(|| format!("Starting the recording {}.", costs.join(" and ")))
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
             said(cost),
             "Headway's own cost: 0.8 % of the process's CPU time, interrupts that take CPU samples not included: own \
              threads 0.5 %, hooks on application threads 0.3 % (estimated from 2,140 timed calls, 95 % interval 0.2 % \
-             to 0.4 %). Starting it took 31.0 ms of CPU time and paused the process for 2.00 ms."
+             to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
         );
         let idle = OwnCost { timed_calls: 0, hook_cpu_ns: 0, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
         assert_eq!(
@@ -140,7 +140,7 @@ mod tests {
         let old = OwnCost { own_cpu_ns: 3 * MS, attach_pause_ns: 2 * MS, ..OwnCost::default() };
         assert_eq!(
             said(old),
-            "Headway's own threads used 3.00 ms of CPU time. Starting it paused the process for 2.00 ms."
+            "Headway's own threads used 3.00 ms of CPU time. Starting the recording paused the process for 2.00 ms."
         );
         assert_eq!(OwnCost::default().sentences(), None);
     }

@@ -32,11 +32,16 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     let columns = Columns::for_report(report, screen);
     let header = columns.line(["share", "", "total", "count", "longest"]);
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    let mut tree = Tree { columns, top, screen, out, approximate: false };
+    let mut tree = Tree { columns, top, screen, out, approximate: false, no_cpu: false };
     tree.rows(&report.rows, 0);
-    if tree.approximate {
-        let legend =
-            "~ owner's method approximate: debug information does not show which inlined callee owned the lock";
+    let legends = [
+        (
+            tree.approximate,
+            "~ owner's method approximate: debug information does not show which inlined callee owned the lock",
+        ),
+        (tree.no_cpu, "no CPU: estimated part in which the owner could run, but had no CPU"),
+    ];
+    for (_, legend) in legends.into_iter().filter(|(is_used, _)| *is_used) {
         let _ = writeln!(out);
         for line in prose::wrapped(legend, screen.width, 2) {
             let _ = writeln!(out, "{}", screen.faint(&line));
@@ -75,6 +80,8 @@ struct Tree<'a> {
     out: &'a mut String,
     /// True once a row was marked so.
     approximate: bool,
+    /// Likewise.
+    no_cpu: bool,
 }
 
 impl Tree<'_> {
@@ -143,7 +150,8 @@ impl Tree<'_> {
         }
         // Of the last owner's thread; a row that names no owner would contradict itself.
         if part(row.owner_no_cpu_ns) >= 0.01 && nobody(row).is_none() {
-            let _ = write!(marks, " ({} owner had no CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
+            self.no_cpu = true;
+            let _ = write!(marks, " ({} no CPU)", numbers::percent(part(row.owner_no_cpu_ns)));
         }
         marks
     }
