@@ -61,12 +61,11 @@ function Verdict({ facts }: { facts: Facts }) {
 function ThreadTime({ ledger }: { ledger: Ledger }) {
   if (ledger.activeNs === 0) return null;
   const share = (ns: number) => percent(ns / ledger.activeNs);
-  const idle = ledger.idleNs > 0 ? `; ${duration(ledger.idleNs)} idle` : "";
+  const idle = ledger.idleNs > 0 ? ` and ${duration(ledger.idleNs)} idle` : "";
   return (
     <div class="ledger">
       <p class="hint" title="All time of the application's threads but idle time, in the whole recording">
-        Thread time{view.value.range && " of the whole recording"}: {duration(ledger.activeNs)} of {times(ledger.threads, "thread")}
-        {idle}
+        Thread time{view.value.range && " of the whole recording"}: {duration(ledger.activeNs)} active{idle}, {times(ledger.threads, "thread")}
       </p>
       <div class="stack" role="img" aria-label={ledger.parts.map((part) => `${part.words} ${share(part.ns)}`).join(", ")}>
         {ledger.parts.map((part) => (
