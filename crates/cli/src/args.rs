@@ -81,7 +81,7 @@ pub enum Command {
     View(View),
     /// Show how often and how long threads parked on each blocker.
     Parks(Parks),
-    /// Estimate by experiments how much a faster method, line or lock would speed up the program.
+    /// Estimate by experiments what a faster method, line or lock would save the program.
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),

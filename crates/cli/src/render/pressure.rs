@@ -175,8 +175,8 @@ PRESSURE  time acquiring a lock / running time of all threads, in intervals of 1
 
     9.7 %      50 %  Shop.lock (com.acme.Shop@1a2b)
                     0 ns ▁▁▁▁▇█▁▁▂▁ 10.0 s
-                    from 4.00 s to 6.00 s it took 48 % of the running time
-                    (peak 50 %), 1.92 s in all
+                    from 4.00 s to 6.00 s it took 48 % of the running time (peak
+                    50 %), 1.92 s in all
                       blocked in: com.acme.Shop.sell:12 < com.acme.Server.run:7
                       owned by: com.acme.Shop.restock:88
                     for comparison: acquiring / elapsed time 0 %
