@@ -133,11 +133,6 @@ fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
-/// How far `measured` is from `truth`, as a fraction of it.
-fn off(measured: u64, truth: u64) -> f64 {
-    (measured as f64 - truth as f64).abs() / truth as f64
-}
-
 /// Stolen time of this machine since it started, as the kernel counts it: in
 /// ticks of 10 ms.
 fn stolen_ns() -> u64 {
@@ -196,21 +191,24 @@ fn a_crowd_waits_for_cpus() {
             println!("SKIPPED: this kernel does not tell how long threads wait for a CPU");
             return;
         }
-        let (mut wall, mut cpu, mut lost) = (0, 0, 0);
+        let (mut wall, mut cpu, mut waited) = (0, 0, 0);
         for thread in truth["threads"].as_array().unwrap() {
             let measured = report.thread(thread["name"].as_str().unwrap());
             (wall, cpu) = (wall + number(thread, "wall_ns"), cpu + number(thread, "cpu_ns"));
             // Stolen time that thread times contain is in `cpu` already.
             let stolen = if report.accounting == "included" { 0 } else { measured.steal_ns };
-            lost += measured.run_queue_ns + stolen;
+            waited += measured.run_queue_ns + stolen;
         }
-        println!("JDK {}: {} of {} ns on the clock computed, {lost} lost", jdk.release, cpu, wall);
-        assert!(off(cpu + lost, wall) < 0.1, "computed {cpu}, lost {lost}, on the clock {wall}");
+        println!("JDK {}: {} of {} ns on the clock computed, {waited} waited", jdk.release, cpu, wall);
+        // What a thread waited for a CPU before it could read its own clock counts, too: off by 0.002 on a
+        // quiet machine, 0.05 too much at a load of 60. What is missing or counted twice is off by a half and more.
+        let known = (cpu + waited) as f64 / wall as f64;
+        assert!((0.9..1.3).contains(&known), "computed {cpu}, waited {waited}, on the clock {wall}");
     }
 }
 
-/// A control group of the test's own with a tenth of a CPU: little enough for
-/// a machine on which others run, too.
+/// A control group of the test's own with a tenth of a CPU, and so large a share that it gets that
+/// tenth however many others want the CPUs.
 struct TenthOfACpu(PathBuf);
 
 impl TenthOfACpu {
@@ -219,8 +217,10 @@ impl TenthOfACpu {
         let name = format!("headway-test-{}", std::process::id());
         let (one, two) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
         let (root, limits) = match one.join("cpu.cfs_quota_us").exists() || one.join("cpu.shares").exists() {
-            true => (one, vec![("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "10000")]),
-            false => (two, vec![("cpu.max", "10000 100000")]),
+            true => {
+                (one, vec![("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "10000"), ("cpu.shares", "262144")])
+            }
+            false => (two, vec![("cpu.max", "10000 100000"), ("cpu.weight", "10000")]),
         };
         let path = root.join(name);
         fs::create_dir(&path).map_err(|error| format!("{} cannot be made: {error}", path.display()))?;
