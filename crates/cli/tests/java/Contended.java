@@ -1,6 +1,7 @@
 /**
  * Threads that block each other in a way that is known beforehand: readers
- * want a lock that {@code rebuild} holds for most of the time.
+ * want a lock that {@code rebuild} holds for most of the time. They use little CPU
+ * time, so that a busy machine seldom stops one of them while it has the lock itself.
  *
  * <p>Usage: {@code Contended SECONDS [EXIT_CODE]}. Echoes standard input when
  * a third argument is given.
@@ -11,7 +12,7 @@ public class Contended {
 
     private static void rebuild() throws InterruptedException {
         synchronized (lock) {
-            Thread.sleep(20);
+            Thread.sleep(40);
         }
     }
 
@@ -36,8 +37,13 @@ public class Contended {
         }, "rebuilder");
         for (int i = 1; i < threads.length; i++) {
             threads[i] = new Thread(() -> {
-                while (System.nanoTime() < end) {
-                    read();
+                try {
+                    while (System.nanoTime() < end) {
+                        read();
+                        Thread.sleep(1);
+                    }
+                } catch (InterruptedException e) {
+                    return;
                 }
             }, "reader-" + i);
         }
