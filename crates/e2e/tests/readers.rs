@@ -210,7 +210,7 @@ fn record(kind: &Kind, tools: &Tools, scratch: &Path) -> Option<String> {
     let mut java = Command::new(jdk.tool("java"));
     java.arg(agent).arg("-jar").arg(&tools.workloads).args(kind.program);
     if kind.killed {
-        java.args(["--seconds", "60"]);
+        java.args(["--seconds", "600"]);
     }
     let mut child = Guarded(java.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap());
     if kind.killed {
