@@ -184,9 +184,14 @@ fn windows_alone_tell_the_same_and_hold_no_event_of_a_lock() {
 #[test]
 fn windows_alone_tell_who_leaves_a_queued_lock() {
     for jdk in Jdk::all() {
-        let scenario = ["pingpong", "--threads", "8", "--seconds", "3", "--queued", "true"];
-        let ran = Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]);
-        let pressure = ran.report(&["--pressure"]);
+        // For longer where other programs have the CPUs, and nobody had to wait for the lock.
+        let pressure = ["3", "12", "40"].into_iter().map(|seconds| {
+            let scenario = ["pingpong", "--threads", "8", "--seconds", seconds, "--queued", "true"];
+            Ran::new(&jdk, &scenario, &["-e", "pressure", "--pressure-interval", "250ms"]).report(&["--pressure"])
+        });
+        let has_phase = |pressure: &Value| pressure.pointer("/locks/0/phases/0").is_some();
+        let pressure = pressure.into_iter().find(has_phase);
+        let pressure = pressure.unwrap_or_else(|| panic!("JDK {}: no phase", jdk.release));
         let lock = &pressure["locks"][0];
         assert!(lock["class"].as_str().unwrap().contains("ReentrantLock"), "JDK {}: {pressure:#}", jdk.release);
         let is_ours = |frame: &Value| frame.as_str().unwrap_or_default().contains("pressure.Meter.holdQueue");
@@ -232,12 +237,15 @@ fn a_phase_is_found_told_and_missed_by_the_average() {
         let ran = in_one_run(&jdk, || {
             let _ = fs::remove_file(&lines);
             let ran = Ran::new(&jdk, &scenario, &["--on-phase", &command]);
-            phase_as_it_was(&ran).map(|()| ran)
+            phase_as_it_was(&ran)?;
+            // A command that a busy machine lets run for longer than a phase keeps the next one from being run.
+            let lines = fs::read_to_string(&lines).unwrap_or_default();
+            let lines: Vec<&str> = lines.lines().collect();
+            match (lines.first(), lines.last()) {
+                (Some(&"begin Meter.lock"), Some(&"end Meter.lock")) => Ok(ran),
+                _ => Err(format!("announced: {lines:?}")),
+            }
         });
-        let lines = fs::read_to_string(lines).unwrap_or_default();
-        let lines: Vec<&str> = lines.lines().collect();
-        assert_eq!(lines.first(), Some(&"begin Meter.lock"), "JDK {}: {lines:?}", jdk.release);
-        assert_eq!(lines.last(), Some(&"end Meter.lock"), "JDK {}: {lines:?}", jdk.release);
         let findings = ran.report(&[])["findings"].to_string();
         assert!(findings.contains("Meter.lock") && findings.contains("From "), "{findings}");
     }
@@ -283,13 +291,16 @@ fn pictures_as_json_leave_the_target_as_it_was() {
     let tools = Tools::find().unwrap();
     for jdk in Jdk::all() {
         let running = Running::new(&jdk, &tools);
-        let arguments = ["top", "--json", "-n", "4", "--interval", "500ms", &running.pid()].map(str::to_owned);
-        let output = tools::run(&tools.headway, arguments).unwrap();
-        let lines = String::from_utf8(output.stdout).unwrap();
-        let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
-        let lock = &last["locks"][0];
-        assert_eq!(lock["name"], "Meter.lock", "JDK {}: {last:#}", jdk.release);
-        assert!(lock["csp_peak"].as_f64().unwrap() > 0.05, "JDK {}: {last:#}", jdk.release);
+        let mut last = Value::Null;
+        // On a busy machine the program may not have run meanwhile.
+        wait_until("pictures of the lock", || {
+            let arguments = ["top", "--json", "-n", "4", "--interval", "500ms", &running.pid()].map(str::to_owned);
+            let output = tools::run(&tools.headway, arguments).unwrap();
+            let lines = String::from_utf8(output.stdout).unwrap();
+            last = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+            last.pointer("/locks/0/csp_peak").and_then(Value::as_f64) > Some(0.05)
+        });
+        assert_eq!(last["locks"][0]["name"], "Meter.lock", "JDK {}: {last:#}", jdk.release);
         let threads = &last["threads"];
         let count = |what: &str| threads[what].as_u64().unwrap();
         let all = ["running", "blocked", "parked", "waiting", "sleeping"].map(count).iter().sum::<u64>();
