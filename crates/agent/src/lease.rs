@@ -1,12 +1,12 @@
 //! A recording that ends by itself when nobody wants it any more.
 //!
-//! A command line that begins a recording for itself (`headway record`, `headway top`)
-//! ends it, too. Killed, it cannot; so it keeps a lock (`flock`) on a file as long as
-//! it lives, also while it is stopped, and the kernel gives the lock back however it
-//! dies. A thread here tries the lock and ends the recording, as the command `detach`
-//! would, when nobody has it. It also ends a recording that is longer than it was to
-//! be, should the command line hang, and one of which the observer of threads says that
-//! it is of no use. The thread is the VM's only while it does so.
+//! A command line that begins a recording for itself (`headway record`, `headway top`), or
+//! has parks counted (`headway parks`), ends it, too. Killed, it cannot; so it keeps a lock
+//! (`flock`) on a file as long as it lives, also while it is stopped, and the kernel gives
+//! the lock back however it dies. A thread here tries the lock and ends the recording, as
+//! the command `detach` would, when nobody has it. It also ends a recording that is longer
+//! than it was to be, should the command line hang, and one of which the observer of threads
+//! says that it is of no use. The thread is the VM's only while it does so.
 
 use crate::agent::{guarded, Agent, Observer};
 use crate::masked_signals::MaskedSignals;
@@ -91,12 +91,15 @@ fn can_be_locked(file: &File) -> bool {
 }
 
 fn give_up(agent: &'static Agent, started: TimeNs, terms: &Terms, reason: &str) {
-    let recording = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started, reason)).flatten();
-    let Some(recording) = recording else { return };
+    let ended = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started, reason)).flatten();
+    let Some(recording) = ended else { return };
     let mut left = Vec::from_iter(terms.file.clone());
-    match terms.is_ephemeral {
-        true => left.push(recording),
-        false => eprintln!("headway: the recording ended, because {reason}; it is in {}", recording.display()),
+    match recording {
+        Some(recording) if terms.is_ephemeral => left.push(recording),
+        Some(recording) => {
+            eprintln!("headway: the recording ended, because {reason}; it is in {}", recording.display())
+        }
+        None => {}
     }
     // Stopped or slow, it comes back for its directory.
     if terms.file.as_deref().is_some_and(is_held) {

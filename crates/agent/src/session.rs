@@ -386,6 +386,13 @@ fn take(agent: &Agent, session: &mut Option<Session>) -> Option<Session> {
     Some(session)
 }
 
+/// The same for one that the caller means.
+fn take_if(agent: &Agent, is_meant: impl FnOnce(&Session) -> bool) -> Option<Session> {
+    let mut session = current(agent);
+    session.as_ref().filter(|session| is_meant(session))?;
+    take(agent, &mut session)
+}
+
 fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Recorded) {
     let deadline = Deadline::within(session.stop_within);
     end(agent, session, deadline, |agent| {
@@ -461,23 +468,21 @@ pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
 }
 
 /// Takes the agent out again on behalf of somebody who is gone, if the recording
-/// is still that which began at `started`; where its file is. Should they come back
-/// to stop it, they are told why it ended.
-pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<PathBuf> {
+/// is still that which began at `started`; where its file is, unless parks were only
+/// counted. Should they come back to stop it, the reply says why it ended.
+pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<Option<PathBuf>> {
     let changing = lock(&agent.changing);
-    let session = {
-        let mut session = current(agent);
-        session.as_ref().filter(|session| session.started == started)?;
-        take(agent, &mut session)?
-    };
+    let session = take_if(agent, |session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
     drop(changing);
-    let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
-    answer_to_stop(agent, &mut reply, &session, recorded);
-    reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
-    *lock(&agent.ended_by_itself) = Some(reply);
+    if session.path.is_some() {
+        let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
+        answer_to_stop(agent, &mut reply, &session, recorded);
+        reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
+        *lock(&agent.ended_by_itself) = Some(reply);
+    }
     detach(agent, jni);
-    session.path
+    Some(session.path)
 }
 
 /// Carries out a command on a running VM.
@@ -603,8 +608,21 @@ fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) 
         }
         None => not_recording(reply),
     }
-    if options.end && only_counts(agent) {
-        stop(agent);
+    if options.end {
+        end_counting(agent, jni);
+    }
+}
+
+/// Leaves the process as after `detach`, if parks were only counted. A management bean stays:
+/// whoever registered it may still use it.
+fn end_counting(agent: &'static Agent, jni: Jni) {
+    let _changing = lock(&agent.changing);
+    let session = take_if(agent, |session| session.path.is_none());
+    if let Some(session) = session {
+        end_in_living_vm(agent, session);
+        if !agent.pressure.beans.is_registered() {
+            detach(agent, jni);
+        }
     }
 }
 
@@ -616,7 +634,10 @@ fn not_recording(reply: &mut Reply) {
 fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let session = current(agent);
     match session.as_ref() {
-        Some(session) if session.path.is_none() => reply.will_change = will_change(agent, options),
+        Some(session) if session.path.is_none() => {
+            reply.will_change = will_change(agent, options);
+            reply.notes.push("Parks are being counted, for `headway parks`.".to_owned());
+        }
         Some(session) => {
             reply.findings = session.drain.findings();
             fill(agent, reply, session, &session.drain.recorded());

@@ -14,7 +14,7 @@ use headway_analysis::pressure::live::Picture;
 use jni_sys::{jclass, jdoubleArray, jint, jobjectArray, jsize, jstring, JNIEnv};
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How long a picture is kept up to date after a read: longer than collectors
@@ -27,6 +27,7 @@ const BYTES: &[u8] = include_bytes!("HeadwayBean.class");
 #[derive(Default)]
 pub struct Beans {
     class: OnceLock<Result<Class, String>>,
+    is_registered: AtomicBool,
     wanted_until: AtomicU64,
     picture: Mutex<Option<Picture>>,
 }
@@ -38,12 +39,20 @@ impl Beans {
     /// Why there is none: this JVM comes without management, or refuses.
     pub fn register(&self, jni: Jni) -> Result<(), String> {
         let class = self.class.get_or_init(|| define(jni)).clone()?;
-        switch(jni, class, 1)
+        switch(jni, class, 1)?;
+        self.is_registered.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// True from then on until it is taken out again.
+    pub fn is_registered(&self) -> bool {
+        self.is_registered.load(Ordering::Relaxed)
     }
 
     /// Takes the bean out again, if it was registered.
     pub fn unregister(&self, jni: Jni) {
         if let Some(Ok(class)) = self.class.get() {
+            self.is_registered.store(false, Ordering::Relaxed);
             // A bean that stays answers that there is nothing.
             let _ = switch(jni, *class, 0);
         }

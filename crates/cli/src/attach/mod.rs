@@ -83,7 +83,7 @@ impl Session {
     /// # Errors
     /// The JVM's refusal, the agent's own failure, or no answer at all.
     pub fn command(&mut self, options: AgentOptions) -> Result<Reply, Failure> {
-        let begins = options.command() == "start";
+        let begins = matches!(options.command(), "start" | "parks");
         let reply = self.send(options);
         if begins && reply.is_ok() {
             interrupt::finish();

@@ -4,7 +4,7 @@
 use crate::agent::options::AgentOptions;
 use crate::agent::reply::Reply;
 use crate::attach::Session;
-use crate::error::{Failure, DONE};
+use crate::error::{Failure, DONE, FAILURE};
 use crate::interrupt;
 use crate::json;
 use crate::jvm::{find, Jvm};
@@ -30,7 +30,7 @@ is the average time between two threads getting what they waited for: on a
 contended lock, how long each thread owns it.
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
-takes its changes out again at the end; `headway stop --detach` ends the rest.";
+takes its changes out again at the end, also if `parks` is killed.";
 
 /// Options of `parks`.
 #[derive(Debug, Args)]
@@ -72,6 +72,11 @@ pub struct Parks {
 
 /// How long is counted where nothing is counted yet.
 const COUNT: Duration = Duration::from_secs(10);
+/// The agent itself ends counting that we have not ended this long after its time.
+const LATE: Duration = Duration::from_secs(60);
+
+const ENDED_MEANWHILE: &str =
+    "parks are not counted in this JVM any more: whatever counted them ended meanwhile; run the command again";
 
 impl Parks {
     /// Carries out the command.
@@ -110,7 +115,11 @@ impl Parks {
 
     fn of_jvm(&self, jvm: &Jvm) -> Result<ParkStatisticsReport, Failure> {
         let mut session = Session::open(jvm)?;
-        let first = session.command(self.options())?;
+        // Killed, we could not end it.
+        let lease = session.hold_lease()?;
+        let lasts = self.duration.map_or(COUNT, |duration| Duration::from_nanos(duration.ns)).saturating_add(LATE);
+        let lasts = u64::try_from(lasts.as_nanos()).unwrap_or(u64::MAX).to_string();
+        let first = session.command(self.options().with_path("lease", &lease)?.with("duration", &lasts))?;
         let wait = match (self.duration, first.parks_began) {
             (Some(duration), _) => Duration::from_nanos(duration.ns),
             (None, true) => COUNT,
@@ -122,7 +131,13 @@ impl Parks {
         while Instant::now() < until && !interrupt::came() && session.target_lives() {
             std::thread::sleep(Duration::from_millis(50).min(until.saturating_duration_since(Instant::now())));
         }
-        self.statistics(session.command(self.options().with_flag("end", first.parks_began))?)
+        // What another command line began is not ours to end. If that ended it meanwhile, it
+        // begins once more here, and ends with our lease.
+        let last = session.command(self.options().with_path("lease", &lease)?.with_flag("end", first.parks_began))?;
+        match last.parks_began {
+            true => Err(Failure::Agent { message: ENDED_MEANWHILE.to_owned(), exit_code: FAILURE }),
+            false => self.statistics(last),
+        }
     }
 
     fn statistics(&self, reply: Reply) -> Result<ParkStatisticsReport, Failure> {

@@ -6,12 +6,16 @@ use super::Fault;
 use crate::guarded::Guarded;
 use crate::Problem;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 const TYPED: &str = "Command lines that are wrong";
 const ENDED: &str = "Command lines that end early, or come together";
+
+/// How long a state is awaited.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is typed, and words of the answer; exit code 2 each.
 const WRONG: [(&[&str], &str); 12] = [
@@ -34,6 +38,7 @@ pub fn faults() -> Vec<Fault> {
     let mut faults: Vec<Fault> = WRONG.into_iter().map(|(arguments, words)| wrong(arguments, words)).collect();
     for release in [17, 21, 25] {
         faults.push(killed(release));
+        faults.push(killed_while_counting(release));
         faults.push(together(release));
     }
     faults.push(killed_in_another_namespace());
@@ -81,6 +86,60 @@ fn killed(release: u32) -> Fault {
         shows_owners(&stage.report(&stage.name("long.jfr"))?)?;
         Ok("the recording ended and is complete".to_owned())
     })
+}
+
+fn killed_while_counting(release: u32) -> Fault {
+    let what = format!("`headway parks -d 600` of JDK {release} is killed (SIGKILL)");
+    let expected = "the agent ends the counting within 5 s, takes its hooks out and leaves no thread and no file";
+    Fault::new(ENDED, what, expected, move |stage| {
+        let mut program = stage.contended(release, &[])?;
+        let pid = program.pid();
+        let mut command = stage.command(["parks", "-d", "600s", &pid]);
+        let client = Guarded(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        await_state(&|| says_that_it_counts(stage, &pid), true)?;
+        let lease = locked_file(&client)?.ok_or("the command line has no lease")?;
+        signal(&client, "KILL")?;
+        // Nothing is asked of the agent meanwhile: a command would take out what stays.
+        await_state(&|| Ok(!threads_of_agent(&pid)?.is_empty()), false)?;
+        await_state(&|| Ok(lease.exists()), false)?;
+        stage.survives(&mut program)?;
+        let status = stage.headway(["status", "--json", &pid])?;
+        let status: serde_json::Value = serde_json::from_str(&status.stdout)?;
+        match status.get("in_place").and_then(serde_json::Value::as_array).is_none_or(Vec::is_empty) {
+            true if !says_that_it_counts(stage, &pid)? => Ok("the counting ended; nothing was left".to_owned()),
+            _ => Err(format!("not all was taken out: {status}").into()),
+        }
+    })
+}
+
+/// Waits for a state: on a busy machine longer than it takes on a quiet one.
+fn await_state(is_so: &dyn Fn() -> Result<bool, Problem>, wanted: bool) -> Result<(), Problem> {
+    let deadline = Instant::now() + PATIENCE;
+    while is_so()? != wanted {
+        if Instant::now() > deadline {
+            return Err(format!("{} s later it is still {}", PATIENCE.as_secs(), !wanted).into());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+fn says_that_it_counts(stage: &Stage, pid: &str) -> Result<bool, Problem> {
+    Ok(stage.headway(["status", pid])?.stdout.contains("Parks are being counted"))
+}
+
+/// The names of the agent's threads in a process.
+fn threads_of_agent(pid: &str) -> Result<Vec<String>, Problem> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
+    let names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    Ok(names.filter(|name| name.starts_with("headway-")).collect())
+}
+
+/// The file in its private directory that a command line keeps open.
+fn locked_file(client: &Guarded) -> Result<Option<PathBuf>, Problem> {
+    let files = fs::read_dir(format!("/proc/{}/fd", client.pid()))?.flatten();
+    let mut paths = files.filter_map(|file| fs::read_link(file.path()).ok());
+    Ok(paths.find(|path| path.ends_with("lease")))
 }
 
 /// A process id means nothing in the other's namespace: the lease is a file lock.
