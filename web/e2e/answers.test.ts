@@ -51,6 +51,7 @@ const QUERIES: [string, Query][] = [
   ["odd intervals of a part", group(whole({ kinds: ALL, from: 1_234_567_891, to: 4_999_999_999 }), ["kind", "time"], 77)],
   ["filter by thread", group(whole({ kinds: ALL, filter: { ...NO_FILTER, thread: "REQUEST-1" } }), ["kind", "contender-thread"])],
   ["filter by exact lock", group(whole({ filter: { ...NO_FILTER, lock: "=Stock.lock (java.lang.Object@1001)" } }), ["lock"])],
+  ["filter by what the code calls locks", group(whole({ filter: { ...NO_FILTER, lock: "=Stock.lock" } }), ["lock"])],
   ["filter by method", group(whole({ filter: { ...NO_FILTER, method: "rebuildindex" } }), ["owner-method"])],
   ["a part of the tree", group(whole({ within: [{ by: "kind", key: "monitor" }, { by: "thread-kind", key: "0" }] }), ["owner-thread"])],
   ["few rows", group(whole(), ["contender-thread"], 1, 2)],

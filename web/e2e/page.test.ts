@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
+import { duration } from "../src/text/units";
+import { breakdown, browser, open, report, scratch, serve, SIZE, summary, type Served } from "./stage";
 
 const place = scratch();
 let chromium: Browser;
@@ -161,6 +162,81 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await page.waitForFunction(() => !location.hash.includes("range="));
     expect(complaints).toEqual([]);
     await context.close();
+  });
+
+  it("shows on a heat map when how many threads were blocked on which lock, and a cell chooses both", async () => {
+    const { page, context, complaints } = await visit(address());
+    const card = page.getByLabel("Locks over time", { exact: true });
+    const cells = card.getByRole("application");
+    await cells.waitFor();
+    const said = () => card.getByRole("status").innerText();
+    expect(await said()).toContain("Mean of each cell of 60.0 ms");
+    await cells.focus();
+    // The first key shows the first cell; the one wanted is the 34th, from 2.04 s on.
+    for (const key of ["ArrowRight", "PageDown", "PageDown", "PageDown", ...new Array<string>(4).fill("ArrowRight")]) await page.keyboard.press(key);
+    const [row] = breakdown("shop.jfr", ["lock"], ["--from=2040ms", "--to=2100ms"]).rows.flatMap((one) => (one.value.startsWith("Stock.lock") ? [one] : []));
+    expect(await said()).toBe(`Stock.lock, 2.040 s to 2.100 s: ${(row!.total_ns / 60e6).toFixed(1)} threads blocked on average (${duration(row!.total_ns)} in all)`);
+    // The same moment on the other axes.
+    expect(await page.locator(".timeline .legend").innerText()).toContain("at 2.0");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.includes("range=2040000000-2100000000") && location.hash.includes("lock=%3DStock.lock"));
+    await page.getByText("Mean of each cell of 300 us").waitFor();
+    expect(await page.locator(".answers tbody tr").count()).toBe(1);
+    expect(await page.locator(".lead").first().innerText()).toContain(`${duration(row!.total_ns)} blocked`);
+    await page.goBack();
+    await page.waitForFunction(() => !location.hash.includes("range="));
+    await page.getByText("Mean of each cell of 60.0 ms").waitFor();
+    // By mouse: a click, and a drag over the first half, whatever the lock.
+    const box = (await cells.boundingBox())!;
+    await page.mouse.click(box.x + (34.5 / 200) * box.width, box.y + 8);
+    await page.waitForFunction(() => location.hash.includes("range=2040000000-2100000000") && location.hash.includes("lock=%3DStock.lock"));
+    await page.goBack();
+    await page.getByText("Mean of each cell of 60.0 ms").waitFor();
+    const again = (await cells.boundingBox())!;
+    await page.mouse.move(again.x + 1, again.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(again.x + again.width / 2 - 2, again.y + 20, { steps: 3 });
+    await page.mouse.up();
+    await page.waitForFunction(() => location.hash.includes("range=0-6000000000") && !location.hash.includes("lock="));
+    // On the lanes' axis, too.
+    await page.goto(`${address()}#/threads`);
+    const [map, lane] = [page.locator(".lockmap .cells"), page.locator(".lane canvas").first()];
+    await lane.waitFor();
+    const [upper, lower] = [(await map.boundingBox())!, (await lane.boundingBox())!];
+    expect(Math.abs(upper.x - lower.x)).toBeLessThan(1.5);
+    expect(Math.abs(upper.width - lower.width)).toBeLessThan(1.5);
+    await page.mouse.move(upper.x + 300, upper.y + 5);
+    await page.locator(".lanes .cursorline").waitFor();
+    const line = (await page.locator(".lanes .cursorline").boundingBox())!;
+    expect(Math.abs(line.x - upper.x - 300)).toBeLessThan(2);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("draws the heat map in the colours of its scale, light and dark, on narrow screens and in print", async () => {
+    for (const [scheme, strong] of [["light", "rgb(90, 30, 0)"], ["dark", "rgb(255, 241, 227)"]] as const) {
+      const { page, context, complaints } = await visit(address(), scheme);
+      await page.setViewportSize({ width: 800, height: 900 });
+      const canvas = page.locator(".lockmap canvas");
+      await canvas.waitFor();
+      const colourAt = (cell: number) => canvas.evaluate((one: HTMLCanvasElement, at) => {
+        // Of a copy: reading the drawing itself would make the browser warn.
+        const copy = new OffscreenCanvas(one.width, one.height).getContext("2d", { willReadFrequently: true })!;
+        copy.drawImage(one, 0, 0);
+        const [red, green, blue, alpha] = copy.getImageData(Math.floor(((at + 0.5) / 200) * one.width), 8 * devicePixelRatio, 1, 1).data;
+        return alpha === 0 ? "nothing" : `rgb(${red}, ${green}, ${blue})`;
+      }, cell);
+      await expect.poll(() => colourAt(35)).toBe(strong); // four threads: the most there is
+      expect(await colourAt(10)).toBe("nothing");
+      expect(await page.locator(".lockmap .scale").innerText()).toContain("2+");
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+      await page.emulateMedia({ media: "print" });
+      const [inner, outer] = [(await canvas.boundingBox())!, (await page.locator(".lockmap .cells").boundingBox())!];
+      expect(inner.width).toBeGreaterThan(100);
+      expect(inner.x + inner.width).toBeLessThanOrEqual(outer.x + outer.width + 1);
+      expect(complaints).toEqual([]);
+      await context.close();
+    }
   });
 
   it("follows the arrow from a blocked thread to its owner, and on to the root", async () => {

@@ -134,20 +134,29 @@ fn in_parts(rows: &[Row]) -> Vec<Range<usize>> {
     parts
 }
 
-/// Intervals of a range, as even as whole nanoseconds allow.
+/// Intervals of a range, as even as whole base intervals allow: what is in each is then
+/// exact. The page cuts in the same way (`web/src/data/intervals.ts`).
 struct Edges {
     from: u64,
     to: u64,
     length: f64,
     intervals: u32,
+    /// Length of a base interval; 1 if nothing was added up.
+    base: u64,
 }
 
 impl Edges {
+    fn of(from: u64, to: u64, intervals: u32, base: u64) -> Edges {
+        // The last base interval of a recording may be short.
+        let length = ((to - from).div_ceil(base) * base) as f64 / f64::from(intervals);
+        Edges { from, to, length, intervals, base }
+    }
+
     /// Where an interval begins, and the one before it ends.
     fn at(&self, number: u32) -> u64 {
         match number >= self.intervals {
             true => self.to,
-            false => self.from + (f64::from(number) * self.length) as u64,
+            false => self.from + (f64::from(number) * self.length / self.base as f64) as u64 * self.base,
         }
     }
 
@@ -287,8 +296,7 @@ impl<'a> Adding<'a> {
     }
 
     fn edges(&self, selection: &Selection<'_>) -> Edges {
-        let length = (selection.to - selection.from) as f64 / f64::from(self.intervals);
-        Edges { from: selection.from, to: selection.to, length, intervals: self.intervals }
+        Edges::of(selection.from, selection.to, self.intervals, self.recording.facts().base_ns.max(1))
     }
 
     /// True if the row has in each whole interval exactly the interval's length, and
@@ -567,9 +575,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn intervals_are_whole_base_intervals_and_end_with_the_range() {
+        for (from, to, intervals, base) in [(20, 1250, 50, 10), (0, 25, 3, 10), (100, 995, 300, 10)] {
+            let edges = Edges::of(from, to, intervals, base);
+            let at: Vec<u64> = (0..=intervals).map(|number| edges.at(number)).collect();
+            assert_eq!((at[0], at[intervals as usize]), (from, to));
+            assert!(at[..intervals as usize].iter().all(|edge| (edge - from) % base == 0), "{at:?}");
+            assert!(at.windows(2).all(|pair| pair[0] <= pair[1]), "{at:?}");
+        }
+    }
+
+    #[test]
     fn whole_intervals_are_those_that_single_ones_would_fill() {
-        for (from, to, intervals) in [(0, 1000, 7), (3, 1003, 300), (0, 10, 40), (123_456_789, 987_654_321, 77)] {
-            let edges = Edges { from, to, length: (to - from) as f64 / f64::from(intervals), intervals };
+        for (from, to, intervals, base) in [
+            (0, 1000, 7, 1),
+            (3, 1003, 300, 1),
+            (0, 10, 40, 1),
+            (123_456_789, 987_654_321, 77, 1),
+            (20, 1250, 50, 10),
+            (0, 95, 30, 10),
+        ] {
+            let edges = Edges::of(from, to, intervals, base);
             let span = to - from;
             for (start, end) in [(from, to), (from + span / 3, to - span / 7), (from + 1, from + 2), (to - 1, to)] {
                 let fills = |number: &u32| edges.at(*number) >= start && edges.at(*number + 1) <= end;

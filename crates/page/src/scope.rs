@@ -115,10 +115,13 @@ fn threads(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
     Some(threads.into_iter().enumerate().map(|(place, named)| named || group(place)).collect())
 }
 
+/// By a lock's name, what the code calls it, or its class.
 fn locks(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
-    let classes = matching(&filter.lock, names.texts().iter().map(String::as_str))?;
+    let texts = matching(&filter.lock, names.texts().iter().map(String::as_str))?;
     let locks = matching(&filter.lock, names.locks().iter().map(|lock| lock.name.as_str()))?;
-    let class = |place: usize| names.locks().get(place).is_some_and(|lock| classes[lock.class as usize]);
+    let named_so = |text: u32| texts[text as usize];
+    let class =
+        |place: usize| names.locks().get(place).is_some_and(|lock| named_so(lock.class) || named_so(lock.title));
     Some(locks.into_iter().enumerate().map(|(place, named)| named || class(place)).collect())
 }
 

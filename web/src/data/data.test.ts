@@ -179,6 +179,8 @@ describe("pressure of locks", () => {
     expect(linesOf(pressure, names, "", all, 9).map((line) => [line.label, ...line.values])).toEqual([["Stock.lock", 0.1, 0.4, 0]]);
     expect(linesOf(pressure, names, "stock@2", all, 9).map((line) => line.lock)).toEqual([2]);
     expect(linesOf(pressure, names, "=com.acme.Stock", all, 1).map((line) => line.lock)).toEqual([1]);
+    expect(linesOf(pressure, names, "=Stock.lock", all, 9)).toHaveLength(1);
+    expect(linesOf(pressure, names, "=Stock", all, 9)).toEqual([]);
   });
   it("of a part of the recording is that of the part", () => {
     const part = { from: 0, to: 9 };

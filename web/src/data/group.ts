@@ -1,5 +1,6 @@
 // Totals along a sequence of aspects: the embedded twin of crates/page/src/group.rs.
 import type { Aspect, Groups, Scope } from "./contract";
+import { edgeOf } from "./intervals";
 import { find } from "./keys";
 import { isByStack, isOfTotals, selection, valueOf, type Recording } from "./scope";
 import { APPROXIMATE, CONTINUES, DESCHEDULED, STACKS, SUMMED, TOTALS, type Sum, type Table } from "./table";
@@ -11,6 +12,32 @@ const OF_OWNER: readonly Aspect[] = ["owner-thread", "owner-group", "owner-metho
 /** How many contentions, waits, samples or transactions there are in each group. */
 export function countsOf(groups: Groups): number[] {
   return groups.stretches;
+}
+
+/** The answer about nothing. */
+export function noGroups(): Groups {
+  return {
+    totalNs: 0,
+    count: 0,
+    parent: [],
+    value: [],
+    total: [],
+    stretches: [],
+    max: [],
+    stopped: [],
+    approximate: [],
+    descheduled: [],
+    rest: [],
+    restNs: 0,
+    leftOut: 0,
+    unknown: [],
+    names: NO_NAMES,
+  };
+}
+
+/** Time whose owner was probably ready, but not running. */
+export function offCpuOf(groups: Groups): number {
+  return groups.descheduled.reduce((sum, time, at) => sum + (groups.parent[at]! < 0 ? time : 0), 0);
 }
 
 class Node {
@@ -53,7 +80,7 @@ class Node {
   /** What is only known of owners. */
   mark(part: Part): void {
     if (part.approximate) this.approximate += part.total;
-    if (part.descheduled) this.descheduled += part.total;
+    if (part.offCpu) this.descheduled += part.total;
   }
 }
 
@@ -63,7 +90,7 @@ interface Part {
   stopped: number;
   max: number;
   approximate: boolean;
-  descheduled: boolean;
+  offCpu: boolean;
   sum: Sum | undefined;
 }
 
@@ -82,7 +109,7 @@ export function clip(table: Table, row: number, from: number, to: number): Part 
   if (total <= 0) return null;
   const flags = table.flags[row]!;
   const max = sum ? Math.min(sum.max, to - Math.min(table.start[row]!, to)) : total;
-  return { start: table.start[row]!, total, stopped: pro(table.stopped[row]!), max, approximate: (flags & APPROXIMATE) !== 0, descheduled: (flags & DESCHEDULED) !== 0, sum };
+  return { start: table.start[row]!, total, stopped: pro(table.stopped[row]!), max, approximate: (flags & APPROXIMATE) !== 0, offCpu: (flags & DESCHEDULED) !== 0, sum };
 }
 
 export function group(recording: Recording, scope: Scope, by: Aspect[], intervals: number, limit: number): Groups {
@@ -93,8 +120,9 @@ export function group(recording: Recording, scope: Scope, by: Aspect[], interval
   const from = scope.from;
   const to = Math.max(scope.to, from);
   const pieces = Math.max(Math.min(intervals, MOST_INTERVALS), 1);
-  const length = (to - from) / pieces;
-  const edge = (number: number) => (number >= pieces ? to : from + Math.floor(number * length));
+  const base = Math.max(1, recording.head.facts.baseNs);
+  const length = (Math.ceil((to - from) / base) * base) / pieces;
+  const edge = (number: number) => edgeOf({ from, to }, pieces, base, number);
   const root = new Node(0);
   const first = (is: (aspect: Aspect) => boolean) => {
     const at = by.findIndex(is);
@@ -175,23 +203,7 @@ function restOf(node: Node, levels: number, ofTotals: number, all: number): numb
 }
 
 function tell(root: Node, by: Aspect[], limit: number, ofTotals: number, atEdges: number): Groups {
-  const groups: Groups = {
-    totalNs: root.total,
-    count: root.count,
-    parent: [],
-    value: [],
-    total: [],
-    stretches: [],
-    max: [],
-    stopped: [],
-    approximate: [],
-    descheduled: [],
-    rest: [],
-    restNs: atEdges + restOf(root, 0, ofTotals, by.length),
-    leftOut: 0,
-    unknown: [],
-    names: NO_NAMES,
-  };
+  const groups: Groups = { ...noGroups(), totalNs: root.total, count: root.count, restNs: atEdges + restOf(root, 0, ofTotals, by.length) };
   let level: { node: Node; place: number }[] = [{ node: root, place: -1 }];
   for (const [depth, aspect] of by.entries()) {
     const next: typeof level = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { average, cut, snap } from "./intervals";
+import { average, cut, intervalAt, snap } from "./intervals";
 
 describe("intervals", () => {
   it("are whole base intervals, and as many as wanted or fewer", () => {
@@ -12,10 +12,19 @@ describe("intervals", () => {
       expect(made.to).toBeGreaterThanOrEqual(whole);
     }
   });
-  it("one that reaches beyond the end is as long as what there is of it", () => {
+  it("end where the range ends, whatever the base interval", () => {
     const made = cut({ from: 0, to: 25 }, 3, 10);
     expect(made.edges).toEqual([0, 10, 20, 25]);
     expect(average(made, 2, 10)).toBe(2);
+    // 123 base intervals in 50.
+    const uneven = cut({ from: 20, to: 1250 }, 50, 10);
+    const lengths = uneven.edges.slice(1).map((edge, at) => edge - uneven.edges[at]!);
+    expect([uneven.from, uneven.to, uneven.edges.at(-1)]).toEqual([20, 1250, 1250]);
+    expect(new Set(lengths)).toEqual(new Set([20, 30]));
+    expect(uneven.length).toBe(30);
+  });
+  it("are found by a moment", () => {
+    expect([-1, 0, 9, 10, 24, 25, null].map((moment) => intervalAt(cut({ from: 0, to: 25 }, 3, 10), moment))).toEqual([null, 0, 0, 1, 2, null, null]);
   });
   it("a range grows to whole base intervals, but not beyond the recording", () => {
     expect(snap({ from: 15, to: 31 }, 10, 100)).toEqual({ from: 10, to: 40 });

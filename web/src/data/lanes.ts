@@ -17,7 +17,15 @@ export interface ContentionKey {
   thread: string;
 }
 
-export function keyOfStretch(names: NameBook, { kind, start, thread }: Stretch): ContentionKey {
+/** A contention, wait or park. */
+export type Contention = Stretch;
+
+/** The contentions of an answer, longest first. */
+export function contentionsOf({ stretches }: { stretches: Contention[] }): Contention[] {
+  return stretches;
+}
+
+export function keyOfStretch(names: NameBook, { kind, start, thread }: Contention): ContentionKey {
   return { kind: KINDS[kind]!, start, thread: names.thread(thread).key };
 }
 
@@ -117,7 +125,7 @@ function draw(lane: Lane, spans: number[], pixel: number, { start, span, total, 
   spans.push(span);
 }
 
-export function longest(recording: Recording, scope: Scope, limit: number): Stretch[] {
+export function longest(recording: Recording, scope: Scope, limit: number): Contention[] {
   const { table } = recording;
   const takes = selection(recording, scope);
   const found: { time: number; first: number }[] = [];
@@ -130,23 +138,23 @@ export function longest(recording: Recording, scope: Scope, limit: number): Stre
     if (time > 0) found.push({ time, first });
   });
   found.sort((a, b) => b.time - a.time || a.first - b.first);
-  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => stretch(recording, first)!);
+  return found.slice(0, Math.min(limit, MOST_LANES)).map(({ first }) => contentionAt(recording, first)!);
 }
 
 /** A contention of a thread that begins at a moment; null if it is not there one by one. */
-export function stretchOf(recording: Recording, key: ContentionKey): Stretch | null {
+export function stretchOf(recording: Recording, key: ContentionKey): Contention | null {
   const { table, head } = recording;
   const thread = head.threads.findIndex((one) => one.key === key.thread);
   const kind = KINDS.indexOf(key.kind);
   for (let row = 0; row < table.length; row++) {
     if (table.start[row] !== key.start || table.thread[row] !== thread || table.kind[row] !== kind) continue;
-    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return stretch(recording, row);
+    if ((table.flags[row]! & (CONTINUES | SUMMED)) === 0) return contentionAt(recording, row);
   }
   return null;
 }
 
 /** The contention, wait or park of a row. */
-export function stretch({ table }: Recording, row: number): Stretch | null {
+export function contentionAt({ table }: Recording, row: number): Contention | null {
   if (row < 0 || row >= table.length) return null;
   let first = row;
   while (first > 0 && table.flags[first]! & CONTINUES) first--;

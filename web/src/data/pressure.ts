@@ -61,7 +61,7 @@ function together(locks: LockPressure[], pressure: Pressure): LockPressure {
   return { lock: most.lock, mean, peak, windows, phases };
 }
 
-/** The locks with most pressure in a range, of those whose name or class contains the filter's text. */
+/** The locks with most pressure in a range, of those whose name or class matches the filter. */
 export function linesOf(pressure: Pressure, names: NameBook, lockFilter: string, range: Range, most: number): Line[] {
   const all = windowsIn(pressure, range);
   const places = new Map(all.map(([start], at) => [start, at]));
@@ -83,10 +83,10 @@ function inRange(phases: Phase[], range: Range): Phase[] {
 }
 
 function matches(names: NameBook, lock: number, filter: string): boolean {
-  const { name, class: type } = names.lock(lock);
-  const both = [name, names.text(type)];
-  if (filter.startsWith("=")) return both.includes(filter.slice(1));
-  return both.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
+  const { name, class: type, title } = names.lock(lock);
+  const all = [name, names.text(type), names.text(title)];
+  if (filter.startsWith("=")) return all.includes(filter.slice(1));
+  return all.some((text) => text.toLowerCase().includes(filter.toLowerCase()));
 }
 
 /** Phases in a range of all locks of one name, the one with most pressure first. */

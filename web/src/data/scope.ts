@@ -107,11 +107,12 @@ function matchingThreads(wanted: string, head: Head): boolean[] | null {
   return threads.map((named, place) => named || groups[head.threads[place]!.group]!);
 }
 
+/** By a lock's name, what the code calls it, or its class. */
 function matchingLocks(wanted: string, head: Head): boolean[] | null {
-  const classes = matching(wanted, head.texts);
+  const texts = matching(wanted, head.texts);
   const locks = matching(wanted, head.locks.map((lock) => lock.name));
-  if (!classes || !locks) return null;
-  return locks.map((named, place) => named || classes[head.locks[place]!.class]!);
+  if (!texts || !locks) return null;
+  return locks.map((named, place) => named || texts[head.locks[place]!.class]! || texts[head.locks[place]!.title]!);
 }
 
 function matchingChains(wanted: string, head: Head): boolean[] | null {

@@ -1,10 +1,10 @@
-import { useState } from "preact/hooks";
 import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
-import { average } from "../data/intervals";
+import { average, intervalAt } from "../data/intervals";
 import { linesOver } from "../data/spent";
 import { grouping, overTime, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { pathOf, type Step, type View } from "../state/address";
+import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
 import { count, duration, moment, percent, times } from "../text/units";
@@ -13,6 +13,7 @@ import { FactList } from "../view/Facts";
 import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
 import { Heat } from "../view/Heat";
 import { useDuration } from "../view/FilterBar";
+import { LockMap } from "../view/LockMap";
 import { Plot } from "../view/Plot";
 import { VirtualThreads } from "./VirtualThreads";
 
@@ -33,6 +34,7 @@ export function Overview() {
       <Verdict facts={facts} />
       <div>
         <Answers />
+        <LocksOverTime />
         <Pressure />
       </div>
       <div>
@@ -222,12 +224,14 @@ function Cause({ owners, lock, total }: { owners: Groups; lock: number; total: n
   );
 }
 
+/** That the lock was free. */
+export const HAND_OFF = HOWS.indexOf("hand-over");
+
 /** Time of hand-offs. */
 function handedOver(owners: Groups, lock: number): number {
   const top = placeOf(owners, lock);
   const unknown = owners.value.findIndex((one, at) => one === 0 && owners.parent[at] === top);
-  const how = HOWS.indexOf("hand-over");
-  return owners.value.reduce((sum, one, at) => sum + (owners.parent[at] === unknown && one === how ? owners.total[at]! : 0), 0);
+  return owners.value.reduce((sum, one, at) => sum + (owners.parent[at] === unknown && one === HAND_OFF ? owners.total[at]! : 0), 0);
 }
 
 /** Where a value stands on the first level. */
@@ -273,17 +277,28 @@ export function Bar({ part }: { part: number }) {
   );
 }
 
+/** The locks with most blocked time, and when threads were blocked on them. */
+function LocksOverTime() {
+  return (
+    <section class="card heatcard" aria-label="Locks over time">
+      <h2 title="How many threads were blocked on which lock, on average of each interval; locks of one name together">
+        Locks over time{view.value.range && " in the chosen range"}
+      </h2>
+      <LockMap rows={10} />
+    </section>
+  );
+}
+
 function Pressure() {
   const whole = useDuration();
   const names = useNames(view.value.recording);
   const pressure = usePressure();
-  const [hover, setHover] = useState<number | null>(null);
   const range = rangeOf(view.value, whole);
   const lines = pressure ? linesOf(pressure, names, view.value.lock, range, WORST) : [];
   if (!pressure || lines.length === 0) return null;
   const edges = edgesOf(pressure, range, whole);
   const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
-  const at = hover !== null && hover < edges.length - 1 ? hover : null;
+  const at = intervalAt({ edges }, cursor.value);
   return (
     <section class="card">
       <h2 title="Critical section pressure: time spent acquiring the lock, over the running time of all threads. Waiting for work does not count as running.">
@@ -306,7 +321,6 @@ function Pressure() {
         height={170}
         range={null}
         onBrush={(range) => show({ range })}
-        onHover={setHover}
         format={(value) => `${Math.round(value * 100)} %`}
         shades={shades}
       />

@@ -1,16 +1,20 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
 import { rangeOf, scopeOf, useAnswers, useNames } from "../state/asking";
+import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { show, view } from "../state/view";
 import { duration, moment, times } from "../text/units";
 import { HOW_WORDS, KIND_WORDS } from "../text/words";
+import { Axis } from "../view/Axis";
 import { Chain } from "../view/Chain";
 import { COLOURS, kindOf } from "../view/colours";
+import { CursorLine } from "../view/CursorLine";
 import { useDuration } from "../view/FilterBar";
+import { LockMap } from "../view/LockMap";
 
 const ROW = 24;
 const NAME_WIDTH = 190;
@@ -110,8 +114,11 @@ interface LanesProps {
 function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
   const scroll = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setWidth((scroll.current?.clientWidth ?? 0) - NAME_WIDTH - 4));
+  useLayoutEffect(() => {
+    const measure = () => setWidth((scroll.current?.clientWidth ?? 0) - NAME_WIDTH - 4);
+    // At once: where nothing is painted no observer ever fires.
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(scroll.current!);
     return () => observer.disconnect();
   }, []);
@@ -122,10 +129,15 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
   }, [stretch?.start, stretch?.thread]);
   const x = (time: number) => ((time - from) / (to - from)) * width;
   const height = virtual.getTotalSize();
+  const point = (event: MouseEvent) => {
+    const at = event.clientX - scroll.current!.getBoundingClientRect().left - NAME_WIDTH;
+    cursor.value = at < 0 || at > width ? null : from + (at / Math.max(1, width)) * (to - from);
+  };
   return (
     <>
-      <Axis from={from} to={to} width={width} />
-    <div class="lanes" ref={scroll} style={{ height: `${Math.min(430, height + 2)}px` }} role="list" aria-label="Threads">
+      {width > 0 && <LockMap rows={6} width={width} />}
+      <Axis from={from} to={to} style={{ marginLeft: `${NAME_WIDTH}px`, width: `${Math.max(0, width)}px` }} />
+    <div class="lanes" ref={scroll} style={{ height: `${Math.min(430, height + 2)}px` }} role="list" aria-label="Threads" onMouseMove={point} onMouseLeave={() => (cursor.value = null)}>
       <div style={{ height: `${height}px`, position: "relative" }}>
         {virtual.getVirtualItems().map((item) => {
           const lane = lanes[item.index]!;
@@ -138,22 +150,11 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
             </div>
           );
         })}
+        <CursorLine range={{ from, to }} left={NAME_WIDTH} width={width} />
         {stretch && width > 0 && <Arrow stretch={stretch} laneOf={laneOf} x={(time) => NAME_WIDTH + Math.max(0, Math.min(width, x(time)))} height={height} />}
       </div>
     </div>
     </>
-  );
-}
-
-/** Moments above the lanes. */
-function Axis({ from, to, width }: { from: number; to: number; width: number }) {
-  const ticks = [0, 0.25, 0.5, 0.75, 1];
-  return (
-    <div class="axis" style={{ marginLeft: `${NAME_WIDTH}px`, width: `${Math.max(0, width)}px` }} aria-hidden="true">
-      {ticks.map((at) => (
-        <span key={at} style={{ left: `${at * 100}%` }}>{moment(from + (to - from) * at, to - from)}</span>
-      ))}
-    </div>
   );
 }
 

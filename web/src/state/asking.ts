@@ -76,7 +76,7 @@ export function rangeOf(view: View, duration: number): Range {
 /** A question by time; the intervals are cut so that what is in each is exact. */
 export function overTime(scope: Scope, by: Aspect[], limit: number, wanted: number) {
   const made: Cut = cut(scope, wanted, baseOf(scope.recording));
-  return { made, query: grouping({ ...scope, to: made.to }, [...by, "time"], limit, made.intervals) };
+  return { made, query: grouping(scope, [...by, "time"], limit, made.intervals) };
 }
 
 /** The part of the recording that the view is about, for blocked time unless other kinds are named. */

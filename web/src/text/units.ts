@@ -27,6 +27,12 @@ export function moment(ns: number, axis: number): string {
   return `${(ns / 1e9).toFixed(places)} s`;
 }
 
+/** How many of something there are on average: `3.5`, `0.08`. */
+export function mean(n: number): string {
+  if (n > 0 && n < 0.01) return "< 0.01";
+  return n < 0.95 ? n.toFixed(2) : n.toFixed(1);
+}
+
 /** `1,234,567`. */
 export function count(n: number): string {
   return n.toLocaleString("en-US");

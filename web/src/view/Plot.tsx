@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { View } from "../state/address";
+import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { axisEnd } from "../text/units";
 
@@ -30,8 +31,6 @@ interface Props {
   onBrush?: (range: View["range"]) => void;
   format: (value: number) => string;
   shades?: Shade[];
-  /** Called with the interval under the pointer. */
-  onHover?: (interval: number | null) => void;
 }
 
 const SECOND = 1e9;
@@ -61,7 +60,20 @@ export function Plot(props: Props) {
   useEffect(() => {
     if (plot.current) mark(plot.current, props.range);
   }, [props.range?.from, props.range?.to]);
+  // The page's cursor, wherever it is moved.
+  const moment = cursor.value;
+  useEffect(() => {
+    if (plot.current) point(plot.current, moment);
+  }, [moment, key]);
   return <div class="plot" ref={place} role="img" aria-label={props.label} style={{ height: `${props.height}px` }} />;
+}
+
+/** Moves the chart's cursor to a moment. */
+function point(plot: uPlot, moment: number | null): void {
+  const [from, to] = [plot.scales["x"]?.min ?? 0, plot.scales["x"]?.max ?? 0];
+  const at = moment === null ? null : moment / SECOND;
+  const left = at === null || at < from || at > to ? -10 : plot.valToPos(at, "x");
+  if (Math.abs((plot.cursor.left ?? -10) - left) > 0.5) plot.setCursor({ left, top: left < 0 ? -10 : 0 }, false);
 }
 
 /** Shows the range as the chart's selection. */
@@ -107,7 +119,7 @@ function make(place: HTMLElement, width: number, latest: { current: Props }): uP
     hooks: {
       drawClear: [(plot) => shade(plot, shades ?? [])],
       setSelect: [(plot) => brushed(plot, latest.current)],
-      setCursor: [(plot) => latest.current.onHover?.(plot.cursor.idx ?? null)],
+      setCursor: [(plot) => (cursor.value = (plot.cursor.left ?? -1) < 0 ? null : plot.posToVal(plot.cursor.left!, "x") * SECOND)],
     },
   };
   return new uPlot(options, [x, ...drawn.map((one) => closed(one.values))], place);

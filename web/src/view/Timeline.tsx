@@ -1,9 +1,10 @@
 // Where all threads' time went over the whole recording; its brush is the page's range.
 import { useState } from "preact/hooks";
 import type { Kind, Scope } from "../data/contract";
-import { average, type Cut } from "../data/intervals";
+import { average, intervalAt, type Cut } from "../data/intervals";
 import { STATES, states, type State } from "../data/states";
 import { filterOf, overTime, rangeOf, scopeOf, useAnswers, useSource } from "../state/asking";
+import { cursor } from "../state/cursor";
 import { show, view } from "../state/view";
 import { STATE_WORDS } from "../text/words";
 import { moment } from "../text/units";
@@ -32,7 +33,6 @@ function useStates(): { made: Cut; time: Record<State, number[]> } | null {
 export function Timeline() {
   const whole = useDuration();
   const told = useStates();
-  const [hover, setHover] = useState<number | null>(null);
   const [open, setOpen] = useState(true);
   if (!told) return <div class="timeline" aria-busy="true" />;
   const { made, time } = told;
@@ -41,7 +41,7 @@ export function Timeline() {
   const narrow = view.value.lock !== "" || view.value.method !== "";
   const shown = STATES.filter((state) => time[state].some((time) => time > 0) && (!narrow || BLOCKED.includes(state)));
   const series = shown.map((state) => ({ label: STATE_WORDS[state], colour: STATE_COLOURS[state], values: time[state].map((_, at) => count(state, at)) }));
-  const at = hover !== null && hover < made.intervals ? hover : null;
+  const at = intervalAt(made, cursor.value);
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="legend">
@@ -66,7 +66,6 @@ export function Timeline() {
           height={view.value.page === "overview" ? 150 : 104}
           range={view.value.range && rangeOf(view.value, whole)}
           onBrush={(range) => show({ range })}
-          onHover={setHover}
           format={(value) => value.toFixed(0)}
         />
       )}
