@@ -22,7 +22,7 @@ afterAll(async () => {
   place.remove();
 });
 
-const PAGES = ["overview", "locks", "waitfor", "waitfor?mode=threads", "profile?mode=blocked.flame", "profile?mode=blocked.flat", "threads", "threads?contention=monitor@1000000@x%2310", "parks", "parks?mode=park", "steal", "compare"];
+const PAGES = ["overview", "incident", "locks", "waitfor", "waitfor?mode=threads", "profile?mode=blocked.flame", "profile?mode=blocked.flat", "threads", "threads?contention=monitor@1000000@x%2310", "parks", "parks?mode=park", "steal", "compare"];
 
 describe.each([["in one file", () => file], ["served", () => served.address]])("hostile names %s", (_, address) => {
   it.each(PAGES)("%s", async (name) => {

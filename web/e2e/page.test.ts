@@ -37,7 +37,7 @@ function row(page: Page, text: string) {
   return page.locator(".tablerow", { hasText: text }).first();
 }
 
-const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"];
+const PAGES = ["overview", "incident", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"];
 
 describe.each([["in one file", () => file], ["served", () => served.address]])("the page %s", (_, address) => {
   it("answers on its first picture which lock, which waiters, which owner, and when", async () => {
@@ -239,6 +239,35 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     }
   });
 
+  it("shows an incident on one screen: waiters, owner, what it executed, and what it waited for", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/incident`);
+    const phases = page.getByLabel("Phases", { exact: true });
+    const part = (title: string) => page.getByLabel(title, { exact: true });
+    await phases.getByRole("button", { name: /Stock\.lock/ }).first().click();
+    await page.waitForFunction(() => location.hash.includes("lock=%3DStock.lock") && location.hash.includes("range="));
+    const [from, to] = /range=(\d+)-(\d+)/.exec(page.url())!.slice(1).map(Number);
+    const { rows } = breakdown("shop.jfr", ["lock", "contender-group"], [`--from=${from}ns`, `--to=${to}ns`]);
+    const stock = rows.find((row) => row.value.startsWith("Stock.lock"))!;
+    const sentence = part("The incident").locator(".sentence");
+    await expect.poll(() => sentence.innerText()).toContain(`4 threads were blocked ${duration(stock.total_ns)} on Stock.lock in ${stock.count} contentions`);
+    expect(await part("Who waited").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
+    expect(await part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
+    expect(await part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
+    expect(await part("What the owner waited for meanwhile").innerText()).toContain("It is the root");
+    for (const box of await page.locator(".incident .card").all()) expect((await box.boundingBox())!.y).toBeLessThan(SIZE.height - 80);
+    // The other lock's owner waited for this one.
+    await page.goto(`${address()}#/incident?lock=%3Dcom.acme.shop.Orders&range=${from}-${to}`);
+    const meanwhile = part("What the owner waited for meanwhile");
+    await meanwhile.getByText("request-1").first().waitFor();
+    expect(await meanwhile.innerText()).toMatch(/9\d %[^]*request-1 was blocked on a monitor: Stock\.lock[^]*which indexer-1 had/);
+    await meanwhile.getByRole("link", { name: "Show this incident" }).click();
+    await page.waitForFunction(() => location.hash.includes("lock=%3DStock.lock"));
+    await page.setViewportSize({ width: 800, height: 900 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("follows the arrow from a blocked thread to its owner, and on to the root", async () => {
     const { page, context, complaints } = await visit(`${address()}#/locks?by=lock&mode=longest.-total&lock=Orders`);
     await page.locator("table a").first().click();
@@ -398,7 +427,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     for (const scheme of ["light", "dark"] as const) {
       const { page, context, complaints } = await visit(address(), scheme);
       const violations: string[] = [];
-      for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "nowhere"]) {
+      for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "incident?lock=%3Dcom.acme.shop.Orders", "nowhere"]) {
         await page.evaluate((hash) => (location.hash = hash), `#/${name}`);
         await page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card") !== null);
         await page.evaluate(axe.source);

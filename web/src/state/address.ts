@@ -3,7 +3,7 @@
 import { KINDS, type Aspect, type Pick } from "../data/contract";
 import type { ContentionKey } from "../data/lanes";
 
-export const PAGES = ["overview", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
+export const PAGES = ["overview", "incident", "locks", "waitfor", "profile", "threads", "parks", "steal", "compare"] as const;
 export type PageName = (typeof PAGES)[number];
 
 /** A condition of the drill-down, outermost first. */

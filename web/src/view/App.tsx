@@ -8,6 +8,7 @@ import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
+import { Incident } from "../page/Incident";
 import { Locks } from "../page/Locks";
 import { Overview } from "../page/Overview";
 import { Parks } from "../page/Parks";
@@ -18,6 +19,7 @@ import { WaitFor } from "../page/WaitFor";
 
 const TITLES: Record<PageName, string> = {
   overview: "Overview",
+  incident: "Incident",
   locks: "Locks",
   waitfor: "Wait-for",
   profile: "CPU / wall",
@@ -29,6 +31,7 @@ const TITLES: Record<PageName, string> = {
 
 const BODIES: Record<PageName, () => ComponentChildren> = {
   overview: () => <Overview />,
+  incident: () => <Incident />,
   locks: () => <Locks />,
   waitfor: () => <WaitFor />,
   profile: () => <Profile />,

@@ -1,0 +1,129 @@
+// An incident: who waited for a lock, who had it, what the owner executed, and what the
+// owner waited for itself. Made from the same answers as the other pages.
+import { HOWS, KINDS, type Groups, type Kind, type Pressure, type Slice } from "./contract";
+import type { Range } from "./intervals";
+import type { Contention } from "./lanes";
+import type { NameBook } from "./names";
+import { linesOf } from "./pressure";
+import { isNative } from "../text/frames";
+
+export interface Incident {
+  lock: string;
+  range: Range;
+  /** Part of the running time of all threads that went into acquiring the lock. */
+  mean: number;
+  acquiring: string;
+  owner: string;
+}
+
+const MOST_LOCKS = 50;
+
+/** The phases of a recording, those that took most time first. */
+export function incidentsOf(pressure: Pressure, names: NameBook, whole: number, most: number): Incident[] {
+  const lines = linesOf(pressure, names, "", { from: 0, to: whole }, MOST_LOCKS);
+  const found = lines.flatMap(({ label, phases }) =>
+    phases.map(({ from, to, mean, acquiring, owner }) => ({ lock: label, range: { from, to: Math.min(to, whole) }, mean, acquiring, owner })),
+  );
+  const weight = ({ range, mean }: Incident) => mean * (range.to - range.from);
+  return found.sort((a, b) => weight(b) - weight(a)).slice(0, most);
+}
+
+/** A line of the application, and the code below it that was executed. */
+export interface Executed {
+  text: string;
+  total: number;
+  /** What of the JDK, of native libraries or the kernel ran below it, most time first. */
+  below: { text: string; total: number }[];
+}
+
+export const NO_FRAME = "outside the method that acquired the lock";
+
+/** What owners did: `running`, and where they were `waiting` while they had the lock. */
+export interface Doing {
+  running: Executed[];
+  waiting: Executed[];
+}
+
+/**
+ * Samples of owners by their nearest frame of the application: the JDK and the kernel are
+ * below it, because nobody can change them. `groups` is by `inside`, then `how`.
+ */
+export function doingOf(groups: Groups, names: NameBook): Doing {
+  const [running, waiting] = [new Map<string, Executed>(), new Map<string, Executed>()];
+  groups.value.forEach((how, at) => {
+    const parent = groups.parent[at]!;
+    if (parent < 0) return;
+    const into = HOWS[how] === "waiting" ? waiting : running;
+    const frames = names.chain(groups.value[parent]!);
+    const [leaf, own] = [frames[0], frames.find((frame) => isOwn(names, frame))];
+    const text = own === undefined ? (leaf === undefined ? NO_FRAME : names.frameText(leaf)) : names.frameText(own);
+    const spot = into.get(text) ?? { text, total: 0, below: [] };
+    into.set(text, spot);
+    spot.total += groups.total[at]!;
+    if (own === undefined || leaf === undefined || leaf === own) return;
+    const inner = names.frameText(leaf);
+    const below = spot.below.find((one) => one.text === inner);
+    if (below) below.total += groups.total[at]!;
+    else spot.below.push({ text: inner, total: groups.total[at]! });
+  });
+  return { running: sorted(running), waiting: sorted(waiting) };
+}
+
+function isOwn(names: NameBook, id: number): boolean {
+  const { jdk, method } = names.frame(id);
+  return !jdk && !isNative(names.text(method));
+}
+
+function sorted(spots: Map<string, Executed>): Executed[] {
+  const order = (a: { text: string; total: number }, b: { text: string; total: number }) => b.total - a.total || a.text.localeCompare(b.text);
+  for (const spot of spots.values()) spot.below.sort(order);
+  return [...spots.values()].sort(order);
+}
+
+/** Time in which an owner had the lock that others wanted, and waited itself. */
+export interface OwnWait {
+  owner: number;
+  kind: Kind;
+  lock: number;
+  /** Of blocked threads, in which it was so. */
+  total: number;
+  /** The longest single wait of the owner among them. */
+  longest: Contention;
+}
+
+/** Time of contentions in a range, by owner, most first. */
+export function ownersOf(contentions: Contention[], range: Range): { owner: number; total: number }[] {
+  const found = new Map<number, number>();
+  for (const slice of contentions.flatMap((one) => one.slices)) {
+    const time = overlap(slice, range);
+    if (slice.owner > 0 && time > 0) found.set(slice.owner, (found.get(slice.owner) ?? 0) + time);
+  }
+  return [...found].map(([owner, total]) => ({ owner, total })).sort((a, b) => b.total - a.total || a.owner - b.owner);
+}
+
+/** What owners waited for while they had the lock: contentions of others over waits of owners. */
+export function waitsOfOwners(contentions: Contention[], waits: Contention[], range: Range): OwnWait[] {
+  const byThread = new Map<number, Contention[]>();
+  for (const wait of waits) byThread.set(wait.thread, [...(byThread.get(wait.thread) ?? []), wait]);
+  const found = new Map<string, OwnWait>();
+  for (const slice of contentions.flatMap((one) => one.slices)) {
+    for (const wait of byThread.get(slice.owner) ?? []) {
+      const [from, to] = [Math.max(slice.start, range.from), Math.min(slice.start + slice.span, range.to)];
+      const time = overlap(wait, { from, to });
+      if (time <= 0) continue;
+      const key = `${slice.owner} ${wait.kind} ${wait.lock}`;
+      const known = found.get(key) ?? { owner: slice.owner, kind: KINDS[wait.kind]!, lock: wait.lock, total: 0, longest: wait };
+      found.set(key, { ...known, total: known.total + time, longest: wait.span > known.longest.span ? wait : known.longest });
+    }
+  }
+  return [...found.values()].sort((a, b) => b.total - a.total || a.owner - b.owner);
+}
+
+/** How much of contentions lies in a range. */
+export function timeIn(contentions: Contention[], range: Range): number {
+  return contentions.reduce((sum, one) => sum + one.slices.reduce((time, slice) => time + overlap(slice, range), 0), 0);
+}
+
+function overlap({ start, span }: Pick<Slice, "start" | "span">, { from, to }: Range): number {
+  return Math.max(0, Math.min(start + span, to) - Math.max(start, from));
+}

@@ -1,0 +1,323 @@
+// One incident on one screen: who waited, who had the lock, what the owner executed, and
+// what the owner waited for itself. The range and filter of the page choose it, or a phase.
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { HOWS, type Groups, type Kind } from "../data/contract";
+import { doingOf, incidentsOf, NO_FRAME, ownersOf, timeIn, waitsOfOwners, type Executed, type Incident as Phase, type OwnWait } from "../data/incident";
+import { offCpuOf } from "../data/group";
+import { contentionsOf, type Contention } from "../data/lanes";
+import type { NameBook } from "../data/names";
+import type { Step } from "../state/address";
+import { grouping, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
+import { address, show, view } from "../state/view";
+import { split } from "../text/frames";
+import { duration, mean, moment, percent, times } from "../text/units";
+import { KIND_WORDS } from "../text/words";
+import { useDuration } from "../view/FilterBar";
+import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
+import { Bar, HAND_OFF } from "./Overview";
+
+const MOST_PHASES = 8;
+const MOST_ROWS = 5;
+/** Contentions of which it is looked up what their owners did meanwhile, and owners. */
+const MOST_CONTENTIONS = 300;
+const MOST_OWNERS = 4;
+const MOST_WAITS = 2000;
+const UNKNOWN_OWNER = HOWS.indexOf("unproven");
+
+export function Incident() {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const scope = scopeOf(view.value, whole);
+  const answers = useAnswers(grouping(scope, ["lock-name"], 6));
+  if (!answers) return <p aria-busy="true">…</p>;
+  const [lock] = answers[0].value;
+  return (
+    <>
+      <Phases />
+      {lock === undefined ? (
+        <p class="card empty">No thread was blocked on a lock in this range and filter. “Show all” removes them; record with -e lock while the program is slow.</p>
+      ) : (
+        <OfLock name={names.text(lock)} locks={answers[0]} />
+      )}
+    </>
+  );
+}
+
+/** Phases of the recording to choose from, worst first. */
+function Phases() {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const answers = useAnswers({ ask: "whole" as const, recording: view.value.recording });
+  const phases = useMemo(() => (answers ? incidentsOf(answers[0].whole.pressure, names, whole, MOST_PHASES) : []), [answers]);
+  if (!answers) return null;
+  const chosen = ({ range, lock }: Phase) => view.value.range?.from === range.from && view.value.range.to === range.to && view.value.lock === `=${lock}`;
+  return (
+    <section class="card phases" aria-label="Phases">
+      <h2 title="Intervals in which much of the threads' time went into acquiring one lock">Phases</h2>
+      {phases.length === 0 ? (
+        <p class="empty">No interval with much contention. Choose a time range above.</p>
+      ) : (
+        <div class="tabs" role="group" aria-label="Phases, worst first">
+          {phases.map((phase) => (
+            <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
+              title={`${percent(phase.mean)} of the threads' time went into acquiring ${phase.lock}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} waited` : ""}`}>
+              {moment(phase.range.from, whole)}–{moment(phase.range.to, whole)} <b>{phase.lock}</b> {percent(phase.mean)}
+            </button>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function OfLock({ name, locks }: { name: string; locks: Groups }) {
+  const whole = useDuration();
+  const names = useNames(view.value.recording);
+  const within: Step[] = [{ by: "lock-name", key: name }];
+  const scope = scopeOf(view.value, whole, undefined, within);
+  const samples = scopeOf(view.value, whole, ["inside"], within);
+  const answers = useAnswers(
+    grouping(scope, ["contender-thread"], 1),
+    grouping(scope, ["contender-group", "contender-method"], MOST_ROWS),
+    grouping(scope, ["owner-thread", "owner-method"], MOST_ROWS),
+    grouping(scope, ["how"], 20),
+    grouping(samples, ["inside", "how"], 500),
+    { ask: "longest" as const, scope, limit: MOST_CONTENTIONS },
+  );
+  if (!answers) return <p aria-busy="true">…</p>;
+  const [threads, waiters, owners, hows, inside, longest] = answers;
+  const range = rangeOf(view.value, whole);
+  const blocked = threads.totalNs;
+  const others = locks.value.filter((_, at) => at > 0).map((lock) => names.text(lock));
+  return (
+    <>
+      <section class="card" aria-label="The incident">
+        <p class="sentence">
+          {times(threads.value.length + threads.leftOut, "thread")} {threads.value.length + threads.leftOut === 1 ? "was" : "were"} blocked <b>{duration(blocked)}</b> on{" "}
+          <a href={address({ page: "locks", lock: `=${name}` })}><code>{name}</code></a> in {times(threads.count, "contention")},{" "}
+          {mean(blocked / Math.max(1, range.to - range.from))} threads on average from {moment(range.from, whole)} to {moment(range.to, whole)}.
+        </p>
+        {others.length > 0 && (
+          <p class="hint">
+            Other locks {view.value.range ? "in this range" : "of the recording"}:
+            {others.map((other) => <button key={other} type="button" class="small" onClick={() => show({ lock: `=${other}` })}>{other}</button>)}
+          </p>
+        )}
+      </section>
+      <div class="incident">
+        <Part title="Who waited" why="Groups of blocked threads and the method that wanted the lock; part of the blocked time">
+          <Waiters groups={waiters} names={names} />
+        </Part>
+        <Part title="Who had the lock" why="Threads that had the lock while others were blocked, and the method that acquired it; part of the blocked time">
+          <Owners groups={owners} hows={hows} names={names} />
+        </Part>
+        <Part title="What the owner executed" why={INSIDE_WHY}>
+          <Doings inside={inside} hows={hows} owners={owners} names={names} />
+        </Part>
+        <Part title="What the owner waited for meanwhile" why="Where the owner was itself blocked, waiting or parked while it had the lock that others wanted">
+          <Waits name={name} contentions={contentionsOf(longest)} blocked={blocked} names={names} />
+        </Part>
+      </div>
+    </>
+  );
+}
+
+function Part({ title, why, children }: { title: string; why: string; children: ComponentChildren }) {
+  return (
+    <section class="card" aria-label={title}>
+      <h2 title={why}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface LineProps {
+  part: number;
+  why?: string;
+  children: ComponentChildren;
+  /** A class for lines that are no code. */
+  kind?: string;
+}
+
+function Line({ part, why = "", children, kind = "" }: LineProps) {
+  return (
+    <li title={why} class={kind}>
+      <span class="number">{percent(part)}</span>
+      <Bar part={part} />
+      <span class="what">{children}</span>
+    </li>
+  );
+}
+
+function Method({ name }: { name: string }) {
+  if (name === NO_FRAME) return <>{name}</>;
+  return (
+    <a href={address({ method: withoutLine(name) })} title={`Filter by ${name}`}>
+      <code>{split(name)[1]}</code>
+    </a>
+  );
+}
+
+function withoutLine(frame: string): string {
+  return frame.replace(/:\d+$/, "");
+}
+
+function Waiters({ groups, names }: { groups: Groups; names: NameBook }) {
+  return (
+    <ol class="spots">
+      {pairs(groups).slice(0, MOST_ROWS).map(({ first, second, total }) => (
+        <Line key={`${first} ${second}`} part={total / groups.totalNs} why={`${duration(total)} in ${names.text(second)}`}>
+          <a href={address({ thread: names.text(first) })} title={`Filter by ${names.text(first)}`}><code>{names.text(first)}</code></a> in{" "}
+          {second > 0 ? <Method name={names.text(second)} /> : "an unknown method"}
+        </Line>
+      ))}
+      <Rest groups={groups} shown={MOST_ROWS} />
+    </ol>
+  );
+}
+
+function Owners({ groups, hows, names }: { groups: Groups; hows: Groups; names: NameBook }) {
+  const free = ofHow(hows, HAND_OFF);
+  // Less than that is in "other owners".
+  const known = pairs(groups).filter(({ first, total }) => first > 0 && total >= groups.totalNs / 1000);
+  const rest = groups.totalNs - free - known.slice(0, MOST_ROWS).reduce((sum, { total }) => sum + total, 0);
+  const handOff = free > 0 && <Line part={free / groups.totalNs} kind="hint" why="Too few CPUs, or a lock convoy">hand-off: the lock was free, and the next thread had not run yet</Line>;
+  const most = known[0]?.total ?? 0;
+  return (
+    <ol class="spots">
+      {free >= most && handOff}
+      {known.slice(0, MOST_ROWS).map(({ first, second, total }) => (
+        <Line key={`${first} ${second}`} part={total / groups.totalNs} why={`${duration(total)}: ${names.threadText(first)} in ${names.text(second)}`}>
+          <a href={address({ thread: `=${names.thread(first).name}`, lock: "" })} title="What this thread was blocked on itself"><code>{names.threadText(first)}</code></a> in{" "}
+          {second > 0 ? <Method name={names.text(second)} /> : "a method that is not recorded"}
+        </Line>
+      ))}
+      {free < most && handOff}
+      {rest > groups.totalNs / 1000 && <Line part={rest / groups.totalNs} kind="hint">{ofHow(hows, UNKNOWN_OWNER) > 0 ? "other owners, or unknown" : "other owners"}</Line>}
+    </ol>
+  );
+}
+
+function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups; owners: Groups; names: NameBook }) {
+  const { opening } = useSource();
+  const doing = useMemo(() => doingOf(inside, names), [inside]);
+  if (inside.count === 0) return <p class="empty">{INSIDE_EMPTY}</p>;
+  const weighted = opening.recordings[view.value.recording]?.samplesWeighted ?? false;
+  const { whole, notSampled } = weighted ? coverageOf(hows, inside.totalNs) : { whole: inside.totalNs, notSampled: 0 };
+  const rest = doing.running.slice(MOST_ROWS).reduce((sum, spot) => sum + spot.total, 0);
+  const waiting = doing.waiting.reduce((sum, spot) => sum + spot.total, 0);
+  const free = ofHow(hows, HAND_OFF) / Math.max(1, owners.totalNs);
+  const offCpu = offCpuOf(owners);
+  return (
+    <>
+      {free > 0.5 && <p>This explains little: for {percent(free)} of the blocked time nobody had the lock.</p>}
+      <ol class="spots">
+        {doing.running.slice(0, MOST_ROWS).map((spot) => <Ran key={spot.text} spot={spot} whole={whole} />)}
+        {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
+        {waiting > 0 && (
+          <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
+            not running: waiting in {doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
+            {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
+          </Line>
+        )}
+        {notSampled > 0 && <Line part={notSampled / whole} kind="hint">not sampled</Line>}
+      </ol>
+      {offCpu > owners.totalNs / 100 && (
+        <p class="hint">
+          For {duration(offCpu)} ({percent(offCpu / owners.totalNs)} of the blocked time) the owner was probably runnable but off-CPU: see <a href={address({ page: "steal" })}>Steal</a>. The bars above include this time.
+        </p>
+      )}
+      <p class="hint">{times(inside.count, "sample")} of owners, each counted for every thread that was blocked. Percentages are of {weighted ? `the ${duration(whole)} blocked by a known owner` : "all these samples"}.</p>
+    </>
+  );
+}
+
+/** A line of the application, with what ran below it. */
+function Ran({ spot, whole }: { spot: Executed; whole: number }) {
+  return (
+    <Line part={spot.total / whole} why={`${spot.text}: ${duration(spot.total)}`}>
+      <Method name={spot.text} />
+      {spot.below.length > 0 && (
+        <small class="cut" title={spot.below.map((one) => `${duration(one.total)} ${one.text}`).join("\n")}>
+          {spot.below.slice(0, 2).map((one) => `${percent(one.total / whole)} ${split(one.text)[1]}`).join(", ")}
+          {spot.below.length > 2 && `, ${times(spot.below.length - 2, "more method")}`}
+        </small>
+      )}
+    </Line>
+  );
+}
+
+/** What the owners waited for: of contentions that are kept one by one. */
+function Waits({ name, contentions, blocked, names }: { name: string; contentions: Contention[]; blocked: number; names: NameBook }) {
+  const whole = useDuration();
+  const range = rangeOf(view.value, whole);
+  const owners = ownersOf(contentions, range).slice(0, MOST_OWNERS);
+  const kinds: Kind[] = ["monitor", "juc", "wait", "park"];
+  const answers = useAnswers(
+    ...owners.map(({ owner }) => {
+      const filter = { thread: `=${names.thread(owner).name}`, lock: "", method: "", services: true };
+      return { ask: "longest" as const, scope: { recording: view.value.recording, ...range, filter, kinds, within: [] }, limit: MOST_WAITS };
+    }),
+  );
+  const found = useMemo(() => waitsOfOwners(contentions, (answers ?? []).flatMap(contentionsOf), range), [answers, contentions]);
+  if (!answers) return <p aria-busy="true">…</p>;
+  const known = timeIn(contentions, range);
+  if (known === 0) return <p class="empty">This page keeps only the sum of these contentions: {view.value.range ? "a larger --rows keeps more of them" : "choose a shorter time range"}.</p>;
+  const owned = ownersOf(contentions, range).reduce((sum, { total }) => sum + total, 0);
+  if (owners.length === 0) return <p class="empty">No owner is known: hand-offs, or the recording does not name owners.</p>;
+  return (
+    <>
+      {owned < known / 2 && <p>This explains little: for {percent(1 - owned / known)} of this time no owner is known, or nobody had the lock.</p>}
+      {found.length === 0 && <p class="empty">For nothing that is recorded: the owner was neither blocked nor waiting.{owned >= known / 2 && " It is the root."}</p>}
+      <ol class="spots">
+        {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
+      </ol>
+      <p class="hint">
+        {known < blocked * 0.995
+          ? `Of the ${times(contentions.length, "longest contention")}, ${percent(known / blocked)} of the blocked time`
+          : `Of all ${times(contentions.length, "contention")}`}
+        {ownersOf(contentions, range).length > MOST_OWNERS && `; of the ${MOST_OWNERS} threads that had the lock longest`}.
+      </p>
+    </>
+  );
+}
+
+function Waited({ wait, known, name, names }: { wait: OwnWait; known: number; name: string; names: NameBook }) {
+  const blocked = wait.kind === "monitor" || wait.kind === "juc";
+  const next = blocked ? [...wait.longest.slices].sort((a, b) => b.span - a.span).find((slice) => slice.owner > 0) : undefined;
+  const title = names.text(names.lock(wait.lock).title);
+  const what = wait.lock > 0 ? <code title={names.lock(wait.lock).name}>{title}</code> : "something that is not recorded";
+  const line = names.chain(wait.longest.chain).find((frame) => !names.frame(frame).jdk);
+  return (
+    <Line part={wait.total / known} kind="notrunning" why={`${duration(wait.total)} of blocked threads`}>
+      <code>{names.threadText(wait.owner)}</code> was {KIND_WORDS[wait.kind]}{wait.kind === "wait" || wait.kind === "park" ? (wait.lock > 0 ? <> on {what}</> : "") : <>: {what}</>}
+      {next && (
+        <small>
+          which <code>{names.threadText(next.owner)}</code> had.{" "}
+          {wait.lock > 0 && title !== name && <a href={address({ lock: `=${title}` })}>Show this incident</a>}
+        </small>
+      )}
+      {!blocked && line !== undefined && <small>in <Method name={names.frameText(line)} /></small>}
+    </Line>
+  );
+}
+
+function Rest({ groups, shown }: { groups: Groups; shown: number }) {
+  const all = pairs(groups);
+  const rest = groups.totalNs - all.slice(0, shown).reduce((sum, { total }) => sum + total, 0);
+  return rest > groups.totalNs / 1000 ? <Line part={rest / groups.totalNs} kind="hint">others</Line> : null;
+}
+
+/** Groups of two levels as pairs, most time first. */
+function pairs(groups: Groups): { first: number; second: number; total: number }[] {
+  const found = groups.value.flatMap((second, at) => {
+    const parent = groups.parent[at]!;
+    return parent < 0 ? [] : [{ first: groups.value[parent]!, second, total: groups.total[at]! }];
+  });
+  return found.sort((a, b) => b.total - a.total);
+}
+
+function ofHow(hows: Groups, how: number): number {
+  return hows.value.reduce((sum, value, at) => sum + (value === how ? hows.total[at]! : 0), 0);
+}
