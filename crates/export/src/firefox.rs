@@ -23,7 +23,7 @@ const MOST_VISIBLE: usize = 30;
 /// Those of `out`.
 pub fn write(profile: &Profile, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let document = document(profile, style);
-    if !profile.measure.is_blocked_time() {
+    if !in_milliseconds(profile, style.unit(profile)) {
         return serde_json::to_writer(out, &document).map_err(io::Error::from);
     }
     let mut value = serde_json::to_value(&document).map_err(io::Error::from)?;
@@ -31,7 +31,7 @@ pub fn write(profile: &Profile, style: &Style, out: &mut dyn Write) -> io::Resul
     serde_json::to_writer(out, &value).map_err(io::Error::from)
 }
 
-/// Weights of blocked time are milliseconds and fractions, which the library does not
+/// Weights of times are milliseconds and fractions, which the library does not
 /// write: it was given microseconds.
 fn weights_in_milliseconds(document: &mut serde_json::Value) {
     let threads = document.get_mut("threads").and_then(serde_json::Value::as_array_mut);
@@ -47,13 +47,15 @@ fn weights_in_milliseconds(document: &mut serde_json::Value) {
 
 fn document(profile: &Profile, style: &Style) -> Document {
     let interval = interval(profile, style.unit(profile));
+    let in_milliseconds = in_milliseconds(profile, style.unit(profile));
     let start = ReferenceTimestamp::from_duration_since_unix_epoch(Duration::from_nanos(profile.start.0));
     let mut document = Document::new(&style.title, start, SamplingInterval::from_nanos(interval));
     document.set_symbolicated(true);
     let name = profile.recording.java_arguments.split_whitespace().next().unwrap_or("java");
     let process = document.add_process(name, profile.recording.pid, Timestamp::from_nanos_since_reference(0));
     let categories = Categories::new(&mut document);
-    let mut writer = Writer { document, profile, process, interval, categories, stacks: HashMap::new() };
+    let mut writer =
+        Writer { document, profile, process, interval, in_milliseconds, categories, stacks: HashMap::new() };
     let mut heaviest: Vec<(u64, ThreadHandle)> = Vec::new();
     for moments in profile.moments.chunk_by(|a, b| a.thread == b.thread) {
         let weight = moments.iter().map(|moment| moment.weight.in_unit(profile.tree.unit())).sum();
@@ -71,8 +73,15 @@ fn document(profile: &Profile, style: &Style) -> Document {
     writer.document
 }
 
-/// What one unit of weight stands for. Weights are whole numbers of it: the
-/// sampling interval for samples, a microsecond for blocked time.
+/// True if weights are times, which blocked time is, and samples that stand for different
+/// times; samples that stand for whole numbers of one interval are counted.
+fn in_milliseconds(profile: &Profile, unit: Unit) -> bool {
+    let interval = interval(profile, unit);
+    let is_counted = |moment: &Moment| moment.weight.ns % interval == 0;
+    profile.measure.is_blocked_time() || (unit == Unit::Nanoseconds && !profile.moments.iter().all(is_counted))
+}
+
+/// The sampling interval: a microsecond for blocked time, which is not sampled.
 fn interval(profile: &Profile, unit: Unit) -> u64 {
     if profile.measure.is_blocked_time() {
         return 1_000;
@@ -123,6 +132,7 @@ struct Writer<'a> {
     profile: &'a Profile,
     process: ProcessHandle,
     interval: u64,
+    in_milliseconds: bool,
     categories: Categories,
     stacks: HashMap<(ThreadHandle, u32), StackHandle>,
 }
@@ -135,8 +145,7 @@ impl Writer<'_> {
         let is_main = described.name == "main";
         let thread = self.document.add_thread(self.process, kernel_id(described), start, is_main);
         self.document.set_thread_name(thread, &described.name);
-        let blocked = self.profile.measure.is_blocked_time();
-        let weight_type = if blocked { WeightType::TracingMs } else { WeightType::Samples };
+        let weight_type = if self.in_milliseconds { WeightType::TracingMs } else { WeightType::Samples };
         self.document.set_thread_samples_weight_type(thread, weight_type);
         for moment in moments {
             let stack = self.stack(thread, moment.context);
@@ -157,7 +166,10 @@ impl Writer<'_> {
     fn weight(&self, moment: &Moment, unit: Unit) -> i32 {
         let weight = match unit {
             Unit::Samples => moment.weight.count,
-            Unit::Nanoseconds => (moment.weight.ns + self.interval / 2) / self.interval,
+            Unit::Nanoseconds => {
+                let one = if self.in_milliseconds { 1_000 } else { self.interval };
+                (moment.weight.ns + one / 2) / one
+            }
         };
         i32::try_from(weight.max(1)).unwrap_or(i32::MAX)
     }

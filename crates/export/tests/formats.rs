@@ -158,6 +158,20 @@ fn firefox_weighs_samples_by_number_and_blocked_time_in_milliseconds() {
     assert_eq!(weights(Measure::Contender), ("tracing-ms".into(), serde_json::json!([30.0, 10.0, 5.0])));
 }
 
+/// Samples that stand for different times cannot be counted: their weights are times.
+#[test]
+fn firefox_keeps_the_time_of_samples_that_are_no_multiples_of_one() {
+    let mut profile = shop(Measure::Cpu);
+    profile.moments[0].weight.ns += 1_500_000;
+    let ns: u64 = profile.moments.iter().map(|moment| moment.weight.ns).sum();
+    let file: Value = serde_json::from_slice(&written(Format::Firefox, &profile)).unwrap();
+    let threads = file["threads"].as_array().unwrap();
+    assert!(threads.iter().all(|thread| thread["samples"]["weightType"] == "tracing-ms"), "{file}");
+    let weights = threads.iter().flat_map(|thread| thread["samples"]["weight"].as_array().unwrap());
+    let milliseconds: f64 = weights.map(|weight| weight.as_f64().unwrap()).sum();
+    assert!((milliseconds * 1e6 - ns as f64).abs() < 1.0, "{milliseconds} ms instead of {ns} ns");
+}
+
 /// Every index of the Firefox Profiler's tables points to something.
 #[test]
 fn firefox_tables_are_sound_and_hold_every_sample() {
