@@ -40,8 +40,7 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     }
     trouble(analysed, screen, out);
     let _ = writeln!(out);
-    let more =
-        "More: headway report FILE --full (or --by ASPECTS, --steal, --pressure); web page: -o FILE.html";
+    let more = "More: headway report FILE --full (or --by ASPECTS, --steal, --pressure); web page: -o FILE.html";
     for line in prose::wrapped(more, screen.width, 0) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
