@@ -322,8 +322,18 @@ mod tests {
         }
     }
 
+    /// Tries of what must be done long before a slow connection is closed: on a busy machine it may
+    /// take as long. Who waits for slow connections does so in each.
+    const TRIES: usize = 5;
+
     #[test]
     fn no_number_of_silent_or_slow_connections_locks_anybody_out() {
+        let is_prompt = |_| answered_beside_slow_connections() < PATIENCE / 2;
+        assert!((0..TRIES).any(is_prompt), "each of {TRIES} tries took as long as slow connections may");
+    }
+
+    /// How long an answer to a new connection and one to an old one took.
+    fn answered_beside_slow_connections() -> Duration {
         let running = Running::start();
         let again = format!("{} HTTP/1.1\r\nHost: {}\r\n", running.page(), running.address);
         let mut kept = running.ask(&running.page(), "\r\n");
@@ -340,8 +350,8 @@ mod tests {
         // Who has had an answer stays.
         kept.write_all(format!("{again}{LAST}").as_bytes()).expect("sent");
         assert_eq!(received(kept).matches("<page>").count(), 2);
-        assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
         drop(slow);
+        begun.elapsed()
     }
 
     #[test]
