@@ -189,6 +189,9 @@ fn stopped_meanwhile(name: &'static str) -> Fault {
         let file = stage.name("stopped.jfr");
         let said = ends_by(stage, &["record", "-q", "-d", "600", "-o", &file, &program.pid()], name, || {
             eventually("the recording begins", || Ok(fs::metadata(&file).is_ok_and(|file| file.len() > 20_000)))?;
+            // The command has something to end once it knows that the recording began: the JVM answered it before.
+            stage.await_contentions(&program.pid())?;
+            thread::sleep(Duration::from_secs(1));
             signal(&program, "STOP")?;
             await_state(&program.pid(), 'T')
         });

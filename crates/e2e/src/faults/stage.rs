@@ -317,15 +317,16 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> Result<bool, Problem>) 
     Ok(())
 }
 
-/// Waits until the kernel gives this state of a process: what a signal changes, it changes when
-/// the process gets a CPU.
+/// Waits until each thread of a process has this state: what a signal changes, it changes when the
+/// thread gets a CPU, and those that have not had one answer still.
 ///
 /// # Errors
 /// It does not, or the process is gone.
 pub fn await_state(pid: &str, state: char) -> Result<(), Problem> {
     eventually(&format!("process {pid} in state {state}"), || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-        Ok(stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(state)))
+        let tasks = fs::read_dir(format!("/proc/{pid}/task"))?.flatten();
+        let mut stats = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
+        Ok(stats.all(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(state))))
     })
 }
 
