@@ -438,7 +438,8 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
       expect(complaints).toEqual([]);
       await context.close();
     }
-  });
+    // Every page twice: the most work of all tests.
+  }, 600_000);
 });
 
 describe("the page in one file", () => {
