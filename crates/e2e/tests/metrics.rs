@@ -197,3 +197,111 @@ fn prometheus_fires_the_alert_and_answers_the_dashboard() {
     let owners: Vec<&str> = planted.iter().filter_map(|series| series["metric"]["owner_method"].as_str()).collect();
     assert!(owners.iter().any(|owner| owner.contains("Inventory.")), "{planted:?}");
 }
+
+/// Seconds of both runs of churn together; `HEADWAY_CHURN_SECONDS` asks for more (600: ten minutes).
+const CHURN_SECONDS: u64 = 60;
+
+/// Time of the day of an event as `jfr print` shows it, `2026-11-21T20:55:21.803439875Z`, in
+/// seconds.
+fn time_of_day(event: &Value) -> f64 {
+    let clock = event["values"]["startTime"].as_str().unwrap().split('T').nth(1).unwrap().trim_end_matches('Z');
+    clock.splitn(3, ':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())
+}
+
+/// What was recorded beside the metrics.
+struct Recorded {
+    /// Seconds blocked within the first intervals.
+    blocked: f64,
+    /// Phases that began within them, up to the last but one.
+    phases: u64,
+    /// Phases at all.
+    all_phases: u64,
+}
+
+impl Recorded {
+    /// Of the first `intervals` seconds of a recording.
+    fn of(tools: &Tools, recording: &str, intervals: f64) -> Recorded {
+        let output = Command::new(&tools.headway)
+            .args(["report", "--json", "--to", &format!("{intervals}s"), recording])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let jfr = Jdk::all().pop().expect("a JDK").tool("jfr");
+        let starts = |name: &str| -> Vec<f64> {
+            let mut print = Command::new(&jfr);
+            print.args(["print", "--json", "--stack-depth", "1", "--events", name, recording]);
+            let printed: Value = serde_json::from_slice(&print.output().unwrap().stdout).unwrap();
+            printed["recording"]["events"].as_array().unwrap().iter().map(time_of_day).collect()
+        };
+        let begin = starts("headway.PressureWindow").into_iter().fold(f64::MAX, f64::min);
+        let phases = starts("headway.PressurePhase");
+        // At midnight the time of the day begins again.
+        let since = |start: &&f64| (*start - begin).rem_euclid(86_400.0);
+        let early = phases.iter().filter(|start| since(start) < intervals - 1.5).count() as u64;
+        Recorded {
+            blocked: report["blocked_ns"].as_u64().unwrap() as f64 / 1e9,
+            phases: early,
+            all_phases: phases.len() as u64,
+        }
+    }
+}
+
+/// Scrapes a program at 1 s while it makes and forgets locks, threads and classes, and
+/// compares with the recording of the same.
+fn scraped_as_recorded(jdk: &Jdk, program: &[&str], seconds: u64) {
+    let tools = Tools::find().unwrap();
+    let directory = TempDir::new().unwrap();
+    let recording = directory.path().join("churn.jfr").display().to_string();
+    let agent = format!("-agentpath:{}=start,file={recording},events=monitor+park+pressure", tools.agent.display());
+    let mut java = Command::new(jdk.tool("java"));
+    java.arg(agent).arg("-jar").arg(&tools.workloads).args(program).args(["--seconds", &seconds.to_string()]);
+    let mut java = Guarded(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let (_headway, address) = eventually("metrics", || {
+        let mut headway = Command::new(&tools.headway);
+        headway.args(["metrics", "--listen", "127.0.0.1:0", &java.pid()]).env("HEADWAY_AGENT", &tools.agent);
+        headway.stderr(Stdio::null());
+        let mut headway = Guarded(headway.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(headway.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("http://")?.strip_suffix("/metrics")?.to_owned();
+        Some((headway, address))
+    });
+    let (mut last, mut scrapes, mut most) = (BTreeMap::new(), 0, 0);
+    while java.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_secs(1));
+        let Some(now) = scrape(&address) else { continue };
+        most = most.max(now.keys().filter(|key| key.starts_with("headway_blocked_seconds_total{")).count());
+        scrapes += 1;
+        last = now;
+    }
+    let blocked = sum(&last, "headway_blocked_seconds_total{");
+    let (intervals, phases) = (sum(&last, "headway_intervals_total"), sum(&last, "headway_phases_total") as u64);
+    let recorded = Recorded::of(&tools, &recording, intervals);
+    println!(
+        "JDK {} {program:?}: {scrapes} scrapes, {intervals} intervals, at most {most} series, blocked {blocked:.3} s \
+         beside {:.3} s, {phases} phases beside {} (of {}), {} events dropped",
+        jdk.release,
+        recorded.blocked,
+        recorded.phases,
+        recorded.all_phases,
+        sum(&last, "headway_dropped_events_total")
+    );
+    assert!(scrapes > 0 && intervals >= 2.0, "{scrapes} scrapes, {intervals} intervals");
+    assert!(most <= 101, "{program:?}: {most} series");
+    let difference = (blocked - recorded.blocked).abs();
+    assert!(difference <= 0.001 * recorded.blocked, "{program:?}: {blocked} s instead of {} s", recorded.blocked);
+    // One that lasts until the end is written then.
+    let is_within = phases >= recorded.phases && phases <= recorded.all_phases + 1;
+    assert!(is_within, "{program:?}: {phases} phases beside {} and {}", recorded.phases, recorded.all_phases);
+    assert!(recorded.all_phases > 0 && recorded.blocked > 0.0, "{program:?} has neither phases nor contention");
+}
+
+#[test]
+fn under_churn_series_are_bounded_and_sums_are_those_of_the_recording() {
+    let asked = std::env::var("HEADWAY_CHURN_SECONDS").ok();
+    let seconds = asked.map_or(CHURN_SECONDS, |text| text.parse().expect("seconds"));
+    let jdk = Jdk::find(25).or_else(|| Jdk::find(17)).expect("a JDK");
+    scraped_as_recorded(&jdk, &["predict", "dyinglocks", "--threads", "8"], seconds / 2);
+    scraped_as_recorded(&jdk, &["demo"], seconds / 2);
+}
