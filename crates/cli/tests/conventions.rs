@@ -8,16 +8,17 @@
 mod support;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::recording::Scenario;
-use support::{headway, refuses, said, Said};
+use support::{headway, headway_with_agent, jdk, refuses, said, Guarded, Said};
 use tempfile::TempDir;
 
 /// What can be done with a recording; RECORDING stands for its name.
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 13] = [
     &["report", "RECORDING"],
     &["report", "--full", "RECORDING"],
     &["report", "--pressure", "RECORDING"],
@@ -30,13 +31,39 @@ const COMMANDS: [&[&str]; 12] = [
     &["export", "--of", "owner", "-o", "-", "RECORDING"],
     &["export", "-o", "-", "--format", "jfr", "RECORDING"],
     &["flame", "--of", "owner", "-o", "-", "RECORDING"],
+    &["causal", "report", "RECORDING"],
 ];
+
+/// What is asked of a running JVM, in this order; PID stands for it.
+const OF_A_JVM: [&[&str]; 8] = [
+    &["start", "-e", "lock", "-o", "started.jfr", "--force", "PID"],
+    &["status", "PID"],
+    &["top", "--json", "-n", "1", "PID"],
+    &["metrics", "--once", "PID"],
+    &["parks", "PID"],
+    &["dump", "-o", "dumped.jfr", "--force", "PID"],
+    &["stop", "PID"],
+    &["record", "-d", "1", "-e", "lock", "-o", "recorded.jfr", "--force", "PID"],
+];
+
+/// What needs neither a recording nor a JVM that runs already; JAVA stands for a JDK's.
+const OTHERS: [&[&str]; 5] = [
+    &["list"],
+    &["completion", "bash"],
+    &["man"],
+    &["help"],
+    &["run", "-o", "run.jfr", "--force", "--", "JAVA", "-version"],
+];
+
+/// What `headway-fleet` carries out.
+const OF_THE_FLEET: [&str; 3] = ["sql", "ingest", "fleet"];
 
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let mut scenario = Scenario::begin(&directory.path().join("shop.jfr"));
     scenario.contention();
     scenario.parking();
+    scenario.experiments();
     scenario.finish();
     directory
 }
@@ -127,7 +154,129 @@ const SITUATIONS: [&str; 6] =
 
 /// Commands that read several recordings take patterns.
 fn takes_patterns(words: &[&str]) -> bool {
-    words.first() == Some(&"report")
+    words.first() == Some(&"report") || words.starts_with(&["causal", "report"])
+}
+
+/// A command with what stands for words in it.
+fn filled(words: &[&str], pid: &str, java: &Path, directory: &Path) -> Command {
+    let words = words.iter().map(|word| match *word {
+        "PID" => pid.to_owned(),
+        "JAVA" => java.display().to_string(),
+        word => word.to_owned(),
+    });
+    let mut command = headway_with_agent(words);
+    command.current_dir(directory);
+    command
+}
+
+/// Ends well, and says nothing of a pipe or in colours.
+#[track_caller]
+fn ends_well(command: &mut Command, is_closed: bool) -> String {
+    let said = match is_closed {
+        true => with_closed_pipe(std::mem::replace(command, Command::new("true"))),
+        false => said(command),
+    };
+    let is_well = said.code == Some(0) && !said.stderr.contains("roken pipe") && !said.stderr.contains("panicked");
+    assert!(is_well, "{:?}: {}{}", said.code, said.stdout, said.stderr);
+    assert!(!said.stdout.contains("\u{1b}["), "colours without a terminal: {}", said.stdout);
+    said.stdout
+}
+
+/// Of a command that is not for one recording: what `-` and a pattern in the place of its
+/// last word come to.
+fn refused(words: &[&str], pid: &str, java: &Path, directory: &Path) {
+    for typed in ["-", "no-*.jvm"] {
+        let mut asked: Vec<&str> = match words {
+            [.., "--", _, _] => words[..words.len() - 2].to_vec(),
+            [first @ .., "PID"] => first.to_vec(),
+            _ => words.to_vec(),
+        };
+        asked.push(typed);
+        let said = said(&mut filled(&asked, pid, java, directory));
+        let sentences = said.stderr.lines().filter(|line| line.starts_with("headway: ")).count();
+        assert!(said.code != Some(0) && sentences == 1, "{asked:?}: {:?} {}", said.code, said.stderr);
+    }
+}
+
+/// Rows of the commands that are not for one recording. `None`, said, if there is no JDK.
+fn others(directory: &Path) -> Option<String> {
+    let home = jdk::any_home()?;
+    let java = home.join("bin/java");
+    let program = jdk::running(&home, &[])?;
+    let pid = program.pid().to_string();
+    for words in OF_A_JVM {
+        let mut unfit = filled(words, "-", &java, directory);
+        if words[0] != "parks" {
+            refuses(&mut unfit, 2, "- (standard input) is no JVM: give a pid or a name");
+            refused(words, &pid, &java, directory);
+        }
+    }
+    OTHERS.iter().for_each(|words| refused(words, &pid, &java, directory));
+    let mut wide = BTreeMap::new();
+    for (columns, most, is_closed) in [("40", 60, false), ("200", 200, false), ("80", 80, true)] {
+        for words in OF_A_JVM.iter().chain(&OTHERS) {
+            let mut command = filled(words, &pid, &java, directory);
+            let printed = ends_well(command.env("COLUMNS", columns), is_closed);
+            wide.insert((words.join(" "), columns), width(&printed) > most);
+        }
+    }
+    refuses(&mut filled(&["top", "PID"], &pid, &java, directory), 2, "`headway top` needs a terminal; --json prints");
+    let mut rows = String::new();
+    for words in OF_A_JVM.iter().chain(&OTHERS) {
+        let name = words.join(" ").replace("JAVA", "java");
+        let refused = if words[0] == "parks" { "yes, a recording" } else { "refused" };
+        let fits = |columns: &'static str| match words[0] {
+            "list" | "help" if wide[&(words.join(" "), columns)] => "wider",
+            "list" | "help" => "yes",
+            "completion" | "man" => "a file",
+            _ => "sentences",
+        };
+        let pattern = if words[0] == "parks" { "one file" } else { "refused" };
+        rows +=
+            &format!("| `headway {name}` | {refused} | {pattern} | yes | yes | {} | {} |\n", fits("40"), fits("200"));
+    }
+    rows += &served(directory);
+    for word in OF_THE_FLEET {
+        let mut command = headway([word, "-"]);
+        refuses(command.env("PATH", ""), 1, &format!("`headway {word}` needs headway-fleet"));
+        rows += &format!("| `headway {word}` |{}\n", " by `headway-fleet` |".repeat(6));
+    }
+    Some(rows)
+}
+
+/// The row of `view`, which serves until it is ended.
+fn served(directory: &Path) -> String {
+    for name in ["-", "sh?p.jfr"] {
+        let mut view = command(&["view", "RECORDING"], name, directory);
+        view.stdin(File::open(directory.join("shop.jfr")).expect("a recording"));
+        let mut view = Guarded::spawn(view.stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut line = String::new();
+        BufReader::new(view.0.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        assert!(line.contains("http://127.0.0.1:") && !line.contains('\u{1b}'), "{name}: {line}");
+    }
+    let mut view = command(&["view", "RECORDING"], "shop.jfr", directory);
+    let mut view = Guarded::spawn(view.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    drop(view.0.stdout.take());
+    // What it prints after the address.
+    let mut line = String::new();
+    BufReader::new(view.0.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    assert!(view.lives() && line.contains("Ctrl-C"), "{line}");
+    "| `headway view RECORDING` | yes | yes | serves on | yes | a page | a page |\n".to_owned()
+}
+
+/// Every command of `headway --help` is in one of the tables.
+#[test]
+fn every_command_is_tried() {
+    let help = said(headway(["--help"]).env("COLUMNS", "200")).stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // Texts that go on begin further right.
+    let names = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let commands: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() > 15, "{help}");
+    let tried = COMMANDS.iter().chain(&OF_A_JVM).chain(&OTHERS).map(|words| words[0]);
+    let tried: Vec<&str> = tried.chain(OF_THE_FLEET).chain(["view"]).collect();
+    let missing: Vec<&&str> = commands.iter().filter(|command| !tried.contains(command)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
@@ -146,7 +295,9 @@ fn every_command_keeps_the_conventions() {
         }
         table += &format!("| `headway {}` | {} |\n", words.join(" "), cells.join(" | "));
     }
-    let text = format!("{HEAD}| command | {} |\n|---|{}\n{table}", SITUATIONS.join(" | "), "---|".repeat(6));
+    let head = format!("| command | {} |\n|---|{}\n", SITUATIONS.join(" | "), "---|".repeat(6));
+    let Some(others) = others(directory.path()) else { return };
+    let text = format!("{HEAD}{head}{table}{OTHER_HEAD}{head}{others}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conventions.md");
     if std::env::var_os("HEADWAY_WRITE_CONVENTIONS").is_some() {
         fs::write(&path, &text).expect("written");
@@ -173,6 +324,13 @@ Made by the test `conventions` of `crates/cli`, which tries each command in each
 `yes` means: exit code 0, the same output as for the file itself (except for its name), and for people no line that is
 wider than the terminal, or than 60 columns; tables that are wider say how wide. `one file` means that the command
 reads one recording.
+
+";
+
+const OTHER_HEAD: &str = "
+Commands that read no recording, tried beside a running JVM. `refused` is one sentence and an exit code that is not 0:
+`-` names no JVM, and neither does a pattern. `sentences`: what they print is one paragraph per line, or is printed as it
+comes from the JVM. `top` without `--json` needs a terminal, and says so.
 
 ";
 

@@ -3,6 +3,7 @@
 use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::{self, Jvm, Seen};
+use crate::recording::input;
 use crate::suggest;
 
 /// Finds the JVM that `target` names: a pid, a main class with or without its
@@ -16,6 +17,10 @@ pub fn jvm(target: &str) -> Result<Jvm, Failure> {
         Ok(pid) => by_pid(pid),
         Err(_) if target.chars().all(|c| c.is_ascii_digit()) || target.is_empty() => {
             Err(Failure::Usage(format!("\"{target}\" is not a process id")))
+        }
+        // As a part of a name it would be in many.
+        Err(_) if target == input::STANDARD => {
+            Err(Failure::Usage("- (standard input) is no JVM: give a pid or a name".into()))
         }
         Err(_) => by_name(target, jvm::running()),
     }

@@ -2,8 +2,8 @@
 
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{
-    Degraded, ExitCause, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited, Park,
-    ParkBegin, ParkLimit, ParkOutcome, RecordingInfo, SelfCost, StopTheWorld, ThreadDef, ThreadPoint, Unpark,
+    Degraded, ExitCause, Experiment, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorWait, MonitorWaited,
+    Park, ParkBegin, ParkLimit, ParkOutcome, RecordingInfo, SelfCost, StopTheWorld, ThreadDef, ThreadPoint, Unpark,
     WaitOutcome,
 };
 use headway_model::stack::ChainDef;
@@ -280,6 +280,30 @@ impl Scenario {
                 }));
             }
             self.flush();
+        }
+    }
+
+    /// Experiments with one method: ten windows, every other one without delays.
+    pub fn experiments(&mut self) {
+        for number in 0..10 {
+            let (speedup, kind, target) =
+                if number % 2 == 0 { (0.0, "", "") } else { (1.0, "method", "Index.rebuild") };
+            let start = TimeNs(START + number * 90 * MS);
+            self.put(Event::Experiment(Experiment {
+                start,
+                end: TimeNs(start.0 + 80 * MS),
+                number,
+                speedup,
+                selected_samples: 30,
+                samples: 80,
+                period: DurationNs(MS),
+                cpus: 2,
+                visits: 100 + number,
+                kind: kind.into(),
+                target: target.into(),
+                point: "Shop.served".into(),
+                ..Experiment::default()
+            }));
         }
     }
 

@@ -4,7 +4,7 @@ use super::snippets;
 use super::source::{self, Source};
 use super::Experiments;
 use crate::error::{Failure, DONE, FAILURE};
-use crate::recording::output;
+use crate::recording::{input, output};
 use crate::terminal;
 use clap::Args;
 use headway_causal::coz;
@@ -39,7 +39,8 @@ pub struct CausalReport {
     #[arg(skip)]
     asked: Vec<String>,
 
-    /// Recordings, or profiles of Coz (.coz, .jsonl); several runs are merged
+    /// Recordings (- reads standard input), or profiles of Coz (.coz, .jsonl), or a pattern in quotes; several runs
+    /// are merged
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -54,7 +55,7 @@ impl CausalReport {
     pub fn execute(self) -> Result<u8, Failure> {
         let mut runs = Vec::new();
         let (mut notes, mut damage) = (Vec::new(), None);
-        for file in &self.files {
+        for file in &input::files(&self.files)? {
             let Source { experiments, notes: said, damage: found } = source::read(file)?;
             runs.push(experiments);
             notes.extend(said);

@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::recording::analysed::unreadable;
+use crate::recording::input;
 use headway_causal::coz;
 use headway_causal::experiment::{Experiment, Target, TargetKind, END_OF_PROGRAM};
 use headway_jfr::Reader;
@@ -41,7 +42,7 @@ fn of_coz(path: &Path) -> Result<Source, Failure> {
 fn of_recording(path: &Path) -> Result<Source, Failure> {
     let mut source = Source::default();
     let mut windows: BTreeMap<u64, Experiment> = BTreeMap::new();
-    for item in Reader::open(path).map_err(|problem| unreadable(path, problem))? {
+    for item in Reader::open(input::place(path)?).map_err(|problem| unreadable(path, problem))? {
         match item {
             Ok(Event::Experiment(told)) => add(&mut windows, &told),
             Ok(Event::Degraded(degraded)) if &*degraded.mechanism == "causal" => {
