@@ -45,16 +45,33 @@ pub(super) struct Intervals {
 }
 
 impl Intervals {
-    /// async-profiler tells nanoseconds; JFR's `period` is not what a sample
+    /// async-profiler writes nanoseconds; JFR's `period` is not what a sample
     /// stands for, since it samples a few threads at a time only.
+    ///
+    /// async-profiler's `interval` is that of its `engine`, which may be the wall clock;
+    /// `wall` is there if it samples by the wall clock too. 0 stands for a default.
     fn of(info: &RecordingInfo) -> Intervals {
-        let nanos = |name: &str| {
-            let setting = info.settings.iter().find(|(setting, _)| setting == name);
-            setting.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+        let setting = |name: &str| {
+            let found = info.settings.iter().find(|(setting, _)| setting == name);
+            found.map(|(_, value)| value.as_str())
         };
-        Intervals { cpu: nanos("jdk.ExecutionSample#interval"), wall: nanos("jdk.ExecutionSample#wall") }
+        let nanos = |name: &str, default: u64| {
+            let value = setting(name)?.parse().ok()?;
+            Some(if value == 0 { default } else { value })
+        };
+        let of_engine = "jdk.ExecutionSample#interval";
+        let (wall, engine_ns) = match setting("jdk.ActiveRecording#engine") {
+            Some("wall") => (of_engine, ASYNC_WALL_NS),
+            _ => ("jdk.ExecutionSample#wall", ASYNC_CPU_NS),
+        };
+        Intervals { cpu: nanos(of_engine, engine_ns).unwrap_or(0), wall: nanos(wall, ASYNC_WALL_NS).unwrap_or(0) }
     }
 }
+
+/// async-profiler's default intervals, as its documentation has them: 10 ms of CPU
+/// time, 50 ms of the wall clock.
+const ASYNC_CPU_NS: u64 = 10_000_000;
+const ASYNC_WALL_NS: u64 = 50_000_000;
 
 /// JFR's samplers, the best one first: by CPU time; threads that run Java; threads
 /// that are in native code, most of which wait there.
@@ -144,6 +161,11 @@ impl Chunk {
         let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition, EventKind::ServiceThread]);
         self.resolver.pools.names_service_threads = !self.types_of(&[EventKind::ServiceThread]).is_empty();
         self.has_safepoints = self.types_of(&[EventKind::SafepointEnd]).iter().any(|ty| self.survey.saw(*ty));
+        if !self.has_safepoints {
+            // Without ends, begins say of no pause how long it was: they are counted by name only.
+            let begins = self.plans.iter_mut().filter(|plan| plan.kind == EventKind::SafepointBegin);
+            begins.for_each(|plan| plan.kind = EventKind::Other);
+        }
         if let Some(sampler) = self.choose_sampler() {
             gatherer.sampler(sampler);
         }
