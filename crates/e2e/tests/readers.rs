@@ -8,6 +8,7 @@
 use headway_e2e::guarded::Guarded;
 use headway_e2e::jdk::Jdk;
 use headway_e2e::tools::{self, Tools};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -253,6 +254,155 @@ fn cut_and_repaired(recording: &Path, tools: &Tools, scratch: &Path) -> String {
     whole.display().to_string()
 }
 
+/// What a kind of recording is exported by: `headway export --of`. `None` where it has
+/// nothing that profiles are made of.
+fn measure(kind: &Kind) -> Option<&'static str> {
+    match kind.events {
+        LOCKS => Some("owner"),
+        "cpu" | "wall" => Some(kind.events),
+        _ => None,
+    }
+}
+
+/// The number that ends a line, or what stands in front of a colon.
+fn numbers<'a>(lines: impl Iterator<Item = &'a str>) -> Result<u64, String> {
+    lines
+        .map(|line| line.rsplit(' ').next().unwrap_or_default().parse::<u64>().map_err(|e| format!("{line}: {e}")))
+        .sum()
+}
+
+/// The sum of an array of numbers.
+fn total(values: &Value) -> Option<f64> {
+    values.as_array()?.iter().map(Value::as_f64).sum()
+}
+
+/// What `go tool pprof` lists: samples as `COUNT NANOSECONDS: FRAMES`.
+fn pprof(path: &str) -> Result<u64, String> {
+    let raw = tools::run(Path::new("go"), ["tool", "pprof", "-raw", path]).map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&raw.stdout).into_owned();
+    let body = text.split_once("Samples:").and_then(|(_, rest)| rest.split_once("Locations")).ok_or("no samples")?.0;
+    numbers(body.lines().skip(1).filter_map(|line| line.split_once(": ")).map(|(values, _)| values.trim_end()))
+}
+
+/// What speedscope's importer relies on: a weight for each stack, no stack empty, every frame
+/// there, and weights that end where the profile does.
+fn speedscope(file: &Value) -> Option<f64> {
+    let frames = file["shared"]["frames"].as_array()?.len() as u64;
+    let mut all = 0.0;
+    for profile in file["profiles"].as_array()? {
+        let (samples, weights) = (profile["samples"].as_array()?, total(&profile["weights"])?);
+        let known = |stack: &Value| {
+            let stack = stack.as_array().filter(|stack| !stack.is_empty());
+            stack.is_some_and(|stack| stack.iter().all(|frame| frame.as_u64().is_some_and(|frame| frame < frames)))
+        };
+        let ends = profile["endValue"].as_f64()? - profile["startValue"].as_f64()?;
+        let whole = samples.len() == profile["weights"].as_array()?.len() && (ends - weights).abs() < 1.0;
+        (whole && samples.iter().all(known)).then_some(())?;
+        all += weights;
+    }
+    Some(all)
+}
+
+/// What the Firefox Profiler's importer relies on: tables as long as they say, and indices into
+/// them that exist. Weights are milliseconds.
+fn firefox(file: &Value) -> Option<f64> {
+    let mut all = 0.0;
+    for thread in file["threads"].as_array()? {
+        let long = |table: &str| thread[table]["length"].as_u64();
+        let (samples, stacks, frames) = (&thread["samples"], long("stackTable")?, long("frameTable")?);
+        let below = |values: &Value, most: u64| {
+            let inside = |value: &Value| value.is_null() || value.as_u64().is_some_and(|value| value < most);
+            values.as_array().is_some_and(|values| values.iter().all(inside))
+        };
+        let whole = below(&samples["stack"], stacks)
+            && below(&thread["stackTable"]["frame"], frames)
+            && below(&thread["stackTable"]["prefix"], stacks)
+            && samples["length"].as_u64()? == samples["stack"].as_array()?.len() as u64;
+        whole.then_some(())?;
+        let each = if samples["weightType"] == "samples" { file["meta"]["interval"].as_f64()? } else { 1.0 };
+        all += each * total(&samples["weight"])?;
+    }
+    Some(all * 1e6)
+}
+
+/// Perfetto's schema knows every field, and slices end: what it adds up is not all time,
+/// because a track shows one slice at a time.
+fn perfetto(path: &str) -> Result<Option<u64>, String> {
+    let packages = project().join("build/perfetto");
+    let checker = project().join("crates/export/tests/consumers/perfetto_check.py");
+    if !packages.join("perfetto").is_dir() {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target"]);
+        pip.arg(&packages).arg("--requirement").arg(checker.with_file_name("perfetto-requirements.txt"));
+        let _ = pip.env("PIP_ROOT_USER_ACTION", "ignore").status();
+    }
+    if !present("Perfetto's schema (pip)", packages.join("perfetto").is_dir()) {
+        return Ok(None);
+    }
+    let check = Command::new("python3").arg(checker).arg(path).env("PYTHONPATH", &packages).output();
+    let check = check.map_err(|e| e.to_string())?;
+    let error = || String::from_utf8_lossy(&check.stderr).into_owned();
+    check.status.success().then_some(None).ok_or_else(error)
+}
+
+/// The tables for programs: the column `total_ns`, which is before the last four.
+fn rows(text: &str) -> Result<u64, String> {
+    let field = |line: &str| match serde_json::from_str::<Value>(line) {
+        Ok(row) if row.is_object() => row["total_ns"].as_u64(),
+        _ => line.rsplit(',').nth(4).and_then(|field| field.parse().ok()),
+    };
+    text.lines().filter(|line| !line.starts_with("file,")).map(|line| field(line).ok_or(line.to_owned())).sum()
+}
+
+/// Nanoseconds in each format that a recording is exported to, as a reader of it adds them
+/// up; `None` for readers that add up nothing.
+fn exports(
+    tools: &Tools,
+    recording: &str,
+    measure: &str,
+    scratch: &Path,
+) -> Vec<(String, Result<Option<u64>, String>)> {
+    let export = |extension: &str| -> Result<String, String> {
+        let path = scratch.join(format!("export.{extension}")).display().to_string();
+        let _ = fs::remove_file(&path);
+        tools::run(&tools.headway, ["export", recording, "--of", measure, "-o", &path]).map_err(|e| e.to_string())?;
+        Ok(path)
+    };
+    let text = |extension: &str| fs::read_to_string(export(extension)?).map_err(|e| e.to_string());
+    let json = |extension: &str, sum: fn(&Value) -> Option<f64>| {
+        let value: Value = serde_json::from_str(&text(extension)?).map_err(|e| e.to_string())?;
+        sum(&value).map(|ns| Some(ns.round() as u64)).ok_or_else(|| format!("{extension}: refused"))
+    };
+    let table = |format: &str| {
+        let arguments = ["report", "--by", "lock-name", "--top", "10000", "--format", format, recording];
+        let output = tools::run(&tools.headway, arguments).map_err(|e| e.to_string())?;
+        rows(&String::from_utf8_lossy(&output.stdout)).map(Some)
+    };
+    let mut all = vec![
+        ("collapsed, its lines".to_owned(), text("collapsed").and_then(|text| numbers(text.lines())).map(Some)),
+        ("pprof, `go tool pprof`".to_owned(), export("pb.gz").and_then(|path| pprof(&path)).map(Some)),
+        ("speedscope, minimum of its importer".to_owned(), json("speedscope.json", speedscope)),
+        ("Firefox Profiler, minimum of its importer".to_owned(), json("json", firefox)),
+        ("Perfetto, its schema".to_owned(), export("perfetto-trace").and_then(|path| perfetto(&path))),
+    ];
+    if measure == "owner" {
+        all.push(("CSV, its rows".to_owned(), table("csv")));
+        all.push(("JSON lines, its rows".to_owned(), table("jsonl")));
+    }
+    all
+}
+
+/// The time that a report says a recording's profile has: what each export must come to.
+fn reported(tools: &Tools, recording: &str, measure: &str) -> u64 {
+    let output = tools::run(&tools.headway, ["report", "--json", recording]).unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ns = match measure {
+        "owner" => report["blocked_ns"].as_u64(),
+        _ => None,
+    };
+    ns.unwrap_or(0)
+}
+
 /// Waits until a recording that is being written has some events of a type.
 fn wait_for(ty: &str, jdk: &Jdk, recording: &Path) {
     let deadline = Instant::now() + Duration::from_secs(90);
@@ -265,6 +415,51 @@ fn wait_for(ty: &str, jdk: &Jdk, recording: &Path) {
         thread::sleep(Duration::from_millis(300));
     }
 }
+
+/// A row of the table for each export, in milliseconds, and what is wrong with them.
+fn read_exports(tools: &Tools, kind: &Kind, recording: &str, scratch: &Path) -> (Vec<(String, String)>, Vec<String>) {
+    let Some(of) = measure(kind) else {
+        return (EXPORTS.iter().map(|name| ((*name).to_owned(), NOTHING.to_owned())).collect(), Vec::new());
+    };
+    let found = exports(tools, recording, of, scratch);
+    let mut truth = reported(tools, recording, of);
+    if truth == 0 {
+        truth = found.iter().find_map(|(_, ns)| ns.clone().ok().flatten()).unwrap_or(0);
+    }
+    let (mut cells, mut wrong) = (Vec::new(), Vec::new());
+    if truth == 0 {
+        wrong.push(format!("{}: nothing to export", kind.name));
+    }
+    for name in EXPORTS {
+        let cell = match found.iter().find(|(found, _)| found == name).map(|(_, ns)| ns) {
+            None => NOTHING.to_owned(),
+            Some(Ok(None)) => "yes".to_owned(),
+            // The Firefox Profiler gets whole microseconds for each contention.
+            Some(Ok(Some(ns))) if ns.abs_diff(truth) <= if name.starts_with("Firefox") { truth / 2_000 } else { 0 } => {
+                (ns / 1_000_000).to_string()
+            }
+            Some(other) => {
+                wrong.push(format!("{}, {name}: {other:?} instead of {truth}", kind.name));
+                "no".to_owned()
+            }
+        };
+        cells.push((name.to_owned(), cell));
+    }
+    (cells, wrong)
+}
+
+/// A cell where there is nothing to export.
+const NOTHING: &str = "-";
+/// The exports, in the order of the table.
+const EXPORTS: [&str; 7] = [
+    "collapsed, its lines",
+    "pprof, `go tool pprof`",
+    "speedscope, minimum of its importer",
+    "Firefox Profiler, minimum of its importer",
+    "Perfetto, its schema",
+    "CSV, its rows",
+    "JSON lines, its rows",
+];
 
 /// What is wrong with what a reader said, beside the truth; the counts of those that
 /// know few types are compared in the types that they know.
@@ -298,6 +493,7 @@ fn every_reader_reads_every_kind_of_recording() {
     let scratch = TempDir::new().unwrap();
     let readers = Readers::find(scratch.path());
     let mut table: Vec<(String, Vec<String>)> = Vec::new();
+    let mut exported: Vec<(String, Vec<String>)> = Vec::new();
     let (mut failures, mut skipped) = (Vec::new(), 0);
     for kind in &KINDS {
         let Some(recording) = record(kind, &tools, scratch.path()) else {
@@ -305,6 +501,14 @@ fn every_reader_reads_every_kind_of_recording() {
             continue;
         };
         let all = readers.read(&recording);
+        let (cells, wrong) = read_exports(&tools, kind, &recording, scratch.path());
+        failures.extend(wrong);
+        for (name, cell) in cells {
+            match exported.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, cells)) => cells.push(cell),
+                None => exported.push((name, vec![cell])),
+            }
+        }
         let truth =
             all.iter().find_map(|(_, said)| if let Said::Counts(counts) = said { Some(counts.clone()) } else { None });
         // The types of which every file has one, which only some readers show.
@@ -345,17 +549,22 @@ fn every_reader_reads_every_kind_of_recording() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     match skipped {
-        0 => check_table(&table),
+        0 => check_table(&table, &exported),
         _ => eprintln!("SKIPPED: {skipped} readings of {}; the table was not compared", KINDS.len() * 15),
     }
 }
 
-fn check_table(table: &[(String, Vec<String>)]) {
+fn check_table(table: &[(String, Vec<String>)], exported: &[(String, Vec<String>)]) {
     let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
     let mut text = String::from(HEAD);
     text += &format!("| reader | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
     for (reader, cells) in table {
         text += &format!("| {reader} | {} |\n", cells.join(" | "));
+    }
+    text += EXPORTED;
+    text += &format!("| export | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for (export, cells) in exported {
+        text += &format!("| {export} | {} |\n", cells.join(" | "));
     }
     let path = project().join("docs/readers.md");
     if std::env::var_os("HEADWAY_WRITE_READERS").is_some() {
@@ -381,7 +590,17 @@ chunk it keeps some constants only; the converter makes collapsed
 stacks and flame graphs of locks, CPU and wall-clock samples; `jfr view` shows the active
 settings; jfrs decodes every event. Compressed recordings are unpacked by `zstd -d` and `lz4 -d`. The killed JVM was
 killed by SIGKILL while it recorded. The last fifth of the file that is cut off is gone for good; `headway export`
-makes a whole file of the rest. speedscope, pprof and the Firefox Profiler read what is exported for them: the tests
-of `crates/export` have the checks of their importers. The parser jafar was not tried: no version of it could be fetched.
+makes a whole file of the rest. The parser jafar was not tried: no version of it could be fetched.
+
+";
+
+const EXPORTED: &str = "
+## Exports
+
+The same recordings, exported: milliseconds as a reader of each format adds them up, which must be the report's
+(`blocked_ns` of recordings of locks; those of samples must agree with each other). `-`: nothing in the recording that
+such a file is made of. `yes` is for a reader that adds up nothing. speedscope and the Firefox Profiler cannot be run here:
+the test has a minimum of what their importers check. The tests of `crates/export` check speedscope's published schema.
+The Firefox Profiler gets whole microseconds, and may differ by 0.05 %.
 
 ";
