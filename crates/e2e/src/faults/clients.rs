@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TYPED: &str = "Command lines that are wrong";
 const ENDED: &str = "Command lines that end early, or come together";
