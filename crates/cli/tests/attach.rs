@@ -387,5 +387,5 @@ fn progress_is_shown_on_a_terminal() {
     script.args(["-qec", &line, "/dev/null"]).env("HEADWAY_AGENT", support::agent_library());
     let said = said(script.current_dir(directory.path()).stdin(Stdio::null()).process_group(0));
     assert!(said.stdout.contains("of 3 s") && said.stdout.contains("events"), "{}", said.stdout);
-    assert!(said.stdout.contains("lost   Ctrl-C stops early"), "{}", said.stdout);
+    assert!(said.stdout.contains("dropped   Ctrl-C stops early"), "{}", said.stdout);
 }
