@@ -298,13 +298,18 @@ impl Rows {
     }
 }
 
+/// What the page calls a contention or a park.
+fn kind_of(kind: monitor::Kind) -> Kind {
+    match kind {
+        monitor::Kind::Monitor => Kind::Monitor,
+        monitor::Kind::Juc => Kind::Juc,
+        _ => Kind::Park,
+    }
+}
+
 impl StretchSink for Rows {
     fn stretch(&mut self, stretch: &Stretch<'_>) {
-        let kind = match stretch.kind {
-            monitor::Kind::Monitor => Kind::Monitor,
-            monitor::Kind::Juc => Kind::Juc,
-            _ => Kind::Park,
-        };
+        let kind = kind_of(stretch.kind);
         let origin = *self.start.get_or_insert(stretch.start);
         let base = Row {
             thread: self.names.thread(stretch.thread),
@@ -329,6 +334,26 @@ impl StretchSink for Rows {
             }
         });
         self.table.add(slices);
+    }
+
+    /// Of those that were shorter than the recording's minimum it is known when the last one
+    /// ended, and how long they were together: they stand side by side before that moment.
+    fn summed(&mut self, sum: &monitor::Sum) {
+        let origin = *self.start.get_or_insert(sum.time);
+        let end = sum.time.max(origin).since(origin).0;
+        let how = if sum.kind == monitor::Kind::Conditional { How::None } else { How::Unproven };
+        let row = Row {
+            start: end.saturating_sub(sum.total_ns),
+            span: sum.total_ns.min(end).max(1),
+            thread: self.names.thread(sum.thread),
+            chain: self.names.chain(sum.chain, 0),
+            lock: self.names.lock(sum.lock),
+            kind: kind_of(sum.kind) as u8,
+            how: how as u8,
+            ..Row::default()
+        };
+        let longest = sum.total_ns / sum.count.max(1);
+        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, longest));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
@@ -424,5 +449,59 @@ fn how(basis: Basis) -> How {
         Basis::PreviousOwner => How::Previous,
         Basis::HandOver | Basis::WakeUp => How::HandOver,
         _ => How::Unproven,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_model::event::{ShortParks, Spent, SpentOn};
+    use headway_model::DurationNs;
+
+    /// The contentions of a kind: time, number, longest.
+    fn of(recording: &Recording, kind: Kind) -> (u64, u64, u64) {
+        let table = recording.table();
+        let rows = table.stretches().filter(|(_, rows)| rows[0].kind == kind as u8);
+        let sums = rows.map(|(place, _)| table.sum(place));
+        sums.fold((0, 0, 0), |(total, count, max), sum| (total + sum.total, count + sum.count, max.max(sum.max)))
+    }
+
+    #[test]
+    fn sums_of_what_was_shorter_than_the_minimum_count_as_in_the_report() {
+        let spent = |time, on, count, total| {
+            let (lock, chain) = (LockId(1), headway_model::ChainId::default());
+            Event::Spent(Spent {
+                time: TimeNs(time),
+                thread: ThreadId(7),
+                lock,
+                chain,
+                on,
+                count,
+                total: DurationNs(total),
+            })
+        };
+        let parks = ShortParks {
+            time: TimeNs(9_000),
+            thread: ThreadId(7),
+            blocker: LockId(2),
+            chain: headway_model::ChainId::default(),
+            count: 5,
+            total: DurationNs(400),
+        };
+        let events = [
+            spent(5_000, SpentOn::Monitor, 3_000, 2_500),
+            spent(8_000, SpentOn::Monitor, 10, 900),
+            Event::ShortParks(parks),
+            Event::Watermark(TimeNs(10_000)),
+        ];
+        let (mut gather, mut analysis) = (Gather::new(1_000), Analysis::new(Options::default()));
+        for event in &events {
+            gather.feed(event);
+            analysis.feed(event);
+        }
+        let (recording, report) = (gather.finish(Facts::default()), analysis.finish());
+        assert_eq!(of(&recording, Kind::Monitor), (3_400, 3_010, 90));
+        assert_eq!((report.blocked_ns, report.contentions), (3_400, 3_010));
+        assert_eq!(of(&recording, Kind::Park), (400, 5, 80));
     }
 }
