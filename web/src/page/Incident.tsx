@@ -217,7 +217,7 @@ function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups;
         {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
         {waiting > 0 && (
           <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
-            not running: waiting in {doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
+            not running: {doing.waiting[0]?.text !== NO_FRAME && "waiting in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
             {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
           </Line>
         )}
