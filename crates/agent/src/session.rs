@@ -474,13 +474,13 @@ pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -
     let changing = lock(&agent.changing);
     let session = take_if(agent, |session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
-    drop(changing);
     if session.path.is_some() {
         let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
         answer_to_stop(agent, &mut reply, &session, recorded);
         reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
         *lock(&agent.ended_by_itself) = Some(reply);
     }
+    drop(changing);
     detach(agent, jni);
     Some(session.path)
 }

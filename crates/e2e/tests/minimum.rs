@@ -56,6 +56,6 @@ fn what_is_shorter_than_the_minimum_is_summed_up_and_in_the_totals() {
         let text = tools::run(&tools.headway, ["report", &recording]).unwrap();
         let text = String::from_utf8_lossy(&text.stdout).into_owned();
         let told = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("recorded as sums: contended enters and parks shorter than 20.0 ms"), "{text}");
+        assert!(told.contains("recorded as sums: contentions and parks shorter than 20.0 ms"), "{text}");
     }
 }

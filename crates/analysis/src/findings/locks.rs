@@ -174,7 +174,7 @@ impl Group {
         if active_ns == 0 || mostly_virtual {
             return (lost, None);
         }
-        let share = share(self.total - self.in_virtual, active_ns);
+        let share = share(self.total, active_ns).min(1.0);
         (format!("{lost} ({} of the active thread time)", percent(share)), Some(share))
     }
 

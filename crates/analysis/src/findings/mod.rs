@@ -6,7 +6,8 @@
 //!
 //! "N % of the active thread time" is always a part of the time of the ledger without
 //! idle time, which is also what the verdict and the bar of thread time are parts of;
-//! where it is not known, or the blocked threads are virtual, there is no percentage.
+//! where it is not known, or most of the blocked time is that of virtual threads, there is
+//! no percentage.
 
 mod deadlocks;
 mod evidence;
