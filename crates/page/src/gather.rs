@@ -461,7 +461,7 @@ mod tests {
     /// The contentions of a kind: time, number, longest.
     fn of(recording: &Recording, kind: Kind) -> (u64, u64, u64) {
         let table = recording.table();
-        let rows = table.stretches().filter(|(_, rows)| rows[0].kind == kind as u8);
+        let rows = table.rows().iter().enumerate().filter(|(_, row)| row.kind == kind as u8);
         let sums = rows.map(|(place, _)| table.sum(place));
         sums.fold((0, 0, 0), |(total, count, max), sum| (total + sum.total, count + sum.count, max.max(sum.max)))
     }
