@@ -250,16 +250,16 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const stock = rows.find((row) => row.value.startsWith("Stock.lock"))!;
     const sentence = part("The incident").locator(".sentence");
     await expect.poll(() => sentence.innerText()).toContain(`4 threads were blocked ${duration(stock.total_ns)} on Stock.lock in ${stock.count} contentions`);
-    expect(await part("Who waited").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
-    expect(await part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
-    expect(await part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
-    expect(await part("What the owner waited for meanwhile").innerText()).toContain("It is the root");
-    for (const box of await page.locator(".incident .card").all()) expect((await box.boundingBox())!.y).toBeLessThan(SIZE.height - 80);
+    await expect.poll(() => part("Who waited").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
+    await expect.poll(() => part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
+    await expect.poll(() => part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
+    await expect.poll(() => part("What the owner waited for meanwhile").innerText()).toContain("It is the root");
+    for (const box of await page.locator(".incident .card").all()) await expect.poll(async () => (await box.boundingBox())?.y ?? Infinity).toBeLessThan(SIZE.height - 80);
     // The other lock's owner waited for this one.
     await page.goto(`${address()}#/incident?lock=%3Dcom.acme.shop.Orders&range=${from}-${to}`);
     const meanwhile = part("What the owner waited for meanwhile");
     await meanwhile.getByText("request-1").first().waitFor();
-    expect(await meanwhile.innerText()).toMatch(/9\d %[^]*request-1 was blocked on a monitor: Stock\.lock[^]*which indexer-1 had/);
+    await expect.poll(() => meanwhile.innerText()).toMatch(/9\d %[^]*request-1 was blocked on a monitor: Stock\.lock[^]*which indexer-1 had/);
     await meanwhile.getByRole("link", { name: "Show this incident" }).click();
     await page.waitForFunction(() => location.hash.includes("lock=%3DStock.lock"));
     await page.setViewportSize({ width: 800, height: 900 });
