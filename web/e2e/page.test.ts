@@ -111,7 +111,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const whole = await lost.locator(".tablerow", { hasText: "request-*" }).innerText();
     expect(await page.locator("dl", { hasText: "throttled" }).innerText()).toContain("6 of 120 periods");
     expect(await row(page, "POST /stock").innerText()).toContain("60");
-    expect(await page.getByLabel("Locks whose owner had no CPU").innerText()).toContain("Stock.lock");
+    await expect.poll(() => page.getByLabel("Locks whose owner had no CPU").innerText()).toContain("Stock.lock");
     await page.goto(`${address()}#/steal?range=8000000000-9000000000&mode=threads.`);
     await lost.locator(".tablerow", { hasText: "request-6" }).waitFor();
     expect(await lost.innerText()).not.toBe(whole);
@@ -170,19 +170,19 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     const cells = card.getByRole("application");
     await cells.waitFor();
     const said = () => card.getByRole("status").innerText();
-    expect(await said()).toContain("Mean of each cell of 60.0 ms");
+    await expect.poll(said).toContain("Mean of each cell of 60.0 ms");
     await cells.focus();
     // The first key shows the first cell; the one wanted is the 34th, from 2.04 s on.
     for (const key of ["ArrowRight", "PageDown", "PageDown", "PageDown", ...new Array<string>(4).fill("ArrowRight")]) await page.keyboard.press(key);
     const [row] = breakdown("shop.jfr", ["lock"], ["--from=2040ms", "--to=2100ms"]).rows.flatMap((one) => (one.value.startsWith("Stock.lock") ? [one] : []));
-    expect(await said()).toBe(`Stock.lock, 2.040 s to 2.100 s: ${(row!.total_ns / 60e6).toFixed(1)} threads blocked on average (${duration(row!.total_ns)} in all)`);
+    await expect.poll(said).toBe(`Stock.lock, 2.040 s to 2.100 s: ${(row!.total_ns / 60e6).toFixed(1)} threads blocked on average (${duration(row!.total_ns)} in all)`);
     // The same moment on the other axes.
-    expect(await page.locator(".timeline .legend").innerText()).toContain("at 2.0");
+    await expect.poll(() => page.locator(".timeline .legend").innerText()).toContain("at 2.0");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => location.hash.includes("range=2040000000-2100000000") && location.hash.includes("lock=%3DStock.lock"));
     await page.getByText("Mean of each cell of 300 us").waitFor();
-    expect(await page.locator(".answers tbody tr").count()).toBe(1);
-    expect(await page.locator(".lead").first().innerText()).toContain(`${duration(row!.total_ns)} blocked`);
+    await expect.poll(() => page.locator(".answers tbody tr").count()).toBe(1);
+    await expect.poll(() => page.locator(".lead").first().innerText()).toContain(`${duration(row!.total_ns)} blocked`);
     await page.goBack();
     await page.waitForFunction(() => !location.hash.includes("range="));
     await page.getByText("Mean of each cell of 60.0 ms").waitFor();
@@ -227,8 +227,8 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
         return alpha === 0 ? "nothing" : `rgb(${red}, ${green}, ${blue})`;
       }, cell);
       await expect.poll(() => colourAt(35)).toBe(strong); // four threads: the most there is
-      expect(await colourAt(10)).toBe("nothing");
-      expect(await page.locator(".lockmap .scale").innerText()).toContain("2+");
+      await expect.poll(() => colourAt(10)).toBe("nothing");
+      await expect.poll(() => page.locator(".lockmap .scale").innerText()).toContain("2+");
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(800);
       await page.emulateMedia({ media: "print" });
       const [inner, outer] = [(await canvas.boundingBox())!, (await page.locator(".lockmap .cells").boundingBox())!];
