@@ -471,7 +471,7 @@ pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
 /// is still that which began at `started`; where its file is, unless parks were only
 /// counted. Should they come back to stop it, the reply says why it ended.
 pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<Option<PathBuf>> {
-    let changing = lock(&agent.changing);
+    let _changing = lock(&agent.changing);
     let session = take_if(agent, |session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
     if session.path.is_some() {
@@ -480,7 +480,7 @@ pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -
         reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
         *lock(&agent.ended_by_itself) = Some(reply);
     }
-    drop(changing);
+    // A recording that began before that would lose what is taken out.
     detach(agent, jni);
     Some(session.path)
 }
