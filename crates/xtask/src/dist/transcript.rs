@@ -51,7 +51,7 @@ fn without_warnings(transcript: &str) -> String {
     lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Sentences that every run prints: numbers with their units are `N`, quoted names are `_`.
+/// Sentences that every run prints: numbers with their units and bounds (`> 99 %`) are `N`, quoted names are `_`.
 fn wording(transcript: &str) -> Vec<String> {
     let changes = transcript.lines().filter(|line| line.starts_with("  - ")).map(|line| sentence(line.trim()));
     changes.chain(verdict(transcript)).chain(first_finding(transcript)).collect()
@@ -81,6 +81,7 @@ fn sentence(text: &str) -> String {
     let unnamed: String = names.iter().enumerate().map(|(at, part)| if at % 2 == 0 { *part } else { "`_`" }).collect();
     let mut words: Vec<&str> = Vec::new();
     for word in unnamed.split_whitespace() {
+        let is_bound = [">", "<"].contains(&word);
         let is_unit = ["ns", "us", "ms", "s", "s)", "min", "h"].contains(&word);
         match word.trim_start_matches('(').starts_with(|c: char| c.is_ascii_digit()) {
             true if word.starts_with('(') => words.push("(N"),
@@ -88,6 +89,7 @@ fn sentence(text: &str) -> String {
             false if is_unit && words.last().is_some_and(|last| last.ends_with('N')) => {
                 words.extend(word.ends_with(')').then_some(")"));
             }
+            false if is_bound => {}
             false => words.push(word),
         }
     }
@@ -113,6 +115,7 @@ mod tests {
             .replace("31.5 s", "900 ms")
             .replace("A.lock", "B.lock")
             .replace("39 %", "4.1 %")
+            .replace("7 %", "> 99 %")
             .replace("Other", "x");
         assert_eq!(difference(&shown, &other), None);
         assert_eq!(wording(&shown).len(), 3);
