@@ -2,7 +2,7 @@
 
 use super::words::percent;
 use crate::aggregate::share;
-use crate::ledger::EntryKind;
+use crate::ledger::{EntryKind, Ledger};
 use crate::report::{Finding, FindingKind, Report};
 use headway_model::DurationNs;
 
@@ -30,12 +30,29 @@ pub(super) fn verdict(report: &Report) -> String {
             to_what(first),
         );
     }
-    let cpu = ledger.ns(EntryKind::Cpu);
-    if part(cpu) >= BOUND {
-        let part = percent(part(cpu));
-        return format!("No bottleneck in locks or waits: threads execute for {part} of their active time.");
+    let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
+    match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
+        Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
+        None => "No bottleneck: threads hardly wait for locks, for each other or for a CPU.".to_owned(),
     }
-    "No bottleneck: threads hardly wait for locks, for each other or for a CPU.".to_owned()
+}
+
+/// Where threads can spend most of their active time although no lock and no wait matters, and
+/// how that is said of the share `{}`.
+const ELSEWHERE: [(&[EntryKind], &str); 3] = [
+    (&[EntryKind::Cpu], "No bottleneck in locks or waits: threads execute for {} of their active time."),
+    (
+        &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
+        "No bottleneck in locks or waits: threads sleep, do I/O or are in native code for {} of their active time.",
+    ),
+    (
+        &[EntryKind::Unknown],
+        "No bottleneck in locks or waits. What threads did for {} of their active time was not recorded.",
+    ),
+];
+
+fn ledger_ns(ledger: &Ledger, kinds: &[EntryKind]) -> u64 {
+    kinds.iter().map(|kind| ledger.ns(*kind)).sum()
 }
 
 fn to_what(finding: &Finding) -> String {

@@ -1,9 +1,9 @@
 //! Findings about holders that were themselves blocked: what the root of such
 //! a chain explains.
 
-use super::locks::{full, short, OF_ACTIVE, OF_BLOCKED};
+use super::locks::{short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
-use super::words::{code, count, percent};
+use super::words::{code, percent};
 use super::{evidence, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
@@ -176,12 +176,10 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
         DurationNs(root.direct_ns),
         DurationNs(root.through_ns),
     )];
-    details.push(format!("{}:", count(root.longest.len() as u64, "link")));
-    for link in &root.longest {
-        let method = link.method.map_or_else(|| UNKNOWN.to_owned(), |method| full(method, names));
-        let verb = if link.kind == Kind::Conditional { "ended by" } else { "owned by" };
-        details.push(format!("{} {verb} {method}", code(&names.lock_short(link.lock))));
-    }
+    details.push(format!(
+        "chain: {}",
+        root.longest.iter().map(|link| chained(link, names)).collect::<Vec<_>>().join(", ")
+    ));
     let evidence = vec![
         Evidence::exact("blocked", root.direct_ns, Some(share(root.direct_ns, cost_ns))),
         Evidence::of(
@@ -194,6 +192,12 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let subject = last.map_or_else(String::new, |last| code(&names.lock_short(last.lock)));
     let kind = FindingKind::WaitFor;
     Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, ..Finding::default() }
+}
+
+/// A lock and who had it, as one part of a chain.
+fn chained(link: &Link, names: &Names) -> String {
+    let verb = if link.kind == Kind::Conditional { "ended by" } else { "owned by" };
+    format!("{} {verb} {}", code(&names.lock_short(link.lock)), holder(link, names))
 }
 
 fn holder(link: &Link, names: &Names) -> String {

@@ -139,3 +139,36 @@ fn a_thread_is_paused_only_where_it_is_neither_blocked_nor_waiting() {
     assert_eq!((ledger.ns(EntryKind::Pause), ledger.ns(EntryKind::LockPause)), (13 * MS, 13 * MS));
     assert_eq!(ledger.ns(EntryKind::LockHandOff), MS);
 }
+
+/// Two threads that live for a second, without a lock or a wait, and how much CPU time was measured.
+fn idle_of_locks(cpu_percent: Option<u64>) -> Report {
+    let (start, second) = (TimeNs(MS), 1_000 * MS);
+    let mut events = vec![story::recording(start)];
+    for (id, name) in [(1, "one"), (2, "two")] {
+        events.push(story::thread(id, name));
+        events.extend(cpu_percent.map(|percent| {
+            Event::ThreadTime(ThreadTime {
+                start,
+                duration: DurationNs(second),
+                thread: ThreadId(id),
+                cpu: DurationNs(second / 100 * percent),
+                run_queue: Some(DurationNs(0)),
+            })
+        }));
+    }
+    analyse(&events, start + DurationNs(second), Options::default())
+}
+
+#[test]
+fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_known() {
+    let verdict = |cpu_percent| idle_of_locks(cpu_percent).verdict;
+    assert_eq!(verdict(Some(90)), "No bottleneck in locks or waits: threads execute for 90 % of their active time.");
+    assert_eq!(
+        verdict(Some(10)),
+        "No bottleneck in locks or waits: threads sleep, do I/O or are in native code for 90 % of their active time."
+    );
+    assert_eq!(
+        verdict(None),
+        "No bottleneck in locks or waits. What threads did for 100 % of their active time was not recorded."
+    );
+}
