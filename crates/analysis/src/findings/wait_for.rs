@@ -133,7 +133,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let (first, last) = (root.longest.first(), root.longest.last());
     let cost_ns = root.through_ns + root.direct_ns;
     let part = share(cost_ns, blocked);
-    let root_owner = last.map(|last| holder(last, names)).unwrap_or_default();
+    let root_owner = last.map(|last| whose(last, names)).unwrap_or_default();
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
             "Threads lost {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
@@ -156,7 +156,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
             ": {} of it on {}, while its owner, {}, was itself blocked.",
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
-            holder(first, names),
+            whose(first, names),
         );
     }
     let split = last
@@ -197,10 +197,10 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
 /// A lock and who had it, as one part of a chain.
 fn chained(link: &Link, names: &Names) -> String {
     let verb = if link.kind == Kind::Conditional { "ended by" } else { "owned by" };
-    format!("{} {verb} {}", code(&names.lock_short(link.lock)), holder(link, names))
+    format!("{} {verb} {}", code(&names.lock_short(link.lock)), whose(link, names))
 }
 
-fn holder(link: &Link, names: &Names) -> String {
+fn whose(link: &Link, names: &Names) -> String {
     match link.method {
         Some(method) => code(&short(method, names)),
         None if link.thread.is_some() => format!("thread {}", code(&names.thread_text(link.thread))),
