@@ -63,25 +63,28 @@ impl OwnCost {
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
-    /// What recording cost, as a share of the process's CPU time.
+    /// What recording cost: as time, since a share of an idle process says little, and as that share.
     fn running(&self) -> Option<String> {
         if self.process_cpu_ns == 0 {
             return (self.own_cpu_ns > 0)
                 .then(|| format!("Headway's own threads used {} of CPU time.", time(self.own_cpu_ns)));
         }
         let share = |ns: u64| percent(ns as f64 / self.process_cpu_ns as f64);
-        let threads = share(self.own_cpu_ns);
+        let of_all =
+            |ns: u64| format!("{} of CPU time, {} of the process's {}", time(ns), share(ns), time(self.process_cpu_ns));
         let interrupts = if self.has_interrupts { ", interrupts that take CPU samples not included" } else { "" };
         if self.timed_calls == 0 {
             return Some(format!(
-                "Headway's own threads used {threads} of the process's CPU time{interrupts}; its hooks on application \
-                 threads were called too rarely for an estimate."
+                "Headway's own threads used {}{interrupts}; its hooks on application threads were called too rarely for \
+                 an estimate.",
+                of_all(self.own_cpu_ns)
             ));
         }
         Some(format!(
-            "Headway's own cost: {} of the process's CPU time{interrupts}: own threads {threads}, hooks on application \
-             threads {} (estimated from {}, 95 % interval {} to {}).",
-            share(self.own_cpu_ns + self.hook_cpu_ns),
+            "Headway's own cost: {}{interrupts}: own threads {}, hooks on application threads {} (estimated from {}, \
+             95 % interval {} to {}).",
+            of_all(self.own_cpu_ns + self.hook_cpu_ns),
+            share(self.own_cpu_ns),
             share(self.hook_cpu_ns),
             counted(self.timed_calls, "timed call", "timed calls"),
             share(self.hook_cpu_ns.saturating_sub(self.hook_cpu_error_ns)),
@@ -123,15 +126,15 @@ mod tests {
         };
         assert_eq!(
             said(cost),
-            "Headway's own cost: 0.8 % of the process's CPU time, interrupts that take CPU samples not included: own \
-             threads 0.5 %, hooks on application threads 0.3 % (estimated from 2,140 timed calls, 95 % interval 0.2 % \
-             to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
+            "Headway's own cost: 8.00 ms of CPU time, 0.8 % of the process's 1.00 s, interrupts that take CPU samples not \
+             included: own threads 0.5 %, hooks on application threads 0.3 % (estimated from 2,140 timed calls, 95 % \
+             interval 0.2 % to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
         );
         let idle = OwnCost { timed_calls: 0, hook_cpu_ns: 0, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
         assert_eq!(
             said(OwnCost { has_interrupts: false, ..idle }),
-            "Headway's own threads used 0.5 % of the process's CPU time; its hooks on application threads were called \
-             too rarely for an estimate."
+            "Headway's own threads used 5.00 ms of CPU time, 0.5 % of the process's 1.00 s; its hooks on application \
+             threads were called too rarely for an estimate."
         );
     }
 
