@@ -80,6 +80,7 @@ pub fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) 
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
+    agent.hotspot.learn_stack(slot, &agent.threads);
     slot.is_carrier.store(true, Ordering::Relaxed);
     Some(slot)
 }

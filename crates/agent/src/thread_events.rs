@@ -88,6 +88,7 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option
         agent.losses.add(Loss::ThreadTableFull, 1);
         return None;
     };
+    agent.hotspot.learn_stack(slot, &agent.threads);
     agent.observer.thread_started(slot);
     define(agent, jni, slot, thread, os_id);
     Some(slot)

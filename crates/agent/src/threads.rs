@@ -1,5 +1,5 @@
 //! The table of tracked threads: one slot per VM thread, found by the address
-//! of the VM's thread object.
+//! of the VM's thread object, by the thread's id or by an address on its stack.
 //!
 //! # Protocol
 //! Looking up is lock-free and bounded (at most [`PROBES`] slots are read).
@@ -11,6 +11,8 @@
 //! never freed; a slot whose thread ended is used again by another thread.
 //! Until then its place remembers whose it was ([`ENDED`]), because a thread
 //! takes and releases monitors for a while after the VM told of its end.
+//! Ids and stacks lead to slots through a [`WayIndex`], which is written under the
+//! same lock; what it finds is compared with the slot.
 //! State lives here and not in native thread-local storage, because a virtual
 //! thread's carrier changes under it and because the first touch of a
 //! thread-local in a loaded library allocates.
@@ -18,10 +20,12 @@
 use crate::agent::{Observer, Observing, OfThread};
 use crate::chain::Holder;
 use crate::clock;
+use crate::mapping;
 use crate::own_cost::{CallCost, TimedCalls};
+use headway_hotspot::live::AddressRange;
 use headway_model::event::ThreadDef;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
-use headway_signal::ThreadBuffer;
+use headway_signal::{ThreadBuffer, WayIndex};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -34,6 +38,15 @@ pub const NAME_CHECK_NS: u64 = 1_000_000_000;
 pub const CAPACITY: usize = 8_192;
 /// Most slots read to find a key.
 const PROBES: usize = 64;
+
+/// Words of the index of ids and stacks. A usual thread has three.
+const INDEX_WORDS: usize = 1 << 15;
+/// A stack is found by the parts of this size (as a shift) that it lies in.
+const STACK_PART: u32 = 20;
+/// Most parts of a stack that are in the index.
+const STACK_PARTS: u64 = 64;
+/// Set in ways that are parts of stacks.
+const WAY_OF_STACK: u64 = 1 << (WayIndex::WAY_BITS - 1);
 
 /// Set in the start of a [`Pending`] whose begin was told by the draining thread.
 const TOLD: u64 = 1 << 63;
@@ -49,6 +62,9 @@ const ENDED: u64 = 1;
 pub struct Slot {
     vm_thread: AtomicU64,
     thread: AtomicU64,
+    /// Where its stack begins and ends, 0 if that is not known.
+    stack_start: AtomicU64,
+    stack_end: AtomicU64,
     /// True if virtual threads run on it.
     pub is_carrier: AtomicBool,
     /// True if a thread filter leaves it out.
@@ -184,6 +200,25 @@ impl Slot {
         ThreadId(self.thread.load(Ordering::Relaxed))
     }
 
+    /// True if this address lies on its stack.
+    fn has_on_stack(&self, address: u64) -> bool {
+        (self.stack_start.load(Ordering::Relaxed)..self.stack_end.load(Ordering::Relaxed)).contains(&address)
+    }
+
+    /// What leads to it in the index.
+    fn ways(&self) -> impl Iterator<Item = u64> {
+        way_of(self.thread()).into_iter().chain(self.ways_of_stack())
+    }
+
+    fn ways_of_stack(&self) -> impl Iterator<Item = u64> {
+        let (start, end) = (self.stack_start.load(Ordering::Relaxed), self.stack_end.load(Ordering::Relaxed));
+        // The part that is in use first is the one at the end.
+        let (first, last) = (start >> STACK_PART, end.saturating_sub(1) >> STACK_PART);
+        (first.max((last + 1).saturating_sub(STACK_PARTS))..=last)
+            .filter(move |_| end != 0)
+            .map(|part| WAY_OF_STACK | part)
+    }
+
     /// True if the thread's name should be looked at again, since names change.
     #[inline]
     pub fn is_name_due(&self, now: TimeNs) -> bool {
@@ -234,6 +269,8 @@ impl Slot {
     fn reset(&self, vm_thread: u64, thread: ThreadId) {
         self.vm_thread.store(vm_thread, Ordering::Relaxed);
         self.thread.store(thread.0, Ordering::Relaxed);
+        self.stack_start.store(0, Ordering::Relaxed);
+        self.stack_end.store(0, Ordering::Relaxed);
         self.is_carrier.store(false, Ordering::Relaxed);
         self.is_filtered.store(false, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Relaxed);
@@ -294,6 +331,8 @@ pub struct Threads {
     /// that going through all of them touches little memory.
     keys: Box<[AtomicU64]>,
     places: Box<[SlotCell]>,
+    /// `None` if there is no memory for it: then all slots are looked at.
+    index: Option<WayIndex>,
     /// Threads turned away because the table was full.
     pub refused: AtomicU64,
     changes: AtomicU64,
@@ -304,6 +343,11 @@ pub struct Threads {
 /// True for the key of a place that no thread uses.
 fn is_free(key: u64) -> bool {
     key == EMPTY || key & ENDED != 0
+}
+
+/// The way of a thread's id; `None` for no thread and for ids beyond an index's.
+fn way_of(thread: ThreadId) -> Option<u64> {
+    (thread != ThreadId::NONE && thread.0 < WAY_OF_STACK).then_some(thread.0)
 }
 
 /// Where a slot is once its place has had a key.
@@ -342,6 +386,7 @@ impl Default for Threads {
             keys: (0..CAPACITY).map(|_| AtomicU64::new(EMPTY)).collect(),
             // SAFETY: places need not be initialised: slots are made one by one.
             places: unsafe { Box::<[SlotCell]>::new_uninit_slice(CAPACITY).assume_init() },
+            index: mapping::zeroed(INDEX_WORDS * 8).ok().map(WayIndex::new),
             refused: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             epoch: AtomicU64::new(1),
@@ -408,9 +453,58 @@ impl Threads {
         None
     }
 
-    /// The slot of a platform thread by its Java id. Looks at all slots.
+    /// The slot of a platform thread by its Java id.
     pub fn find_by_id(&self, thread: ThreadId) -> Option<&Slot> {
-        self.iter().find(|slot| slot.thread() == thread)
+        self.find_by_way(way_of(thread)?, |slot| slot.thread() == thread)
+    }
+
+    /// The slot of the thread on whose stack this address lies, of those whose stacks are
+    /// known ([`Self::set_stack`]).
+    pub fn find_by_stack(&self, address: u64) -> Option<&Slot> {
+        self.find_by_way(WAY_OF_STACK | address >> STACK_PART, |slot| slot.has_on_stack(address))
+    }
+
+    /// The slot to which a way leads, if it is the one that is looked for. All slots are
+    /// looked at only while there are more ways than room for them.
+    fn find_by_way(&self, way: u64, is_it: impl Fn(&Slot) -> bool) -> Option<&Slot> {
+        let Some(index) = &self.index else { return self.iter().find(|slot| is_it(slot)) };
+        match index.places(way).filter_map(|place| self.used(place)).find(|slot| is_it(slot)) {
+            None if !index.is_whole() => self.iter().find(|slot| is_it(slot)),
+            found => found,
+        }
+    }
+
+    /// The slot at a place that a thread uses.
+    fn used(&self, place: usize) -> Option<&Slot> {
+        let (key, place) = self.keys.get(place).zip(self.places.get(place))?;
+        // SAFETY: the place has a key.
+        (!is_free(key.load(Ordering::Acquire))).then(|| unsafe { place.slot() })
+    }
+
+    /// The number of a slot's place.
+    fn place_of(&self, slot: &Slot) -> usize {
+        (std::ptr::from_ref(slot) as usize - self.places.as_ptr() as usize) / size_of::<SlotCell>()
+    }
+
+    /// Says where the stack of a thread lies.
+    pub fn set_stack(&self, slot: &Slot, stack: AddressRange) {
+        let _entering = self.lock();
+        if (slot.stack_start.load(Ordering::Relaxed), slot.stack_end.load(Ordering::Relaxed))
+            == (stack.start, stack.end)
+        {
+            return;
+        }
+        let place = self.place_of(slot);
+        self.index.iter().for_each(|index| slot.ways_of_stack().for_each(|way| index.remove(way, place)));
+        slot.stack_start.store(stack.start, Ordering::Relaxed);
+        slot.stack_end.store(stack.end, Ordering::Relaxed);
+        self.index.iter().for_each(|index| slot.ways_of_stack().for_each(|way| index.add(way, place)));
+    }
+
+    /// Nothing leads to a slot any more, except its key. Called under the lock.
+    fn forget_ways(&self, slot: &Slot) {
+        let place = self.place_of(slot);
+        self.index.iter().for_each(|index| slot.ways().for_each(|way| index.remove(way, place)));
     }
 
     /// The slot at this address, if there is one.
@@ -435,7 +529,9 @@ impl Threads {
         if let Some(slot) = self.find(vm_thread) {
             if slot.thread() != thread {
                 slot.end_pending(unpin);
+                self.forget_ways(slot);
                 slot.reset(vm_thread, thread);
+                self.add_way(slot);
                 self.changed();
             }
             return Some(slot);
@@ -457,14 +553,23 @@ impl Threads {
         let slot = unsafe { place.slot() };
         slot.reset(vm_thread, thread);
         key.store(vm_thread, Ordering::Release);
+        self.add_way(slot);
         self.changed();
         Some(slot)
+    }
+
+    /// The thread's id leads to its slot. Called under the lock.
+    fn add_way(&self, slot: &Slot) {
+        if let (Some(index), Some(way)) = (&self.index, way_of(slot.thread())) {
+            index.add(way, self.place_of(slot));
+        }
     }
 
     /// Takes a VM thread out: it ends.
     pub fn leave(&self, vm_thread: u64) {
         let _entering = self.lock();
         if let Some(key) = self.place(vm_thread, vm_thread) {
+            self.find(vm_thread).into_iter().for_each(|slot| self.forget_ways(slot));
             key.store(vm_thread | ENDED, Ordering::Release);
             self.changed();
         }
@@ -559,6 +664,48 @@ mod tests {
             assert!(threads.find(key).is_none());
         }
         assert_eq!(threads.iter().count(), 0);
+    }
+
+    #[test]
+    fn ids_and_stacks_lead_to_their_threads_as_these_come_and_go() {
+        let threads = Threads::default();
+        let stack =
+            |id: u64| AddressRange { start: 0x7000_0000_0000 + id * 0x10_1000, end: 0x7000_0010_0000 + id * 0x10_1000 };
+        let key = |id: u64| 0x5000_0000_0000 + id * 0x800;
+        let mut refused = 0;
+        for id in 1..20_000 {
+            match threads.enter(key(id), ThreadId(id), |_| {}) {
+                Some(slot) => threads.set_stack(slot, stack(id)),
+                None => refused += 1,
+            }
+            if id > 4_000 {
+                threads.leave(key(id - 4_000));
+            }
+        }
+        assert!(refused < 20 && threads.index.as_ref().is_some_and(WayIndex::is_whole), "{refused} refused");
+        let by_id = |id: u64| threads.find_by_id(ThreadId(id)).map(Slot::vm_thread);
+        let by_stack = |address: u64| threads.find_by_stack(address).map(Slot::vm_thread);
+        for id in 1..20_000 {
+            let lives = threads.find(key(id)).map(Slot::vm_thread);
+            assert_eq!((by_id(id), lives.is_some()), (lives, id > 15_999 && lives.is_some()));
+            for address in [stack(id).start, stack(id).end - 1] {
+                assert_eq!(by_stack(address), lives, "stack of {id}");
+            }
+            assert_eq!(by_stack(stack(id).end + 0x800), None, "between two stacks");
+        }
+        assert!(by_id(0).is_none());
+    }
+
+    #[test]
+    fn a_stack_larger_than_the_index_takes_is_found_near_its_end_and_a_moved_one_where_it_is_now() {
+        let threads = Threads::default();
+        let slot = threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
+        let end = 0x7fff_ffff_f000;
+        threads.set_stack(slot, AddressRange { start: end - (1 << 30), end });
+        assert!(threads.find_by_stack(end - 8).is_some() && threads.find_by_stack(end - (60 << 20)).is_some());
+        threads.set_stack(slot, AddressRange { start: 0x1000_0000, end: 0x1000_8000 });
+        assert!(threads.find_by_stack(end - 8).is_none() && threads.find_by_stack(0x1000_4000).is_some());
+        assert!(threads.index.as_ref().is_some_and(WayIndex::is_whole));
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //!   lock it stands for, and each lock's own order of events.
 //! * [`park_counts`]: how often and how long threads park on each lock.
 //! * [`blocked`]: what a thread is blocked on right now, readable by others.
+//! * [`way_index`]: from a thread's id or stack to its place among the threads.
 //! * [`counters`]: losses by cause.
 //! * [`grace`]: when memory that readers may still look at can be used again.
 //!
@@ -43,6 +44,7 @@ pub mod park_counts;
 pub mod pool;
 pub mod region;
 pub mod thread_buffer;
+pub mod way_index;
 
 pub use blocked::{Blocked, BlockedCell};
 pub use chain_set::{ChainSet, Entry, Lookup};
@@ -56,3 +58,4 @@ pub use pool::{ChunkSizes, Pool};
 pub use region::Region;
 pub use sync::AtomicU64;
 pub use thread_buffer::{Refused, ThreadBuffer};
+pub use way_index::WayIndex;

@@ -6,7 +6,7 @@
 use headway_signal::blocked::Reading;
 use headway_signal::{
     Blocked, BlockedCell, ChainSet, ChunkSizes, Collector, Gate, LockTable, Lookup, MonitorTable, ParkCounts, Pool,
-    ThreadBuffer,
+    ThreadBuffer, WayIndex,
 };
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
@@ -338,5 +338,31 @@ fn a_search_is_not_led_astray_by_an_entry_used_again() {
         monitors.sweep(u64::MAX);
         let _other = monitors.pin(0, odd[0]);
         assert_eq!(searcher.join().unwrap(), wanted, "two entries for one address");
+    });
+}
+
+/// Whatever is added and removed beside it: a way that stays is always found.
+#[test]
+fn a_way_that_stays_is_found_while_others_come_and_go() {
+    /// Their searches begin at the same one of four words.
+    const SHARED: [u64; 3] = [1, 6, 7];
+    check(3, || {
+        let [goes, stays, comes] = SHARED;
+        let index = Arc::new(WayIndex::new(region(4)));
+        index.add(goes, 1);
+        index.add(stays, 2);
+        let writer = {
+            let index = index.clone();
+            thread::spawn(move || {
+                index.remove(goes, 1);
+                index.add(comes, 3);
+                index.remove(comes, 3);
+            })
+        };
+        assert_eq!(index.places(stays).collect::<Vec<_>>(), [2]);
+        assert!(index.places(goes).all(|place| place == 1) && index.places(comes).all(|place| place == 3));
+        writer.join().unwrap();
+        assert_eq!(index.places(stays).collect::<Vec<_>>(), [2]);
+        assert_eq!(index.places(comes).count(), 0);
     });
 }

@@ -40,11 +40,14 @@ impl HotSpot {
     /// record.
     #[cold]
     fn owner_by_stack(&self, address: u64, threads: &Threads) -> ThreadId {
-        let Some(known) = self.known() else { return ThreadId::NONE };
-        let owner = threads.iter().find(|slot| {
-            thread::stack_range(&known.layout, &known.memory, slot.vm_thread())
-                .is_some_and(|stack| stack.holds(address, 1))
-        });
-        owner.map_or(ThreadId::NONE, |slot| self.mounted_on(slot))
+        threads.find_by_stack(address).map_or(ThreadId::NONE, |slot| self.mounted_on(slot))
+    }
+
+    /// Makes a thread known by its stack, where monitors name owners so.
+    pub fn learn_stack(&self, slot: &Slot, threads: &Threads) {
+        let Some(known) = self.known().filter(|known| !known.layout.monitor.owner_is_thread_id) else { return };
+        if let Some(stack) = thread::stack_range(&known.layout, &known.memory, slot.vm_thread()) {
+            threads.set_stack(slot, stack);
+        }
     }
 }
