@@ -211,8 +211,16 @@ fn second_build() -> Result<PathBuf, Problem> {
     second.env_remove("CARGO_TARGET_DIR").env("TZ", "Pacific/Kiritimati").env("CARGO_BUILD_JOBS", "1");
     second.env("LC_ALL", "C").env("USER", "somebody").env("LOGNAME", "somebody");
     second.env("PATH", std::env::join_paths(folders)?).env("RUSTC", &compiler);
+    second.env("MAVEN_OPTS", maven_options());
     run(second.env("FAKETIME_DONT_FAKE_MONOTONIC", "1"))?; // Java waits by that clock
     Ok(copy.join("build/dist"))
+}
+
+/// Java takes the home directory, where Maven keeps what it has fetched, from the user's number: the
+/// other user's would be empty, or not there.
+fn maven_options() -> String {
+    let of = |name: &str| std::env::var(name).unwrap_or_default();
+    format!("{} -Duser.home={}", of("MAVEN_OPTS"), of("HOME")).trim().to_owned()
 }
 
 /// The compiler's allocator and faketime wait for each other at its start, so it is started without.
