@@ -79,7 +79,7 @@ pub enum Command {
     Report(Report),
     /// Show recordings in the browser: who blocked whom, when, with both call stacks.
     View(View),
-    /// Show how often and how long threads parked on each blocker.
+    /// Show how often and how long threads parked on each blocker: a lock, queue or pool.
     Parks(Parks),
     /// Estimate by experiments what a faster method, line or lock would save the program.
     Causal(Causal),

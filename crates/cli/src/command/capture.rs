@@ -20,16 +20,16 @@ const EVENTS_HELP: &str = "\
 What to record, separated by commas; default: lock,steal
 
 - monitor:  contended `synchronized`, Object.wait
-- park:     java.util.concurrent
+- park:     threads that wait in java.util.concurrent (locks, queues, pools)
 - lock:     both
-- pressure: only sums by lock and interval, at the lowest cost;
-            with other events it means lock
+- pressure: time blocked, only as sums by lock and interval, at the lowest
+            cost; together with other events the same as lock
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
 - steal:    steal, throttling and run-queue wait of threads, and of
             transactions (marked by the program with Headway.transaction)
 - mounts:   how long virtual threads waited for a carrier or a CPU after
-            an unpark; includes park, one more event for each park";
+            an unpark; switches park on and adds one event per park";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -114,7 +114,7 @@ pub struct Capture {
 
     /// Find owners that were inlined in code compiled before the attach: retransform the
     /// classes of such code once, unchanged, so that the JVM compiles it again. JDK 17 may then
-    /// discard all compiled code. Not needed with `run`
+    /// discard all compiled code. Under `run` the agent sees all code being compiled: not needed
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 

@@ -32,8 +32,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Compare those edges of the call trees that have at least this fraction of the hottest
-    /// edge's time
+    /// For the comparison of call trees: leave out calls (of one method by another) with less
+    /// than this fraction of the hottest call's time
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

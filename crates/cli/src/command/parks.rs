@@ -26,8 +26,8 @@ Examples:
 
 Idle workers park on the queue of their pool: ignore such blockers. Of the
 others, the one with the longest thread time is likely the bottleneck. \"avg hold\"
-is the average time between two threads getting what they waited for: on a
-contended lock, how long each thread owns it.
+is the average time from one thread getting the lock, or what else it waited for,
+to the next one getting it.
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
 takes its changes out again at the end, also if `parks` is killed.";
@@ -36,7 +36,7 @@ takes its changes out again at the end, also if `parks` is killed.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Parks {
-    /// Measure a blocker from its Nth park on; default: from the first
+    /// Measure a blocker (the object that threads park on) from its Nth park on; default: from the first
     #[arg(long, value_name = "N", help_heading = "What to show")]
     threshold: Option<u64>,
 

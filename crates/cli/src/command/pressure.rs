@@ -25,7 +25,7 @@ pub enum View {
 #[command(next_help_heading = "Critical section pressure")]
 pub struct PressureView {
     /// Show each lock's pressure by interval: the time that threads spent acquiring it,
-    /// divided by the running time of all threads (their lifetime without waits)
+    /// divided by the lifetime of all threads without their waits
     #[arg(long)]
     pressure: bool,
 

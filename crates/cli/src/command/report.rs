@@ -54,11 +54,13 @@ pub struct Report {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, help_heading = "What to show")]
     min_duration: Option<Span>,
 
-    /// Leave out what is before this time: 10s is after the recording's start, -10s before its end
+    /// Leave out what is before this time: 10s means 10 s after the recording's start, -10s
+    /// means 10 s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
     from: Option<Moment>,
 
-    /// Leave out what is after this time: 10s is after the recording's start, -10s before its end
+    /// Leave out what is after this time: 10s means 10 s after the recording's start, -10s
+    /// means 10 s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true, help_heading = "What to show")]
     to: Option<Moment>,
 

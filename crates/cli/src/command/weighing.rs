@@ -30,11 +30,13 @@ pub struct Weighing {
     #[arg(long)]
     lines: bool,
 
-    /// Leave out what is before this time: 10s is after the recording's start, -10s before its end
+    /// Leave out what is before this time: 10s means 10 s after the recording's start, -10s
+    /// means 10 s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     from: Option<Moment>,
 
-    /// Leave out what is after this time: 10s is after the recording's start, -10s before its end
+    /// Leave out what is after this time: 10s means 10 s after the recording's start, -10s
+    /// means 10 s before its end
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
