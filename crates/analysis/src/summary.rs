@@ -200,7 +200,7 @@ fn wait_site(site: &Site, entry: EntryKind, names: &Names) -> WaitSite {
 pub(crate) fn wakers(site: &Site, names: &Names) -> Vec<WakerSummary> {
     let mut methods: BTreeMap<(TextId, Option<NameId>), (WakerSummary, u64)> = BTreeMap::new();
     for ((group, path), (count, total_ns)) in &site.wakers {
-        let method = path.and_then(|path| names.acting_method(path));
+        let method = path.and_then(|path| names.ending_method(path));
         let name = method.and_then(|method| names.method_name(method));
         let (waker, longest) = methods.entry((*group, method)).or_insert_with(|| {
             let waker = WakerSummary {

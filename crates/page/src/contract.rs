@@ -514,8 +514,11 @@ pub struct Facts {
     pub settings: Vec<(String, String)>,
     /// Events read.
     pub events: u64,
-    /// CPU time of Headway's own threads.
+    /// CPU time of Headway: its own threads and its hooks on application threads (an estimate).
     pub own_cpu_ns: u64,
+    /// CPU time of the process meanwhile; 0 if unknown.
+    #[serde(default)]
+    pub process_cpu_ns: u64,
     /// How long attaching held up the application.
     pub attach_pause_ns: u64,
     /// Application threads that lived in it.
@@ -535,6 +538,9 @@ pub struct Facts {
     /// Virtual threads, if there were carriers of them.
     #[serde(default)]
     pub virtual_threads: Option<VirtualThreads>,
+    /// Where threads waited longest, but not for work; the most time first.
+    #[serde(default)]
+    pub waits: Vec<WaitPlace>,
     /// What the names of code in the verdict and the findings are names of.
     pub links: Vec<(String, Named)>,
     /// What matters, dearest first.
@@ -615,6 +621,29 @@ pub struct VirtualThreads {
     pub carriers: u64,
     /// Part of the carriers' time in which they were not idle.
     pub occupancy: Option<f64>,
+}
+
+/// Where threads waited: as the report has it, for the whole recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct WaitPlace {
+    /// The first method that is not part of the waiting mechanism.
+    pub method: String,
+    /// The lock or other object, if it was one; otherwise its class.
+    pub on: String,
+    /// True for `Object.wait`.
+    pub is_monitor: bool,
+    /// Groups of the threads that waited, most waits first.
+    pub groups: Vec<String>,
+    /// Who ended most of the time, as `method`; empty if not recorded.
+    pub ended_by: String,
+    /// Time of all threads.
+    pub total_ns: u64,
+    /// How many waits.
+    pub count: u64,
+    /// The longest.
+    pub max_ns: u64,
 }
 
 /// A call stack with which virtual threads were pinned.

@@ -29,8 +29,21 @@ macro_rules! declared {
 fn contract() -> String {
     let head = format!("{HEAD}import type {{ Whole }} from \"./whole\";\n\nexport type * from \"./whole\";\n");
     let text = declared!(head, Kind, How, Aspect, Pick, Filter, Scope, Query, Answer, Groups, Lanes, Lane, Stretch);
-    let text =
-        declared!(text, Slice, Names, Thread, Lock, Frame, Facts, Named, Ledger, LedgerPart, VirtualThreads, Pin);
+    let text = declared!(
+        text,
+        Slice,
+        Names,
+        Thread,
+        Lock,
+        Frame,
+        Facts,
+        Named,
+        Ledger,
+        LedgerPart,
+        WaitPlace,
+        VirtualThreads,
+        Pin
+    );
     let mut text = declared!(text, Finding, Loss, Opening);
     text.push_str(&format!("\nexport const KINDS = {} as const;\n", json(&Kind::ALL)));
     text.push_str(&format!("export const HOWS = {} as const;\n", json(&How::ALL)));

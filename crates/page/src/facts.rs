@@ -1,13 +1,16 @@
 //! What is known of a recording before anything is asked.
 
-use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss, Pin, VirtualThreads};
+use crate::contract::{Facts, Finding, Ledger, LedgerPart, Loss, Pin, VirtualThreads, WaitPlace};
 use crate::names::bounded;
 use headway_analysis::ledger::{self, EntryKind, Part, Quality};
-use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport};
+use headway_analysis::park::Synchronizer;
+use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport, WaitSite, UNKNOWN};
 use headway_analysis::Report;
 
 /// Findings, and lines of each, that a page is given.
 const MOST: usize = 200;
+/// Places where threads wait that a page is given, and groups of each.
+const WAITS: usize = 5;
 
 /// Adds what the analysis found.
 pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
@@ -22,7 +25,8 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.java_arguments = bounded(&recording.java_arguments);
     facts.settings = recording.settings.iter().take(MOST).map(|(n, v)| (bounded(n), bounded(v))).collect();
     facts.events = recording.events;
-    facts.own_cpu_ns = recording.own_cpu_ns;
+    facts.own_cpu_ns = recording.own_cpu_ns + recording.hook_cpu_ns;
+    facts.process_cpu_ns = recording.process_cpu_ns;
     facts.attach_pause_ns = recording.attach_pause_ns;
     facts.threads = report.threads;
     facts.blocked_ns = report.blocked_ns;
@@ -33,6 +37,7 @@ pub(crate) fn of(mut facts: Facts, report: &Report) -> Facts {
     facts.ledger = ledger(&report.ledger);
     facts.virtual_threads = report.virtual_threads.as_ref().map(virtual_threads);
     facts.findings = report.findings.iter().take(MOST).map(finding).collect();
+    facts.waits = report.waits.iter().filter(|site| !site.idle).take(WAITS).map(wait_place).collect();
     facts.losses = report.losses.iter().map(|(name, count)| loss(name, *count)).collect();
     facts.degraded = report.degraded.iter().take(MOST).map(|d| (bounded(&d.mechanism), bounded(&d.reason))).collect();
     facts
@@ -67,6 +72,20 @@ fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {
         pins: found.pins.iter().take(MOST).map(pin).collect(),
         carriers: found.carriers,
         occupancy: found.occupancy(),
+    }
+}
+
+fn wait_place(site: &WaitSite) -> WaitPlace {
+    let ended_by = site.wakers.first().map(|waker| waker.method.as_str()).filter(|method| *method != UNKNOWN);
+    WaitPlace {
+        method: bounded(&site.method),
+        on: bounded(&site.lock),
+        is_monitor: site.synchronizer == Synchronizer::Monitor,
+        groups: site.groups.iter().take(WAITS).map(|group| bounded(&group.name)).collect(),
+        ended_by: ended_by.map(bounded).unwrap_or_default(),
+        total_ns: site.total_ns,
+        count: site.count,
+        max_ns: site.max_ns,
     }
 }
 

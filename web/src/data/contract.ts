@@ -524,9 +524,13 @@ settings: Array<[string, string]>,
  */
 events: number, 
 /**
- * CPU time of Headway's own threads.
+ * CPU time of Headway: its own threads and its hooks on application threads (an estimate).
  */
 ownCpuNs: number, 
+/**
+ * CPU time of the process meanwhile; 0 if unknown.
+ */
+processCpuNs: number, 
 /**
  * How long attaching held up the application.
  */
@@ -563,6 +567,10 @@ ledger: Ledger,
  * Virtual threads, if there were carriers of them.
  */
 virtualThreads: VirtualThreads | null, 
+/**
+ * Where threads waited longest, but not for work; the most time first.
+ */
+waits: Array<WaitPlace>, 
 /**
  * What the names of code in the verdict and the findings are names of.
  */
@@ -660,6 +668,43 @@ ns: number,
  * that is an estimate.
  */
 entries: Array<[string, number, boolean]>, };
+
+/**
+ * Where threads waited: as the report has it, for the whole recording.
+ */
+export type WaitPlace = { 
+/**
+ * The first method that is not part of the waiting mechanism.
+ */
+method: string, 
+/**
+ * The lock or other object, if it was one; otherwise its class.
+ */
+on: string, 
+/**
+ * True for `Object.wait`.
+ */
+isMonitor: boolean, 
+/**
+ * Groups of the threads that waited, most waits first.
+ */
+groups: Array<string>, 
+/**
+ * Who ended most of the time, as `method`; empty if not recorded.
+ */
+endedBy: string, 
+/**
+ * Time of all threads.
+ */
+totalNs: number, 
+/**
+ * How many waits.
+ */
+count: number, 
+/**
+ * The longest.
+ */
+maxNs: number, };
 
 /**
  * How long virtual threads could run and did not, and what kept their carriers.

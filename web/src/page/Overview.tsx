@@ -1,4 +1,4 @@
-import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told } from "../data/contract";
+import { HOWS, type Facts, type Finding, type Groups, type Ledger, type LedgerPart, type Named, type Phase, type Pressure as Told, type WaitPlace } from "../data/contract";
 import { edgesOf, linesOf, phasesOf } from "../data/pressure";
 import { average, intervalAt } from "../data/intervals";
 import { linesOver } from "../data/spent";
@@ -33,7 +33,9 @@ export function Overview() {
       )}
       <Verdict facts={facts} />
       <div>
+        {waited(facts) > facts.blockedNs && <Waits facts={facts} />}
         <Answers />
+        {waited(facts) <= facts.blockedNs && <Waits facts={facts} />}
         <LocksOverTime />
         <Pressure />
       </div>
@@ -170,6 +172,62 @@ function Answers() {
   );
 }
 
+/** Time waited at the places that are shown. */
+function waited(facts: Facts): number {
+  return facts.waits.reduce((sum, wait) => sum + wait.totalNs, 0);
+}
+
+/** Where threads waited longest: of the whole recording, as the report has it. */
+function Waits({ facts }: { facts: Facts }) {
+  if (facts.waits.length === 0) return null;
+  const most = facts.waits[0]!.totalNs;
+  return (
+    <section class="card" aria-label="Longest waits">
+      <h2 title="Object.wait and parks on java.util.concurrent, all threads added up; waiting for work is left out">
+        Longest waits{view.value.range && " of the whole recording"}
+      </h2>
+      <table class="plain answers">
+        <thead>
+          <tr>
+            <th>in</th>
+            <th class="number" title="Waited time of all threads">waited</th>
+            <th>waiter</th>
+            <th title="Who ended most of the waited time">ended by</th>
+            <th>waits</th>
+          </tr>
+        </thead>
+        <tbody>
+          {facts.waits.map((wait, place) => (
+            <tr key={place}>
+              <td>
+                <a href={address(waitsIn(wait))} title={`Show the waits in ${wait.method}`}>
+                  <code>{split(wait.method)[1]}</code>
+                </a>
+                <small>{split(wait.on)[1]}</small>
+              </td>
+              <td class="number">
+                {duration(wait.totalNs)}
+                <Bar part={wait.totalNs / most} />
+              </td>
+              <td>{wait.groups.join(", ")}</td>
+              <td title={wait.endedBy}>{wait.endedBy ? <code>{split(wait.endedBy)[1]}</code> : "unknown"}</td>
+              <td>
+                {times(wait.count, "wait")}
+                <small>longest {duration(wait.maxNs)}</small>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What was waited on there. */
+function waitsIn(wait: WaitPlace): Partial<View> {
+  return { page: "parks", mode: wait.isMonitor ? "wait" : "park", method: wait.method, thread: "", lock: "", pick: [], open: [] };
+}
+
 /** The row of a lock's name in the drill-down, selected and open. */
 function drill(lockName: string): Pick<View, "pick" | "open"> {
   const pick: Step[] = [{ by: "lock-name", key: lockName }];
@@ -299,6 +357,8 @@ function Pressure() {
   const edges = edgesOf(pressure, range, whole);
   const shades = lines[0]!.phases.map((phase) => ({ from: phase.from, to: phase.to, colour: PALETTE[0] }));
   const at = intervalAt({ edges }, cursor.value);
+  const highest = lines.reduce((most, line) => line.values.reduce((max, value) => Math.max(max, value), most), 0);
+  const places = highest > 0 ? Math.min(4, Math.max(0, Math.ceil(-Math.log10(highest * 100)))) : 0;
   return (
     <section class="card">
       <h2 title="Critical section pressure: time spent acquiring the lock, over the running time of all threads. Waiting for work does not count as running.">
@@ -321,7 +381,7 @@ function Pressure() {
         height={170}
         range={null}
         onBrush={(range) => show({ range })}
-        format={(value) => `${Math.round(value * 100)} %`}
+        format={(value) => `${(value * 100).toFixed(places)} %`}
         shades={shades}
       />
       <p class="hint">
@@ -429,7 +489,7 @@ function About({ facts }: { facts: Facts }) {
     ["threads", times(facts.threads, "application thread")],
     ["events", count(facts.events)],
     ["pauses", facts.pauses[0] > 0 ? `${times(facts.pauses[0], "pause")} of the VM, ${duration(facts.pauses[1])} in total` : ""],
-    ["cost", facts.ownCpuNs > 0 ? `${duration(facts.ownCpuNs)} of CPU for Headway itself` : ""],
+    ["cost", costOf(facts)],
     ["settings", settings],
   ];
   return (
@@ -440,6 +500,13 @@ function About({ facts }: { facts: Facts }) {
       <Missing facts={facts} />
     </section>
   );
+}
+
+/** What Headway itself cost. */
+function costOf(facts: Facts): string {
+  if (facts.ownCpuNs === 0) return "";
+  const share = facts.processCpuNs > 0 ? `, ${percent(facts.ownCpuNs / facts.processCpuNs)} of the process's ${duration(facts.processCpuNs)}` : "";
+  return `${duration(facts.ownCpuNs)} of CPU time for Headway itself${share}`;
 }
 
 /** What is kept of contentions that are too many to be shown one by one. */
