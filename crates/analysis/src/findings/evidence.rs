@@ -10,6 +10,8 @@ use headway_model::DurationNs;
 const WORTH_SAYING: f64 = 0.1;
 /// A part that explains the whole.
 const EXPLAINS: f64 = 0.5;
+/// Part of what owners did that is certain from which on it is shown what they did.
+const PLACED: f64 = 0.25;
 
 /// How a lock's blocked time is split, as evidence.
 pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
@@ -17,9 +19,14 @@ pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
     let mut evidence = vec![Evidence::exact("blocked", total, None)];
     for (kind, ns, quality) in split.entries().into_iter().filter(|(_, ns, _)| *ns > 0) {
         let mut entry = Evidence::of(kind, ns, quality, Some(share(ns, total)));
-        if kind == EntryKind::LockOwnerNoCpu {
-            entry.least_ns = Some(split.no_cpu_least);
-            entry.most_ns = Some(split.no_cpu_most);
+        match kind {
+            EntryKind::LockOwnerNoCpu => {
+                entry.least_ns = Some(split.no_cpu_least);
+                entry.most_ns = Some(split.no_cpu_most);
+            }
+            EntryKind::LockOwnerRan => entry.least_ns = Some(split.ran_least),
+            EntryKind::LockOwnerOffCpu => entry.least_ns = Some(split.off_cpu_least),
+            _ => {}
         }
         evidence.push(entry);
     }
@@ -27,26 +34,36 @@ pub(super) fn of_split(split: &LockSplit) -> Vec<Evidence> {
 }
 
 /// `96 % owner in sleep, I/O or native code (estimated), 0 % to 5.0 % owner had no CPU (best estimate 2.1 %)`.
+/// What an owner did is measured over intervals, which have more in them than the time
+/// with the lock: where that says nothing of the latter, no estimate is shown.
 pub(super) fn split_text(split: &LockSplit) -> String {
     let total = split.total();
     let part = |ns: u64| percent(share(ns, total));
     let mut parts: Vec<(u64, String)> = vec![
-        (split.off_cpu, format!("{} owner in sleep, I/O or native code (estimated)", part(split.off_cpu))),
-        (split.ran, format!("{} owner executing (estimated)", part(split.ran))),
-        (
-            split.no_cpu,
-            format!(
-                "{} to {} owner had no CPU (best estimate {})",
-                part(split.no_cpu_least),
-                part(split.no_cpu_most),
-                part(split.no_cpu)
-            ),
-        ),
         (split.waited, format!("{} owner blocked or waiting itself", part(split.waited))),
         (split.paused, format!("{} VM pause", part(split.paused))),
         (split.hand_off, format!("{} hand-off", part(split.hand_off))),
         (split.unknown, format!("{} unknown", part(split.unknown))),
     ];
+    let measured = split.off_cpu + split.ran + split.no_cpu;
+    if share(split.off_cpu_least + split.ran_least + split.no_cpu_least, measured) >= PLACED {
+        parts.extend([
+            (split.off_cpu, format!("{} owner in sleep, I/O or native code (estimated)", part(split.off_cpu))),
+            (split.ran, format!("{} owner executing (estimated)", part(split.ran))),
+            (
+                split.no_cpu,
+                format!(
+                    "{} to {} owner had no CPU (best estimate {})",
+                    part(split.no_cpu_least),
+                    part(split.no_cpu_most),
+                    part(split.no_cpu)
+                ),
+            ),
+        ]);
+    } else {
+        let text = format!("{} owner executing, runnable or in sleep (not recorded which)", part(measured));
+        parts.push((measured, text));
+    }
     parts.retain(|(ns, _)| share(*ns, total) >= 0.01);
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
@@ -69,7 +86,7 @@ pub(super) fn cause(split: &LockSplit) -> Option<String> {
             about(split.waited)
         ));
     }
-    if part(split.off_cpu) >= EXPLAINS {
+    if part(split.off_cpu_least) >= EXPLAINS {
         return Some(format!(
             "For about {} of the blocked time its owner was in sleep, I/O or native code.",
             about(split.off_cpu)
@@ -83,7 +100,7 @@ pub(super) fn cause(split: &LockSplit) -> Option<String> {
             about(split.no_cpu_most)
         ));
     }
-    if part(split.ran) >= EXPLAINS {
+    if part(split.ran_least) >= EXPLAINS {
         return Some(format!("For about {} of the blocked time its owner executed code.", about(split.ran)));
     }
     None

@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockSplit {
     pub ran: u64,
+    /// No less of `ran` and `off_cpu`, whatever the owner did when within an interval.
+    pub ran_least: u64,
+    pub off_cpu_least: u64,
     pub waited: u64,
     pub no_cpu: u64,
     /// Bounds of `no_cpu`, whatever the owner did when within an interval.
@@ -37,13 +40,16 @@ impl LockSplit {
         let measured = ns(did.did.measured).min(active);
         let no_cpu = ns(did.did.off_cpu).min(measured);
         let ran = ns(did.did.cpu).min(measured - no_cpu);
+        let off_cpu = measured - no_cpu - ran;
         LockSplit {
             ran,
+            ran_least: ns(did.did.cpu_least).min(ran),
+            off_cpu_least: ns(did.did.asleep_least).min(off_cpu),
             waited,
             no_cpu,
             no_cpu_least: ns(did.did.off_cpu_least).min(no_cpu),
             no_cpu_most: ns(did.did.off_cpu_most).clamp(no_cpu, active.max(no_cpu)),
-            off_cpu: measured - no_cpu - ran,
+            off_cpu,
             paused: totals.paused,
             hand_off: totals.hand_over,
             for_carrier: 0,
@@ -61,6 +67,8 @@ impl LockSplit {
     /// Adds another lock's.
     pub fn add(&mut self, other: &LockSplit) {
         self.ran += other.ran;
+        self.ran_least += other.ran_least;
+        self.off_cpu_least += other.off_cpu_least;
         self.waited += other.waited;
         self.no_cpu += other.no_cpu;
         self.no_cpu_least += other.no_cpu_least;

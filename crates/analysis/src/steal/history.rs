@@ -34,6 +34,8 @@ impl Estimate {
     pub fn times(self, part: f64) -> Estimate {
         Estimate {
             cpu: self.cpu * part,
+            cpu_least: self.cpu_least * part,
+            asleep_least: self.asleep_least * part,
             off_cpu: self.off_cpu * part,
             off_cpu_least: self.off_cpu_least * part,
             off_cpu_most: self.off_cpu_most * part,
@@ -44,6 +46,8 @@ impl Estimate {
     /// Adds another span's.
     pub fn add(&mut self, other: &Estimate) {
         self.cpu += other.cpu;
+        self.cpu_least += other.cpu_least;
+        self.asleep_least += other.asleep_least;
         self.off_cpu += other.off_cpu;
         self.off_cpu_least += other.off_cpu_least;
         self.off_cpu_most += other.off_cpu_most;
@@ -58,6 +62,8 @@ struct Part {
     spent: Spent,
     /// Time in which the thread was blocked or waited, as its events say.
     away: u64,
+    /// Time in which it had a lock that others were blocked on, and was not blocked itself.
+    held: u64,
 }
 
 /// What a thread probably did in a span, in ns. Estimates: times within an interval
@@ -67,6 +73,12 @@ struct Part {
 pub(crate) struct Estimate {
     /// Executed.
     pub cpu: f64,
+    /// Executed for no less than this, even if all else that it did in the interval was
+    /// done while it had a lock.
+    pub cpu_least: f64,
+    /// Slept for no less than this, even if it was on a CPU or runnable only while it had a
+    /// lock.
+    pub asleep_least: f64,
     /// Ready, but without a CPU.
     pub off_cpu: f64,
     /// No less than this of the span without a CPU, whatever it did when.
@@ -83,7 +95,7 @@ pub(crate) struct History {
     threads: FxHashMap<ThreadId, VecDeque<Part>>,
     order: VecDeque<ThreadId>,
     bound: usize,
-    /// True where CPU times contain stolen time.
+    /// True where CPU times contain steal.
     included: bool,
     pub folded: u64,
 }
@@ -104,7 +116,7 @@ impl History {
             self.forget_oldest();
         }
         self.order.push_back(thread);
-        self.threads.entry(thread).or_default().push_back(Part { start, end, spent, away: 0 });
+        self.threads.entry(thread).or_default().push_back(Part { start, end, spent, away: 0, held: 0 });
     }
 
     /// True if anything is known of the thread: nothing is of virtual ones.
@@ -159,10 +171,21 @@ impl History {
 
     /// The thread was blocked or waited in this span.
     pub fn away(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs) {
+        self.each_part(thread, from, to, |part, overlap| part.away += overlap);
+    }
+
+    /// The thread had a lock that others were blocked on in this span, and was not blocked
+    /// itself. No moment may be in two spans.
+    pub fn held(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs) {
+        self.each_part(thread, from, to, |part, overlap| part.held += overlap);
+    }
+
+    fn each_part(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs, change: impl Fn(&mut Part, u64)) {
         let Some(parts) = self.threads.get_mut(&thread) else { return };
         let first = parts.partition_point(|part| part.end <= from);
         for part in parts.range_mut(first..).take_while(|part| part.start < to) {
-            part.away += part.end.min(to).since(part.start.max(from)).0;
+            let overlap = part.end.min(to).since(part.start.max(from)).0;
+            change(part, overlap);
         }
     }
 
@@ -178,6 +201,11 @@ impl History {
             let length = part.end.since(part.start).0 as f64;
             // Clocks differ: what was measured has happened.
             let present = (length - part.away as f64).max(cpu + lost).max(overlap).max(1.0);
+            // What it did is known of the interval only, not of the part with the lock.
+            let held = (part.held as f64).clamp(overlap.min(present), present).max(1.0);
+            let asleep = present - cpu - lost;
+            sum.cpu_least += overlap * (cpu - (present - held)).max(0.0) / held;
+            sum.asleep_least += overlap * (asleep - (present - held)).max(0.0) / held;
             sum.cpu += overlap * cpu / present;
             sum.off_cpu += overlap * lost / present;
             sum.off_cpu_least += (lost - (present - overlap)).clamp(0.0, overlap);
@@ -244,6 +272,25 @@ mod tests {
         history.away(ThreadId(9), TimeNs(20), TimeNs(40));
         // 30 of the 80 units in which it was not blocked.
         assert!((history.estimate(T, TimeNs(0), TimeNs(8)).off_cpu - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_for_most_of_an_interval_need_not_sleep_while_it_has_a_lock() {
+        let mut history = History::new(9);
+        // It executes for 20 of 100 units and has the lock for 10, then 90 of them.
+        history.add(T, TimeNs(0), TimeNs(100), spent(20.0, 0.0, 0.0, 0.0));
+        history.held(T, TimeNs(0), TimeNs(10));
+        let short = history.estimate(T, TimeNs(0), TimeNs(10));
+        assert_eq!((short.asleep_least, short.cpu_least), (0.0, 0.0));
+        assert!((short.cpu - 2.0).abs() < 1e-9);
+        history.held(T, TimeNs(10), TimeNs(90));
+        let long = history.estimate(T, TimeNs(0), TimeNs(90));
+        assert!((long.asleep_least - 70.0).abs() < 1e-9 && (long.cpu_least - 10.0).abs() < 1e-9, "{long:?}");
+        // Blocked otherwise: there was no other time to sleep in.
+        history.add(T, TimeNs(100), TimeNs(200), spent(2.0, 0.0, 0.0, 0.0));
+        history.away(T, TimeNs(110), TimeNs(200));
+        history.held(T, TimeNs(100), TimeNs(110));
+        assert!((history.estimate(T, TimeNs(100), TimeNs(110)).asleep_least - 8.0).abs() < 1e-9);
     }
 
     #[test]

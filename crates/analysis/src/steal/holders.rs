@@ -12,6 +12,9 @@ use std::collections::VecDeque;
 /// Part of a slice from which on its holder counts as not running.
 const MOSTLY: f64 = 0.5;
 
+/// A thread, and from when to when.
+type Span = (ThreadId, TimeNs, TimeNs);
+
 #[derive(Clone, Copy, Debug)]
 struct Held {
     lock: LockId,
@@ -41,7 +44,7 @@ pub(crate) struct OfLock {
 pub(crate) struct Holders {
     pending: VecDeque<Held>,
     /// Spans in which threads were blocked or waited.
-    away: VecDeque<(ThreadId, TimeNs, TimeNs)>,
+    away: VecDeque<Span>,
     locks: FxHashMap<LockId, OfLock>,
     /// Time without a CPU by rows of the breakdown, and by lock.
     by_path: FxHashMap<(u32, LockId), f64>,
@@ -61,7 +64,7 @@ impl Holders {
         }
     }
 
-    /// Takes in a blocked stretch with its slices, whose rows `path` tells.
+    /// Takes in a blocked stretch with its slices, whose rows are in `path`.
     pub fn stretch(&mut self, stretch: &Stretch<'_>, from: TimeNs, to: TimeNs, path: impl Fn(&Slice) -> Option<u32>) {
         self.away(stretch.thread, stretch.start, stretch.start + stretch.duration);
         if stretch.kind == Kind::Conditional {
@@ -95,6 +98,7 @@ impl Holders {
 
     /// The intervals up to `time` are known.
     pub fn known_to(&mut self, time: TimeNs, history: &mut History) {
+        self.held_to(time, history);
         self.away.retain(|(thread, start, end)| {
             let is_known = *end <= time;
             if is_known {
@@ -119,6 +123,39 @@ impl Holders {
             lock.slices_no_cpu += u64::from(did.off_cpu >= blocked * MOSTLY);
             false
         });
+    }
+
+    /// Adds up for how long each owner had locks and was not blocked itself, however many
+    /// threads were blocked on them.
+    fn held_to(&self, time: TimeNs, history: &mut History) {
+        let known = self.pending.iter().filter(|held| held.end <= time);
+        let mut spans: Vec<Span> = known.map(|held| (held.holder, held.start, held.end)).collect();
+        spans.sort_unstable();
+        let mut away: Vec<Span> = self.away.iter().filter(|(.., end)| *end <= time).copied().collect();
+        away.sort_unstable();
+        let mut away = away.iter().peekable();
+        let mut last = (ThreadId::NONE, TimeNs(0));
+        for (owner, start, end) in spans {
+            let mut from = if last.0 == owner { start.max(last.1) } else { start };
+            while let Some((thread, gone, back)) =
+                away.peek().filter(|(thread, gone, _)| (*thread, *gone) < (owner, end))
+            {
+                if *thread == owner && *gone > from {
+                    history.held(owner, from, *gone);
+                }
+                if *thread == owner {
+                    from = from.max(*back);
+                }
+                if (*thread, *back) > (owner, end) {
+                    break;
+                }
+                away.next();
+            }
+            if end > from {
+                history.held(owner, from, end);
+            }
+            last = (owner, end.max(from));
+        }
     }
 
     /// What the owners of a lock did.

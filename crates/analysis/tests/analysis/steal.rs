@@ -312,6 +312,33 @@ fn an_owner_that_sleeps_lacks_no_cpu() {
     assert!(text.ends_with("For about 97 % of the blocked time its owner was in sleep, I/O or native code."), "{text}");
 }
 
+/// Threads that execute under a lock for 4 ms each, 20 times a second, and sleep without it.
+#[test]
+fn an_owner_that_sleeps_before_and_after_is_not_said_to_sleep_with_the_lock() {
+    let lock = LockId(5);
+    let mut events = Vec::new();
+    for round in 0..20 {
+        let (from, to, seq) = (at(50 * round), at(50 * round + 4), 3 * round + 1);
+        let enter =
+            MonitorEnter { time: from, thread: OTHER, lock, seq: Seq(seq), owner: WORKER, ..Default::default() };
+        let exit = MonitorExit { time: to, thread: WORKER, lock, seq: Seq(seq + 1), ..Default::default() };
+        let entered =
+            MonitorEntered { time: to, start: from, thread: OTHER, lock, seq: Seq(seq + 2), ..Default::default() };
+        events.extend([Event::MonitorEnter(enter), Event::MonitorExit(exit), Event::MonitorEntered(entered)]);
+    }
+    events.extend(second(0, &[(WORKER, 80, 0), (OTHER, 0, 0)]).events());
+    events.push(Event::Watermark(at(2_000)));
+    let report = report(&events, Options::default());
+    // What fits the interval best is no claim.
+    assert_eq!(report.ledger.ns(EntryKind::LockOwnerOffCpu) / 100_000, 736);
+    let finding = &report.findings[0];
+    assert!(finding.text.ends_with("owned it for 100 % of that (what it did is not recorded)."), "{}", finding.text);
+    let meanwhile = "meanwhile: 100 % owner executing, runnable or in sleep (not recorded which)";
+    assert!(finding.details.iter().any(|detail| detail == meanwhile), "{:?}", finding.details);
+    let sleep = finding.evidence.iter().find(|evidence| evidence.what == "lock-owner-off-cpu").unwrap();
+    assert_eq!(sleep.least_ns, Some(0));
+}
+
 #[test]
 fn each_cause_has_its_words() {
     let text = |second: Second<'_>| {
