@@ -122,8 +122,10 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
     let of_peers = || -> u64 {
         site.notifiers.iter().filter(|(by, _)| groups.iter().any(|g| g == names.text(**by))).map(|(_, n)| n).sum()
     };
+    // A latch for each wait, opened by threads of the same kind, is no meeting.
+    let gives_on = site.synchronizer == Synchronizer::CountDownLatch && site.changes_lock;
     let rendezvous = site.synchronizer.is_rendezvous();
-    if !rendezvous && site.threads.len() > 1 && share(of_peers(), site.count) >= BY_PEERS {
+    if (!rendezvous || gives_on) && site.threads.len() > 1 && share(of_peers(), site.count) >= BY_PEERS {
         return EntryKind::WaitPermit;
     }
     let client = matches!(&groups[..], [group] if ended.is_client(group, &site.notifiers, names));
@@ -233,6 +235,7 @@ pub(crate) fn is_giving(path: PathId, names: &Names) -> bool {
 fn is_put(full: &str) -> bool {
     let Some(rest) = full.strip_prefix("java.util.concurrent.") else { return false };
     let Some((class, method)) = rest.split_once('.') else { return false };
-    let queue = class.ends_with("Queue") || class.ends_with("Deque");
+    // Both sides of a SynchronousQueue are in `transfer` of a class within it.
+    let queue = !class.contains('$') && (class.ends_with("Queue") || class.ends_with("Deque"));
     queue && ["put", "offer", "add", "transfer"].iter().any(|verb| method.starts_with(verb))
 }

@@ -1,4 +1,5 @@
-//! Findings about threads that wait for each other while one takes much longer.
+//! Findings about threads that wait for each other while one takes much longer, and about
+//! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
 use super::words::{code, count, percent};
@@ -51,17 +52,26 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         return None;
     }
     let single = matches!(synchronizer, Synchronizer::Future | Synchronizer::Join);
-    let (text, cost_ns) = match single {
-        true => (one_result(method, synchronizer, rounds, life, names)?, rounds.longest_ns),
-        false => (last_to_come(method, synchronizer, rounds, life, names)?, rounds.late_ns),
+    let waits = format!("{} in {}", count(rounds.waits, "wait"), count(rounds.count, "round"));
+    let waited = DurationNs(rounds.waited_ns);
+    let (text, cost_ns, all) = match (single, Meeting::of(synchronizer, rounds)) {
+        (true, _) => {
+            let text = one_result(method, synchronizer, rounds, life, names)?;
+            (text, rounds.longest_ns, format!("{waits}, {waited} waited in all"))
+        }
+        (false, Meeting::OfAll) => {
+            let text = last_to_come(method, synchronizer, rounds, life, names)?;
+            let late = DurationNs(rounds.late_ns);
+            let all = format!("{waits}, {waited} waited in all, {late} of that after all others had come");
+            (text, rounds.late_ns, all)
+        }
+        (false, Meeting::GivenOn) => return None,
+        (false, Meeting::OfOthers) => {
+            let text = last_of_others(method, synchronizer, rounds, life, names)?;
+            (text, rounds.waited_ns, waits)
+        }
     };
-    let mut details = vec![format!(
-        "{} in {}, {} waited in all, {} of that after all others had come",
-        count(rounds.waits, "wait"),
-        count(rounds.count, "round"),
-        DurationNs(rounds.waited_ns),
-        DurationNs(rounds.late_ns),
-    )];
+    let mut details = vec![all];
     if let Some((method, ns)) = ranked(&rounds.methods, |ns| *ns).first() {
         let part = percent(share(**ns, rounds.late_ns));
         details.push(format!("the last one came from: {} ({part})", full(**method, names)));
@@ -91,6 +101,69 @@ fn one_result(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life:
         percent(share(rounds.longest_ns, rounds.waited_ns)),
         rounds.count,
         DurationNs(rounds.longest_ns),
+    ))
+}
+
+/// How those who wait and those who are waited for belong together.
+enum Meeting {
+    /// Threads that meet: the last to come is one of them.
+    OfAll,
+    /// A latch that others count down. When those came who were not last is not known.
+    OfOthers,
+    /// A latch for each wait, which a thread of the same kind opens: it hands something over.
+    GivenOn,
+}
+
+impl Meeting {
+    fn of(synchronizer: Synchronizer, rounds: &Rounds) -> Meeting {
+        let of_waiters = rounds.last.iter().filter(|(last, _)| rounds.waiters.contains(last));
+        let ns: u64 = of_waiters.map(|(_, (_, ns))| ns).sum();
+        let is_of_waiters = share(ns, rounds.late_ns) >= OF_WAITING;
+        match synchronizer {
+            Synchronizer::CountDownLatch if !is_of_waiters => Meeting::OfOthers,
+            Synchronizer::CountDownLatch if rounds.waits < 2 * rounds.count => Meeting::GivenOn,
+            _ => Meeting::OfAll,
+        }
+    }
+}
+
+/// Who ended most of the waiting for threads that do not wait there themselves.
+fn last_of_others(
+    method: NameId,
+    synchronizer: Synchronizer,
+    rounds: &Rounds,
+    life: u64,
+    names: &Names,
+) -> Option<String> {
+    if share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
+        return None;
+    }
+    let threads = ranked(&rounds.last, |(_, ns)| *ns);
+    let (first, (_, ns)) = threads.first()?;
+    let group = names.group_text(**first);
+    let same = threads.iter().filter(|(thread, _)| names.group_text(**thread) == group);
+    let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
+        format!("thread {}", code(&names.thread_text(**first)))
+    } else {
+        format!("threads {} ({} of them)", code(&group), same.count())
+    };
+    let ended = match ranked(&rounds.methods, |ns| *ns).first() {
+        Some((method, ns)) => {
+            let part = percent(share(**ns, rounds.late_ns));
+            format!("{part} of that time ended by {} in {by}", code(&short(**method, names)))
+        }
+        None => format!("most of that time ended by {by}"),
+    };
+    Some(format!(
+        "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}, {ended}.",
+        waiters(rounds, names),
+        DurationNs(rounds.waited_ns),
+        percent(share(rounds.waited_ns, life)),
+        if rounds.waiters.len() == 1 { "its" } else { "their" },
+        synchronizer.words(),
+        code(&short(method, names)),
+        count(rounds.waits, "wait"),
+        DurationNs(rounds.waited_ns / rounds.waits.max(1)),
     ))
 }
 

@@ -3,6 +3,7 @@
 
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
+use headway_analysis::ledger::EntryKind;
 use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{FindingKind, Report, Row};
 use headway_analysis::{Analysis, Aspect, Options};
@@ -26,6 +27,8 @@ const OFFER: u64 = 9;
 const MUTEX: u64 = 10;
 const MUTEX_UNLOCK: u64 = 11;
 const GATE: u64 = 12;
+const LATCH: u64 = 13;
+const COUNT_DOWN: u64 = 14;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -48,6 +51,8 @@ impl Script {
         events.push(lock(3, "com.acme.Ledger", 0xa3, "Ledger.lock"));
         events.push(lock(4, CONDITION, 0xa4, "Grid.barrier"));
         events.push(lock(5, "com.acme.Mutex$Sync", 0xa5, ""));
+        events.extend((1..=6).map(|id| thread(20 + id, &format!("part-{id}"))));
+        events.extend((6..30).map(|id| lock(id.into(), "java.util.concurrent.CountDownLatch$Sync", 0xa0 + id, "")));
         let mut naming = Naming::new();
         let park = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park";
         let unpark = "jdk.internal.misc.Unsafe.unpark j.locks.LockSupport.unpark";
@@ -66,6 +71,8 @@ impl Script {
             (OFFER, format!("{unpark} {leave} j.LinkedBlockingQueue.offer j.ThreadPoolExecutor.execute com.acme.Server.accept")),
             (MUTEX, format!("{park} AQS.acquire AQS.acquire com.acme.Mutex.lock com.acme.Shop.sell")),
             (GATE, format!("{park} com.acme.Gate.pass com.acme.Shop.sell com.acme.Server.handle com.acme.Server.run")),
+            (LATCH, format!("{park} AQS.acquire j.CountDownLatch.await com.acme.Fan.serve com.acme.Server.handle com.acme.Server.run")),
+            (COUNT_DOWN, format!("{unpark} AQS.signalNext AQS.releaseShared j.CountDownLatch.countDown com.acme.Fan.slowest com.acme.Part.run")),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
@@ -328,6 +335,48 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];
     assert_eq!((site.synchronizer, site.count, site.idle), (Synchronizer::CyclicBarrier, 18, false));
+}
+
+/// Two workers wait for 80 of 100 ms at a latch each time, which who it is in a round opens.
+fn at_latches(who: impl Fn(u64) -> u64, latch: impl Fn(u64) -> u64) -> Report {
+    let mut script = Script::new();
+    for round in 0..12 {
+        let (base, worker) = (round / 2 * 100 + round % 2, 1 + round % 2);
+        let begin = script.park(base + 5, worker, latch(round), LATCH, 0);
+        let woken = script.unpark(base + 85, who(round), COUNT_DOWN, worker);
+        script.back(base + 85, begin, woken);
+    }
+    script.report(600, "lock")
+}
+
+#[test]
+fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
+    let waits_for = |parts: u64| {
+        let report = at_latches(|round| 21 + round % parts, |round| 6 + round % 2);
+        let finding = report.findings.into_iter().find(|finding| finding.kind == FindingKind::Straggler).unwrap();
+        assert_eq!(finding.cost_ns, 960 * MS);
+        assert!(!finding.details.concat().contains("others had come"), "{:?}", finding.details);
+        finding.text
+    };
+    assert_eq!(
+        waits_for(1),
+        "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`; 12 waits, \
+         mean 80.0 ms, 100 % of that time ended by `Fan.slowest` in thread `part-1`."
+    );
+    let many = waits_for(4);
+    assert!(many.ends_with("100 % of that time ended by `Fan.slowest` in threads `part-*` (4 of them)."), "{many}");
+}
+
+#[test]
+fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
+    let report = at_latches(|round| 2 - round % 2, |round| 6 + round);
+    assert_eq!(findings(&report, FindingKind::Straggler), [] as [&str; 0]);
+    let waiting = findings(&report, FindingKind::Waiting);
+    assert!(
+        waiting[0].contains("for a permit or pooled object that the same threads return (a latch) in `Fan"),
+        "{waiting:?}"
+    );
+    assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 960 * MS);
 }
 
 #[test]
