@@ -3,12 +3,13 @@
 //!
 //! Locks with a name are grouped by name and class, others by class. A class that
 //! everybody locks on (`Object`, a `ReentrantLock`) says nothing: there, where it is
-//! acquired and by whom it is owned most tells locks apart, which holds for every
-//! instance wherever it was allocated.
+//! acquired and by whom it is owned most distinguishes locks, which holds for every
+//! instance wherever it was allocated. For bins of a map, that is the application's
+//! method that owned them.
 
 use crate::aggregate::Aggregate;
 use crate::monitor::Holders;
-use crate::names::{NameId, Names, PathFrame};
+use crate::names::{NameId, Names, PathFrame, PathId};
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -116,7 +117,26 @@ fn sites(aggregate: &Aggregate, holders: &Holders, names: &mut Names) -> FxHashM
         let Some((site, _, most)) = sites.get_mut(&holder.lock).filter(|(_, _, most)| *most < ns) else { continue };
         *most = ns;
         let path = names.holder_path(holder.chain, holder.frame);
-        site.1 = path.and_then(|path| names.acting_method(path));
+        site.1 = match is_bin(holder.lock, names) {
+            true => path.and_then(|path| of_application(path, names)),
+            false => path.and_then(|path| names.acting_method(path)),
+        };
     }
-    sites.into_iter().map(|(lock, (site, ..))| (lock, site)).collect()
+    let of_lock = |(lock, (site, ..)): (LockId, (Site, u64, u64))| match is_bin(lock, names) {
+        // What writers and removers of a map wait for is the same bin.
+        true => (lock, (None, site.1)),
+        false => (lock, site),
+    };
+    sites.into_iter().map(of_lock).collect()
+}
+
+fn is_bin(lock: LockId, names: &Names) -> bool {
+    names.lock(lock).is_some_and(|def| def.name.starts_with(crate::names::BIN))
+}
+
+/// The method of the application that called the map.
+fn of_application(path: PathId, names: &Names) -> Option<NameId> {
+    let frames = names.frames(path);
+    let plumbing = names.plumbing(&frames);
+    frames.iter().map(|frame| frame.name).find(|name| !names.is_part_of(plumbing, *name))
 }

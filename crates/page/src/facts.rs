@@ -7,9 +7,9 @@ use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{PinReason, PinSite, VirtualThreadsReport, WaitSite, UNKNOWN};
 use headway_analysis::Report;
 
-/// Findings, and lines of each, that a page is given.
+/// Findings, and lines of each, that a page gets.
 const MOST: usize = 200;
-/// Places where threads wait that a page is given, and groups of each.
+/// Places where threads wait that a page gets, and groups of each.
 const WAITS: usize = 5;
 
 /// Adds what the analysis found.

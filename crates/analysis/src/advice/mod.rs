@@ -2,7 +2,7 @@
 //! what to do about it. Advice goes with a finding and is never one: what the numbers
 //! do not show is no cause.
 
-use crate::report::{Advice, Finding, FindingKind};
+use crate::report::{Advice, Finding, FindingKind, FindingStack};
 use std::sync::OnceLock;
 
 const CATALOGUE: &str = include_str!("catalogue.txt");
@@ -18,6 +18,8 @@ struct Entry {
     why: &'static str,
     fix: &'static str,
     link: &'static str,
+    /// The owner's stack has to match, too.
+    of_owner: bool,
     /// A stack that matches, and one that does not: for the tests.
     #[cfg(test)]
     example: (&'static str, &'static str),
@@ -38,6 +40,7 @@ fn entry(block: &'static str) -> Option<Entry> {
             "why" => entry.why = value,
             "fix" => entry.fix = value,
             "link" => entry.link = value,
+            "owner" => entry.of_owner = value == "yes",
             #[cfg(test)]
             "match" => entry.example.0 = value,
             #[cfg(test)]
@@ -65,17 +68,25 @@ pub(crate) fn give(findings: &mut [Finding]) {
 fn about(finding: &Finding) -> Option<Advice> {
     let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
     let (waiters, others): (Vec<_>, Vec<_>) = finding.stacks.iter().partition(|stack| waits(&stack.whose));
-    let known = waiters.iter().chain(&others).find_map(|stack| known(stack.frames.iter().map(String::as_str)))?;
+    let first = |stack: &&FindingStack, entry: &Entry| {
+        let mut first = stack.frames.iter().take(FRAMES).map(|frame| without_line(frame));
+        first.any(|frame| matches(entry.frame, frame))
+    };
+    let applies = |entry: &Entry| !entry.of_owner || others.is_empty() || others.iter().any(|one| first(one, entry));
+    let of_stack = |stack: &&FindingStack| known(stack.frames.iter().map(String::as_str), applies);
+    let known = waiters.iter().chain(&others).find_map(of_stack)?;
     let Entry { id, versions, why, fix, link, .. } = known;
     let advice = [id, versions, why, fix, link].map(str::to_owned);
     let [id, versions, why, fix, link] = advice;
     Some(Advice { id, versions, why, fix, link })
 }
 
-/// The first entry that one of the first frames of a stack (leaf first) matches.
-fn known<'a>(frames: impl Iterator<Item = &'a str> + Clone) -> Option<Entry> {
+/// The first entry that applies and that one of the first frames of a stack (leaf first)
+/// matches.
+fn known<'a>(frames: impl Iterator<Item = &'a str> + Clone, applies: impl Fn(&Entry) -> bool) -> Option<Entry> {
     let first = || frames.clone().take(FRAMES).map(without_line);
-    entries().iter().find(|entry| first().any(|frame| matches(entry.frame, frame))).copied()
+    let matches = |entry: &&Entry| first().any(|frame| matches(entry.frame, frame));
+    entries().iter().filter(matches).find(|entry| applies(entry)).copied()
 }
 
 fn without_line(frame: &str) -> &str {
@@ -94,7 +105,6 @@ fn matches(patterns: &str, method: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::FindingStack;
     use std::collections::BTreeSet;
 
     #[test]
@@ -111,6 +121,23 @@ mod tests {
             ..Finding::default()
         };
         assert_eq!(about(&finding).unwrap().id, "h2-row-lock");
+    }
+
+    #[test]
+    fn what_the_owner_does_within_a_map_is_the_cause_whatever_the_waiters_want() {
+        let stack = |whose: &str, frame: &str| {
+            let frames = vec![format!("java.util.concurrent.ConcurrentHashMap.{frame}:1")];
+            FindingStack { whose: whose.to_owned(), frames }
+        };
+        let id = |owner: &str| {
+            let stacks = vec![stack("owned by", owner), stack("blocked in", "replaceNode")];
+            about(&Finding { stacks, ..Finding::default() }).map(|advice| advice.id)
+        };
+        assert_eq!(id("computeIfAbsent").as_deref(), Some("chm-compute"));
+        assert_eq!(id("putVal").as_deref(), Some("chm-put"));
+        assert_eq!(id("size"), None);
+        let unknown = Finding { stacks: vec![stack("blocked in", "replaceNode")], ..Finding::default() };
+        assert_eq!(about(&unknown).unwrap().id, "chm-put");
     }
 
     #[test]
@@ -137,7 +164,7 @@ mod tests {
         let ids: BTreeSet<&str> = entries().iter().map(|entry| entry.id).collect();
         assert_eq!(ids.len(), entries().len(), "ids are unique");
         for entry in entries() {
-            let found = |stack: &'static str| known(stack.split(" < ")).map(|entry| entry.id);
+            let found = |stack: &'static str| known(stack.split(" < "), |_| true).map(|entry| entry.id);
             let (example, other) = entry.example;
             assert!(!example.is_empty() && !other.is_empty(), "{} has both examples", entry.id);
             assert_eq!(found(example), Some(entry.id), "{example}");
@@ -164,11 +191,11 @@ mod tests {
             "org.apache.log4jx.Category.callAppenders < app.Shop.buy",
             "app.HashtableLike.get < app.Shop.buy",
         ] {
-            assert!(known(stack.split(" < ")).is_none(), "{stack}");
+            assert!(known(stack.split(" < "), |_| true).is_none(), "{stack}");
         }
         // Nor far from where the thread waits.
         let deep: Vec<&str> = std::iter::repeat_n("app.A.b", FRAMES).chain(["java.util.Hashtable.get"]).collect();
-        assert!(known(deep.into_iter()).is_none());
+        assert!(known(deep.into_iter(), |_| true).is_none());
     }
 
     #[test]

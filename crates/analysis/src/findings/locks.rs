@@ -3,7 +3,7 @@
 use super::seen::{Doings, OfLocks};
 use super::words::{code, count, percent};
 use super::{evidence, Grounds, MOST};
-use crate::aggregate::{share, LockTotals, Side};
+use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroup;
@@ -25,6 +25,9 @@ const STANDS_FOR_ALL: f64 = 0.9;
 
 /// From this part on nothing is known of what owners did.
 const UNKNOWN: f64 = 0.95;
+
+/// Threads whose life is less than this part of the active thread time are named.
+const FEW: f64 = 0.5;
 
 /// Contentions of each lock from which on it is passed from thread to thread.
 const PASSED_ON: u64 = 10;
@@ -48,6 +51,7 @@ struct Group {
     owner_threads: FxHashMap<ThreadId, u64>,
     owners: FxHashMap<ThreadId, u64>,
     contenders: FxHashMap<ThreadId, u64>,
+    waiters_life: u64,
     contender_paths: FxHashMap<PathId, u64>,
 }
 
@@ -61,7 +65,7 @@ struct Owner {
 
 pub(super) fn find(
     analysis: &mut Analysis,
-    active_ns: u64,
+    (active_ns, range): (u64, Range),
     grounds: &Grounds<'_>,
     moved: &FxHashMap<usize, u64>,
     seen: &OfLocks,
@@ -100,6 +104,9 @@ pub(super) fn find(
         matter.filter_map(|(place, (group, matters))| matters.then_some((place, group))).collect();
     groups.sort_by(|(_, a), (_, b)| b.cost().cmp(&a.cost()).then_with(|| a.kind.name.cmp(&b.kind.name)));
     groups.truncate(MOST);
+    for (_, group) in &mut groups {
+        group.waiters_life = group.contenders.keys().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
+    }
     groups.iter().map(|(place, group)| (group.finding(active_ns, names, (seen, *place)), *place)).unzip()
 }
 
@@ -152,7 +159,7 @@ impl Group {
 
     fn finding(&self, active_ns: u64, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
         let (kind, owner) = self.owner(names);
-        let (lost, share) = self.lost(active_ns);
+        let (lost, share) = self.lost(active_ns, names);
         let mut text = format!("{lost} blocked on {}; {owner}", self.subject(names));
         let method = ranked(&self.owner_methods, |owner| owner.total).first().map(|(method, _)| **method);
         let full = method.and_then(|method| names.method_name(method)).map_or("", |name| &name.full);
@@ -168,14 +175,35 @@ impl Group {
         Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None }
     }
 
-    fn lost(&self, active_ns: u64) -> (String, Option<f64>) {
+    fn lost(&self, active_ns: u64, names: &Names) -> (String, Option<f64>) {
         let mostly_virtual = self.in_virtual * 2 > self.total;
-        let lost = format!("Threads lost {}", evidence::time(self.total));
+        let who = match mostly_virtual {
+            true => "Threads".to_owned(),
+            false => self.who(active_ns, names),
+        };
+        let lost = format!("{who} lost {}", evidence::time(self.total));
         if active_ns == 0 || mostly_virtual {
             return (lost, None);
         }
         let share = share(self.total, active_ns).min(1.0);
         (format!("{lost} ({} of the active thread time)", percent(share)), Some(share))
+    }
+
+    /// `Threads`; where only few of the program's are blocked, which ones: others may be what
+    /// matters.
+    fn who(&self, active_ns: u64, names: &Names) -> String {
+        let mut groups: Vec<String> = self.contenders.keys().map(|thread| names.group_text(*thread)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let are_few = self.waiters_life > 0 && share(self.waiters_life, active_ns) < FEW;
+        match (&groups[..], self.contenders.len()) {
+            ([_], 1) if are_few => {
+                let thread = self.contenders.keys().map(|thread| code(&names.thread_text(*thread)));
+                format!("Thread {}", thread.collect::<String>())
+            }
+            ([group], n) if are_few => format!("Threads {} ({n} of them)", code(group)),
+            _ => "Threads".to_owned(),
+        }
     }
 
     /// `Inventory.lock`, or `Transaction` (153 locks).

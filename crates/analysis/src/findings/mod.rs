@@ -75,7 +75,7 @@ pub(crate) fn find(
     first.extend::<Vec<Finding>>(before);
     let seen = seen::OfLocks::new(analysis, report, grounds);
     let (roots, covered) = wait_for::find(analysis, report, grounds, &seen);
-    let (mut ranked, mut covered_locks) = locks::find(analysis, active_ns, grounds, &covered, &seen);
+    let (mut ranked, mut covered_locks) = locks::find(analysis, (active_ns, range), grounds, &covered, &seen);
     for (finding, place) in ranked.iter_mut().zip(&covered_locks) {
         finding.details.extend(phases::of_lock(report, grounds, *place));
     }

@@ -1,7 +1,6 @@
 //! Findings about the recording itself, and what recordings of other makers
 //! can tell.
 
-use super::locks::OF_ACTIVE;
 use super::words::{code, count, grouped, percent};
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
@@ -12,6 +11,9 @@ use headway_model::{DurationNs, Loss};
 const PAUSED: f64 = 0.02;
 /// Lost events matter from this part of all events on.
 const LOST: f64 = 0.001;
+/// Blocked time that is at least this part of the active thread time is worth asking whose
+/// it was.
+const BLOCKED_LONG: f64 = 0.01;
 /// Unknown owners matter from this part of the blocked time on.
 const UNKNOWN_OWNERS: f64 = 0.2;
 
@@ -70,7 +72,7 @@ pub(super) fn unknown_owners(report: &Report) -> Option<Finding> {
     let unknown_ns = report.blocked.unknown_ns.saturating_sub(report.blocked.summed_ns);
     let without_chain = unknown_ns + report.blocked.owner_thread_ns;
     let active_ns = report.ledger.active_ns();
-    let hardly_blocked = active_ns > 0 && share(report.blocked_ns, active_ns) < OF_ACTIVE;
+    let hardly_blocked = active_ns > 0 && share(report.blocked_ns, active_ns) < BLOCKED_LONG;
     if hardly_blocked || share(without_chain, told_ns) < UNKNOWN_OWNERS {
         return None;
     }

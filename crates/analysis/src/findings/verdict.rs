@@ -43,7 +43,7 @@ const ELSEWHERE: [(&[EntryKind], &str); 3] = [
     (&[EntryKind::Cpu], "No bottleneck in locks or waits: threads execute for {} of their active time."),
     (
         &[EntryKind::WaitTime, EntryKind::Io, EntryKind::OffCpu],
-        "No bottleneck in locks or waits: threads sleep, do I/O or are in native code for {} of their active time.",
+        "No bottleneck in locks or waits: threads spend {} of their active time in sleep, I/O or native code.",
     ),
     (
         &[EntryKind::Unknown],

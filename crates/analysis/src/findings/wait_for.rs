@@ -176,10 +176,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
         DurationNs(root.direct_ns),
         DurationNs(root.through_ns),
     )];
-    details.push(format!(
-        "chain: {}",
-        root.longest.iter().map(|link| chained(link, names)).collect::<Vec<_>>().join(", ")
-    ));
+    details.push(format!("chain: {}", chain_text(&root.longest, names)));
     let evidence = vec![
         Evidence::exact("blocked", root.direct_ns, Some(share(root.direct_ns, cost_ns))),
         Evidence::of(
@@ -194,10 +191,20 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, ..Finding::default() }
 }
 
-/// A lock and who had it, as one part of a chain.
-fn chained(link: &Link, names: &Names) -> String {
-    let verb = if link.kind == Kind::Conditional { "ended by" } else { "owned by" };
-    format!("{} {verb} {}", code(&names.lock_short(link.lock)), whose(link, names))
+/// `A owned by M, which was itself blocked on B owned by N`: in one piece, so that a short
+/// report does not end with its beginning.
+fn chain_text(links: &[Link], names: &Names) -> String {
+    let mut text = String::new();
+    for (at, link) in links.iter().enumerate() {
+        let method = link.method.map_or_else(|| UNKNOWN.to_owned(), |method| full(method, names));
+        let (joint, verb) = match link.kind {
+            Kind::Conditional => (", which was itself waiting for ", "ended by"),
+            _ => (", which was itself blocked on ", "owned by"),
+        };
+        let joint = if at == 0 { "" } else { joint };
+        text += &format!("{joint}{} {verb} {method}", code(&names.lock_short(link.lock)));
+    }
+    text
 }
 
 fn whose(link: &Link, names: &Names) -> String {

@@ -34,6 +34,8 @@ struct Group {
     max: u64,
     notified: u64,
     timed_out: u64,
+    /// Threads wait on another object each time.
+    changes_lock: bool,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
     /// What was seen of others meanwhile, by group and stack.
@@ -101,6 +103,7 @@ impl Group {
         self.max = self.max.max(site.max_ns);
         self.notified += site.notified;
         self.timed_out += site.timed_out;
+        self.changes_lock |= site.changes_lock;
         for (thread, ns) in &site.threads {
             *self.threads.entry(*thread).or_default() += ns;
         }
@@ -178,6 +181,10 @@ impl Group {
                 format!("room in {words}")
             }
             (EntryKind::WaitPermit, Synchronizer::Monitor) => "another thread (`Object.wait`)".to_owned(),
+            // A future, or an object that a pool makes for each that waits.
+            (EntryKind::WaitPermit, _) if self.changes_lock => {
+                format!("a result or pooled object from threads of the same kind ({words})")
+            }
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
             }

@@ -165,7 +165,7 @@ fn without_a_bottleneck_the_verdict_says_where_the_time_went_or_that_it_is_not_k
     assert_eq!(verdict(Some(90)), "No bottleneck in locks or waits: threads execute for 90 % of their active time.");
     assert_eq!(
         verdict(Some(10)),
-        "No bottleneck in locks or waits: threads sleep, do I/O or are in native code for 90 % of their active time."
+        "No bottleneck in locks or waits: threads spend 90 % of their active time in sleep, I/O or native code."
     );
     assert_eq!(
         verdict(None),

@@ -8,7 +8,7 @@ use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{FindingKind, Report, Row};
 use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
-use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
 const MS: u64 = 1_000_000;
 const SYNC: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
@@ -279,6 +279,12 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
         "{told:?}"
     );
     assert!(told[0].contains("of it on `Ledger.lock`, while its owner, `Ledger.audit`, was itself blocked"));
+    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
+    assert_eq!(
+        finding.details.last().unwrap(),
+        "chain: `Ledger.lock` owned by `com.acme.Ledger.audit`, which was itself blocked on `Cache.lock` owned by \
+         `com.acme.Cache.load`"
+    );
     // What is counted at the root is not counted at the lock before it as well.
     assert_eq!(report.findings[0].kind, FindingKind::WaitFor);
     let costs: Vec<u64> = report.findings.iter().map(|finding| finding.cost_ns / MS).collect();
@@ -328,10 +334,10 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
         }
     }
     let report = script.report(600, "lock");
-    let told = findings(&report, FindingKind::Straggler);
-    assert!(told[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{told:?}");
-    assert!(told[0].contains("60.0 ms on average"), "{told:?}");
-    assert!(told[0].contains("at a barrier in `Grid.step`"), "{told:?}");
+    let said = findings(&report, FindingKind::Straggler);
+    assert!(said[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{said:?}");
+    assert!(said[0].contains("60.0 ms on average"), "{said:?}");
+    assert!(said[0].contains("at a barrier in `Grid.step`"), "{said:?}");
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];
     assert_eq!((site.synchronizer, site.count, site.idle), (Synchronizer::CyclicBarrier, 18, false));
@@ -373,10 +379,68 @@ fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
     assert_eq!(findings(&report, FindingKind::Straggler), [] as [&str; 0]);
     let waiting = findings(&report, FindingKind::Waiting);
     assert!(
-        waiting[0].contains("for a permit or pooled object that the same threads return (a latch) in `Fan"),
+        waiting[0].contains("for a result or pooled object from threads of the same kind (a latch)"),
         "{waiting:?}"
     );
     assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 960 * MS);
+}
+
+#[test]
+fn bins_of_a_map_are_one_finding_whatever_the_waiters_want() {
+    let mut script = Script::new();
+    let mut naming = Naming::new();
+    let bin = "java.util.concurrent.ConcurrentHashMap$ReservationNode";
+    script.events.extend([lock(31, bin, 0xb1, ""), lock(32, bin, 0xb2, "")]);
+    for (id, what) in [(41, "computeIfAbsent"), (42, "replaceNode"), (43, "computeIfAbsent")] {
+        naming.chain(id, &format!("j.ConcurrentHashMap.{what} com.acme.Users.find com.acme.Server.handle"), 1);
+    }
+    script.events.extend(naming.events.into_iter().map(|event| match event {
+        // Methods of other chains have these numbers.
+        Event::Method(id, method) => Event::Method(MethodId(id.0 + 1_000), method),
+        Event::Chain(chain) => {
+            let mut chain = (*chain).clone();
+            chain.chain.frames.iter_mut().for_each(|frame| frame.method.0 += 1_000);
+            Event::Chain(std::sync::Arc::new(chain))
+        }
+        other => other,
+    }));
+    for (bin, waits) in [(31, 41), (32, 42)] {
+        let begin = script.enter(10 + bin, 2, bin, 1);
+        script.exit(60 + bin, 1, bin);
+        script.entered(60 + bin, begin);
+        for event in &mut script.events {
+            match event {
+                Event::MonitorEnter(event) if event.lock == LockId(bin) => event.chain = ChainId(waits),
+                Event::MonitorExit(event) if event.lock == LockId(bin) => event.chain = ChainId(43),
+                _ => {}
+            }
+        }
+    }
+    let report = script.report(200, "lock");
+    let hot = findings(&report, FindingKind::HotLock);
+    assert_eq!(hot.len(), 1, "{hot:?}");
+    assert!(hot[0].contains("lost 100 ms (") && hot[0].contains("`bin of a ConcurrentHashMap` (2 locks)"), "{hot:?}");
+}
+
+#[test]
+fn a_lock_that_few_threads_meet_at_names_them() {
+    let who = |also: u64| {
+        let mut script = Script::new();
+        for round in 0..5 {
+            let begin = script.enter(100 * round, 9, 3, 1);
+            script.exit(100 * round + 80, 1, 3);
+            script.entered(100 * round + 80, begin);
+        }
+        // Others lived as long, and were blocked or not.
+        for thread in 2..=also {
+            let begin = script.enter(480, thread, 3, 1);
+            script.exit(490, 1, 3);
+            script.entered(490, begin);
+        }
+        findings(&script.report(500, "lock"), FindingKind::HotLock)[0].split(" lost").next().unwrap().to_owned()
+    };
+    assert_eq!(who(0), "Thread `loader`");
+    assert_eq!(who(6), "Threads");
 }
 
 #[test]

@@ -340,6 +340,16 @@ fn an_owner_that_sleeps_before_and_after_is_not_said_to_sleep_with_the_lock() {
 }
 
 #[test]
+fn what_threads_do_that_neither_execute_nor_wait_for_anything_known_is_in_the_verdict() {
+    let verdict = |cpu| report(&second(0, &[(WORKER, cpu, 0), (OTHER, cpu, 0)]).events(), Options::default()).verdict;
+    assert_eq!(
+        verdict(100),
+        "No bottleneck in locks or waits: threads spend 90 % of their active time in sleep, I/O or native code."
+    );
+    assert_eq!(verdict(600), "No bottleneck in locks or waits: threads execute for 60 % of their active time.");
+}
+
+#[test]
 fn each_cause_has_its_words() {
     let text = |second: Second<'_>| {
         let report = report(&second.events(), Options::default());

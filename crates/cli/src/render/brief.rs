@@ -13,6 +13,8 @@ use std::fmt::Write;
 
 /// Findings shown.
 const FINDINGS: usize = 5;
+/// A finding that costs less than this part of what the first one costs is not shown.
+const SMALL: f64 = 0.01;
 /// Lines of a finding.
 const LINES: usize = 6;
 /// Lines of its sentences.
@@ -98,7 +100,10 @@ fn drawn(parts: &[(char, &str, u64)], whole: u64, width: usize) -> String {
 
 fn findings(report: &Report, screen: &Screen, out: &mut String) {
     title("FINDINGS", "", screen, out);
-    for (index, finding) in report.findings.iter().take(FINDINGS).enumerate() {
+    let most = report.findings.iter().map(|finding| finding.cost_ns).max().unwrap_or(0);
+    let matters = |finding: &Finding| finding.cost_ns == 0 || finding.cost_ns as f64 >= most as f64 * SMALL;
+    let shown = || report.findings.iter().enumerate().filter(|(_, finding)| matters(finding)).take(FINDINGS);
+    for (index, finding) in shown() {
         let lines = lines_of(index, finding, screen);
         let advice = finding.advice.iter().flat_map(Advice::lines);
         let cut = Screen { cut: true, ..*screen };
@@ -107,7 +112,7 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
             let _ = writeln!(out, "{line}");
         }
     }
-    let more = report.findings.len().saturating_sub(FINDINGS);
+    let more = report.findings.len() - shown().count();
     if more > 0 {
         let line = format!("  {} in --full", numbers::counted(more as u64, "more finding", "more findings"));
         let _ = writeln!(out, "{}", screen.faint(&line));
