@@ -196,13 +196,12 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
 fn chain_text(links: &[Link], names: &Names) -> String {
     let mut text = String::new();
     for (at, link) in links.iter().enumerate() {
-        let method = link.method.map_or_else(|| UNKNOWN.to_owned(), |method| full(method, names));
         let (joint, verb) = match link.kind {
             Kind::Conditional => (", which was itself waiting for ", "ended by"),
             _ => (", which was itself blocked on ", "owned by"),
         };
         let joint = if at == 0 { "" } else { joint };
-        text += &format!("{joint}{} {verb} {method}", code(&names.lock_short(link.lock)));
+        text += &format!("{joint}{} {verb} {}", code(&names.lock_short(link.lock)), whose(link, names));
     }
     text
 }
