@@ -282,8 +282,7 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(
         finding.details.last().unwrap(),
-        "chain: `Ledger.lock` owned by `com.acme.Ledger.audit`, which was itself blocked on `Cache.lock` owned by \
-         `com.acme.Cache.load`"
+        "chain: `Ledger.lock` owned by `Ledger.audit`, which was itself blocked on `Cache.lock` owned by `Cache.load`"
     );
     // What is counted at the root is not counted at the lock before it as well.
     assert_eq!(report.findings[0].kind, FindingKind::WaitFor);
