@@ -20,9 +20,19 @@ struct Entry {
     link: &'static str,
     /// The owner's stack has to match, too.
     of_owner: bool,
+    /// Frames of a stack, from its leaf on, among which a known one is looked for.
+    first: Option<usize>,
     /// A stack that matches, and one that does not: for the tests.
     #[cfg(test)]
     example: (&'static str, &'static str),
+}
+
+impl Entry {
+    /// True if one of the first frames of a stack, leaf first, is a known one.
+    fn matches<'a>(&self, frames: impl Iterator<Item = &'a str>) -> bool {
+        let mut first = frames.take(self.first.unwrap_or(FRAMES)).map(without_line);
+        first.any(|frame| matches(self.frame, frame))
+    }
 }
 
 fn entries() -> &'static [Entry] {
@@ -40,6 +50,7 @@ fn entry(block: &'static str) -> Option<Entry> {
             "why" => entry.why = value,
             "fix" => entry.fix = value,
             "link" => entry.link = value,
+            "first" => entry.first = value.parse().ok(),
             "owner" => entry.of_owner = value == "yes",
             #[cfg(test)]
             "match" => entry.example.0 = value,
@@ -68,11 +79,8 @@ pub(crate) fn give(findings: &mut [Finding]) {
 fn about(finding: &Finding) -> Option<Advice> {
     let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
     let (waiters, others): (Vec<_>, Vec<_>) = finding.stacks.iter().partition(|stack| waits(&stack.whose));
-    let first = |stack: &&FindingStack, entry: &Entry| {
-        let mut first = stack.frames.iter().take(FRAMES).map(|frame| without_line(frame));
-        first.any(|frame| matches(entry.frame, frame))
-    };
-    let applies = |entry: &Entry| !entry.of_owner || others.is_empty() || others.iter().any(|one| first(one, entry));
+    let is_in = |stack: &FindingStack, entry: &Entry| entry.matches(stack.frames.iter().map(String::as_str));
+    let applies = |entry: &Entry| !entry.of_owner || others.is_empty() || others.iter().any(|one| is_in(one, entry));
     let of_stack = |stack: &&FindingStack| known(stack.frames.iter().map(String::as_str), applies);
     let known = waiters.iter().chain(&others).find_map(of_stack)?;
     let Entry { id, versions, why, fix, link, .. } = known;
@@ -84,9 +92,7 @@ fn about(finding: &Finding) -> Option<Advice> {
 /// The first entry that applies and that one of the first frames of a stack (leaf first)
 /// matches.
 fn known<'a>(frames: impl Iterator<Item = &'a str> + Clone, applies: impl Fn(&Entry) -> bool) -> Option<Entry> {
-    let first = || frames.clone().take(FRAMES).map(without_line);
-    let matches = |entry: &&Entry| first().any(|frame| matches(entry.frame, frame));
-    entries().iter().filter(matches).find(|entry| applies(entry)).copied()
+    entries().iter().filter(|entry| entry.matches(frames.clone())).find(|entry| applies(entry)).copied()
 }
 
 fn without_line(frame: &str) -> &str {
@@ -138,6 +144,18 @@ mod tests {
         assert_eq!(id("size"), None);
         let unknown = Finding { stacks: vec![stack("blocked in", "replaceNode")], ..Finding::default() };
         assert_eq!(about(&unknown).unwrap().id, "chm-put");
+    }
+
+    #[test]
+    fn what_a_statement_needs_is_not_its_connections_fault() {
+        let known = |stack: &'static str| known(stack.split(" < "), |_| true).map(|entry| entry.id);
+        let loading = "jdk.internal.loader.BuiltinClassLoader.loadClass < java.lang.ClassLoader.loadClass < \
+                       org.apache.derby.impl.jdbc.EmbedConnection.a";
+        assert_eq!(known(loading), Some("class-loading"));
+        assert_eq!(known("a.A.b < a.A.c < org.apache.derby.impl.jdbc.EmbedStatement.execute"), None);
+        let table = "org.hsqldb.Session.executeCompiledStatement < org.hsqldb.Session.execute < app.Orders.load";
+        assert_eq!(known(table), Some("hsqldb-locks"));
+        assert_eq!(known("org.hsqldb.Session.execute < app.Orders.load"), Some("hsqldb-session"));
     }
 
     #[test]

@@ -41,8 +41,11 @@ impl Doing {
         let own = || methods.clone().filter(|full| !plumbing.has(full));
         let Some(inner) = own().next() else {
             // Nothing of the application: its last call says most.
-            let call = methods.clone().filter(|full| full.contains('.')).last()?;
-            return Some(Doing { call: short(call), ..Doing::default() });
+            let mut calls = methods.clone().filter(|full| full.contains('.')).collect::<Vec<_>>();
+            let last = calls.pop()?;
+            // The last one had it.
+            let call = if has_owner { calls.pop().filter(|call| *call != last) } else { Some(last) };
+            return Some(Doing { call: call.map_or_else(String::new, short), ..Doing::default() });
         };
         // A method of the JDK that had it, as a map's that computes, is left out already.
         let is_own_last = methods.clone().last().is_some_and(|full| !plumbing.has(full));
@@ -254,6 +257,13 @@ mod tests {
         let of_map = "java.lang.Thread.sleep a.Work.remote a.Users.load java.util.Map.computeIfAbsent".split(' ');
         assert_eq!(Doing::of(of_map, true).unwrap().next, "Users.load");
         assert_eq!(Doing::of(["a.Orders.order"].into_iter(), true).unwrap().outer, "Orders.order");
+    }
+
+    #[test]
+    fn what_the_jdk_does_with_a_lock_is_what_its_owner_called() {
+        let of = |stack: &str| Doing::of(stack.split(' '), true).unwrap().text("`Loader.loadClass`");
+        assert_eq!(of("java.lang.Loader.loadClass"), "executing its own code");
+        assert_eq!(of("java.io.File.read java.util.Zip.find java.lang.Loader.loadClass"), "in `Zip.find`");
     }
 
     #[test]

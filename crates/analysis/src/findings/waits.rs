@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
+/// One method wakes a helper if it does so for this part of its waits.
+const MOST_OF: f64 = 0.5;
 
 /// Waits in one method on one class of object, whatever led there.
 #[derive(Debug, Default)]
@@ -34,8 +36,8 @@ struct Group {
     max: u64,
     notified: u64,
     timed_out: u64,
-    /// Threads wait on another object each time.
-    changes_lock: bool,
+    /// Threads wait on several objects.
+    many_locks: bool,
     threads: FxHashMap<ThreadId, u64>,
     notifiers: FxHashMap<TextId, u64>,
     /// What was seen of others meanwhile, by group and stack.
@@ -64,7 +66,8 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
     let mut findings: Vec<Finding> = grouped
         .iter()
         .filter_map(|((class, method, _), group)| {
-            group.finding(names.text(*class), *method, names, &analysis.threads, range)
+            let helper = || group.who_wakes(analysis, grounds);
+            group.finding((names.text(*class), *method), names, &analysis.threads, range, helper)
         })
         .collect();
     findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
@@ -103,7 +106,7 @@ impl Group {
         self.max = self.max.max(site.max_ns);
         self.notified += site.notified;
         self.timed_out += site.timed_out;
-        self.changes_lock |= site.changes_lock;
+        self.many_locks |= site.many_locks;
         for (thread, ns) in &site.threads {
             *self.threads.entry(*thread).or_default() += ns;
         }
@@ -115,7 +118,15 @@ impl Group {
         }
     }
 
-    fn finding(&self, class: &str, method: NameId, names: &Names, threads: &Threads, range: Range) -> Option<Finding> {
+    /// `who_wakes` see [`Self::who_wakes`].
+    fn finding(
+        &self,
+        (class, method): (&str, NameId),
+        names: &Names,
+        threads: &Threads,
+        range: Range,
+        who_wakes: impl Fn() -> Option<String>,
+    ) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
         let part = share(self.total, life);
         // One thread that waits for time keeps to a schedule.
@@ -125,6 +136,11 @@ impl Group {
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
+        let (doings, who) = self.seen(names).unzip();
+        let doings: Doings = doings.unwrap_or_default();
+        let did = who.and_then(|who: String| doings.text(&who));
+        // What they did says more than who woke them.
+        let woken = if did.is_none() { who_wakes().unwrap_or_default() } else { String::new() };
         let mut text = format!(
             "{} waited {} ({} of {} lifetime) for {} in {}{from}; {}.",
             self.waiters(names),
@@ -133,11 +149,8 @@ impl Group {
             if self.threads.len() == 1 { "its" } else { "their" },
             self.what_for(names),
             code(&short(method, names)),
-            self.outcome(method, names),
+            self.outcome(method, names, &woken),
         );
-        let (doings, who) = self.seen(names).unzip();
-        let doings: Doings = doings.unwrap_or_default();
-        let did = who.and_then(|who: String| doings.text(&who));
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
@@ -182,13 +195,14 @@ impl Group {
             }
             (EntryKind::WaitPermit, Synchronizer::Monitor) => "another thread (`Object.wait`)".to_owned(),
             // A future, or an object that a pool makes for each that waits.
-            (EntryKind::WaitPermit, _) if self.changes_lock => {
-                format!("a result or pooled object from threads of the same kind ({words})")
+            (EntryKind::WaitPermit, _) if self.many_locks => {
+                format!("threads of the same kind to return or finish something ({words})")
             }
             (EntryKind::WaitPermit, _) => {
                 format!("a permit or pooled object that the same threads return ({words})")
             }
             (_, Synchronizer::Monitor) => "a notify (`Object.wait`)".to_owned(),
+            (EntryKind::WaitTime, Synchronizer::Other) => "time to pass (`LockSupport.parkNanos`)".to_owned(),
             _ => words.to_owned(),
         }
     }
@@ -207,17 +221,50 @@ impl Group {
         }
     }
 
-    fn outcome(&self, method: NameId, names: &Names) -> String {
+    /// `, which `Orders.order` in `request-*` wakes`: a pool's helper returns what others had,
+    /// who hand it over. Empty-handed where the stacks of those that wait, and of those that
+    /// wake the helper, have no method of the application in common.
+    fn who_wakes(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<String> {
+        let names = &analysis.names;
+        let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
+        self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
+        let helper = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
+        let own: FxHashSet<String> = self.threads.keys().map(|thread| names.group_text(*thread)).collect();
+        if own.contains(names.text(helper)) {
+            return None;
+        }
+        let waits = names.frames(self.path()?);
+        let sites = analysis.waits.sites().iter().enumerate();
+        let idle = sites.filter(|(place, site)| {
+            let is_of_helper = |thread: &ThreadId| names.group_text(*thread) == names.text(helper);
+            grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_helper)
+        });
+        let (mut all, mut woken) = (0, FxHashMap::<(NameId, TextId), u64>::default());
+        for ((group, path), (times, _)) in idle.flat_map(|(_, site)| &site.wakers) {
+            all += times;
+            let ended = path.map(|path| names.frames(path)).unwrap_or_default();
+            let Some(had) = had(&ended, &waits, names).filter(|_| own.contains(names.text(*group))) else { continue };
+            if let Some(frame) = ended.get(ended.len() - had) {
+                *woken.entry((frame.name, *group)).or_default() += times;
+            }
+        }
+        let ((method, group), times) = ranked(&woken, |times| *times).first().copied()?;
+        let is_most = share(*times, all) >= MOST_OF;
+        is_most.then(|| format!(", which {} in {} wakes", code(&short(*method, names)), code(names.text(*group))))
+    }
+
+    fn outcome(&self, method: NameId, names: &Names, woken: &str) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
         if self.synchronizer != Synchronizer::Monitor {
             text += &self.ended_by(method, names);
+            text += woken;
         } else if self.notified > 0 {
             text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, _)), _) => text += &format!(" ({from} in {})", code(names.text(group))),
-                (None, Some(by)) => text += &format!(" (most by {})", code(&by.name)),
+                (None, Some(by)) => text += &format!(" (most by {}{woken})", code(&by.name)),
                 (None, None) => {}
             }
         }

@@ -29,6 +29,11 @@ const MUTEX_UNLOCK: u64 = 11;
 const GATE: u64 = 12;
 const LATCH: u64 = 13;
 const COUNT_DOWN: u64 = 14;
+const CHECK_OUT: u64 = 15;
+const CHECK_IN: u64 = 16;
+const REFURBISH: u64 = 17;
+const HELP: u64 = 18;
+const POLL: u64 = 19;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -52,6 +57,7 @@ impl Script {
         events.push(lock(4, CONDITION, 0xa4, "Grid.barrier"));
         events.push(lock(5, "com.acme.Mutex$Sync", 0xa5, ""));
         events.extend((1..=6).map(|id| thread(20 + id, &format!("part-{id}"))));
+        events.push(lock(40, CONDITION, 0xc0, ""));
         events.extend((6..30).map(|id| lock(id.into(), "java.util.concurrent.CountDownLatch$Sync", 0xa0 + id, "")));
         let mut naming = Naming::new();
         let park = "jdk.internal.misc.Unsafe.park j.locks.LockSupport.park";
@@ -73,6 +79,11 @@ impl Script {
             (GATE, format!("{park} com.acme.Gate.pass com.acme.Shop.sell com.acme.Server.handle com.acme.Server.run")),
             (LATCH, format!("{park} AQS.acquire j.CountDownLatch.await com.acme.Fan.serve com.acme.Server.handle com.acme.Server.run")),
             (COUNT_DOWN, format!("{unpark} AQS.signalNext AQS.releaseShared j.CountDownLatch.countDown com.acme.Fan.slowest com.acme.Part.run")),
+            (CHECK_OUT, format!("{park} {awaits} com.mchange.v2.Pool.checkOut com.acme.Orders.order com.acme.Server.handle com.acme.Server.run")),
+            (CHECK_IN, format!("{unpark} {leave} com.mchange.v2.Pool.checkIn com.acme.Orders.order com.acme.Server.handle com.acme.Server.run")),
+            (REFURBISH, format!("{unpark} {leave} com.mchange.v2.Refurbish.run com.mchange.v2.Helper.run")),
+            (HELP, format!("{park} {awaits} com.mchange.v2.Helper.run")),
+            (POLL, "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos com.acme.Limiter.await com.acme.Orders.order com.acme.Server.handle com.acme.Server.run".to_owned()),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
@@ -112,6 +123,13 @@ impl Script {
             target,
         }));
         (seq, thread)
+    }
+
+    fn timed_out(&mut self, ms: u64, begin: ParkBegin) {
+        self.back(ms, begin, (Seq::NONE, 0));
+        if let Some(Event::Park(park)) = self.events.last_mut() {
+            park.outcome = ParkOutcome::TimedOut;
+        }
     }
 
     fn back(&mut self, ms: u64, begin: ParkBegin, (unpark, waker): (Seq, u64)) {
@@ -377,11 +395,39 @@ fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
     let report = at_latches(|round| 2 - round % 2, |round| 6 + round);
     assert_eq!(findings(&report, FindingKind::Straggler), [] as [&str; 0]);
     let waiting = findings(&report, FindingKind::Waiting);
-    assert!(
-        waiting[0].contains("for a result or pooled object from threads of the same kind (a latch)"),
-        "{waiting:?}"
-    );
+    assert!(waiting[0].contains("for threads of the same kind to return or finish something (a latch)"), "{waiting:?}");
     assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 960 * MS);
+}
+
+#[test]
+fn who_wakes_the_helper_that_returns_connections_is_named() {
+    let mut script = Script::new();
+    for round in 0..6 {
+        let base = round * 100;
+        let (waits, returns) = (1 + round % 2, 2 - round % 2);
+        let helps = script.park(base + 2, 9, 40, HELP, 0);
+        let begin = script.park(base + 5, waits, 4, CHECK_OUT, 0);
+        let woken = script.unpark(base + 84, returns, CHECK_IN, 9);
+        script.back(base + 84, helps, woken);
+        let woken = script.unpark(base + 85, 9, REFURBISH, waits);
+        script.back(base + 85, begin, woken);
+    }
+    let waiting = script.report(600, "lock");
+    let waiting = findings(&waiting, FindingKind::Waiting);
+    assert!(waiting[0].contains(" ended by `loader`, which `Orders.order` in `worker-*` wakes."), "{waiting:?}");
+}
+
+#[test]
+fn who_polls_waits_for_time_to_pass() {
+    let mut script = Script::new();
+    for round in 0..20 {
+        let worker = 1 + round % 2;
+        let begin = script.park(round * 25, worker, 0, POLL, 0);
+        script.timed_out(round * 25 + 20, begin);
+    }
+    let waiting = script.report(500, "lock");
+    let waiting = findings(&waiting, FindingKind::Waiting);
+    assert!(waiting[0].contains(" for time to pass (`LockSupport.parkNanos`) in `Limiter.await`, "), "{waiting:?}");
 }
 
 #[test]
