@@ -8,8 +8,8 @@
 //!
 //! Slices say whether their holder may have been blocked meanwhile; only those
 //! are looked at. The holder's own stretches have ended by then, because it
-//! could not have released the lock before; so the last few of each thread
-//! suffice.
+//! could not have released the lock before; they are kept until then, within
+//! bounds.
 
 use crate::aggregate::Range;
 use crate::by_id::ById;
@@ -21,6 +21,11 @@ use std::collections::VecDeque;
 
 /// Links followed at most.
 const DEEPEST: usize = 8;
+/// What is kept of each thread in any case, and at most.
+const FEW: usize = 16;
+const MANY: usize = 1024;
+/// What is kept of all threads beyond the few of each.
+const MORE: usize = 1 << 16;
 
 /// A blocked stretch of a thread, as far as others blocked by it need it.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +70,8 @@ pub(crate) struct WaitFor {
     threads: ById<ThreadId, VecDeque<Blocked>>,
     suspects: Vec<Suspect>,
     chains: FxHashMap<Vec<Link>, Explained>,
-    kept: usize,
+    /// Kept beyond the few of each thread.
+    more: usize,
     bound: usize,
     pub folded: u64,
 }
@@ -77,7 +83,7 @@ impl WaitFor {
             threads: ById::default(),
             suspects: Vec::new(),
             chains: FxHashMap::default(),
-            kept: 16,
+            more: 0,
             bound: bound.max(1),
             folded: 0,
         }
@@ -112,18 +118,25 @@ impl WaitFor {
             // Chains across this moment are lost, no more.
             self.folded += 1;
             self.threads.clear();
+            self.more = 0;
         }
         let Some(kept) = self.threads.get_or_add(stretch.thread, usize::MAX, VecDeque::new) else { return };
-        if kept.len() == self.kept {
-            kept.pop_front();
+        // Who is blocked often in a second is so before the suspects of that second are known.
+        let is_full = kept.len() >= MANY || self.more >= MORE;
+        if kept.len() >= FEW {
+            match is_full {
+                true => drop(kept.pop_front()),
+                false => self.more += 1,
+            }
         }
-        kept.push_back(Blocked {
-            start: stretch.start,
-            end: stretch.start + stretch.duration,
-            kind: stretch.kind,
-            lock: stretch.lock,
-            holder,
-        });
+        let (start, end) = (stretch.start, stretch.start + stretch.duration);
+        let blocked = Blocked { start, end, kind: stretch.kind, lock: stretch.lock, holder };
+        // Locks are settled in any order.
+        let mut at = kept.len();
+        while at > 0 && kept.get(at - 1).is_some_and(|before| before.start > start) {
+            at -= 1;
+        }
+        kept.insert(at, blocked);
     }
 
     /// All stretches that ended before some moment were taken in: follows the
@@ -157,12 +170,9 @@ impl WaitFor {
         };
         let mut found = Vec::new();
         let Some(kept) = self.threads.get(holders.get(suspect.holder).thread) else { return found };
-        let (older, newer) = kept.as_slices();
-        for blocked in older.iter().chain(newer) {
-            // All of these are asked at once: few stretches pass, and which do
-            // cannot be foreseen.
-            let meanwhile = (blocked.end > suspect.start) & (blocked.start < suspect.end);
-            if meanwhile & (blocked.lock != suspect.lock) && !releases(blocked) {
+        let first = kept.partition_point(|blocked| blocked.end <= suspect.start);
+        for blocked in kept.range(first..).take_while(|blocked| blocked.start < suspect.end) {
+            if blocked.lock != suspect.lock && !releases(blocked) {
                 found.push(*blocked);
             }
         }

@@ -200,12 +200,14 @@ impl History {
             let cpu = (part.spent.cpu - counted_twice).max(0.0);
             let length = part.end.since(part.start).0 as f64;
             // Clocks differ: what was measured has happened.
-            let present = (length - part.away as f64).max(cpu + lost).max(overlap).max(1.0);
-            // What it did is known of the interval only, not of the part with the lock.
-            let held = (part.held as f64).clamp(overlap.min(present), present).max(1.0);
-            let asleep = present - cpu - lost;
-            sum.cpu_least += overlap * (cpu - (present - held)).max(0.0) / held;
-            sum.asleep_least += overlap * (asleep - (present - held)).max(0.0) / held;
+            let busy = cpu + lost;
+            let present = (length - part.away as f64).max(busy).max(overlap).max(1.0);
+            // What it did is known of the interval only, not of the part with the lock. Nor is
+            // it there while it is blocked elsewhere, with the lock or without.
+            let there = (length - part.away as f64).max(busy);
+            let held = (part.held as f64).max(overlap).max(1.0);
+            sum.cpu_least += overlap * (cpu - (there - held).max(0.0)).max(0.0) / held;
+            sum.asleep_least += overlap * (there.min(held) - busy).max(0.0) / held;
             sum.cpu += overlap * cpu / present;
             sum.off_cpu += overlap * lost / present;
             sum.off_cpu_least += (lost - (present - overlap)).clamp(0.0, overlap);
@@ -291,6 +293,11 @@ mod tests {
         history.away(T, TimeNs(110), TimeNs(200));
         history.held(T, TimeNs(100), TimeNs(110));
         assert!((history.estimate(T, TimeNs(100), TimeNs(110)).asleep_least - 8.0).abs() < 1e-9);
+        // Blocked all the time, and with the lock for a part of that.
+        history.add(T, TimeNs(200), TimeNs(300), spent(2.0, 0.0, 0.0, 0.0));
+        history.away(T, TimeNs(200), TimeNs(298));
+        history.held(T, TimeNs(240), TimeNs(290));
+        assert!(history.estimate(T, TimeNs(240), TimeNs(290)).asleep_least < 1e-9);
     }
 
     #[test]

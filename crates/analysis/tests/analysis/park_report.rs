@@ -400,6 +400,27 @@ fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
 }
 
 #[test]
+fn a_chain_is_followed_however_often_its_link_was_blocked_since() {
+    let mut script = Script::new();
+    script.events.extend([lock(50, "com.acme.Journal", 0xd0, "Journal.lock")]);
+    let second = script.enter(10, 2, 3, 1);
+    let parked = script.park(20, 1, 2, SELL, 9);
+    let woken = script.unpark(80, 9, LOAD, 1);
+    script.back(80, parked, woken);
+    script.exit(100, 1, 3);
+    script.entered(100, second);
+    for round in 0..100 {
+        let begin = script.enter(110 + 4 * round, 1, 50, 9);
+        script.exit(112 + 4 * round, 9, 50);
+        script.entered(112 + 4 * round, begin);
+    }
+    let report = script.report(600, "lock");
+    assert_eq!(report.wait_chains.len(), 1);
+    assert_eq!((report.wait_chains[0].blocked_ns, report.wait_chains[0].count), (60 * MS, 1));
+    assert_eq!(report.ledger.ns(EntryKind::LockOwnerWaited), 60 * MS);
+}
+
+#[test]
 fn who_wakes_the_helper_that_returns_connections_is_named() {
     let mut script = Script::new();
     for round in 0..6 {
