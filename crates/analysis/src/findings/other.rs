@@ -102,7 +102,11 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
         .iter()
         .take(3)
         .filter(|method| method.self_samples > 0)
-        .map(|method| format!("{} {}", code(&method.method), percent(method.self_share)))
+        .enumerate()
+        .map(|(at, method)| {
+            let were = if at == 0 { "were in" } else { "in" };
+            format!("{} {were} {}", percent(method.self_share), code(&method.method))
+        })
         .collect();
     if top.is_empty() {
         return None;
@@ -114,7 +118,7 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
     };
     Some(Finding {
         kind: FindingKind::Samples,
-        text: format!("Of {of}, most were in {}.", top.join(", ")),
+        text: format!("Of {of}, {}.", top.join(", ")),
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),

@@ -121,7 +121,7 @@ impl Doings {
         (self.samples >= FEW && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
-    /// `In 98 % of 412 samples `Web.priceSync` was in `Thread.sleep`, called from
+    /// `In 98 % of 412 samples, `Web.priceSync` was in `Thread.sleep`, called from
     /// `Web.remotePrice`.` `who` had it, or made it.
     pub fn text(&self, who: &str) -> Option<String> {
         let (doing, part) = self.most()?;
@@ -133,14 +133,15 @@ impl Doings {
             false => format!(", in {}", code(&doing.outer)),
         };
         let (part, doing) = (percent(part), doing.text(who));
-        if self.waiting_for > 0 {
-            let covered = percent(share(self.ns, self.waiting_for).min(1.0));
-            return Some(format!(
-                "{who} was {doing}{below}, in {part} of its samples, which cover {covered} of that time."
-            ));
-        }
-        let samples = grouped(self.samples);
-        Some(format!("In {part} of {samples} samples {who} was {doing}{below}."))
+        // A sample counts for each thread that waits for its thread, so their number says little there.
+        let (samples, coverage) = match self.waiting_for {
+            0 => (format!("{} samples", grouped(self.samples)), String::new()),
+            whole => {
+                let covered = percent(share(self.ns, whole).min(1.0));
+                ("the samples taken meanwhile".to_owned(), format!("; they cover {covered} of that time"))
+            }
+        };
+        Some(format!("In {part} of {samples}, {who} was {doing}{below}{coverage}."))
     }
 
     /// The numbers behind it.
@@ -273,14 +274,14 @@ mod tests {
         assert_eq!(doings.text("`A.serve`"), None);
         doings.add(doing("a.A.other a.A.serve").unwrap(), 20, 2);
         let text = doings.text("`A.serve`").unwrap();
-        assert_eq!(text, "In 75 % of 6 samples `A.serve` was in `Thread.sleep`, called from `A.slow`.");
+        assert_eq!(text, "In 75 % of 6 samples, `A.serve` was in `Thread.sleep`, called from `A.slow`.");
         let whole = doings.text("`pool-1`").unwrap();
-        assert_eq!(whole, "In 75 % of 6 samples `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
+        assert_eq!(whole, "In 75 % of 6 samples, `pool-1` was in `Thread.sleep`, called from `A.slow` < `A.serve`.");
         assert!(doings.evidence().is_some_and(|evidence| evidence.quality == Quality::Estimated));
         // 80 ns of samples stand for too little of so long a time.
         doings.waiting_for = 2_000;
         assert!(doings.text("`A.serve`").is_none() && doings.evidence().is_none());
         doings.waiting_for = 1_600;
-        assert!(doings.text("`A.serve`").is_some_and(|text| text.ends_with("which cover 5.0 % of that time.")));
+        assert!(doings.text("`A.serve`").is_some_and(|text| text.ends_with("; they cover 5.0 % of that time.")));
     }
 }

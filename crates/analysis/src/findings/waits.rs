@@ -334,18 +334,14 @@ impl Group {
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
-        vec![
-            format!(
-                "{} in {}, longest {}; {} {}, timed out {}",
-                DurationNs(self.total),
-                full(method, names),
-                DurationNs(self.max),
-                if self.synchronizer == Synchronizer::Monitor { "notified" } else { "unparked" },
-                grouped(self.notified),
-                grouped(self.timed_out),
-            ),
-            format!("waiting on: {class}"),
-        ]
+        let woken = if self.synchronizer == Synchronizer::Monitor { "notified" } else { "unparked" };
+        // Recordings of other tools do not say how waits ended.
+        let ended = match self.notified + self.timed_out {
+            0 => String::new(),
+            _ => format!("; {woken} {}, timed out {}", grouped(self.notified), grouped(self.timed_out)),
+        };
+        let (total, longest) = (DurationNs(self.total), DurationNs(self.max));
+        vec![format!("{total} in {}, longest {longest}{ended}", full(method, names)), format!("waiting on: {class}")]
     }
 
     fn stacks(&self, names: &Names) -> Vec<FindingStack> {

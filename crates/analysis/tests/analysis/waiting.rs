@@ -256,7 +256,7 @@ fn what_they_did_that_had_a_connection_is_told_from_what_they_did_without() {
     waiting.events.iter_mut().for_each(root);
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did = "In 100 % of 12 samples a thread of `exec-*` that was waited for was in `Thread.sleep`, called \
+    let did = "In 100 % of 12 samples, a thread of `exec-*` that was waited for was in `Thread.sleep`, called \
                from `Remote.call`.";
     assert!(text.ends_with(did), "{text}");
     let evidence = report.findings[0].evidence.iter().find(|evidence| evidence.what == "samples").expect("evidence");
@@ -288,7 +288,7 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     (0..10).for_each(|sample| seen(&mut waiting, 9, 100 + sample, 7));
     let report = waiting.report();
     let text = &report.findings[0].text;
-    let did = "ended by `other`. In 100 % of 10 samples `other` was in `Thread.sleep`, called from `Quotes.compute`.";
+    let did = "ended by `other`. In 100 % of 10 samples, `other` was in `Thread.sleep`, called from `Quotes.compute`.";
     assert!(text.ends_with(did), "{text}");
 }
 
@@ -300,8 +300,8 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     (0..20).for_each(|sample| seen(&mut waiting, 9, 20 * sample, 7));
     let report = waiting.report();
     let finding = &report.findings[0];
-    let did = "`Small.update` was in `Thread.sleep`, called from `Remote.call`, in 100 % of its samples, which cover \
-               80 % of that time.";
+    let did = "In 100 % of the samples taken meanwhile, `Small.update` was in `Thread.sleep`, called from \
+               `Remote.call`; they cover 80 % of that time.";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");

@@ -82,7 +82,7 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Most memory that event buffers take; default: 16m
+    /// Limit for the memory of event buffers; default: 16m
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
 
@@ -112,7 +112,7 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
-    /// Find owners that were inlined in code compiled before the attach: retransform the
+    /// Find owners' methods that were inlined in code compiled before the attach: retransform the
     /// classes of such code once, unchanged, so that the JVM compiles it again. JDK 17 may then
     /// discard all compiled code. Under `run` the agent sees all code being compiled: not needed
     #[arg(long, hide_short_help = true)]

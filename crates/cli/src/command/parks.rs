@@ -25,7 +25,8 @@ Examples:
   headway parks --print-threshold 100 --json Server | jq '.blockers[0]'
 
 Idle workers park on the queue of their pool: ignore such blockers. Of the
-others, the one with the longest thread time is likely the bottleneck. \"avg hold\"
+others, the one on which threads parked
+longest in total (thread time) is likely the bottleneck. \"avg hold\"
 is the average time from one thread getting the lock, or what else it waited for,
 to the next one getting it.
 

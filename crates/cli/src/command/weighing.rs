@@ -45,7 +45,7 @@ pub struct Weighing {
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 
-    /// Show numbers of samples instead of the time for which they count
+    /// Show numbers of samples instead of times
     #[arg(long)]
     pub samples: bool,
 }
