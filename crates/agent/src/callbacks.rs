@@ -5,16 +5,18 @@ use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
 use crate::sample::agct;
-use crate::{clock, lifecycle, monitor, session, thread_events};
+use crate::{clock, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
 use headway_model::TimeNs;
 use jni_sys::{jboolean, jint, jlong, jobject, JNIEnv};
 use std::ffi::{c_char, c_void, CStr};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
 
+/// `VMInit`, which comes before there is an agent.
+pub type VmInit = extern "system" fn(*mut RawEnv, *mut JNIEnv, jobject);
+
 /// The table of callbacks for `SetEventCallbacks`.
-pub fn table() -> EventCallbacks {
+pub fn table(vm_init: VmInit) -> EventCallbacks {
     let mut callbacks = EventCallbacks::default();
     let mut set = |event, function: *const c_void| callbacks.set(event, function);
     set(EventKind::VmInit, vm_init as *const c_void);
@@ -57,11 +59,6 @@ fn object(object: jobject) -> Ref {
     // SAFETY: every caller below passes an argument of the callback that is now
     // running on this thread; the VM keeps it alive until the callback returns.
     unsafe { Ref::new(object) }
-}
-
-extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
-    // Before the agent exists; a panic must not cross this border either.
-    let _ = catch_unwind(AssertUnwindSafe(|| lifecycle::on_vm_init(jni(env), object(thread))));
 }
 
 extern "system" fn vm_death(_: *mut RawEnv, _: *mut JNIEnv) {

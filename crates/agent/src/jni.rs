@@ -1,11 +1,15 @@
 //! The few JNI calls of the agent, typed.
 
+mod strings;
+
 use jni_sys::{
     jfieldID, jint, jobject, jvalue, JNIEnv, JNINativeInterface_, JNINativeMethod, JavaVM, JavaVMAttachArgs,
     JNI_VERSION_1_8,
 };
 use std::ffi::{c_void, CStr};
 use std::sync::atomic::{AtomicPtr, Ordering};
+pub use strings::modified_utf8;
+pub(crate) use strings::text;
 
 /// The VM this library was loaded into.
 static VM: AtomicPtr<JavaVM> = AtomicPtr::new(std::ptr::null_mut());

@@ -9,9 +9,9 @@
 //! says that it is of no use. The thread is the VM's only while it does so.
 
 use crate::agent::{guarded, Agent, Observer};
+use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Terms;
-use crate::{jni, session};
 use headway_model::TimeNs;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -24,17 +24,22 @@ use std::time::{Duration, Instant};
 /// How often the lock is tried.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Ends the recording that began then, for this reason, and takes the agent out; where its
+/// file is, unless parks were only counted. `None` if another one is under way.
+pub type Abandon = fn(&'static Agent, Jni, TimeNs, &str) -> Option<Option<PathBuf>>;
+
 /// See the module. The thread ends when this is dropped.
 pub struct Lease {
     _held: Sender<()>,
 }
 
 impl Lease {
-    /// Watches the terms of the recording that began at `started`; `None` without any.
+    /// Watches the terms of the recording that began at `started`, and has it abandoned
+    /// when they are over; `None` without any.
     ///
     /// # Errors
     /// Nobody has a lock on the file, or the thread cannot be started.
-    pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs) -> io::Result<Option<Lease>> {
+    pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs, abandon: Abandon) -> io::Result<Option<Lease>> {
         if terms.file.is_none() && terms.duration.is_none() && !agent.observer.is_wanted() {
             return Ok(None);
         }
@@ -48,7 +53,8 @@ impl Lease {
         thread.spawn(move || {
             let _own = agent.own_cost.own_thread();
             if let Some(reason) = expires(&terms, &ended, || agent.observer.refusal()) {
-                guarded(|_| give_up(agent, started, &terms, &reason));
+                let end = || jni::attached(c"headway-lease", |jni| abandon(agent, jni, started, &reason)).flatten();
+                guarded(|_| give_up(end, &terms, &reason));
             }
         })?;
         Ok(Some(Lease { _held: lease }))
@@ -90,9 +96,8 @@ fn can_be_locked(file: &File) -> bool {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_SH | libc::LOCK_NB) == 0 }
 }
 
-fn give_up(agent: &'static Agent, started: TimeNs, terms: &Terms, reason: &str) {
-    let ended = jni::attached(c"headway-lease", |jni| session::abandon(agent, jni, started, reason)).flatten();
-    let Some(recording) = ended else { return };
+fn give_up(end: impl FnOnce() -> Option<Option<PathBuf>>, terms: &Terms, reason: &str) {
+    let Some(recording) = end() else { return };
     let mut left = Vec::from_iter(terms.file.clone());
     match recording {
         Some(recording) if terms.is_ephemeral => left.push(recording),
@@ -157,5 +162,22 @@ mod tests {
         drop(held);
         assert_eq!(expires(Some(Duration::from_secs(60)), None), None);
         fs::remove_file(&path).unwrap();
+    }
+    #[test]
+    fn what_a_gone_command_line_left_goes_with_the_recording() {
+        let directory = std::env::temp_dir().join(format!("headway-lease-gone-{}", std::process::id()));
+        let place = |name: &str| directory.join(name);
+        let give_up = |is_ephemeral, ended: Option<Option<PathBuf>>| {
+            fs::create_dir_all(&directory).unwrap();
+            for name in ["lease", "libheadway.so", "recording.jfr"] {
+                fs::write(place(name), "").unwrap();
+            }
+            super::give_up(|| ended, &Terms { file: Some(place("lease")), duration: None, is_ephemeral }, "of a test");
+            ["lease", "libheadway.so", "recording.jfr"].map(|name| place(name).exists())
+        };
+        assert_eq!(give_up(true, None), [true, true, true], "another recording is under way");
+        assert_eq!(give_up(false, Some(Some(place("recording.jfr")))), [false, false, true]);
+        assert_eq!(give_up(true, Some(Some(place("recording.jfr")))), [false, false, false]);
+        assert!(!directory.exists());
     }
 }

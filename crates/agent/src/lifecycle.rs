@@ -7,8 +7,8 @@
 use crate::agent::{self, Agent, Parts};
 use crate::chain::{Chains, FullDebugInfo};
 use crate::core::DEFAULT_MEMORY_BYTES;
-use crate::jni::{Jni, Ref};
-use crate::jvmti::table::{Capabilities, Capability, EventKind};
+use crate::jni::{self, Jni, Ref};
+use crate::jvmti::table::{Capabilities, Capability, EventKind, RawEnv};
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::options::{Command, Mechanism, Options};
@@ -19,7 +19,7 @@ use crate::steal;
 use crate::vm::HotSpot;
 use crate::{arch, callbacks, java::JavaFacts, mapping, vm};
 use headway_signal::Pool;
-use jni_sys::{jclass, jint, jstring, JNIEnv, JavaVM};
+use jni_sys::{jclass, jint, jobject, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock};
@@ -75,7 +75,7 @@ extern "C" fn command_of_another_copy(vm: *mut JavaVM, options: *const c_char) -
 #[no_mangle]
 extern "system" fn Java_io_headway_start_Native_command(env: *mut JNIEnv, _: jclass, options: jstring) -> jint {
     let commanded = catch_unwind(|| {
-        let options = steal::api::text(env, options).unwrap_or_default();
+        let options = jni::text(env, options).unwrap_or_default();
         let mut vm: *mut JavaVM = std::ptr::null_mut();
         // SAFETY: the environment is that of the native method that is now running.
         match unsafe { ((**env).v1_1.GetJavaVM)(env, &mut vm) } {
@@ -128,7 +128,7 @@ fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
     // SAFETY: the VM passed this pointer to the agent's entry point.
     let jvmti = unsafe { Jvmti::new(vm) }.map_err(|e| e.to_string())?;
     // SAFETY: as above.
-    unsafe { crate::jni::remember_vm(vm) };
+    unsafe { jni::remember_vm(vm) };
     let wanted = [
         Capability::TagObjects,
         Capability::GetBytecodes,
@@ -142,7 +142,7 @@ fn environment(vm: *mut JavaVM) -> Result<Jvmti, String> {
     let wanted = wanted.into_iter().fold(Capabilities::default(), Capabilities::with);
     let possible = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
     jvmti.add_capabilities(wanted.and(possible)).map_err(|e| e.to_string())?;
-    jvmti.set_event_callbacks(&callbacks::table()).map_err(|e| e.to_string())?;
+    jvmti.set_event_callbacks(&callbacks::table(vm_init)).map_err(|e| e.to_string())?;
     Ok(jvmti)
 }
 
@@ -170,8 +170,16 @@ fn build(
     Ok(agent)
 }
 
+extern "system" fn vm_init(_: *mut RawEnv, env: *mut JNIEnv, thread: jobject) {
+    // SAFETY: the VM passes the environment of this thread, and a thread that it keeps
+    // alive until the callback returns.
+    let (jni, thread) = unsafe { (Jni::new(env), Ref::new(thread)) };
+    // Before the agent exists; a panic must not cross this border either.
+    let _ = catch_unwind(AssertUnwindSafe(|| on_vm_init(jni, thread)));
+}
+
 /// The VM is ready: begins what `-agentpath` asked for.
-pub fn on_vm_init(jni: Jni, thread: Ref) {
+fn on_vm_init(jni: Jni, thread: Ref) {
     let Some(loaded) = LOADED.get() else { return };
     let built = match sole::claim(jni, command_of_another_copy) {
         Ok(Claim::Ours(_)) => build(loaded.jvmti, jni, thread, &loaded.options, loaded.debug_info.clone()),
@@ -225,8 +233,8 @@ enum Found {
 
 fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
     // SAFETY: the VM passed `vm` to the agent's entry point.
-    unsafe { crate::jni::remember_vm(vm) };
-    let jni = crate::jni::of_current_thread().ok_or("the VM gave no JNI environment for its attach listener")?;
+    unsafe { jni::remember_vm(vm) };
+    let jni = jni::of_current_thread().ok_or("the VM gave no JNI environment for its attach listener")?;
     if let Some(agent) = agent::get() {
         return Ok(Found::Ours(agent, jni));
     }

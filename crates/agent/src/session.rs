@@ -8,6 +8,7 @@ use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::{Counting, Wish};
+use crate::pressure::Commands;
 use crate::reply::{DegradedMechanism, Jvm, MechanismState, Reply, State};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
@@ -155,6 +156,9 @@ fn only_counts(agent: &Agent) -> bool {
     current(agent).as_ref().is_some_and(|session| session.path.is_none())
 }
 
+/// What the management bean may ask.
+const COMMANDS: Commands = Commands { carry_out: command, recording_path };
+
 /// Begins a recording, which counting alone makes way for.
 pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), StartError> {
     if only_counts(agent) {
@@ -164,7 +168,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     begin(agent, jni, options, Some((path, if_taken)))?;
     // Somebody may be told of the bean and ask it for the recording: the session
     // is not locked any more.
-    if let Some(Err(reason)) = options.jmx.then(|| agent.pressure.beans.register(jni)) {
+    if let Some(Err(reason)) = options.jmx.then(|| agent.pressure.beans.register(jni, COMMANDS)) {
         agent.definitions.degraded("jmx", &format!("no management bean: {reason}"));
     }
     Ok(())
@@ -236,7 +240,7 @@ fn begin(
     let observed = eager.and_then(|plan| agent.observer.begin(agent, options, plan.interval_ns));
     let without_lease = "the recording goes on if the command line that began it is killed";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
-    let lease = Lease::begin(agent, options.terms.clone(), started).inspect_err(failed).ok().flatten();
+    let lease = Lease::begin(agent, options.terms.clone(), started, abandon).inspect_err(failed).ok().flatten();
     agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
     lock(&agent.ended_by_itself).take();
     *session = Some(Session {
@@ -463,14 +467,14 @@ fn still_written(agent: &Agent) -> Option<PathBuf> {
 }
 
 /// Where the recording under way goes; `None` also while one begins or ends.
-pub fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
+fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
     agent.session.try_lock().ok()?.as_ref().and_then(|session| session.path.clone())
 }
 
 /// Takes the agent out again on behalf of somebody who is gone, if the recording
 /// is still that which began at `started`; where its file is, unless parks were only
 /// counted. Should they come back to stop it, the reply says why it ended.
-pub fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<Option<PathBuf>> {
+fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<Option<PathBuf>> {
     let _changing = lock(&agent.changing);
     let session = take_if(agent, |session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);

@@ -51,7 +51,7 @@ impl ConstantPool {
     fn utf8(&self, index: u16) -> Option<String> {
         let entry = self.entry(index).filter(|e| e.first() == Some(&UTF8))?;
         let length = usize::from(Self::u16_at(entry, 1)?);
-        Some(crate::jvmti::env::modified_utf8(entry.get(3..3 + length)?))
+        Some(crate::jni::modified_utf8(entry.get(3..3 + length)?))
     }
 
     /// The class named by a `Class` entry, in internal form.

@@ -218,7 +218,7 @@ impl Pool {
         let mut reader = Reader { bytes: class, at };
         (reader.u8().ok()? == UTF8).then_some(())?;
         let length = usize::from(reader.u16().ok()?);
-        Some(crate::jvmti::env::modified_utf8(reader.take(length).ok()?))
+        Some(crate::jni::modified_utf8(reader.take(length).ok()?))
     }
 
     /// The constant that calls of this method refer to.

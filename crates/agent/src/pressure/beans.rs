@@ -4,15 +4,16 @@
 //! the JDK's management classes into the program: only where that was asked for
 //! (`jmx`). The picture of now is kept for it as long as somebody reads it.
 
-use crate::agent::guarded_or as guarded;
+use crate::agent::{guarded_or as guarded, Agent};
 use crate::clock;
-use crate::jni::{Class, Jni, Native};
+use crate::jni::{self, Class, Jni, Native};
 use crate::options::{features, Command, Options};
-use crate::session;
+use crate::reply::Reply;
 use headway_analysis::pressure::counters::Blocked;
 use headway_analysis::pressure::live::Picture;
 use jni_sys::{jclass, jdoubleArray, jint, jobjectArray, jsize, jstring, JNIEnv};
 use std::ffi::c_void;
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -23,9 +24,19 @@ const WANTED_NS: u64 = 300_000_000_000;
 
 const BYTES: &[u8] = include_bytes!("HeadwayBean.class");
 
+/// Whoever carries out what a bean is asked.
+#[derive(Clone, Copy)]
+pub struct Commands {
+    /// Carries out a command.
+    pub carry_out: fn(&'static Agent, Jni, &Options) -> Reply,
+    /// Where the recording under way goes; `None` also while one begins or ends.
+    pub recording_path: fn(&'static Agent) -> Option<PathBuf>,
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Beans {
+    commands: OnceLock<Commands>,
     class: OnceLock<Result<Class, String>>,
     is_registered: AtomicBool,
     wanted_until: AtomicU64,
@@ -33,11 +44,12 @@ pub struct Beans {
 }
 
 impl Beans {
-    /// Registers the bean.
+    /// Registers the bean, whose operations the first `commands` carry out.
     ///
     /// # Errors
     /// Why there is none: this JVM comes without management, or refuses.
-    pub fn register(&self, jni: Jni) -> Result<(), String> {
+    pub fn register(&self, jni: Jni, commands: Commands) -> Result<(), String> {
+        self.commands.get_or_init(|| commands);
         let class = self.class.get_or_init(|| define(jni)).clone()?;
         switch(jni, class, 1)?;
         self.is_registered.store(true, Ordering::Relaxed);
@@ -186,7 +198,7 @@ fn string_array(env: *mut JNIEnv, texts: Option<Vec<String>>) -> jobjectArray {
 
 /// `HeadwayBean.recording`.
 extern "system" fn recording(env: *mut JNIEnv, _: jclass) -> jstring {
-    let path = guarded(None, session::recording_path);
+    let path = guarded(None, |agent| (agent.pressure.beans.commands.get()?.recording_path)(agent));
     path.map_or(ptr::null_mut(), |path| string(env, &path.display().to_string()))
 }
 
@@ -216,13 +228,16 @@ fn carry_out(env: *mut JNIEnv, options: &Options) -> jstring {
     // SAFETY: the environment of the native method that is now running.
     let jni = unsafe { Jni::new(env) };
     let failed = Some("the agent failed".to_owned());
-    let problem = guarded(failed, |agent| session::command(agent, jni, options).error);
+    let problem = guarded(failed.clone(), |agent| match agent.pressure.beans.commands.get() {
+        Some(commands) => (commands.carry_out)(agent, jni, options).error,
+        None => failed,
+    });
     problem.map_or(ptr::null_mut(), |problem| string(env, &problem))
 }
 
 /// A string's text; `None` for null and for the empty one.
 fn text(env: *mut JNIEnv, string: jstring) -> Option<String> {
-    crate::steal::api::text(env, string).filter(|text| !text.is_empty())
+    jni::text(env, string).filter(|text| !text.is_empty())
 }
 
 fn string(env: *mut JNIEnv, text: &str) -> jstring {

@@ -22,6 +22,7 @@ mod publish;
 mod requests;
 pub mod spans;
 
+pub use beans::Commands;
 pub use live::LivePressure;
 pub use requests::Requests;
 pub use spans::Spans;

@@ -8,7 +8,7 @@
 
 use super::transaction::{self, Caller};
 use crate::agent::{self, guarded_or as guarded, Agent, Observer, Observing};
-use crate::jni::{Jni, Ref};
+use crate::jni::{self, Jni, Ref};
 use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +48,7 @@ extern "system" fn Java_io_headway_Headway_register(env: *mut JNIEnv, class: jcl
 /// `Headway.kind(name)`: the number of a kind, 0 if it cannot be told.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_kind(env: *mut JNIEnv, _: jclass, name: jstring) -> jint {
-    guarded(0, |agent| match text(env, name) {
+    guarded(0, |agent| match jni::text(env, name) {
         Some(name) => agent.steal.transactions.kind(&name) as jint,
         None => 0,
     })
@@ -82,30 +82,13 @@ extern "system" fn Java_io_headway_Headway_end(
 /// `Headway.point(name)`: the number of a progress point, 0 if there is no room.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_point(env: *mut JNIEnv, _: jclass, name: jstring) -> jint {
-    guarded(0, |agent| text(env, name).map_or(0, |name| agent.observer.point(&name) as jint))
+    guarded(0, |agent| jni::text(env, name).map_or(0, |name| agent.observer.point(&name) as jint))
 }
 
 /// `Headway.visit(point)`: it is counted.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_visit(_: *mut JNIEnv, _: jclass, point: jint) {
     Observing::visit(usize::try_from(point).unwrap_or(0));
-}
-
-/// A string of the Java code that is now running.
-pub(crate) fn text(env: *mut JNIEnv, name: jstring) -> Option<String> {
-    if name.is_null() {
-        return None;
-    }
-    // SAFETY: environment and string are those of the native method that is now
-    // running; the buffer has room for what the VM said it writes.
-    unsafe {
-        let table = &(**env).v1_2;
-        let (bytes, units) = (((**env).v1_1.GetStringUTFLength)(env, name), ((**env).v1_1.GetStringLength)(env, name));
-        let mut buffer = vec![0u8; usize::try_from(bytes).ok()? + 1];
-        (table.GetStringUTFRegion)(env, name, 0, units, buffer.as_mut_ptr().cast());
-        buffer.pop();
-        Some(crate::jvmti::env::modified_utf8(&buffer))
-    }
 }
 
 fn remember(env: *mut JNIEnv, class: jclass) {
