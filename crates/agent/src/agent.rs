@@ -7,17 +7,13 @@ mod owners;
 use crate::causal::Causal;
 use crate::chain::{Chains, FullDebugInfo};
 use crate::core::Core;
-use crate::hooks::Hooks;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::park::Parks;
 use crate::pressure::Requests;
 use crate::raw::Record;
-use crate::removal::Removal;
-use crate::reply::Reply;
 use crate::sample::Samples;
-use crate::session::{Session, Unfinished};
 use crate::steal::Steal;
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
@@ -27,9 +23,8 @@ use headway_signal::Pool;
 pub use observer::{Observer, OfThread, Sampled};
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// The observer of this agent: experiments.
 pub type Observing = Causal;
@@ -59,21 +54,6 @@ pub struct Agent {
     pub parks: Parks,
     /// Whether the park statistics are to be printed.
     pub parks_asked: AtomicBool,
-    /// Patched code.
-    pub hooks: Hooks,
-    /// What could not be taken out.
-    pub removal: Removal,
-    /// The recording under way. Held while the VM is called: never take it in
-    /// a callback or hook.
-    pub session: Mutex<Option<Session>>,
-    /// Held while a recording begins or ends.
-    pub changing: Mutex<()>,
-    /// Where the recording goes that is ending just now.
-    pub ending: Mutex<Option<PathBuf>>,
-    /// A recording whose file is still being written after its end.
-    pub unfinished: Mutex<Option<Unfinished>>,
-    /// What a recording that ended by itself would have answered to `stop`.
-    pub ended_by_itself: Mutex<Option<Reply>>,
 }
 
 /// Not in place: 75 KB that are not all zero would be in the library's file.
@@ -145,13 +125,6 @@ pub fn install(parts: Parts) -> &'static Agent {
         observer: Observing::default(),
         parks: Parks::default(),
         parks_asked: AtomicBool::new(false),
-        hooks: Hooks::default(),
-        removal: Removal::default(),
-        session: Mutex::new(None),
-        changing: Mutex::new(()),
-        ending: Mutex::new(None),
-        unfinished: Mutex::new(None),
-        ended_by_itself: Mutex::new(None),
     };
     AGENT.get_or_init(|| Box::new(build()))
 }

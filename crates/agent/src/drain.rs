@@ -372,7 +372,7 @@ impl Drain {
         self.measure_self_cost(watermark);
         self.recorded.events = self.counted.by_word();
         self.recorded.is_finished = true;
-        if removal::is_given_up(agent) {
+        if removal::is_given_up() {
             // The process ends: what is kept for another recording, and memory given
             // back piece by piece, would only delay that.
             let recorded = std::mem::take(&mut self.recorded);

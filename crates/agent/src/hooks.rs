@@ -146,7 +146,7 @@ struct Hook {
     loss: &'static str,
 }
 
-const HOOKS: [Hook; 3] = [
+const MONITOR_HOOKS: [Hook; 3] = [
     Hook {
         known: Known::ContendedExit,
         mechanism: Mechanism::ExitDetour,
@@ -203,7 +203,6 @@ const BY_SIGNAL: &str = "contended exits are seen when the successor's condition
                          awake already, and for virtual threads since JDK 24, the owner's call chain is not known";
 
 /// The hooks that are in the process.
-#[derive(Default)]
 pub struct Hooks {
     /// Held while the VM is asked for a safepoint: never take it in a callback
     /// or hook.
@@ -215,6 +214,14 @@ pub struct Hooks {
     pause_ns: AtomicU64,
 }
 
+/// Those of this process.
+pub static HOOKS: Hooks = Hooks {
+    installed: Mutex::new(Vec::new()),
+    probe: Mutex::new(None),
+    signal: Mutex::new(None),
+    pause_ns: AtomicU64::new(0),
+};
+
 impl Hooks {
     /// Puts the hooks in that the options allow and the VM offers.
     pub fn install(
@@ -225,7 +232,7 @@ impl Hooks {
     ) -> Vec<MechanismState> {
         self.pause_ns.store(0, Ordering::Relaxed);
         let mut reenter_is_in = false;
-        let states = HOOKS
+        let states = MONITOR_HOOKS
             .iter()
             .map(|hook| {
                 let installed = possible(agent, options, libjvm, hook).and_then(|image| {
@@ -420,7 +427,7 @@ impl Hooks {
     /// What installing changes in the process.
     pub fn will_change(&self, agent: &Agent, options: &Options) -> Vec<String> {
         let version = agent.java.version;
-        let monitors = HOOKS.iter().filter(|_| options.wants("monitor"));
+        let monitors = MONITOR_HOOKS.iter().filter(|_| options.wants("monitor"));
         let has_carriers = options.wants("steal") && version >= steal::VIRTUAL_SINCE;
         let carriers = CARRIER_HOOKS.iter().filter(|_| has_carriers);
         let hooks = monitors.chain(carriers).filter(|hook| options.allows(hook.mechanism));

@@ -3,17 +3,19 @@
 use crate::agent::{Agent, Observer, Observing};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::ending::{Deadline, WITHIN};
+use crate::hooks::HOOKS;
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::{Counting, Wish};
 use crate::pressure::Commands;
-use crate::reply::{DegradedMechanism, Jvm, MechanismState, Reply, State};
+use crate::removal::{self, Idle};
+use crate::reply::{self, DegradedMechanism, Jvm, MechanismState, Reply};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
-use crate::{clock, process, recompile, removal, thread_events, vm};
+use crate::{clock, process, recompile, thread_events, vm};
 use headway_jfr::IfTaken;
 use headway_model::event::{Degraded, RecordingInfo};
 use headway_model::{DurationNs, Event, Loss, TimeNs};
@@ -21,7 +23,7 @@ use regex_lite::Regex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -43,10 +45,33 @@ pub struct Session {
 }
 
 /// A recording that has ended, but whose file is still being written.
-pub struct Unfinished {
+struct Unfinished {
     path: Option<PathBuf>,
     thread: JoinHandle<()>,
 }
+
+/// What the commands keep from one to the next.
+struct State {
+    /// The recording under way. Held while the VM is called: never take it in
+    /// a callback or hook.
+    session: Mutex<Option<Session>>,
+    /// Held while a recording begins or ends.
+    changing: Mutex<()>,
+    /// Where the recording goes that is ending just now.
+    ending: Mutex<Option<PathBuf>>,
+    unfinished: Mutex<Option<Unfinished>>,
+    /// What a recording that ended by itself would have answered to `stop`.
+    ended_by_itself: Mutex<Option<Reply>>,
+}
+
+/// Not the agent's, which records and knows nothing of commands.
+static STATE: State = State {
+    session: Mutex::new(None),
+    changing: Mutex::new(()),
+    ending: Mutex::new(None),
+    unfinished: Mutex::new(None),
+    ended_by_itself: Mutex::new(None),
+};
 
 /// Why a recording could not begin.
 #[derive(Debug)]
@@ -143,17 +168,31 @@ const AT_DEATH: f64 = 0.75;
 /// Share of what is left then in which threads inside an event are awaited.
 const AWAITING_EVENTS: f64 = 0.3;
 
-fn current(agent: &Agent) -> MutexGuard<'_, Option<Session>> {
-    lock(&agent.session)
+fn current() -> MutexGuard<'static, Option<Session>> {
+    lock(&STATE.session)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// See [`removal::WhileIdle`].
+fn while_idle(work: &mut dyn FnMut()) -> Idle {
+    let session = match STATE.session.try_lock() {
+        Ok(session) => session,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return Idle::Changing,
+    };
+    if session.is_some() {
+        return Idle::Recording;
+    }
+    work();
+    Idle::Worked
+}
+
 /// True if parks are counted without being recorded.
-fn only_counts(agent: &Agent) -> bool {
-    current(agent).as_ref().is_some_and(|session| session.path.is_none())
+fn only_counts() -> bool {
+    current().as_ref().is_some_and(|session| session.path.is_none())
 }
 
 /// What the management bean may ask.
@@ -161,7 +200,7 @@ const COMMANDS: Commands = Commands { carry_out: command, recording_path };
 
 /// Begins a recording, which counting alone makes way for.
 pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), StartError> {
-    if only_counts(agent) {
+    if only_counts() {
         stop(agent);
     }
     let (path, if_taken) = place(options);
@@ -193,12 +232,12 @@ fn begin(
     place: Option<(PathBuf, IfTaken)>,
 ) -> Result<(), StartError> {
     let cpu_before = clock::thread_cpu();
-    let _changing = lock(&agent.changing);
-    let mut session = current(agent);
+    let _changing = lock(&STATE.changing);
+    let mut session = current();
     if let Some(session) = session.as_ref() {
         return Err(StartError::AlreadyRecording(session.path.clone().unwrap_or_default()));
     }
-    if let Some(path) = still_written(agent) {
+    if let Some(path) = still_written() {
         return Err(StartError::StillWriting(path));
     }
     let filter = options.threads.as_deref().map(Regex::new).transpose();
@@ -242,7 +281,7 @@ fn begin(
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), started, abandon).inspect_err(failed).ok().flatten();
     agent.own_cost.set_attach(clock::thread_cpu() - cpu_before);
-    lock(&agent.ended_by_itself).take();
+    lock(&STATE.ended_by_itself).take();
     *session = Some(Session {
         observed,
         sampler,
@@ -251,7 +290,7 @@ fn begin(
         path,
         started,
         stop_within: options.stop_within.unwrap_or(WITHIN),
-        attach_pause: agent.hooks.pause(),
+        attach_pause: HOOKS.pause(),
         changes: will_change(agent, options),
         mechanisms,
     });
@@ -268,12 +307,12 @@ fn prepare(
     agent.hotspot.allow(options.allows(Mechanism::VmStructs), &libjvm);
     let mut mechanisms = agent.chains.choose(agent, options, &libjvm);
     if options.wants("monitor") {
-        mechanisms.extend(agent.hooks.install(agent, options, &libjvm));
+        mechanisms.extend(HOOKS.install(agent, options, &libjvm));
     }
     if options.wants("steal") && agent.java.version >= steal::VIRTUAL_SINCE {
-        mechanisms.extend(agent.hooks.install_carriers(agent, options, &libjvm));
+        mechanisms.extend(HOOKS.install_carriers(agent, options, &libjvm));
     }
-    mechanisms.extend(agent.hooks.code_writing());
+    mechanisms.extend(HOOKS.code_writing());
     mechanisms.extend(recompile::prepare(agent, options));
     mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, jni, options);
@@ -312,7 +351,7 @@ fn unprepare(agent: &'static Agent) {
         let _ = agent.jvmti.enable_event(event, false);
     }
     agct::unprepare(agent);
-    removal::take_out_for_good(agent);
+    removal::take_out_for_good(agent, while_idle);
 }
 
 /// Forgets what an earlier recording left.
@@ -364,7 +403,7 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
 }
 
 fn degraded(mechanisms: &[MechanismState]) -> Vec<DegradedMechanism> {
-    let degraded = mechanisms.iter().filter(|m| m.state == State::Degraded);
+    let degraded = mechanisms.iter().filter(|m| m.state == reply::State::Degraded);
     degraded.map(|m| DegradedMechanism { mechanism: m.name.clone(), reason: m.detail.clone() }).collect()
 }
 
@@ -377,24 +416,24 @@ fn degraded_events(mechanisms: &[MechanismState]) -> Vec<Event> {
 
 /// Ends the recording, if one is under way, and finishes its file.
 pub fn stop(agent: &'static Agent) -> Option<(Session, Recorded)> {
-    let _changing = lock(&agent.changing);
-    let session = take(agent, &mut current(agent))?;
+    let _changing = lock(&STATE.changing);
+    let session = take(&mut current())?;
     Some(end_in_living_vm(agent, session))
 }
 
 /// Takes a recording that is to end. Until its file is written, `status` says where
 /// it goes.
-fn take(agent: &Agent, session: &mut Option<Session>) -> Option<Session> {
+fn take(session: &mut Option<Session>) -> Option<Session> {
     let session = session.take()?;
-    lock(&agent.ending).clone_from(&session.path);
+    lock(&STATE.ending).clone_from(&session.path);
     Some(session)
 }
 
 /// The same for one that the caller means.
-fn take_if(agent: &Agent, is_meant: impl FnOnce(&Session) -> bool) -> Option<Session> {
-    let mut session = current(agent);
+fn take_if(is_meant: impl FnOnce(&Session) -> bool) -> Option<Session> {
+    let mut session = current();
     session.as_ref().filter(|session| is_meant(session))?;
-    take(agent, &mut session)
+    take(&mut session)
 }
 
 fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Recorded) {
@@ -414,12 +453,12 @@ fn end_in_living_vm(agent: &'static Agent, session: Session) -> (Session, Record
 /// class waits for those.
 pub fn stop_at_death(agent: &'static Agent) {
     agent.set_recording(false);
-    removal::give_up(agent);
+    removal::give_up();
     let begun = Instant::now();
     let deadline = Deadline::within(WITHIN.mul_f64(AT_DEATH));
     // Whoever has one of the locks longer may wait for what a dying VM never does.
-    let changing = deadline.lock(&agent.changing);
-    let session = changing.as_ref().and_then(|_| take(agent, &mut *deadline.lock(&agent.session)?));
+    let changing = deadline.lock(&STATE.changing);
+    let session = changing.as_ref().and_then(|_| take(&mut *deadline.lock(&STATE.session)?));
     if let Some(session) = session {
         let within = session.stop_within.mul_f64(AT_DEATH).saturating_sub(begun.elapsed());
         end(agent, session, Deadline::within(within), |_| ());
@@ -453,36 +492,36 @@ fn end(
     let recorded = session.drain.finish(deadline);
     agent.definitions.set_wanted(false);
     if let Some(thread) = session.drain.unfinished() {
-        *lock(&agent.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
+        *lock(&STATE.unfinished) = Some(Unfinished { path: session.path.clone(), thread });
     }
-    *lock(&agent.ending) = None;
+    *lock(&STATE.ending) = None;
     (session, recorded)
 }
 
 /// The recording whose end is still being written.
-fn still_written(agent: &Agent) -> Option<PathBuf> {
-    let mut unfinished = lock(&agent.unfinished);
+fn still_written() -> Option<PathBuf> {
+    let mut unfinished = lock(&STATE.unfinished);
     unfinished.take_if(|unfinished| unfinished.thread.is_finished());
     unfinished.as_ref().map(|unfinished| unfinished.path.clone().unwrap_or_default())
 }
 
 /// Where the recording under way goes; `None` also while one begins or ends.
-fn recording_path(agent: &'static Agent) -> Option<PathBuf> {
-    agent.session.try_lock().ok()?.as_ref().and_then(|session| session.path.clone())
+fn recording_path() -> Option<PathBuf> {
+    STATE.session.try_lock().ok()?.as_ref().and_then(|session| session.path.clone())
 }
 
 /// Takes the agent out again on behalf of somebody who is gone, if the recording
 /// is still that which began at `started`; where its file is, unless parks were only
 /// counted. Should they come back to stop it, the reply says why it ended.
 fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Option<Option<PathBuf>> {
-    let _changing = lock(&agent.changing);
-    let session = take_if(agent, |session| session.started == started)?;
+    let _changing = lock(&STATE.changing);
+    let session = take_if(|session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
     if session.path.is_some() {
         let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
         answer_to_stop(agent, &mut reply, &session, recorded);
         reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
-        *lock(&agent.ended_by_itself) = Some(reply);
+        *lock(&STATE.ended_by_itself) = Some(reply);
     }
     // A recording that began before that would lose what is taken out.
     detach(agent, jni);
@@ -507,16 +546,19 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
         Command::Live => live(agent, options, &mut reply),
         Command::Parks => parks(agent, jni, options, &mut reply),
         Command::Detach => {
-            if only_counts(agent) {
+            if only_counts() {
                 stop(agent);
-            } else if current(agent).is_some() {
+            } else if current().is_some() {
                 finish(agent, &mut reply);
             }
             detach(agent, jni);
         }
     }
     if matches!(options.command, Command::Stop | Command::Status | Command::Detach) {
-        removal::report(agent, jni, &mut reply);
+        let session = current();
+        if session.is_none() {
+            removal::report(agent, jni, &mut reply, while_idle);
+        }
     }
     reply
 }
@@ -533,12 +575,12 @@ fn detach(agent: &'static Agent, jni: Jni) {
 }
 
 fn finish(agent: &'static Agent, reply: &mut Reply) {
-    if only_counts(agent) {
+    if only_counts() {
         return not_recording(reply);
     }
     match stop(agent) {
         Some((session, recorded)) => answer_to_stop(agent, reply, &session, recorded),
-        None => match lock(&agent.ended_by_itself).take() {
+        None => match lock(&STATE.ended_by_itself).take() {
             Some(answer) => *reply = answer,
             None => not_recording(reply),
         },
@@ -564,7 +606,7 @@ fn unfinished_sentence(session: &Session) -> String {
 
 fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     let (path, if_taken) = place(options);
-    let session = current(agent);
+    let session = current();
     let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
     let dumped = session.drain.dump(path, if_taken);
     fill(agent, reply, session, &session.drain.recorded());
@@ -578,7 +620,7 @@ fn dump(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 }
 
 fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
-    let session = current(agent);
+    let session = current();
     let Some(session) = session.as_ref().filter(|session| session.path.is_some()) else { return not_recording(reply) };
     let Some(file) = &options.file else {
         reply.error = Some("the command live needs a file".to_owned());
@@ -593,7 +635,7 @@ fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 }
 
 fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) {
-    if current(agent).is_none() {
+    if current().is_none() {
         let counting = Options { events: vec!["park".to_owned()], ..options.clone() };
         if let Err(error) = begin(agent, jni, &counting, None) {
             reply.exit_code = error.exit_code();
@@ -603,7 +645,7 @@ fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) 
         reply.parks_began = true;
     }
     let wish = Wish { printing_threshold: options.park_print_threshold, free_on_print: options.park_free_on_print };
-    let asked = current(agent).as_ref().map(|session| session.drain.parks(wish));
+    let asked = current().as_ref().map(|session| session.drain.parks(wish));
     match asked {
         Some(Ok(report)) => reply.parks = Some(report),
         Some(Err(error)) => {
@@ -620,8 +662,8 @@ fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) 
 /// Leaves the process as after `detach`, if parks were only counted. A management bean stays:
 /// whoever registered it may still use it.
 fn end_counting(agent: &'static Agent, jni: Jni) {
-    let _changing = lock(&agent.changing);
-    let session = take_if(agent, |session| session.path.is_none());
+    let _changing = lock(&STATE.changing);
+    let session = take_if(|session| session.path.is_none());
     if let Some(session) = session {
         end_in_living_vm(agent, session);
         if !agent.pressure.beans.is_registered() {
@@ -636,7 +678,7 @@ fn not_recording(reply: &mut Reply) {
 }
 
 fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
-    let session = current(agent);
+    let session = current();
     match session.as_ref() {
         Some(session) if session.path.is_none() => {
             reply.will_change = will_change(agent, options);
@@ -650,7 +692,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
             reply.will_change = will_change(agent, options);
             let sentence =
                 |path: PathBuf| format!("The end of the last recording is still being written to {}.", path.display());
-            let path = lock(&agent.ending).clone().or_else(|| still_written(agent));
+            let path = lock(&STATE.ending).clone().or_else(still_written);
             reply.still_writing = path.as_ref().map(|path| path.display().to_string());
             reply.notes.extend(path.map(sentence));
         }
@@ -661,7 +703,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 fn will_change(agent: &Agent, options: &Options) -> Vec<String> {
     let walks = options.takes_chains() && options.allows(Mechanism::Walker) && options.allows(Mechanism::VmStructs);
     let flag = "the VM flag DebugNonSafepoints, for what is compiled meanwhile".to_owned();
-    let (hooks, parks) = (agent.hooks.will_change(agent, options), agent.parks.will_change(agent, options));
+    let (hooks, parks) = (HOOKS.will_change(agent, options), agent.parks.will_change(agent, options));
     hooks.into_iter().chain(parks).chain(Some(flag).filter(|_| walks)).collect()
 }
 

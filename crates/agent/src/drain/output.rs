@@ -93,7 +93,7 @@ impl Drain {
             writer.event(event, &self.dictionary);
         }
         let finished = writer.finish(&self.dictionary, watermark);
-        if !removal::is_given_up(self.agent) {
+        if !removal::is_given_up() {
             self.dictionary.forget_all_of(&added);
         }
         finished.map(Some)

@@ -3,6 +3,7 @@
 use super::Drain;
 use crate::agent::Agent;
 use crate::clock;
+use crate::hooks::HOOKS;
 use crate::own_cost::CallCost;
 use headway_model::event::SelfCost;
 use headway_model::{DurationNs, Event, TimeNs};
@@ -44,7 +45,7 @@ impl Drain {
         self.recorded.cost = SelfCost {
             time,
             own_cpu: now.own_threads - before.own_threads,
-            attach_pause: agent.hooks.pause(),
+            attach_pause: HOOKS.pause(),
             memory_bytes: agent.memory_bytes(),
             attach_cpu: agent.own_cost.attach(),
             process_cpu: now.process - before.process,

@@ -30,7 +30,7 @@ pub struct Commands {
     /// Carries out a command.
     pub carry_out: fn(&'static Agent, Jni, &Options) -> Reply,
     /// Where the recording under way goes; `None` also while one begins or ends.
-    pub recording_path: fn(&'static Agent) -> Option<PathBuf>,
+    pub recording_path: fn() -> Option<PathBuf>,
 }
 
 /// See the module.
@@ -198,7 +198,7 @@ fn string_array(env: *mut JNIEnv, texts: Option<Vec<String>>) -> jobjectArray {
 
 /// `HeadwayBean.recording`.
 extern "system" fn recording(env: *mut JNIEnv, _: jclass) -> jstring {
-    let path = guarded(None, |agent| (agent.pressure.beans.commands.get()?.recording_path)(agent));
+    let path = guarded(None, |agent| (agent.pressure.beans.commands.get()?.recording_path)());
     path.map_or(ptr::null_mut(), |path| string(env, &path.display().to_string()))
 }
 
