@@ -13,6 +13,7 @@
 //!   threads is shown, and which one there is.
 //! * [`threads`], [`virtuals`], [`chain`]: who acts, and where.
 //! * [`exchanged`]: what a thread took and gave that others wait for.
+//! * [`state`]: what features keep between events, without what they do with it.
 //!
 //! Features, as application threads run them:
 //! * [`monitor`], [`park`], [`thread_events`]: contended monitors, waits, parks, threads.
@@ -81,6 +82,7 @@ pub mod reply;
 pub mod sample;
 pub mod session;
 pub mod sole;
+pub mod state;
 pub mod steal;
 pub mod thread_events;
 pub mod threads;

@@ -6,13 +6,14 @@
 //! append a few words. Chains are walked before blocking or after releasing.
 
 use crate::agent::{Agent, Observer};
-use crate::chain::{Holder, LockEvent};
+use crate::chain::LockEvent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::pressure::capture as pressure;
 use crate::process;
 use crate::raw::Record;
+use crate::state::Holder;
 use crate::thread_events;
 use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
@@ -348,7 +349,7 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
     match (current.is_virtual, outcome) {
         (true, _) => {}
         (false, WaitOutcome::Notified) => {
-            agent.samples.got(slot, begun.lock, begun.chain, time);
+            agent.samples.got(&slot.exchanged, begun.lock, begun.chain, time);
             agent.observer.woken(slot);
             // Until it has the monitor again.
             agent.observer.block(slot);
@@ -390,7 +391,7 @@ pub fn on_notify(agent: &'static Agent, monitor: u64, notifier: u64, waiter: Wai
         true => agent.owner_of(monitor),
     };
     let pin = agent.locks.pin_known(locks::lane(notifier), monitor, lock);
-    agent.samples.gave(slot, waiting.lock, waiting.chain, time);
+    agent.samples.gave(&slot.exchanged, waiting.lock, waiting.chain, time);
     let begun =
         Begun { start: time, lock: lock.id(), chain: waiting.chain, seq, pin, argument: thread.0, ..Begun::default() };
     let waiter = match waiter {

@@ -7,7 +7,7 @@ use crate::park;
 use crate::pressure;
 use crate::process;
 use crate::raw::Record;
-use crate::sample::Started;
+use crate::state::Started;
 use crate::steal;
 use crate::threads::{self, InEvent, Slot};
 use headway_model::event::{ThreadDef, ThreadPoint};

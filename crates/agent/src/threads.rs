@@ -18,21 +18,20 @@
 //! thread-local in a loaded library allocates.
 
 use crate::agent::{Observer, Observing, OfThread};
-use crate::chain::Holder;
 use crate::clock;
 use crate::mapping;
 use crate::own_cost::{CallCost, TimedCalls};
+use crate::state::Pending;
 use headway_hotspot::live::AddressRange;
 use headway_model::event::ThreadDef;
-use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
+use headway_model::{ThreadId, TimeNs};
 use headway_signal::{ThreadBuffer, WayIndex};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A thread's name is looked at again after this time, at its next event.
-pub const NAME_CHECK_NS: u64 = 1_000_000_000;
+pub use crate::state::{Begun, NAME_CHECK_NS};
 
 /// Most threads tracked at once.
 pub const CAPACITY: usize = 8_192;
@@ -47,9 +46,6 @@ const STACK_PART: u32 = 20;
 const STACK_PARTS: u64 = 64;
 /// Set in ways that are parts of stacks.
 const WAY_OF_STACK: u64 = 1 << (WayIndex::WAY_BITS - 1);
-
-/// Set in the start of a [`Pending`] whose begin was told by the draining thread.
-const TOLD: u64 = 1 << 63;
 
 const EMPTY: u64 = 0;
 const TOMBSTONE: u64 = 1;
@@ -103,88 +99,6 @@ pub struct Slot {
     pub contended: crate::park::Remembered,
     /// Scratch memory of the stack walk.
     pub scratch: crate::chain::ScratchCell,
-}
-
-/// Something that began and has not ended: where and when.
-#[derive(Default)]
-pub struct Pending {
-    start: AtomicU64,
-    lock: AtomicU64,
-    chain: AtomicU64,
-    seq: AtomicU64,
-    pin: AtomicU64,
-    argument: AtomicU64,
-}
-
-/// The values of a [`Pending`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Begun {
-    /// When it began.
-    pub start: TimeNs,
-    /// The lock.
-    pub lock: LockId,
-    /// The call chain.
-    pub chain: ChainId,
-    /// Number of the begin in the lock's order.
-    pub seq: Seq,
-    /// Pin on the monitor's address, 0 if there is none.
-    pub pin: u64,
-    /// A wait: its timeout in ns. A re-acquisition: who notified the waiter.
-    pub argument: u64,
-    /// A virtual thread's wait: the frame that holds the lock.
-    pub holder: Holder,
-}
-
-impl Pending {
-    /// Remembers the begin.
-    #[inline]
-    pub fn begin(&self, begun: Begun) {
-        self.lock.store(begun.lock.0, Ordering::Relaxed);
-        self.chain.store(begun.chain.0, Ordering::Relaxed);
-        self.seq.store(begun.seq.0, Ordering::Relaxed);
-        self.pin.store(begun.pin, Ordering::Relaxed);
-        self.argument.store(begun.argument, Ordering::Relaxed);
-        self.start.store(begun.start.0, Ordering::Release);
-    }
-
-    /// What began, without ending it.
-    #[inline]
-    pub fn peek(&self) -> Option<Begun> {
-        let start = self.start.load(Ordering::Acquire);
-        (start != 0).then(|| Begun {
-            start: TimeNs(start & !TOLD),
-            lock: LockId(self.lock.load(Ordering::Relaxed)),
-            chain: ChainId(self.chain.load(Ordering::Relaxed)),
-            seq: Seq(self.seq.load(Ordering::Relaxed)),
-            pin: self.pin.load(Ordering::Relaxed),
-            argument: self.argument.load(Ordering::Relaxed),
-            holder: Holder::default(),
-        })
-    }
-
-    /// Ends it.
-    #[inline]
-    pub fn end(&self) -> Option<Begun> {
-        let begun = self.peek();
-        self.start.store(0, Ordering::Release);
-        begun
-    }
-
-    /// Ends it where the draining thread may tell of the begin: true if it did.
-    #[inline]
-    pub fn finish(&self) -> Option<(Begun, bool)> {
-        let begun = self.peek()?;
-        let start = self.start.swap(0, Ordering::AcqRel);
-        Some((begun, start & TOLD != 0))
-    }
-
-    /// What began before a moment and goes on, once: the draining thread tells it.
-    /// If the exchange succeeds, what was read before belongs to this begin.
-    pub fn tell(&self, before: TimeNs) -> Option<Begun> {
-        let begun = self.peek().filter(|begun| begun.start < before)?;
-        let (untold, told) = (begun.start.0, begun.start.0 | TOLD);
-        self.start.compare_exchange(untold, told, Ordering::AcqRel, Ordering::Relaxed).is_ok().then_some(begun)
-    }
 }
 
 impl Slot {
@@ -652,6 +566,7 @@ pub fn definition(id: ThreadId, os_id: u32, name: String, group: String) -> Thre
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::LockId;
 
     #[test]
     fn threads_come_and_go_without_filling_the_table() {

@@ -1,7 +1,7 @@
 //! What must follow a virtual thread rather than its carrier: the contended
 //! enter or wait in progress, which may end on another carrier.
 
-use crate::threads::{Begun, NAME_CHECK_NS};
+use crate::state::{Begun, NAME_CHECK_NS};
 use headway_model::{ThreadId, TimeNs};
 use std::collections::hash_map::Entry;
 use std::collections::HashMap;

@@ -18,6 +18,7 @@ use crate::locks::{self, Lock};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
+use crate::state::Holder;
 use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
@@ -49,20 +50,6 @@ const WALKER: &str = "walker";
 /// What is lost without it.
 const WITHOUT_WALKER: &str =
     "stacks are taken with JVMTI GetStackTrace, which is slower, and owners have no call chain";
-
-/// Which frame of a chain holds the lock that a wait releases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Holder {
-    /// Index into the chain.
-    pub frame: u16,
-    /// True where more than one frame could be it.
-    pub approximate: bool,
-}
-
-impl Holder {
-    /// Any frame could be it; the leaf is named.
-    pub const UNKNOWN: Holder = Holder { frame: 0, approximate: true };
-}
 
 /// How the chain of an event's thread is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]

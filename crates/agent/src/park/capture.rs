@@ -324,7 +324,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
     if outcome == ParkOutcome::Unparked && !current.is_virtual {
-        agent.samples.got(slot, begin.blocker, begin.chain, time);
+        agent.samples.got(&slot.exchanged, begin.blocker, begin.chain, time);
     }
     match outcome {
         _ if current.is_virtual => {}
@@ -498,7 +498,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let mut give = |park: &InProgress, permit: &Permit| {
         agent.observer.released(slot, park.blocker(), time);
         let (lock, chain) = park.waits_for();
-        agent.samples.gave(slot, lock, chain, time);
+        agent.samples.gave(&slot.exchanged, lock, chain, time);
         if agent.pressure.is_sparing() {
             blocker = park.blocker();
         }

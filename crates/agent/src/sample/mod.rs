@@ -9,7 +9,6 @@
 //! * `decoding` makes chains of copies, `naming` names their frames.
 //! * `asking` asks the VM for stacks instead, [`agct`] has it tell a signal's
 //!   handler: other engines, to compare with; `latency` is how long it took.
-//! * `lasting` is what outlives a recording.
 //! * `waiting` samples threads that do not run, without waking them.
 //! * `owners` samples those that others wait for, by what `exchanged` knows of them.
 
@@ -17,7 +16,6 @@ pub mod agct;
 mod asking;
 mod by_cpu;
 mod decoding;
-mod lasting;
 mod latency;
 mod naming;
 mod owners;
@@ -29,154 +27,3 @@ mod subjects;
 mod waiting;
 
 pub use sampler::{spawn, SamplerHandle};
-
-use self::lasting::Lasting;
-use crate::threads::Slot;
-use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Most samples that wait to be drained.
-const MAX_WAITING: usize = 1 << 18;
-/// Most threads that started and wait to be sampled.
-const MAX_STARTED: usize = 1 << 14;
-
-/// A thread that started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Started {
-    /// Kernel id.
-    pub os_id: u32,
-    /// The VM's object.
-    pub vm_thread: u64,
-    /// Java's id.
-    pub thread: ThreadId,
-}
-
-/// Samples on their way to the draining thread, and threads on their way to the
-/// sampler. The locks are held for a push or a take, never while anything is
-/// called.
-pub struct Samples {
-    events: Mutex<Vec<Event>>,
-    started: Mutex<Vec<Started>>,
-    on: AtomicBool,
-    /// True while those are sampled that others wait for.
-    owners: AtomicBool,
-    settled: AtomicU64,
-    lasting: Lasting,
-}
-
-impl Default for Samples {
-    fn default() -> Samples {
-        Samples {
-            events: Mutex::default(),
-            started: Mutex::default(),
-            on: AtomicBool::new(false),
-            owners: AtomicBool::new(false),
-            settled: AtomicU64::new(u64::MAX),
-            lasting: Lasting::default(),
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A push or a take leaves what is inside whole.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Samples {
-    /// Hands samples over; returns how many found no room.
-    pub fn push(&self, batch: &mut Vec<Event>) -> u64 {
-        let mut events = lock(&self.events);
-        let room = MAX_WAITING.saturating_sub(events.len());
-        let refused = batch.len().saturating_sub(room);
-        batch.truncate(room);
-        events.append(batch);
-        refused as u64
-    }
-
-    /// Takes what was handed over since the last call.
-    pub fn take(&self) -> Vec<Event> {
-        std::mem::take(&mut *lock(&self.events))
-    }
-
-    /// A thread started.
-    pub fn thread_started(&self, thread: Started) {
-        if !self.on.load(Ordering::Relaxed) {
-            return;
-        }
-        let mut started = lock(&self.started);
-        if started.len() < MAX_STARTED {
-            started.push(thread);
-        }
-    }
-
-    /// On a thread: it waited for this, and got it.
-    #[inline]
-    pub fn got(&self, slot: &Slot, lock: LockId, chain: ChainId, time: TimeNs) {
-        if self.owners.load(Ordering::Relaxed) {
-            slot.exchanged.got(lock, chain, time);
-        }
-    }
-
-    /// On a thread: it ended the wait of another.
-    #[inline]
-    pub fn gave(&self, slot: &Slot, lock: LockId, chain: ChainId, time: TimeNs) {
-        if self.owners.load(Ordering::Relaxed) {
-            slot.exchanged.gave(lock, chain, time);
-        }
-    }
-
-    fn take_started(&self) -> Vec<Started> {
-        std::mem::take(&mut *lock(&self.started))
-    }
-
-    /// Every sample taken before this time has been handed over.
-    pub fn settled(&self) -> TimeNs {
-        TimeNs(self.settled.load(Ordering::Acquire))
-    }
-
-    fn set_settled(&self, time: TimeNs) {
-        self.settled.store(time.0, Ordering::Release);
-    }
-
-    /// Gives back what was kept for the next recording.
-    pub fn release(&self) {
-        self.lasting.release();
-    }
-
-    fn begin(&self, now: TimeNs, owners: bool) {
-        lock(&self.events).clear();
-        lock(&self.started).clear();
-        self.set_settled(now);
-        self.owners.store(owners, Ordering::Relaxed);
-        self.on.store(true, Ordering::SeqCst);
-    }
-
-    fn end(&self) {
-        self.on.store(false, Ordering::SeqCst);
-        self.owners.store(false, Ordering::Relaxed);
-        self.set_settled(TimeNs(u64::MAX));
-        lock(&self.started).clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn samples_are_bounded_and_threads_are_taken_only_while_somebody_samples() {
-        let samples = Samples::default();
-        let mut batch = vec![Event::Watermark(TimeNs(1)); MAX_WAITING + 3];
-        assert_eq!(samples.push(&mut batch), 3);
-        assert_eq!(samples.take().len(), MAX_WAITING);
-        let thread = Started { os_id: 1, vm_thread: 2, thread: ThreadId(3) };
-        samples.thread_started(thread);
-        assert!(samples.take_started().is_empty());
-        samples.begin(TimeNs(5), false);
-        samples.thread_started(thread);
-        assert_eq!((samples.take_started(), samples.settled()), (vec![thread], TimeNs(5)));
-        samples.end();
-        assert_eq!(samples.settled(), TimeNs(u64::MAX));
-    }
-}

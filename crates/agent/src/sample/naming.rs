@@ -1,8 +1,8 @@
 //! Names of sampled frames, remembered: the same few thousand methods come
 //! again and again.
 
-use super::lasting::Lasting;
 use crate::definitions::Definitions;
+use crate::state::Lasting;
 use crate::vm::Known;
 use headway_hotspot::method::Method as VmMethod;
 use headway_hotspot::{DecodedFrame, LiveMemory};

@@ -1,7 +1,7 @@
 //! Who is sampled: threads by their kernel id.
 
 use crate::agent::Agent;
-use crate::sample::Started;
+use crate::state::Started;
 use crate::threads::{self, Slot};
 use headway_hotspot::thread;
 use headway_model::event::ThreadDef;

@@ -29,12 +29,6 @@ impl Clocks for KernelClocks {
     }
 }
 
-/// CPU time of the calling thread.
-#[inline]
-pub fn own_ns() -> u64 {
-    read(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
-}
-
 #[inline]
 fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -51,9 +45,9 @@ mod tests {
 
     #[test]
     fn a_threads_clock_is_found_by_its_id() {
-        let before = own_ns();
+        let before = crate::clock::thread_cpu().0;
         let by_id = KernelClocks.thread_ns(current_os_id()).unwrap();
-        let after = own_ns();
+        let after = crate::clock::thread_cpu().0;
         assert!(before <= by_id && by_id <= after, "{before} {by_id} {after}");
         assert!(KernelClocks.process_ns() > 0);
     }

@@ -5,17 +5,14 @@
 //! * `pending_intervals`: intervals that wait until the machine is looked at.
 //! * `tracked`: which threads are worth a look.
 //! * [`clocks`]: the kernel's clocks of threads and of the process.
-//! * [`ended`]: the last readings of threads that end between two samples.
 //! * [`transaction`]: units of work that the application names, as its threads
-//!   begin and end them; [`mounted`] follows virtual threads meanwhile.
+//!   begin and end them.
 //! * [`migrating`], [`pairing`]: put them together, on the draining thread.
 //! * [`api`]: what the Java class `io.headway.Headway` calls.
 
 pub mod api;
 pub mod clocks;
-pub mod ended;
 pub mod migrating;
-pub mod mounted;
 pub mod pairing;
 mod pending_intervals;
 pub mod sampler;
@@ -25,31 +22,18 @@ pub mod transaction;
 use crate::agent::Agent;
 use crate::clock;
 use crate::options::Options;
+use crate::state::Ended;
 use crate::threads::Slot;
 use clocks::KernelClocks;
-use ended::{Ended, EndedThreads};
 use headway_host::Root;
 use headway_hotspot::Memory;
 use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Event, ThreadId, TimeNs};
 use migrating::Migrating;
-use mounted::Mounted;
 use pairing::Pairing;
 use sampler::{Found, Sampler};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use transaction::Transactions;
-
-/// What application threads share with the draining thread.
-#[derive(Default)]
-pub struct Steal {
-    /// Threads that ended since the last sample.
-    pub ended: EndedThreads,
-    /// Names of transactions, and whether they are recorded.
-    pub transactions: Transactions,
-    /// CPU time of virtual threads with transactions.
-    pub mounted: Mounted,
-}
 
 /// The first JDK with virtual threads.
 pub const VIRTUAL_SINCE: u32 = 21;
@@ -58,14 +42,14 @@ pub const VIRTUAL_SINCE: u32 = 21;
 /// The VM holds off collections here.
 pub fn on_mount(agent: &Agent, reference: u64) {
     if let Some(thread) = followed(agent, reference) {
-        agent.steal.mounted.mounts(thread, clocks::own_ns);
+        agent.steal.mounted.mounts(thread, || clock::thread_cpu().0);
     }
 }
 
 /// It begins to leave it.
 pub fn on_unmount(agent: &Agent, reference: u64) {
     if let Some(thread) = followed(agent, reference) {
-        agent.steal.mounted.unmounts(thread, clocks::own_ns);
+        agent.steal.mounted.unmounts(thread, || clock::thread_cpu().0);
     }
 }
 

@@ -11,11 +11,11 @@
 //! divided by time among the intervals since; these wait for it.
 
 use super::clocks::Clocks;
-use super::ended::Ended;
 use super::native_definition;
 use super::pending_intervals::PendingIntervals;
 use super::tracked::Tracked;
 use crate::options::STEAL_INTERVALS_NS;
+use crate::state::Ended;
 use headway_host::control_group::{self, Quota};
 use headway_host::machine::CpuTime;
 use headway_host::{accounting, task, ControlGroup, Evidence, KeptFile, Machine, Root};

@@ -8,8 +8,8 @@
 //! read, and the process's up to 0.2 us for each thread.
 
 use super::clocks::Clocks;
-use super::ended::Ended;
 use super::sampler::{tell_thread, Found, Interval, Ran};
+use crate::state::Ended;
 use headway_host::{task, KeptFile, Root};
 use headway_model::event::ThreadTime;
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};

@@ -2,7 +2,7 @@
 //! ending threads themselves. Bounded; one that finds no room loses what it
 //! used since the last sample, which the process's total still has.
 
-use super::clocks;
+use crate::clock;
 use headway_host::{task, Root};
 use headway_model::ThreadId;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ pub struct Ended {
     pub thread: ThreadId,
     /// All its CPU time.
     pub cpu_ns: u64,
-    /// All its run-queue wait; `None` where the kernel does not tell.
+    /// All its run-queue wait; `None` where the kernel does not say.
     pub wait_ns: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Ended {
     /// The calling thread's reading.
     pub fn current(thread: ThreadId) -> Ended {
         let schedule = task::schedule(&Root::default(), crate::process::current_os_id());
-        Ended { thread, cpu_ns: clocks::own_ns(), wait_ns: schedule.ok().map(|schedule| schedule.wait_ns) }
+        Ended { thread, cpu_ns: clock::thread_cpu().0, wait_ns: schedule.ok().map(|schedule| schedule.wait_ns) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What sampling reads once in the life of a process, for all its recordings:
 //! the unwind tables and symbols of libraries, and where the kernel's functions
 //! are. Reading them takes longer than a ring lasts, so the kernel's are read by a
-//! thread of their own; until it is done they are all called `[kernel]`.
+//! separate thread; until it is done they are all called `[kernel]`.
 //! A detach gives the memory back.
 
 use crate::own_cost::OwnCost;
