@@ -11,7 +11,7 @@
 //! The agent:
 //! * [`agent`]: the core and the features, built and checked once; what an observer of
 //!   threads is shown, and which one there is.
-//! * [`threads`], [`virtuals`], [`chain`]: who acts, and where.
+//! * [`threads`], [`thread_entry`], [`virtuals`], [`chain`]: who acts, and where.
 //! * [`exchanged`]: what a thread took and gave that others wait for.
 //! * [`state`]: what features keep between events, without what they do with it.
 //!
@@ -84,6 +84,7 @@ pub mod session;
 pub mod sole;
 pub mod state;
 pub mod steal;
+pub mod thread_entry;
 pub mod thread_events;
 pub mod threads;
 pub mod virtuals;

@@ -11,10 +11,9 @@ use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::pressure::capture as pressure;
-use crate::process;
 use crate::raw::Record;
 use crate::state::Holder;
-use crate::thread_events;
+use crate::thread_entry;
 use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
 use headway_model::event::{
@@ -42,7 +41,7 @@ fn current(agent: &'static Agent, jni: Jni, thread: Ref) -> Option<Current> {
         Some(slot) => slot,
         // The VM's own doing: an ending thread wakes those who join it.
         None if agent.threads.has_left(vm_thread) => return None,
-        None => enter_late(agent, jni, vm_thread, thread)?,
+        None => thread_entry::enter_late(agent, jni, vm_thread, thread)?,
     };
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
@@ -59,31 +58,13 @@ impl Current {
     fn is_wanted(&self, agent: &'static Agent, jni: Jni, thread: Ref, now: TimeNs) -> bool {
         match self.is_virtual {
             true if agent.virtuals.is_name_due(self.thread, now) => {
-                thread_events::define_virtual(agent, jni, self.thread, thread);
+                thread_entry::define_virtual(agent, jni, self.thread, thread);
             }
-            false if self.slot.is_name_due(now) => thread_events::check_name(agent, jni, self.slot, thread),
+            false if self.slot.is_name_due(now) => thread_entry::check_name(agent, jni, self.slot, thread),
             _ => {}
         }
         !self.slot.is_filtered.load(Ordering::Relaxed)
     }
-}
-
-/// A thread that no event announced: attached while we were starting, or a
-/// carrier that the VM does not list.
-#[cold]
-pub fn enter_late(agent: &'static Agent, jni: Jni, vm_thread: u64, thread: Ref) -> Option<&'static Slot> {
-    if !agent.java.is_virtual(jni, thread) {
-        return thread_events::enter(agent, jni, thread, process::current_os_id());
-    }
-    let Some(slot) =
-        agent.threads.enter(vm_thread, ThreadId::native(process::current_os_id()), |pin| agent.locks.unpin(pin))
-    else {
-        agent.losses.add(Loss::ThreadTableFull, 1);
-        return None;
-    };
-    agent.hotspot.learn_stack(slot, &agent.threads);
-    slot.is_carrier.store(true, Ordering::Relaxed);
-    Some(slot)
 }
 
 /// JVMTI `MonitorContendedEnter`: the thread is about to block.

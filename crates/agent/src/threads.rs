@@ -21,7 +21,7 @@ use crate::agent::{Observer, Observing, OfThread};
 use crate::clock;
 use crate::mapping;
 use crate::own_cost::{CallCost, TimedCalls};
-use crate::state::Pending;
+use crate::state::{Pending, ScratchCell, Spans};
 use headway_hotspot::live::AddressRange;
 use headway_model::event::ThreadDef;
 use headway_model::{ThreadId, TimeNs};
@@ -94,11 +94,11 @@ pub struct Slot {
     /// Its parks.
     pub parks: crate::park::ThreadParks,
     /// What it spent blocked and parked, where only that is recorded.
-    pub spans: OnceLock<Box<crate::pressure::Spans>>,
+    pub spans: OnceLock<Box<Spans>>,
     /// The last objects that it contended for, where only pressure is recorded.
     pub contended: crate::park::Remembered,
     /// Scratch memory of the stack walk.
-    pub scratch: crate::chain::ScratchCell,
+    pub scratch: ScratchCell,
 }
 
 impl Slot {

@@ -4,12 +4,11 @@
 pub mod by_jvmti;
 pub mod by_walk;
 mod debug_info;
-mod scratch;
 mod self_check;
 mod site;
 
+pub use crate::state::Side;
 pub use debug_info::FullDebugInfo;
-pub use scratch::{Scratch, ScratchCell, Side};
 
 use crate::agent::{Agent, Observer};
 use crate::jni::{Jni, Ref};
@@ -18,7 +17,7 @@ use crate::locks::{self, Lock};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
-use crate::state::Holder;
+use crate::state::{Holder, Scratch, Taken};
 use crate::threads::Slot;
 use crate::vm::Known;
 use by_walk::{From, Walk};
@@ -27,7 +26,6 @@ use headway_hotspot::{method_names, DecodedFrame, MonitorSlot};
 use headway_model::stack::ChainDef;
 use headway_model::{CallChain, ChainId, LockId, Loss};
 use headway_signal::chain_set::{ChainSet, Lookup};
-use scratch::Taken;
 use self_check::SelfCheck;
 use std::collections::HashMap;
 use std::io;

@@ -16,11 +16,10 @@ use crate::agent::{Agent, Observer};
 use crate::chain::Side;
 use crate::clock;
 use crate::jni::{Jni, Ref};
-use crate::monitor;
 use crate::pressure::capture as pressure;
-use crate::pressure::spans::Span;
 use crate::raw::Record;
-use crate::thread_events;
+use crate::state::Span;
+use crate::thread_entry;
 use crate::threads::{InEvent, Slot, NAME_CHECK_NS};
 use headway_model::event::{
     MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark, VirtualMount, VirtualPinned,
@@ -95,7 +94,7 @@ fn slot_of_current(agent: &'static Agent, jni: Jni) -> Option<&'static Slot> {
 #[cold]
 fn slot_late(agent: &'static Agent, jni: Jni, vm_thread: u64) -> Option<&'static Slot> {
     let thread = agent.jvmti.current_thread().ok()?;
-    let slot = monitor::enter_late(agent, jni, vm_thread, thread);
+    let slot = thread_entry::enter_late(agent, jni, vm_thread, thread);
     jni.forget(thread);
     slot
 }
@@ -184,7 +183,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
 #[cold]
 fn look_at_name(agent: &'static Agent, jni: Jni, slot: &Slot) {
     if let Ok(thread) = agent.jvmti.current_thread() {
-        thread_events::check_name(agent, jni, slot, thread);
+        thread_entry::check_name(agent, jni, slot, thread);
         jni.forget(thread);
     }
 }
@@ -263,7 +262,7 @@ fn define_virtual(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs
         return;
     }
     if let Ok(object) = agent.jvmti.current_thread() {
-        thread_events::define_virtual(agent, jni, thread, object);
+        thread_entry::define_virtual(agent, jni, thread, object);
         jni.forget(object);
     }
 }

@@ -6,12 +6,12 @@
 //! What goes on when the draining thread comes by it tells itself
 //! ([`begins`]), once; the thread then tells the end by an event.
 
-use super::spans::Span;
 use crate::agent::Agent;
 use crate::chain::LockEvent;
 use crate::jni::{Jni, Ref};
 use crate::locks;
 use crate::raw::Record;
+use crate::state::Span;
 use crate::threads::{Begun, Slot};
 use headway_model::event::{MonitorEnter, MonitorEntered, Spent};
 use headway_model::{ChainId, Event, LockId, TimeNs};

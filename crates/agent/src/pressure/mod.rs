@@ -6,7 +6,7 @@
 //! where [`Requests`] asks for one.
 //!
 //! * `requests`: which locks' chains are worth taking.
-//! * [`capture`], [`spans`]: what a thread spends on locks, added up by itself.
+//! * [`capture`]: what a thread spends on locks, added up by itself.
 //! * `live`: windows, phases and the picture of now.
 //! * `beans`: the picture of now for JMX.
 //! * `found`: threads that wait already when a recording begins.
@@ -20,9 +20,7 @@ mod found;
 mod live;
 mod publish;
 mod requests;
-pub mod spans;
 
 pub use beans::Commands;
 pub use live::LivePressure;
 pub use requests::Requests;
-pub use spans::Spans;

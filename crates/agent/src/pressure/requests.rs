@@ -9,7 +9,7 @@
 
 use super::beans::Beans;
 use super::found::FoundThreads;
-use super::spans::Grid;
+use crate::state::Grid;
 use headway_model::LockId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

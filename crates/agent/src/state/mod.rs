@@ -4,6 +4,8 @@
 //!
 //! * `begun`: enters, waits and re-acquisitions in progress.
 //! * `samples`, `lasting`: samples on their way; what sampling reads once.
+//! * `scratch`: a thread's memory for walking its stack.
+//! * `spans`: what a thread spends on locks, added up by itself.
 //! * `ended`, `mounted`, `transactions`: of feature `steal`.
 
 mod begun;
@@ -11,6 +13,8 @@ mod ended;
 mod lasting;
 mod mounted;
 mod samples;
+mod scratch;
+mod spans;
 mod transactions;
 
 pub use begun::{Begun, Holder, Pending};
@@ -18,6 +22,8 @@ pub use ended::{Ended, EndedThreads};
 pub use lasting::Lasting;
 pub use mounted::Mounted;
 pub use samples::{Samples, Started};
+pub use scratch::{Scratch, ScratchCell, Side, Taken};
+pub use spans::{Grid, Span, Spans};
 pub use transactions::Transactions;
 
 /// A thread's name is looked at again after this time, at its next event.

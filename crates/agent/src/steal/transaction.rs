@@ -7,9 +7,8 @@
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
-use crate::monitor::enter_late;
 use crate::raw::Record;
-use crate::thread_events;
+use crate::thread_entry::{self, enter_late};
 use crate::threads::InEvent;
 use headway_model::event::TransactionPoint;
 use headway_model::ThreadId;
@@ -60,7 +59,7 @@ fn point(agent: &'static Agent, caller: Caller, id: u64, kind: u32, is_end: bool
     }
     let is_virtual = is_carrier && slot.thread() != caller.id;
     if is_virtual && agent.virtuals.is_name_due(caller.id, entered) {
-        thread_events::define_virtual(agent, caller.jni, caller.id, caller.object);
+        thread_entry::define_virtual(agent, caller.jni, caller.id, caller.object);
     }
     let thread = if is_virtual { caller.id } else { slot.thread() };
     let cpu = match (is_virtual, is_end) {

@@ -71,7 +71,7 @@ pub struct Taken {
     pub chain: ChainId,
     /// Generation of the set of chains that it is in.
     pub generation: u64,
-    /// See [`Walk::unloads`](super::by_walk::Walk::unloads).
+    /// See [`Walk::unloads`](crate::chain::by_walk::Walk::unloads).
     pub unloads: Option<u64>,
 }
 
