@@ -11,10 +11,11 @@ pub fn workloads_jar() -> PathBuf {
     root().join("java/workloads/target/headway-workloads.jar")
 }
 
-/// `mvn` over the whole Java side, with this JDK.
+/// `mvn` over the whole Java side, with this JDK. Whatever the user's umask: an archive keeps the modes
+/// of what is packed.
 pub fn maven(home: Option<&PathBuf>, goals: &[&str]) -> Command {
-    let mut maven = program("mvn");
-    maven.args(["-q", "-B", "-f", "java"]).args(goals);
+    let mut maven = program("sh");
+    maven.args(["-c", "umask 022; exec mvn \"$@\"", "mvn"]).args(["-q", "-B", "-f", "java"]).args(goals);
     if let Some(home) = home {
         maven.env("JAVA_HOME", home);
     }
