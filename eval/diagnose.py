@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -135,15 +136,28 @@ class Trials:
         command = self.command(program, longer=60)
         running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
-            assert running.stdout is not None
-            while (line := running.stdout.readline()) and "READY" not in line:
-                pass
+            wait_until_ready(running)
             time.sleep(2)
             length = max(1, self.seconds - 3)
             run_quietly([self.headway, "record", "--quiet", "-d", f"{length}s", "-o", str(into), str(running.pid)])
         finally:
             running.kill()
-            running.communicate()
+            running.wait()
+
+
+def wait_until_ready(running: subprocess.Popen[str]) -> None:
+    """Waits for READY. What the program prints is read on: it would wait for room in a full pipe."""
+    output = running.stdout
+    assert output is not None
+    while (line := output.readline()) and "READY" not in line:
+        pass
+
+    def read_on() -> None:
+        with output:
+            while output.read(1 << 16):
+                pass
+
+    threading.Thread(target=read_on, daemon=True).start()
 
 
 def run_quietly(command: list[str]) -> str:

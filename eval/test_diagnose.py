@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import unittest
 
 import diagnose
@@ -35,6 +37,15 @@ class Judging(unittest.TestCase):
         self.assertEqual(diagnose.operations("READY\noperations 600 seconds 2.000\n"), 300)
         with self.assertRaises(RuntimeError):
             diagnose.operations("READY\n")
+
+    def test_a_program_may_print_more_than_a_pipe_holds(self) -> None:
+        prints = "print('begins'); print('READY', flush=True); print('x' * (1 << 20), flush=True)"
+        running = subprocess.Popen([sys.executable, "-c", prints], stdout=subprocess.PIPE, text=True)
+        try:
+            diagnose.wait_until_ready(running)
+            self.assertEqual(running.wait(timeout=300), 0)
+        finally:
+            running.kill()
 
     def test_the_summary_counts_only_what_has_a_cause(self) -> None:
         verdicts = [
