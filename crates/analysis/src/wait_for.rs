@@ -17,6 +17,7 @@ use crate::monitor::{HolderId, Holders, Kind, Stretch};
 use crate::names::{NameId, Names};
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Links followed at most.
@@ -36,6 +37,14 @@ struct Blocked {
     lock: LockId,
     /// The holder that blocked it longest.
     holder: HolderId,
+}
+
+/// What is kept of a thread.
+#[derive(Debug, Default)]
+struct Kept {
+    blocked: VecDeque<Blocked>,
+    /// True if they are not in the order of time: locks are settled in any order.
+    is_mixed: bool,
 }
 
 /// A slice whose holder may have been blocked.
@@ -67,7 +76,7 @@ pub(crate) struct Explained {
 /// Finds wait-for chains.
 #[derive(Debug)]
 pub(crate) struct WaitFor {
-    threads: ById<ThreadId, VecDeque<Blocked>>,
+    threads: ById<ThreadId, Kept>,
     suspects: Vec<Suspect>,
     chains: FxHashMap<Vec<Link>, Explained>,
     /// Kept beyond the few of each thread.
@@ -120,23 +129,19 @@ impl WaitFor {
             self.threads.clear();
             self.more = 0;
         }
-        let Some(kept) = self.threads.get_or_add(stretch.thread, usize::MAX, VecDeque::new) else { return };
+        let Some(kept) = self.threads.get_or_add(stretch.thread, usize::MAX, Kept::default) else { return };
         // Who is blocked often in a second is so before the suspects of that second are known.
-        let is_full = kept.len() >= MANY || self.more >= MORE;
-        if kept.len() >= FEW {
+        let Kept { blocked, is_mixed } = kept;
+        let is_full = blocked.len() >= MANY || self.more >= MORE;
+        if blocked.len() >= FEW {
             match is_full {
-                true => drop(kept.pop_front()),
+                true => drop(blocked.pop_front()),
                 false => self.more += 1,
             }
         }
         let (start, end) = (stretch.start, stretch.start + stretch.duration);
-        let blocked = Blocked { start, end, kind: stretch.kind, lock: stretch.lock, holder };
-        // Locks are settled in any order.
-        let mut at = kept.len();
-        while at > 0 && kept.get(at - 1).is_some_and(|before| before.start > start) {
-            at -= 1;
-        }
-        kept.insert(at, blocked);
+        *is_mixed |= blocked.back().is_some_and(|last| last.start > start);
+        blocked.push_back(Blocked { start, end, kind: stretch.kind, lock: stretch.lock, holder });
     }
 
     /// All stretches that ended before some moment were taken in: follows the
@@ -145,80 +150,18 @@ impl WaitFor {
     /// `lock_of` tells the lock of a condition: waiting on a condition releases
     /// that lock, and so is no reason why its holder held it.
     pub fn follow(&mut self, holders: &Holders, lock_of: impl Fn(LockId) -> Option<LockId>, names: &mut Names) {
-        for suspect in std::mem::take(&mut self.suspects) {
-            let found = self.meanwhile(&suspect, holders, &lock_of, names);
-            if found.is_empty() {
-                continue;
-            }
-            let first = link(suspect.kind, suspect.lock, suspect.holder, holders, names);
-            self.follow_one(suspect, found, vec![first], holders, &lock_of, names);
-        }
-    }
-
-    /// The stretches in which the suspect's holder was blocked elsewhere.
-    fn meanwhile(
-        &self,
-        suspect: &Suspect,
-        holders: &Holders,
-        lock_of: &impl Fn(LockId) -> Option<LockId>,
-        names: &Names,
-    ) -> Vec<Blocked> {
-        let releases = |blocked: &Blocked| {
-            blocked.kind == Kind::Conditional
-                && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
-                && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
-        };
-        let mut found = Vec::new();
-        let Some(kept) = self.threads.get(holders.get(suspect.holder).thread) else { return found };
-        let first = kept.partition_point(|blocked| blocked.end <= suspect.start);
-        for blocked in kept.range(first..).take_while(|blocked| blocked.start < suspect.end) {
-            if blocked.lock != suspect.lock && !releases(blocked) {
-                found.push(*blocked);
+        let suspects = std::mem::take(&mut self.suspects);
+        let (mut path, mut methods) = (Vec::with_capacity(DEEPEST), FxHashMap::default());
+        let WaitFor { threads, chains, bound, folded, .. } = self;
+        let mut following = Following { threads, chains, bound: *bound, folded, holders, names, methods: &mut methods };
+        for suspect in &suspects {
+            let found = following.meanwhile(suspect, &lock_of);
+            if !found.is_empty() {
+                path.push(following.link(suspect.kind, suspect.lock, suspect.holder));
+                following.follow(suspect, &found, &mut path, &lock_of);
+                path.clear();
             }
         }
-        found
-    }
-
-    /// What the suspect's holder was blocked by, as one chain for each of its
-    /// stretches in that time (`found`).
-    fn follow_one(
-        &mut self,
-        suspect: Suspect,
-        found: Vec<Blocked>,
-        path: Vec<Link>,
-        holders: &Holders,
-        lock_of: &impl Fn(LockId) -> Option<LockId>,
-        names: &mut Names,
-    ) {
-        let mut explained = 0;
-        for blocked in found {
-            let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
-            let mut longer = path.clone();
-            longer.push(link(blocked.kind, blocked.lock, blocked.holder, holders, names));
-            explained += end.since(start).0;
-            let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, holder: blocked.holder };
-            let circle = path.iter().any(|link| link.thread == holders.get(blocked.holder).thread);
-            if circle || longer.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional {
-                self.add(longer, end.since(start).0);
-            } else {
-                let found = self.meanwhile(&next, holders, lock_of, names);
-                self.follow_one(next, found, longer, holders, lock_of, names);
-            }
-        }
-        let rest = suspect.end.since(suspect.start).0.saturating_sub(explained);
-        if path.len() > 1 && rest > 0 {
-            self.add(path, rest);
-        }
-    }
-
-    fn add(&mut self, path: Vec<Link>, ns: u64) {
-        if self.chains.len() >= self.bound && !self.chains.contains_key(&path) {
-            self.folded += 1;
-            return;
-        }
-        let explained = self.chains.entry(path).or_default();
-        explained.total_ns += ns;
-        explained.count += 1;
     }
 
     /// For how much of the time that threads were blocked on a lock its owner was
@@ -239,12 +182,91 @@ impl WaitFor {
     }
 }
 
-fn link(kind: Kind, lock: LockId, holder: HolderId, holders: &Holders, names: &mut Names) -> Link {
-    let holder = holders.get(holder);
-    let path = match holder.chain {
-        ChainId::NONE => None,
-        chain => names.holder_path(chain, holder.frame),
-    };
-    let method = path.and_then(|path| names.acting_method(path));
-    Link { kind, lock, method, thread: holder.thread }
+/// Stretches in which a suspect's holder was blocked elsewhere.
+type Found = SmallVec<[Blocked; 4]>;
+
+/// What following suspects needs.
+struct Following<'a> {
+    threads: &'a mut ById<ThreadId, Kept>,
+    chains: &'a mut FxHashMap<Vec<Link>, Explained>,
+    bound: usize,
+    folded: &'a mut u64,
+    holders: &'a Holders,
+    names: &'a mut Names,
+    /// The methods of holders that were asked for already.
+    methods: &'a mut FxHashMap<HolderId, Option<NameId>>,
+}
+
+impl Following<'_> {
+    /// The stretches in which the suspect's holder was blocked elsewhere.
+    fn meanwhile(&mut self, suspect: &Suspect, lock_of: &impl Fn(LockId) -> Option<LockId>) -> Found {
+        let names = &*self.names;
+        let releases = |blocked: &Blocked| {
+            blocked.kind == Kind::Conditional
+                && lock_of(blocked.lock).is_none_or(|lock| lock == suspect.lock)
+                && names.lock(blocked.lock).is_none_or(|def| def.class.contains("$ConditionObject"))
+        };
+        let Some(kept) = self.threads.get_mut(self.holders.get(suspect.holder).thread) else { return Found::new() };
+        if std::mem::take(&mut kept.is_mixed) {
+            kept.blocked.make_contiguous().sort_by_key(|blocked| blocked.start);
+        }
+        let first = kept.blocked.partition_point(|blocked| blocked.end <= suspect.start);
+        let meanwhile = kept.blocked.range(first..).take_while(|blocked| blocked.start < suspect.end);
+        meanwhile.filter(|blocked| blocked.lock != suspect.lock && !releases(blocked)).copied().collect()
+    }
+
+    /// What the suspect's holder was blocked by, as one chain for each of its
+    /// stretches in that time (`found`), after the links of `path`.
+    fn follow(
+        &mut self,
+        suspect: &Suspect,
+        found: &[Blocked],
+        path: &mut Vec<Link>,
+        lock_of: &impl Fn(LockId) -> Option<LockId>,
+    ) {
+        let mut explained = 0;
+        for blocked in found {
+            let (start, end) = (blocked.start.max(suspect.start), blocked.end.min(suspect.end));
+            let thread = self.holders.get(blocked.holder).thread;
+            let circle = path.iter().any(|link| link.thread == thread);
+            path.push(self.link(blocked.kind, blocked.lock, blocked.holder));
+            explained += end.since(start).0;
+            let ends = path.len() >= DEEPEST || !blocked.holder.is_known() || blocked.kind == Kind::Conditional;
+            if circle || ends {
+                self.add(path, end.since(start).0);
+            } else {
+                let next = Suspect { lock: blocked.lock, kind: blocked.kind, start, end, holder: blocked.holder };
+                let found = self.meanwhile(&next, lock_of);
+                self.follow(&next, &found, path, lock_of);
+            }
+            path.pop();
+        }
+        let rest = suspect.end.since(suspect.start).0.saturating_sub(explained);
+        if path.len() > 1 && rest > 0 {
+            self.add(path, rest);
+        }
+    }
+
+    fn add(&mut self, path: &[Link], ns: u64) {
+        if let Some(known) = self.chains.get_mut(path) {
+            known.total_ns += ns;
+            known.count += 1;
+        } else if self.chains.len() < self.bound {
+            self.chains.insert(path.to_vec(), Explained { total_ns: ns, count: 1 });
+        } else {
+            *self.folded += 1;
+        }
+    }
+
+    fn link(&mut self, kind: Kind, lock: LockId, id: HolderId) -> Link {
+        let holder = self.holders.get(id);
+        let method = *self.methods.entry(id).or_insert_with(|| {
+            let path = match holder.chain {
+                ChainId::NONE => None,
+                chain => self.names.holder_path(chain, holder.frame),
+            };
+            path.and_then(|path| self.names.acting_method(path))
+        });
+        Link { kind, lock, method, thread: holder.thread }
+    }
 }

@@ -38,6 +38,13 @@ pub(crate) struct OfLock {
     slices_no_cpu: u64,
 }
 
+/// Room that is the same each time.
+#[derive(Debug, Default)]
+struct Room {
+    spans: Vec<Span>,
+    away: Vec<Span>,
+}
+
 /// See the module. A slice waits here until the intervals in which it lay are
 /// known.
 #[derive(Debug)]
@@ -46,6 +53,7 @@ pub(crate) struct Holders {
     /// Spans in which threads were blocked or waited.
     away: VecDeque<Span>,
     locks: FxHashMap<LockId, OfLock>,
+    room: Room,
     /// Time without a CPU by rows of the breakdown, and by lock.
     by_path: FxHashMap<(u32, LockId), f64>,
     bound: usize,
@@ -58,6 +66,7 @@ impl Holders {
             pending: VecDeque::new(),
             away: VecDeque::new(),
             locks: FxHashMap::default(),
+            room: Room::default(),
             by_path: FxHashMap::default(),
             bound,
             folded: 0,
@@ -127,15 +136,18 @@ impl Holders {
 
     /// Adds up for how long each owner had locks and was not blocked itself, however many
     /// threads were blocked on them.
-    fn held_to(&self, time: TimeNs, history: &mut History) {
+    fn held_to(&mut self, time: TimeNs, history: &mut History) {
+        let Room { spans, away } = &mut self.room;
+        spans.clear();
         let known = self.pending.iter().filter(|held| held.end <= time);
-        let mut spans: Vec<Span> = known.map(|held| (held.holder, held.start, held.end)).collect();
+        spans.extend(known.map(|held| (held.holder, held.start, held.end)));
         spans.sort_unstable();
-        let mut away: Vec<Span> = self.away.iter().filter(|(.., end)| *end <= time).copied().collect();
+        away.clear();
+        away.extend(self.away.iter().filter(|(.., end)| *end <= time));
         away.sort_unstable();
         let mut away = away.iter().peekable();
         let mut last = (ThreadId::NONE, TimeNs(0));
-        for (owner, start, end) in spans {
+        for &(owner, start, end) in spans.iter() {
             let mut from = if last.0 == owner { start.max(last.1) } else { start };
             while let Some((thread, gone, back)) =
                 away.peek().filter(|(thread, gone, _)| (*thread, *gone) < (owner, end))
