@@ -31,6 +31,10 @@ const MUTUAL: f64 = 0.1;
 /// Part of waits that time out, from which on time is what is waited for.
 const BY_TIME: f64 = 0.8;
 
+/// Mean length of waits that time out, in ns, below which a thread polls for what it needs
+/// at once: a worker without work takes its time.
+const IMPATIENT_NS: u64 = 1_000_000;
+
 /// What the waits of each site are for, by place of the site.
 #[derive(Debug, Default)]
 pub(crate) struct WaitClasses(Vec<EntryKind>);
@@ -140,7 +144,9 @@ fn class(site: &Site, ended: &Ended, names: &Names, threads: &Threads, range: Ra
         false => {
             let loops = site.count >= LOOP * site.threads.len() as u64;
             let alone = groups.iter().all(|group| !ended.is_waited_for(group));
-            stack.is_shallow(SHALLOW) || (lives_here && loops && alone && stack.is_shallow(SHALLOW_FOR_MOST))
+            let impatient = share(site.timed_out, site.count) >= BY_TIME && site.total_ns < IMPATIENT_NS * site.count;
+            let for_most = lives_here && loops && alone && !impatient;
+            stack.is_shallow(SHALLOW) || (for_most && stack.is_shallow(SHALLOW_FOR_MOST))
         }
     };
     let may_be = rendezvous || site.synchronizer == Synchronizer::Monitor || site.synchronizer.may_be_idle();

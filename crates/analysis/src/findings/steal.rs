@@ -51,12 +51,13 @@ fn cause(totals: &Totals) -> Cause {
 fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = cause(totals);
-    let part = share(lost_ns(totals), report.ledger.active_ns());
+    // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
+    let part = Some(share(lost_ns(totals), report.ledger.active_ns())).filter(|part| *part <= 1.0);
     let mut text = format!(
-        "Threads {} waited {} ({} of the active thread time) for a CPU and had one for {}: {}",
+        "Threads {} waited {}{} for a CPU and had one for {}: {}",
         code(&group.name),
         DurationNs(lost_ns(totals)),
-        percent(part),
+        part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
         reason(cause, steal.quota.as_ref()),
     );
@@ -75,8 +76,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
             "the bar counts blocked and waiting threads as such, even while they have no CPU".to_owned(),
         ],
         cost_ns: lost_ns(totals),
-        share: Some(part),
-        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, Some(part))],
+        share: part,
+        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)],
         advice: None,
     }
 }

@@ -8,7 +8,7 @@ use headway_analysis::park::Synchronizer;
 use headway_analysis::report::{FindingKind, Report, Row};
 use headway_analysis::{Analysis, Aspect, Options};
 use headway_model::event::*;
-use headway_model::{ChainId, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, MethodId, Seq, ThreadId, TimeNs};
 
 const MS: u64 = 1_000_000;
 const SYNC: &str = "java.util.concurrent.locks.ReentrantLock$NonfairSync";
@@ -449,6 +449,51 @@ fn who_polls_waits_for_time_to_pass() {
     let waiting = script.report(500, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
     assert!(waiting[0].contains(" for time to pass (`LockSupport.parkNanos`) in `Limiter.await`, "), "{waiting:?}");
+}
+
+/// Two workers poll, `length` ns each time, for nearly all of 500 ms.
+fn polling(length: u64) -> Script {
+    let mut script = Script::new();
+    for round in 0..500 * MS / length {
+        let start = TimeNs(at(0).0 + round * length);
+        for worker in 1..=2 {
+            let begin = ParkBegin { time: start, ..script.park(0, worker, 0, POLL, 0) };
+            if let Some(Event::ParkBegin(event)) = script.events.last_mut() {
+                *event = begin;
+            }
+            script.timed_out(0, begin);
+            if let Some(Event::Park(event)) = script.events.last_mut() {
+                event.time = TimeNs(start.0 + length / 100 * 95);
+            }
+        }
+    }
+    script
+}
+
+#[test]
+fn who_polls_thousands_of_times_a_second_is_not_idle() {
+    let waits = |length| {
+        let report = polling(length).report(500, "lock");
+        (findings(&report, FindingKind::Waiting).len(), report.ledger.ns(EntryKind::WaitTime) / MS)
+    };
+    assert_eq!(waits(200_000), (1, 950));
+    assert_eq!(waits(20 * MS), (0, 0), "a worker that looks for work now and then");
+}
+
+#[test]
+fn what_idle_threads_wait_for_a_cpu_is_no_part_of_the_active_time() {
+    let mut script = polling(20 * MS);
+    let (start, duration, ms) = (at(0), DurationNs(500 * MS), |n: u64| DurationNs(n * MS));
+    // More than all threads that are defined live.
+    for (thread, run_queue) in [(1, Some(ms(3_000))), (2, Some(ms(3_000))), (0, None)] {
+        let thread = ThreadId(thread);
+        script.events.push(Event::ThreadTime(ThreadTime { start, duration, thread, cpu: ms(20), run_queue }));
+    }
+    let machine = MachineTime { start, duration, busy: ms(500), ..MachineTime::default() };
+    script.events.push(Event::MachineTime(machine));
+    let report = script.report(500, "lock");
+    let short = findings(&report, FindingKind::Environment);
+    assert!(short[0].starts_with("Threads `worker-*` waited 6.00 s for a CPU and had one for 40.0 ms: "), "{short:?}");
 }
 
 #[test]
