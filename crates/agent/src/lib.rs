@@ -4,6 +4,7 @@
 //! * [`core`]: what every part needs: interfaces, buffers, definitions, losses, clocks.
 //! * [`jvmti`], [`jni`], [`vm`], [`java`]: what the VM offers, and what is read in it.
 //! * [`options`], [`reply`]: what commands ask, and what they are answered.
+//! * [`bindings`], [`class_file`]: the platform's native methods and class files, changed and back.
 //! * [`raw`], [`definitions`]: what application threads hand to the draining thread.
 //! * [`locks`], [`naming`], [`process`], [`clock`], [`mapping`], [`masked_signals`],
 //!   [`exclusive`], [`large_blocks`]: identity and names, the process, memory.
@@ -43,9 +44,11 @@
 
 pub mod agent;
 mod arch;
+pub mod bindings;
 pub mod callbacks;
 pub mod causal;
 pub mod chain;
+pub mod class_file;
 pub mod clock;
 pub mod core;
 pub mod counted;

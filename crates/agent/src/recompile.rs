@@ -15,7 +15,6 @@ use crate::agent::{guarded, Agent};
 use crate::jni::{self, Jni, Ref};
 use crate::masked_signals::MaskedSignals;
 use crate::options::Options;
-use crate::park::redirect;
 use crate::reply::{MechanismState, State};
 use headway_model::event::MonitorExit;
 use headway_model::{ChainId, Dictionary};
@@ -39,7 +38,7 @@ pub fn prepare(agent: &Agent, options: &Options) -> Option<MechanismState> {
     match (options.recompile, options.safe) {
         (false, _) => None,
         (true, true) => Some(state(State::Degraded, format!("{loss}: retransformation is not safe mode's"))),
-        (true, false) => Some(match redirect::possess(&agent.jvmti) {
+        (true, false) => Some(match agent.jvmti.get_retransformation() {
             Ok(()) => state(State::On, "classes whose inlined owners are not known are retransformed once".to_owned()),
             Err(reason) => state(State::Degraded, format!("{loss}: {reason}")),
         }),

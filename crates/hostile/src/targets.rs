@@ -1,8 +1,8 @@
 //! The parsers, by name.
 
 use headway::causal::inject::{count, method_names, Counting};
+use headway::class_file::{redirect, Redirect, Via};
 use headway::options::Options;
-use headway::park::class_file::{redirect, Redirect, Via};
 use headway_causal::coz;
 use headway_host::{accounting, task, ControlGroup, Machine, Root};
 use headway_jfr::{repair, Reader, Summary};

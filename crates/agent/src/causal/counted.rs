@@ -6,11 +6,10 @@ use super::inject::{self, Counting};
 use super::nearby;
 use super::points;
 use crate::agent::Agent;
+use crate::class_file::ClassFileError;
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
-use crate::park::class_file::ClassFileError;
-use crate::park::redirect;
 use crate::reply::InPlace;
 use jni_sys::{jclass, jint, jlong, JNIEnv};
 use std::ffi::{c_void, CStr};
@@ -113,7 +112,7 @@ impl Counted {
             return Ok(());
         }
         self.helper.get_or_init(|| define_helper(agent, jni)).clone()?;
-        redirect::possess(&agent.jvmti)?;
+        agent.jvmti.get_retransformation()?;
         *self.lock() = wanted;
         agent.jvmti.enable_event(EventKind::ClassFileLoadHook, true).map_err(|e| e.to_string())?;
         self.retransform(agent, jni)?;

@@ -7,7 +7,7 @@
 //! the tables of lines and local variables.
 
 use super::insert;
-use crate::park::class_file::{ClassFileError, Pool, Reader, Rewritten};
+use crate::class_file::{ClassFileError, Pool, Reader, Rewritten};
 use std::collections::BTreeSet;
 
 type Result<T> = std::result::Result<T, ClassFileError>;

@@ -7,7 +7,7 @@
 //! switches stays, because eight is a multiple of four.
 
 use super::inject::{write_call, ADDED};
-use crate::park::class_file::{ClassFileError, Pool, Reader};
+use crate::class_file::{ClassFileError, Pool, Reader};
 
 type Result<T> = std::result::Result<T, ClassFileError>;
 

@@ -7,9 +7,9 @@
 //! it pays what it owes; what it could not pay the new thread inherits.
 
 use crate::agent::{guarded, Agent, Observer};
+use crate::bindings::{self, Bindings, Method};
 use crate::clock;
 use crate::jni::{Jni, Native, Ref};
-use crate::park::bindings::{self, Bindings, Method};
 use crate::reply::InPlace;
 use headway_hook::Image;
 use headway_model::ThreadId;

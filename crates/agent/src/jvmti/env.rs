@@ -1,8 +1,8 @@
 //! The JVMTI functions that the agent calls, typed, with errors as values.
 
 use super::table::{
-    Capabilities, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, StackInfo, ThreadGroupInfo,
-    ThreadInfo, JVMTI_VERSION,
+    Capabilities, Capability, EventCallbacks, EventKind, FrameInfo, LineNumberEntry, RawEnv, StackInfo,
+    ThreadGroupInfo, ThreadInfo, JVMTI_VERSION,
 };
 use crate::jni::{modified_utf8, Ref};
 use jni_sys::{jclass, jint, jlong, jmethodID, jobject, JavaVM};
@@ -94,6 +94,20 @@ impl Jvmti {
     /// Adds capabilities.
     pub fn add_capabilities(&self, set: Capabilities) -> Result<(), JvmtiError> {
         call!(self, 142, "AddCapabilities", fn(&set => *const Capabilities))
+    }
+
+    /// Asks for the capability to retransform classes, if it was not taken when the
+    /// agent was loaded.
+    ///
+    /// # Errors
+    /// This VM does not offer it, or refuses.
+    pub fn get_retransformation(&self) -> Result<(), String> {
+        let wanted = Capabilities::default().with(Capability::RetransformClasses);
+        let possible = self.potential_capabilities().map_err(|e| e.to_string())?;
+        match possible.has(Capability::RetransformClasses) {
+            true => self.add_capabilities(wanted).map_err(|e| e.to_string()),
+            false => Err("this VM offers no retransformation of classes".to_owned()),
+        }
     }
 
     /// Sets the callbacks.

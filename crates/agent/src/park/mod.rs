@@ -3,9 +3,9 @@
 //!
 //! * [`natives`]: the platform's `Unsafe.park` and `unpark`, bound to functions
 //!   of the agent while a recording is under way: platform threads.
-//! * [`redirect`], [`class_file`]: the JDK's calls that park virtual threads,
+//! * [`redirect`], [`class_file`](crate::class_file): the JDK's calls that park virtual threads,
 //!   led through a small class in the boot loader.
-//! * [`bindings`]: who has such natives, and how the VM's come back.
+//! * [`bindings`](crate::bindings): who has such natives, and how the VM's come back.
 //! * [`capture`]: what happens then.
 //! * [`blocker`], [`heap`]: what is parked on, and who owns it.
 //! * [`under_way`]: threads that were parked before the recording.
@@ -13,10 +13,8 @@
 //!   about a thread between two events.
 //! * `statistics`: how much threads parked on each blocker so far.
 
-pub mod bindings;
 pub mod blocker;
 pub mod capture;
-pub mod class_file;
 pub mod heap;
 pub mod in_progress;
 pub mod natives;

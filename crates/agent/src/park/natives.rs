@@ -10,9 +10,9 @@
 //! about a kilobyte and keep the old one (JDK-8369219), so they are bound when a
 //! recording begins and when it ends, and never in between.
 
-use super::bindings::{self, Bindings, Method};
 use super::capture;
 use crate::agent::{guarded, Agent, Observer};
+use crate::bindings::{self, Bindings, Method};
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::reply::InPlace;
 use crate::sole;

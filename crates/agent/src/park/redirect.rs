@@ -10,10 +10,10 @@
 //! calls of them are led through the helper class, too: that sees the parks of
 //! platform threads, but for those of code that calls `Unsafe` itself.
 
-use super::class_file::{self, Redirect, Via};
 use crate::agent::Agent;
+use crate::class_file::{self, Redirect, Via};
 use crate::jni::Jni;
-use crate::jvmti::table::{Capabilities, Capability, EventKind};
+use crate::jvmti::table::EventKind;
 use crate::jvmti::Jvmti;
 use crate::reply::InPlace;
 use crate::sole;
@@ -108,7 +108,7 @@ fn dotted(name: &str) -> String {
 impl Redirection {
     /// Redirects the calls that park virtual threads.
     pub fn install(&self, agent: &'static Agent, jni: Jni) -> Result<String, String> {
-        possess(&agent.jvmti)?;
+        agent.jvmti.get_retransformation()?;
         let mut why = String::new();
         for caller in CALLERS {
             match self.change(agent, jni, caller, |changed| changed.virtuals = Some(caller)) {
@@ -123,7 +123,7 @@ impl Redirection {
 
     /// Redirects the calls that park platform threads.
     pub fn install_platform(&self, agent: &'static Agent, jni: Jni) -> Result<(), String> {
-        possess(&agent.jvmti)?;
+        agent.jvmti.get_retransformation()?;
         let changed = self.change(agent, jni, LOCK_SUPPORT, |changed| changed.platform = true);
         changed.map_err(|reason| format!("{}: {reason}", dotted(LOCK_SUPPORT)))
     }
@@ -219,14 +219,4 @@ fn retransform(agent: &'static Agent, jni: Jni, name: &str) -> Result<(), String
     let off = jvmti.enable_event(EventKind::ClassFileLoadHook, false);
     jni.forget(class);
     done.and(off).map_err(|e| e.to_string())
-}
-
-/// Asks for the capability, if it was not taken when the agent was loaded.
-pub fn possess(jvmti: &Jvmti) -> Result<(), String> {
-    let wanted = Capabilities::default().with(Capability::RetransformClasses);
-    let possible = jvmti.potential_capabilities().map_err(|e| e.to_string())?;
-    match possible.has(Capability::RetransformClasses) {
-        true => jvmti.add_capabilities(wanted).map_err(|e| e.to_string()),
-        false => Err("this VM offers no retransformation of classes".to_owned()),
-    }
 }

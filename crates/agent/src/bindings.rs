@@ -6,7 +6,7 @@
 //! left alone: theirs may call ours, which then only calls the VM's. Should they give
 //! the method back to ours later, the next attempt finds that.
 
-use crate::agent::Agent;
+use crate::core::Core;
 use crate::jni::Native;
 use crate::reply::InPlace;
 use headway_hotspot::Memory;
@@ -43,11 +43,11 @@ enum Holder {
 }
 
 impl Method {
-    fn holder(&self, agent: &Agent) -> Holder {
-        let Some(id) = self.id.filter(|_| agent.hotspot.known().is_some()) else { return Holder::Unknown };
+    fn holder(&self, core: &Core) -> Holder {
+        let Some(id) = self.id.filter(|_| core.hotspot.known().is_some()) else { return Holder::Unknown };
         match () {
-            () if is_bound_to(agent, id, self.ours as u64) => Holder::Ours,
-            () if is_bound_to(agent, id, self.vms as u64) => Holder::Vms,
+            () if is_bound_to(core, id, self.ours as u64) => Holder::Ours,
+            () if is_bound_to(core, id, self.vms as u64) => Holder::Vms,
             () => Holder::Others,
         }
     }
@@ -58,22 +58,22 @@ impl Method {
 }
 
 /// The word of a method that holds this function.
-pub fn word_of(agent: &Agent, id: u64, function: u64) -> Option<u64> {
+pub fn word_of(core: &Core, id: u64, function: u64) -> Option<u64> {
     // The id leads to the method.
-    let memory = agent.hotspot.known()?.memory;
+    let memory = core.hotspot.known()?.memory;
     let method = memory.read_u64(id)?;
     (0..METHOD_WORDS).map(|i| method + 8 * i).find(|at| memory.read_u64(*at) == Some(function))
 }
 
 /// True if a method's native function is this one.
-pub fn is_bound_to(agent: &Agent, id: u64, function: u64) -> bool {
-    word_of(agent, id, function).is_some()
+pub fn is_bound_to(core: &Core, id: u64, function: u64) -> bool {
+    word_of(core, id, function).is_some()
 }
 
 /// What to bind so that the methods which lead to ours lead to the VM's functions.
 /// Where that cannot be seen, all of them.
-pub fn vms(agent: &Agent, methods: &[Method]) -> Vec<Native> {
-    let wanted = methods.iter().filter(|method| matches!(method.holder(agent), Holder::Ours | Holder::Unknown));
+pub fn vms(core: &Core, methods: &[Method]) -> Vec<Native> {
+    let wanted = methods.iter().filter(|method| matches!(method.holder(core), Holder::Ours | Holder::Unknown));
     let native = |method: &Method| Native {
         name: method.name,
         descriptor: method.descriptor,
@@ -107,7 +107,7 @@ impl Bindings {
     /// Has `bind_vms` bind the VM's functions where ours are bound; what stays.
     pub fn remove(
         &self,
-        agent: &Agent,
+        core: &Core,
         name: &str,
         methods: impl Fn() -> Vec<Method>,
         bind_vms: impl FnOnce() -> Result<(), String>,
@@ -116,7 +116,7 @@ impl Bindings {
         if !self.were_bound.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let has = |holder, methods: &[Method]| methods.iter().any(|method| method.holder(agent) == holder);
+        let has = |holder, methods: &[Method]| methods.iter().any(|method| method.holder(core) == holder);
         let before = methods();
         let to_do = has(Holder::Ours, &before) || (were_wanted && has(Holder::Unknown, &before));
         let bound = if to_do { bind_vms() } else { Ok(()) };
@@ -124,7 +124,7 @@ impl Bindings {
         let are_covered = were_wanted || self.are_covered.load(Ordering::Acquire);
         self.are_covered.store(are_covered && has(Holder::Others, &after), Ordering::Release);
         let refused = bound.err();
-        let stays = |method: &Method| match (method.holder(agent), &refused) {
+        let stays = |method: &Method| match (method.holder(core), &refused) {
             (Holder::Ours, reason) => {
                 let reason = reason.as_deref().unwrap_or("another agent bound it again in the same moment");
                 Some(InPlace::inert(name, format!("the agent's function of {}", method.shown()), reason))
