@@ -15,9 +15,11 @@
 //! * [`near`]: maps in which neighbouring ids are neighbours in memory.
 //! * [`quantity`]: how numbers, shares and durations look.
 //! * [`loss`]: why something is missing. Loss is data.
+//! * [`class_name`]: classes as sources spell them.
 //! * [`printable`]: names from outside, made fit for a line of text.
 
 pub mod causal;
+pub mod class_name;
 pub mod dictionary;
 pub mod event;
 pub mod id;

@@ -5,23 +5,10 @@ use std::sync::Arc;
 /// Dotted name of a class signature, and whether the class is hidden:
 /// `Lcom/acme/Foo;` -> `com.acme.Foo`, `[I` -> `int[]`.
 pub fn class_name(signature: &str) -> (Arc<str>, bool) {
-    let element = signature.trim_start_matches('[');
-    let depth = signature.len() - element.len();
-    let name = match element {
-        "Z" => "boolean",
-        "B" => "byte",
-        "C" => "char",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        "F" => "float",
-        "D" => "double",
-        "V" => "void",
-        _ => element.strip_prefix('L').unwrap_or(element).trim_end_matches(';'),
-    };
+    let name = headway_model::class_name::of_descriptor(signature);
     // A hidden class is `Lcom/acme/Foo.0x0000..;`: the suffix has the only dot.
     let hidden = name.contains('.');
-    (Arc::from(name.replace('/', ".") + &"[]".repeat(depth)), hidden)
+    (Arc::from(name.replace('/', ".")), hidden)
 }
 
 #[cfg(test)]

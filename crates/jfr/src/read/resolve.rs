@@ -282,23 +282,10 @@ fn dotted(name: &str) -> String {
 /// A class as sources spell it: `[I` is `int[]`, `[Ljava.lang.String;` is
 /// `java.lang.String[]`.
 fn spelled(name: &str) -> String {
-    let element = name.trim_start_matches('[');
-    let dimensions = name.len() - element.len();
-    if dimensions == 0 {
-        return name.to_owned();
+    match name.starts_with('[') {
+        true => headway_model::class_name::of_descriptor(name),
+        false => name.to_owned(),
     }
-    let element = match element {
-        "Z" => "boolean",
-        "B" => "byte",
-        "C" => "char",
-        "S" => "short",
-        "I" => "int",
-        "J" => "long",
-        "F" => "float",
-        "D" => "double",
-        class => class.strip_prefix('L').unwrap_or(class).trim_end_matches(';'),
-    };
-    element.to_owned() + &"[]".repeat(dimensions)
 }
 
 #[cfg(test)]
