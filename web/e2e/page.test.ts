@@ -443,6 +443,24 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 });
 
 describe("the page in one file", () => {
+  it("shows the longest waits of the report, before the locks if they are more, and leads to them", async () => {
+    const { waits, blocked_ns } = summary<{ waits: { method: string; total_ns: number; idle: boolean }[]; blocked_ns: number }>("crowd.jfr");
+    const [longest] = waits.filter((wait) => !wait.idle);
+    const { page, context, complaints } = await visit(report(place.file("crowd.html"), ["crowd.jfr"]));
+    const panel = page.getByLabel("Longest waits");
+    await panel.waitFor();
+    const text = await panel.locator("tbody tr").first().innerText();
+    expect(text).toContain(duration(longest!.total_ns));
+    expect(blocked_ns).toBeGreaterThan(longest!.total_ns);
+    const worst = page.locator("h2", { hasText: /^Worst locks/ });
+    await worst.waitFor();
+    expect((await worst.boundingBox())!.y).toBeLessThan((await panel.boundingBox())!.y);
+    await panel.getByRole("link").first().click();
+    await page.waitForFunction((method) => location.hash.includes("parks") && location.hash.includes(method), longest!.method.split(".").pop()!);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("shows source lines where sources were given", async () => {
     const { page, context } = await visit(`${file}#/locks`);
     await page.getByText("for (var row : rows) index(row);").waitFor();
@@ -469,6 +487,6 @@ it("says so when the command that serves it has ended", async () => {
   expect(await fetch(short.address).then(() => "there", () => "gone")).toBe("gone");
   await page.getByRole("link", { name: "Threads" }).click();
   await page.getByText("The command that serves this page has ended").first().waitFor();
-  expect(await page.locator(".problem").count()).toBe(1);
+  await expect.poll(() => page.locator(".problem").count()).toBe(1);
   await context.close();
 });
