@@ -38,6 +38,8 @@ pub const CAPACITY: usize = 8_192;
 /// Most slots read to find a key.
 const PROBES: usize = 64;
 
+const _: () = assert!(CAPACITY <= WayIndex::MAX_PLACES);
+
 /// Words of the index of ids and stacks. A usual thread has three.
 const INDEX_WORDS: usize = 1 << 15;
 /// A stack is found by the parts of this size (as a shift) that it lies in.

@@ -27,6 +27,10 @@ pub enum StoreError {
     Retired(Day),
     /// Writing took longer than files may be without a commit.
     TooSlow,
+    /// The place cannot put an object on the condition that there is none of its name.
+    NoCondition(String),
+    /// Whether an object is there is not clear: it can neither be put nor read.
+    Unsettled(String),
     /// Others changed the day again and again.
     Contended(Day),
     /// Rows could not be put in columns, or taken out.
@@ -56,6 +60,16 @@ impl fmt::Display for StoreError {
             }
             StoreError::Retired(day) => write!(f, "rows of {day} were removed because of their age; none are taken"),
             StoreError::TooSlow => f.write_str("writing took more than an hour, so nothing was committed; try again"),
+            StoreError::NoCondition(place) => {
+                write!(
+                    f,
+                    "{place} cannot be a store: it does not refuse a second object of one name (If-None-Match), so \
+                     that two writers would replace each other's rows"
+                )
+            }
+            StoreError::Unsettled(path) => {
+                write!(f, "{path} can neither be put nor read; nothing was committed; try again")
+            }
             StoreError::Contended(day) => write!(f, "others keep changing {day}; nothing was changed; try again"),
             StoreError::Arrow(error) => write!(f, "rows could not be converted: {error}"),
         }

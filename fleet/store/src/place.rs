@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::table::FORMAT;
+use crate::write::unique;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
@@ -27,6 +28,9 @@ struct Header {
 
 const HEADER: &str = "store.json";
 
+/// How often a put is tried that meets an object which is not there.
+const TRIES: usize = 5;
+
 impl Store {
     /// Opens a store to read it: a directory, or `s3://bucket/prefix` with the credentials
     /// of the environment (`AWS_ACCESS_KEY_ID` and its like).
@@ -49,10 +53,28 @@ impl Store {
     /// # Errors
     /// The directory cannot be made, or there is a store of an unknown format.
     pub async fn open_or_make(place: &str) -> Result<Store, StoreError> {
-        if !place.contains("://") {
-            make_private_directory(place)?;
+        match place.contains("://") {
+            true => Store::open_or_make_on(objects(place)?, place).await,
+            false => {
+                make_private_directory(place)?;
+                Store::made_of(objects(place)?, place).await
+            }
         }
-        let store = Store { objects: objects(place)?, place: place.to_owned() };
+    }
+
+    /// As [`Self::open_or_make`], on objects that are reached already. `place` is what they are called.
+    ///
+    /// # Errors
+    /// There is a store of an unknown format, or the objects cannot be put on the condition that there are
+    /// none: two writers would replace each other's rows.
+    pub async fn open_or_make_on(objects: Arc<dyn ObjectStore>, place: &str) -> Result<Store, StoreError> {
+        let store = Store::made_of(objects, place).await?;
+        store.check_condition().await?;
+        Ok(store)
+    }
+
+    async fn made_of(objects: Arc<dyn ObjectStore>, place: &str) -> Result<Store, StoreError> {
+        let store = Store { objects, place: place.to_owned() };
         if !store.check_format().await? {
             let header = to_json(&Header { format: FORMAT })?;
             store.create(&Path::from(HEADER), header).await?;
@@ -60,6 +82,22 @@ impl Store {
             store.check_format().await?;
         }
         Ok(store)
+    }
+
+    /// Tries what every commit relies on: of two puts of one name the second is refused.
+    async fn check_condition(&self) -> Result<(), StoreError> {
+        let path = Path::from(format!("probe-{}", unique()));
+        let put = || self.objects.put_opts(&path, Bytes::from_static(b"probe").into(), PutMode::Create.into());
+        let (first, second) = (put().await, put().await);
+        self.delete(&path).await?;
+        match (first, second) {
+            (Err(object_store::Error::NotImplemented { .. }), _) | (_, Ok(_)) => {
+                Err(StoreError::NoCondition(self.place.clone()))
+            }
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Err(error)) if is_there(&error) => Ok(()),
+            (Ok(_), Err(error)) => Err(error.into()),
+        }
     }
 
     /// True if there is a store, of a format that is known.
@@ -84,13 +122,24 @@ impl Store {
         self.objects.clone()
     }
 
-    /// Puts an object if there is none of that name. False if there is one.
+    /// Puts an object if there is none of that name. False if there is another one.
+    ///
+    /// That there is one is not the last word: a put that succeeded, but whose reply did not arrive, is tried again
+    /// by the library and then meets itself; and S3 answers so while another put is under way, which may
+    /// come to nothing. So what is there is read.
     pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, StoreError> {
-        match self.objects.put_opts(path, bytes.into(), PutMode::Create.into()).await {
-            Ok(_) => Ok(true),
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
+        let bytes = Bytes::from(bytes);
+        for _ in 0..TRIES {
+            match self.objects.put_opts(path, bytes.clone().into(), PutMode::Create.into()).await {
+                Ok(_) => return Ok(true),
+                Err(error) if is_there(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if let Some(found) = self.get_if_there(path).await? {
+                return Ok(found == bytes);
+            }
         }
+        Err(StoreError::Unsettled(path.to_string()))
     }
 
     pub(crate) async fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
@@ -125,6 +174,11 @@ impl Store {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// True if a put was refused because there is an object of this name.
+fn is_there(error: &object_store::Error) -> bool {
+    matches!(error, object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
 }
 
 /// Rows name people's code: only who made the store may look at them.

@@ -78,7 +78,9 @@ impl Store {
         for file in &commit.files {
             self.delete(&file.path.as_str().into()).await?;
         }
-        self.is_known(day, batch, &commit.content).await?;
+        if !self.is_known(day, batch, &commit.content).await? {
+            return Err(StoreError::Unsettled(commit_path(day, batch).to_string()));
+        }
         delivered.known.push(batch.to_owned());
         Ok(())
     }
