@@ -116,23 +116,24 @@ impl Slot {
         ThreadId(self.thread.load(Ordering::Relaxed))
     }
 
-    /// True if this address lies on its stack.
+    /// True if this address lies on its stack. Start and end are written in this order, with no
+    /// stack between one and the next: whoever reads the start twice has read the end between.
     fn has_on_stack(&self, address: u64) -> bool {
-        (self.stack_start.load(Ordering::Relaxed)..self.stack_end.load(Ordering::Relaxed)).contains(&address)
+        let start = self.stack_start.load(Ordering::Acquire);
+        let end = self.stack_end.load(Ordering::Acquire);
+        start != 0 && (start..end).contains(&address) && self.stack_start.load(Ordering::Relaxed) == start
     }
 
-    /// What leads to it in the index.
-    fn ways(&self) -> impl Iterator<Item = u64> {
-        way_of(self.thread()).into_iter().chain(self.ways_of_stack())
+    /// Where its stack lies; empty if that is not known.
+    fn stack(&self) -> AddressRange {
+        AddressRange { start: self.stack_start.load(Ordering::Relaxed), end: self.stack_end.load(Ordering::Relaxed) }
     }
 
-    fn ways_of_stack(&self) -> impl Iterator<Item = u64> {
-        let (start, end) = (self.stack_start.load(Ordering::Relaxed), self.stack_end.load(Ordering::Relaxed));
-        // The part that is in use first is the one at the end.
-        let (first, last) = (start >> STACK_PART, end.saturating_sub(1) >> STACK_PART);
-        (first.max((last + 1).saturating_sub(STACK_PARTS))..=last)
-            .filter(move |_| end != 0)
-            .map(|part| WAY_OF_STACK | part)
+    /// Says where its stack lies. Called under the table's lock.
+    fn put_stack(&self, stack: AddressRange) {
+        self.stack_start.store(0, Ordering::Relaxed);
+        self.stack_end.store(stack.end, Ordering::Release);
+        self.stack_start.store(stack.start, Ordering::Release);
     }
 
     /// True if the thread's name should be looked at again, since names change.
@@ -185,8 +186,6 @@ impl Slot {
     fn reset(&self, vm_thread: u64, thread: ThreadId) {
         self.vm_thread.store(vm_thread, Ordering::Relaxed);
         self.thread.store(thread.0, Ordering::Relaxed);
-        self.stack_start.store(0, Ordering::Relaxed);
-        self.stack_end.store(0, Ordering::Relaxed);
         self.is_carrier.store(false, Ordering::Relaxed);
         self.is_filtered.store(false, Ordering::Relaxed);
         self.busy_since.store(0, Ordering::Relaxed);
@@ -249,6 +248,8 @@ pub struct Threads {
     places: Box<[SlotCell]>,
     /// `None` if there is no memory for it: then all slots are looked at.
     index: Option<WayIndex>,
+    /// Stacks that are too large to be in the index as a whole.
+    cut_stacks: AtomicU64,
     /// Threads turned away because the table was full.
     pub refused: AtomicU64,
     changes: AtomicU64,
@@ -259,6 +260,23 @@ pub struct Threads {
 /// True for the key of a place that no thread uses.
 fn is_free(key: u64) -> bool {
     key == EMPTY || key & ENDED != 0
+}
+
+/// The ways of a stack: its parts, of a large one those that are in use first, at its end.
+fn ways_of_stack(stack: AddressRange) -> impl Iterator<Item = u64> {
+    let (first, behind) = parts_of(stack);
+    (first.max(behind.saturating_sub(STACK_PARTS))..behind).map(|part| WAY_OF_STACK | part)
+}
+
+/// The first part of a stack, and the one behind its last.
+fn parts_of(stack: AddressRange) -> (u64, u64) {
+    (stack.start >> STACK_PART, if stack.end == 0 { 0 } else { ((stack.end - 1) >> STACK_PART) + 1 })
+}
+
+/// True if not all parts of a stack are in the index.
+fn is_cut(stack: AddressRange) -> bool {
+    let (first, behind) = parts_of(stack);
+    behind.saturating_sub(first) > STACK_PARTS
 }
 
 /// The way of a thread's id; `None` for no thread and for ids beyond an index's.
@@ -303,6 +321,7 @@ impl Default for Threads {
             // SAFETY: places need not be initialised: slots are made one by one.
             places: unsafe { Box::<[SlotCell]>::new_uninit_slice(CAPACITY).assume_init() },
             index: mapping::zeroed(INDEX_WORDS * 8).ok().map(WayIndex::new),
+            cut_stacks: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             changes: AtomicU64::new(0),
             epoch: AtomicU64::new(1),
@@ -371,7 +390,11 @@ impl Threads {
 
     /// The slot of a platform thread by its Java id.
     pub fn find_by_id(&self, thread: ThreadId) -> Option<&Slot> {
-        self.find_by_way(way_of(thread)?, |slot| slot.thread() == thread)
+        let is_it = |slot: &Slot| slot.thread() == thread;
+        match way_of(thread) {
+            Some(way) => self.find_by_way(way, is_it),
+            None => self.iter().find(|slot| is_it(slot)),
+        }
     }
 
     /// The slot of the thread on whose stack this address lies, of those whose stacks are
@@ -381,11 +404,13 @@ impl Threads {
     }
 
     /// The slot to which a way leads, if it is the one that is looked for. All slots are
-    /// looked at only while there are more ways than room for them.
+    /// looked at only while some way is not in the index.
     fn find_by_way(&self, way: u64, is_it: impl Fn(&Slot) -> bool) -> Option<&Slot> {
         let Some(index) = &self.index else { return self.iter().find(|slot| is_it(slot)) };
         match index.places(way).filter_map(|place| self.used(place)).find(|slot| is_it(slot)) {
-            None if !index.is_whole() => self.iter().find(|slot| is_it(slot)),
+            None if !index.is_whole() || self.cut_stacks.load(Ordering::Acquire) > 0 => {
+                self.iter().find(|slot| is_it(slot))
+            }
             found => found,
         }
     }
@@ -402,25 +427,40 @@ impl Threads {
         (std::ptr::from_ref(slot) as usize - self.places.as_ptr() as usize) / size_of::<SlotCell>()
     }
 
-    /// Says where the stack of a thread lies.
-    pub fn set_stack(&self, slot: &Slot, stack: AddressRange) {
+    /// Says where the stack of a VM thread lies. Of another thread that was there it is forgotten: that
+    /// one has ended, and nobody said so, as between two recordings.
+    pub fn set_stack(&self, vm_thread: u64, stack: AddressRange) {
         let _entering = self.lock();
-        if (slot.stack_start.load(Ordering::Relaxed), slot.stack_end.load(Ordering::Relaxed))
-            == (stack.start, stack.end)
-        {
-            return;
+        // It may have left meanwhile, and another may have its place.
+        let Some(slot) = self.find(vm_thread).filter(|slot| slot.stack() != stack) else { return };
+        self.forget_stack(slot);
+        let Some(index) = &self.index else { return slot.put_stack(stack) };
+        for way in ways_of_stack(stack) {
+            let overlaps = |other: &&Slot| other.stack().start < stack.end && stack.start < other.stack().end;
+            while let Some(other) = index.places(way).filter_map(|place| self.used(place)).find(overlaps) {
+                self.forget_stack(other);
+            }
         }
+        slot.put_stack(stack);
         let place = self.place_of(slot);
-        self.index.iter().for_each(|index| slot.ways_of_stack().for_each(|way| index.remove(way, place)));
-        slot.stack_start.store(stack.start, Ordering::Relaxed);
-        slot.stack_end.store(stack.end, Ordering::Relaxed);
-        self.index.iter().for_each(|index| slot.ways_of_stack().for_each(|way| index.add(way, place)));
+        ways_of_stack(stack).for_each(|way| index.add(way, place));
+        self.cut_stacks.fetch_add(u64::from(is_cut(stack)), Ordering::Release);
+    }
+
+    /// Nothing leads to a slot by its stack any more. Called under the lock.
+    fn forget_stack(&self, slot: &Slot) {
+        let (place, stack) = (self.place_of(slot), slot.stack());
+        self.index.iter().for_each(|index| ways_of_stack(stack).for_each(|way| index.remove(way, place)));
+        self.cut_stacks.fetch_sub(u64::from(self.index.is_some() && is_cut(stack)), Ordering::Release);
+        slot.put_stack(AddressRange::default());
     }
 
     /// Nothing leads to a slot any more, except its key. Called under the lock.
     fn forget_ways(&self, slot: &Slot) {
-        let place = self.place_of(slot);
-        self.index.iter().for_each(|index| slot.ways().for_each(|way| index.remove(way, place)));
+        self.forget_stack(slot);
+        if let (Some(index), Some(way)) = (&self.index, way_of(slot.thread())) {
+            index.remove(way, self.place_of(slot));
+        }
     }
 
     /// The slot at this address, if there is one.
@@ -592,7 +632,7 @@ mod tests {
         let mut refused = 0;
         for id in 1..20_000 {
             match threads.enter(key(id), ThreadId(id), |_| {}) {
-                Some(slot) => threads.set_stack(slot, stack(id)),
+                Some(_) => threads.set_stack(key(id), stack(id)),
                 None => refused += 1,
             }
             if id > 4_000 {
@@ -613,15 +653,47 @@ mod tests {
         assert!(by_id(0).is_none());
     }
 
+    fn stack_of(start: u64, size: u64) -> AddressRange {
+        AddressRange { start, end: start + size }
+    }
+
     #[test]
-    fn a_stack_larger_than_the_index_takes_is_found_near_its_end_and_a_moved_one_where_it_is_now() {
+    fn a_stack_of_any_size_is_found_and_a_moved_one_where_it_is_now() {
         let threads = Threads::default();
-        let slot = threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
-        let end = 0x7fff_ffff_f000;
-        threads.set_stack(slot, AddressRange { start: end - (1 << 30), end });
-        assert!(threads.find_by_stack(end - 8).is_some() && threads.find_by_stack(end - (60 << 20)).is_some());
-        threads.set_stack(slot, AddressRange { start: 0x1000_0000, end: 0x1000_8000 });
-        assert!(threads.find_by_stack(end - 8).is_none() && threads.find_by_stack(0x1000_4000).is_some());
+        threads.enter(0x1000, ThreadId(1), |_| {}).unwrap();
+        let large = stack_of(0x7000_0000_0000, 1 << 30);
+        threads.set_stack(0x1000, large);
+        for address in [large.start, large.start + 5, large.end - (60 << 20), large.end - 1] {
+            assert!(threads.find_by_stack(address).is_some(), "{address:x}");
+        }
+        assert!(threads.find_by_stack(large.start - 1).is_none() && threads.find_by_stack(large.end).is_none());
+        threads.set_stack(0x1000, stack_of(0x1000_0000, 0x8000));
+        assert!(threads.find_by_stack(large.end - 8).is_none() && threads.find_by_stack(0x1000_4000).is_some());
+        assert!(threads.index.as_ref().is_some_and(WayIndex::is_whole));
+        assert_eq!(threads.cut_stacks.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_stack_is_that_of_the_thread_that_was_there_last() {
+        let threads = Threads::default();
+        let entered = |key: u64, id: u64, stack: AddressRange| {
+            threads.enter(key, ThreadId(id), |_| {}).unwrap();
+            threads.set_stack(key, stack);
+        };
+        // Nobody says that the first one ends, and the next one has a part of its stack.
+        entered(0x1000, 1, stack_of(0x1000_0000, 0x10_0000));
+        entered(0x2000, 2, stack_of(0x1008_0000, 0x10_0000));
+        assert_eq!(threads.find_by_stack(0x1009_0000).unwrap().thread(), ThreadId(2));
+        assert!(threads.find_by_stack(0x1001_0000).is_none(), "the first one's is gone");
+        // Who has left has no stack, and who comes to its place has none of it.
+        threads.leave(0x2000);
+        threads.set_stack(0x2000, stack_of(0x1008_0000, 0x10_0000));
+        threads.enter(0x2000, ThreadId(3), |_| {}).unwrap();
+        assert!(threads.find_by_stack(0x1009_0000).is_none());
+        assert!(threads.find_by_id(ThreadId(3)).is_some() && threads.find_by_id(ThreadId(2)).is_none());
+        let native = ThreadId::native(9);
+        threads.enter(0x3000, native, |_| {}).unwrap();
+        assert_eq!(threads.find_by_id(native).map(Slot::vm_thread), Some(0x3000));
         assert!(threads.index.as_ref().is_some_and(WayIndex::is_whole));
     }
 

@@ -636,8 +636,10 @@ pub struct WaitPlace {
     pub is_monitor: bool,
     /// Groups of the threads that waited, most waits first.
     pub groups: Vec<String>,
-    /// Who ended most of the time, as `method`; empty if not recorded.
+    /// The method that ended most of the time; empty if there is none, or none is recorded.
     pub ended_by: String,
+    /// True if most of the waits timed out.
+    pub by_timeout: bool,
     /// Time of all threads.
     pub total_ns: u64,
     /// How many waits.

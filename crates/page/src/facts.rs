@@ -76,13 +76,15 @@ fn virtual_threads(found: &VirtualThreadsReport) -> VirtualThreads {
 }
 
 fn wait_place(site: &WaitSite) -> WaitPlace {
-    let ended_by = site.wakers.first().map(|waker| waker.method.as_str()).filter(|method| *method != UNKNOWN);
+    let most = site.wakers.first().filter(|waker| 2 * waker.total_ns >= site.total_ns);
+    let ended_by = most.map(|waker| waker.method.as_str()).filter(|method| *method != UNKNOWN);
     WaitPlace {
         method: bounded(&site.method),
         on: bounded(&site.lock),
         is_monitor: site.synchronizer == Synchronizer::Monitor,
         groups: site.groups.iter().take(WAITS).map(|group| bounded(&group.name)).collect(),
         ended_by: ended_by.map(bounded).unwrap_or_default(),
+        by_timeout: 2 * site.timed_out > site.count,
         total_ns: site.total_ns,
         count: site.count,
         max_ns: site.max_ns,

@@ -80,9 +80,7 @@ impl WayIndex {
         }
         match free {
             Some(free) => free.store(word, Ordering::Release),
-            None => {
-                self.without_room.fetch_add(1, Ordering::Release);
-            }
+            None => self.without_room.store(self.without_room.load(Ordering::Relaxed) + 1, Ordering::Release),
         }
     }
 
@@ -91,7 +89,8 @@ impl WayIndex {
         let word = Self::word(way, place);
         let mut in_use = self.probe(way).take_while(|(_, found)| found.load(Ordering::Relaxed) != EMPTY);
         let Some((at, found)) = in_use.find(|(_, found)| found.load(Ordering::Relaxed) == word) else {
-            self.without_room.fetch_sub(1, Ordering::Release);
+            let others = self.without_room.load(Ordering::Relaxed).saturating_sub(1);
+            self.without_room.store(others, Ordering::Release);
             return;
         };
         found.store(REMOVED, Ordering::Relaxed);

@@ -690,9 +690,13 @@ isMonitor: boolean,
  */
 groups: Array<string>, 
 /**
- * Who ended most of the time, as `method`; empty if not recorded.
+ * The method that ended most of the time; empty if there is none, or none is recorded.
  */
 endedBy: string, 
+/**
+ * True if most of the waits timed out.
+ */
+byTimeout: boolean, 
 /**
  * Time of all threads.
  */

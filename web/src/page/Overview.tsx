@@ -210,7 +210,7 @@ function Waits({ facts }: { facts: Facts }) {
                 <Bar part={wait.totalNs / most} />
               </td>
               <td>{wait.groups.join(", ")}</td>
-              <td title={wait.endedBy}>{wait.endedBy ? <code>{split(wait.endedBy)[1]}</code> : "unknown"}</td>
+              <td title={wait.endedBy}>{wait.endedBy ? <code>{split(wait.endedBy)[1]}</code> : wait.byTimeout ? "timeout" : "several, or unknown"}</td>
               <td>
                 {times(wait.count, "wait")}
                 <small>longest {duration(wait.maxNs)}</small>

@@ -47,7 +47,7 @@ impl HotSpot {
     pub fn learn_stack(&self, slot: &Slot, threads: &Threads) {
         let Some(known) = self.known().filter(|known| !known.layout.monitor.owner_is_thread_id) else { return };
         if let Some(stack) = thread::stack_range(&known.layout, &known.memory, slot.vm_thread()) {
-            threads.set_stack(slot, stack);
+            threads.set_stack(slot.vm_thread(), stack);
         }
     }
 }

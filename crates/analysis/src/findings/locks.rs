@@ -28,6 +28,8 @@ const UNKNOWN: f64 = 0.95;
 
 /// Threads whose life is less than this part of the active thread time are named.
 const FEW: f64 = 0.5;
+/// Part of the blocked time whose threads are known from which on these are all of them.
+const WHOLE: f64 = 0.99;
 
 /// Contentions of each lock from which on it is passed from thread to thread.
 const PASSED_ON: u64 = 10;
@@ -195,7 +197,9 @@ impl Group {
         let mut groups: Vec<String> = self.contenders.keys().map(|thread| names.group_text(*thread)).collect();
         groups.sort_unstable();
         groups.dedup();
-        let are_few = self.waiters_life > 0 && share(self.waiters_life, active_ns) < FEW;
+        // Contenders beyond the bound of the breakdown are known as a sum only.
+        let is_whole = share(self.contenders.values().sum(), self.total) >= WHOLE;
+        let are_few = is_whole && self.waiters_life > 0 && share(self.waiters_life, active_ns) < FEW;
         match (&groups[..], self.contenders.len()) {
             ([_], 1) if are_few => {
                 let thread = self.contenders.keys().map(|thread| code(&names.thread_text(*thread)));

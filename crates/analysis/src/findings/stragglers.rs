@@ -141,18 +141,24 @@ fn last_of_others(
     let threads = ranked(&rounds.last, |(_, ns)| *ns);
     let (first, (_, ns)) = threads.first()?;
     let group = names.group_text(**first);
-    let same = threads.iter().filter(|(thread, _)| names.group_text(**thread) == group);
+    let same: Vec<u64> =
+        threads.iter().filter(|(thread, _)| names.group_text(**thread) == group).map(|(_, (_, ns))| *ns).collect();
+    let of_group = share(same.iter().sum(), rounds.late_ns);
+    // Of several groups none is named: what is said of the time would not be true of it.
     let by = if share(*ns, rounds.late_ns) >= OF_WAITING {
-        format!("thread {}", code(&names.thread_text(**first)))
+        format!(" in thread {}", code(&names.thread_text(**first)))
+    } else if of_group >= OF_WAITING {
+        format!(" in threads {} ({} of them)", code(&group), same.len())
     } else {
-        format!("threads {} ({} of them)", code(&group), same.count())
+        String::new()
     };
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{part} of that time ended by {} in {by}", code(&short(**method, names)))
+            format!("{part} of that time ended by {}{by}", code(&short(**method, names)))
         }
-        None => format!("most of that time ended by {by}"),
+        None if by.is_empty() => "ended by several threads".to_owned(),
+        None => format!("most of that time ended{by}"),
     };
     Some(format!(
         "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}, {ended}.",

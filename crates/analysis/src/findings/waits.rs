@@ -221,7 +221,7 @@ impl Group {
         }
     }
 
-    /// `, which `Orders.order` in `request-*` wakes`: a pool's helper returns what others had,
+    /// `; `helper` is woken by `Orders.order` in `request-*``: a pool's helper returns what others had,
     /// who hand it over. Empty-handed where the stacks of those that wait, and of those that
     /// wake the helper, have no method of the application in common.
     fn who_wakes(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<String> {
@@ -250,7 +250,8 @@ impl Group {
         }
         let ((method, group), times) = ranked(&woken, |times| *times).first().copied()?;
         let is_most = share(*times, all) >= MOST_OF;
-        is_most.then(|| format!(", which {} in {} wakes", code(&short(*method, names)), code(names.text(*group))))
+        let [helper, group] = [helper, *group].map(|group| code(names.text(group)));
+        is_most.then(|| format!("; {helper} is woken by {} in {group}", code(&short(*method, names))))
     }
 
     fn outcome(&self, method: NameId, names: &Names, woken: &str) -> String {

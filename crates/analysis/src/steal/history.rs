@@ -1,7 +1,7 @@
 //! What each thread used and lost, interval by interval, for asking about any
 //! stretch of time afterwards.
 
-use headway_model::{ThreadId, TimeNs};
+use headway_model::{LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -64,6 +64,27 @@ struct Part {
     away: u64,
     /// Time in which it had a lock that others were blocked on, and was not blocked itself.
     held: u64,
+    /// Which lock that was.
+    had: Had,
+}
+
+/// What locks that others were blocked on a thread had in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Had {
+    #[default]
+    None,
+    One(LockId),
+    Several,
+}
+
+impl Had {
+    fn and(self, lock: LockId) -> Had {
+        match self {
+            Had::None => Had::One(lock),
+            Had::One(one) if one == lock => self,
+            _ => Had::Several,
+        }
+    }
 }
 
 /// What a thread probably did in a span, in ns. Estimates: times within an interval
@@ -74,9 +95,9 @@ pub(crate) struct Estimate {
     /// Executed.
     pub cpu: f64,
     /// Executed for no less than this, even if all else that it did in the interval was
-    /// done while it had a lock.
+    /// done while it had the lock.
     pub cpu_least: f64,
-    /// Slept for no less than this, even if it was on a CPU or runnable only while it had a
+    /// Slept for no less than this, even if it was on a CPU or runnable only while it had the
     /// lock.
     pub asleep_least: f64,
     /// Ready, but without a CPU.
@@ -116,7 +137,7 @@ impl History {
             self.forget_oldest();
         }
         self.order.push_back(thread);
-        self.threads.entry(thread).or_default().push_back(Part { start, end, spent, away: 0, held: 0 });
+        self.threads.entry(thread).or_default().push_back(Part { start, end, spent, away: 0, held: 0, had: Had::None });
     }
 
     /// True if anything is known of the thread: nothing is of virtual ones.
@@ -174,10 +195,18 @@ impl History {
         self.each_part(thread, from, to, |part, overlap| part.away += overlap);
     }
 
-    /// The thread had a lock that others were blocked on in this span, and was not blocked
+    /// The thread had this lock that others were blocked on in this span, and was not blocked
     /// itself. No moment may be in two spans.
-    pub fn held(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs) {
-        self.each_part(thread, from, to, |part, overlap| part.held += overlap);
+    pub fn held(&mut self, thread: ThreadId, lock: LockId, from: TimeNs, to: TimeNs) {
+        self.each_part(thread, from, to, |part, overlap| {
+            part.held += overlap;
+            part.had = part.had.and(lock);
+        });
+    }
+
+    /// The thread had this lock, too, in a span in which it had another one.
+    pub fn held_too(&mut self, thread: ThreadId, lock: LockId, from: TimeNs, to: TimeNs) {
+        self.each_part(thread, from, to, |part, _| part.had = part.had.and(lock));
     }
 
     fn each_part(&mut self, thread: ThreadId, from: TimeNs, to: TimeNs, change: impl Fn(&mut Part, u64)) {
@@ -189,10 +218,10 @@ impl History {
         }
     }
 
-    /// What the thread probably did between two moments, in which it was neither
+    /// What the thread probably did between two moments, in which it had this lock and was neither
     /// blocked nor waiting. A thread that slept for most of an interval was without
     /// a CPU for no more of the span than for the rest of the interval.
-    pub fn estimate(&self, thread: ThreadId, from: TimeNs, to: TimeNs) -> Estimate {
+    pub fn estimate(&self, thread: ThreadId, lock: LockId, from: TimeNs, to: TimeNs) -> Estimate {
         let mut sum = Estimate::default();
         for (part, overlap) in self.overlapping(thread, from, to) {
             let counted_twice = if self.included { part.spent.stolen } else { 0.0 };
@@ -205,7 +234,10 @@ impl History {
             // What it did is known of the interval only, not of the part with the lock. Nor is
             // it there while it is blocked elsewhere, with the lock or without.
             let there = (length - part.away as f64).max(busy);
-            let held = (part.held as f64).max(overlap).max(1.0);
+            // Of several locks it is not known with which one it did what: the bound is that of
+            // this span alone.
+            let held = if part.had == Had::One(lock) { part.held as f64 } else { overlap };
+            let held = held.max(overlap).max(1.0);
             sum.cpu_least += overlap * (cpu - (there - held).max(0.0)).max(0.0) / held;
             sum.asleep_least += overlap * (there.min(held) - busy).max(0.0) / held;
             sum.cpu += overlap * cpu / present;
@@ -223,6 +255,7 @@ mod tests {
     use super::*;
 
     const T: ThreadId = ThreadId(1);
+    const L: LockId = LockId(7);
 
     fn spent(cpu: f64, stolen: f64, throttled: f64, run_queue: f64) -> Spent {
         Spent { cpu, stolen, throttled, run_queue }
@@ -256,7 +289,7 @@ mod tests {
     #[test]
     fn a_thread_lacks_a_cpu_for_the_same_part_of_every_moment_it_is_there() {
         let history = history(9);
-        let off = |from, to| history.estimate(T, TimeNs(from), TimeNs(to));
+        let off = |from, to| history.estimate(T, L, TimeNs(from), TimeNs(to));
         // 30 of 100 units were lost, 50 computed; the other 20 it slept.
         assert!((off(0, 40).off_cpu - 12.0).abs() < 1e-9 && (off(0, 40).cpu - 20.0).abs() < 1e-9);
         assert_eq!((off(0, 40).off_cpu_least, off(0, 40).off_cpu_most), (0.0, 30.0));
@@ -273,7 +306,7 @@ mod tests {
         history.away(T, TimeNs(20), TimeNs(40));
         history.away(ThreadId(9), TimeNs(20), TimeNs(40));
         // 30 of the 80 units in which it was not blocked.
-        assert!((history.estimate(T, TimeNs(0), TimeNs(8)).off_cpu - 3.0).abs() < 1e-9);
+        assert!((history.estimate(T, L, TimeNs(0), TimeNs(8)).off_cpu - 3.0).abs() < 1e-9);
     }
 
     #[test]
@@ -281,23 +314,42 @@ mod tests {
         let mut history = History::new(9);
         // It executes for 20 of 100 units and has the lock for 10, then 90 of them.
         history.add(T, TimeNs(0), TimeNs(100), spent(20.0, 0.0, 0.0, 0.0));
-        history.held(T, TimeNs(0), TimeNs(10));
-        let short = history.estimate(T, TimeNs(0), TimeNs(10));
+        history.held(T, L, TimeNs(0), TimeNs(10));
+        let short = history.estimate(T, L, TimeNs(0), TimeNs(10));
         assert_eq!((short.asleep_least, short.cpu_least), (0.0, 0.0));
         assert!((short.cpu - 2.0).abs() < 1e-9);
-        history.held(T, TimeNs(10), TimeNs(90));
-        let long = history.estimate(T, TimeNs(0), TimeNs(90));
+        history.held(T, L, TimeNs(10), TimeNs(90));
+        let long = history.estimate(T, L, TimeNs(0), TimeNs(90));
         assert!((long.asleep_least - 70.0).abs() < 1e-9 && (long.cpu_least - 10.0).abs() < 1e-9, "{long:?}");
         // Blocked otherwise: there was no other time to sleep in.
         history.add(T, TimeNs(100), TimeNs(200), spent(2.0, 0.0, 0.0, 0.0));
         history.away(T, TimeNs(110), TimeNs(200));
-        history.held(T, TimeNs(100), TimeNs(110));
-        assert!((history.estimate(T, TimeNs(100), TimeNs(110)).asleep_least - 8.0).abs() < 1e-9);
+        history.held(T, L, TimeNs(100), TimeNs(110));
+        assert!((history.estimate(T, L, TimeNs(100), TimeNs(110)).asleep_least - 8.0).abs() < 1e-9);
         // Blocked all the time, and with the lock for a part of that.
         history.add(T, TimeNs(200), TimeNs(300), spent(2.0, 0.0, 0.0, 0.0));
         history.away(T, TimeNs(200), TimeNs(298));
-        history.held(T, TimeNs(240), TimeNs(290));
-        assert!(history.estimate(T, TimeNs(240), TimeNs(290)).asleep_least < 1e-9);
+        history.held(T, L, TimeNs(240), TimeNs(290));
+        assert!(history.estimate(T, L, TimeNs(240), TimeNs(290)).asleep_least < 1e-9);
+    }
+
+    #[test]
+    fn what_was_done_with_one_of_two_locks_is_not_said_of_the_other() {
+        const OTHER: LockId = LockId(8);
+        let mut history = History::new(9);
+        // It executes for all of 10 units with the lock, and sleeps for nearly all of 900 with the other.
+        history.add(T, TimeNs(0), TimeNs(1_000), spent(100.0, 0.0, 0.0, 0.0));
+        history.held(T, L, TimeNs(0), TimeNs(10));
+        history.held(T, OTHER, TimeNs(10), TimeNs(910));
+        let short = history.estimate(T, L, TimeNs(0), TimeNs(10));
+        assert_eq!((short.asleep_least, short.cpu_least), (0.0, 0.0));
+        // Slept for no less than 800, whatever it did otherwise.
+        let long = history.estimate(T, OTHER, TimeNs(10), TimeNs(910));
+        assert!((long.asleep_least - 800.0).abs() < 1e-9, "{long:?}");
+        history.add(T, TimeNs(1_000), TimeNs(2_000), spent(100.0, 0.0, 0.0, 0.0));
+        history.held(T, L, TimeNs(1_000), TimeNs(1_900));
+        history.held_too(T, OTHER, TimeNs(1_000), TimeNs(1_010));
+        assert_eq!(history.estimate(T, OTHER, TimeNs(1_000), TimeNs(1_010)).asleep_least, 0.0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Contentions whose holder was not running: the lock looks contended, but what
+//! Contentions whose owner was not running: the lock looks contended, but what
 //! it waits for is a CPU.
 
 use super::history::{Estimate, History};
@@ -6,7 +6,7 @@ use super::report::HeldOff;
 use crate::monitor::{Kind, Slice, Stretch};
 use crate::names::Names;
 use headway_model::{LockId, ThreadId, TimeNs};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// Part of a slice from which on its holder counts as not running.
@@ -41,8 +41,10 @@ pub(crate) struct OfLock {
 /// Room that is the same each time.
 #[derive(Debug, Default)]
 struct Room {
-    spans: Vec<Span>,
+    spans: Vec<(ThreadId, TimeNs, TimeNs, LockId)>,
     away: Vec<Span>,
+    /// Up to when an owner's spans are added up, where one that is pending may begin earlier.
+    counted: FxHashMap<ThreadId, TimeNs>,
 }
 
 /// See the module. A slice waits here until the intervals in which it lay are
@@ -121,7 +123,7 @@ impl Holders {
                 return true;
             }
             let blocked = held.end.since(held.start).0 as f64 * held.running;
-            let did = history.estimate(held.holder, held.start, held.end).times(held.running);
+            let did = history.estimate(held.holder, held.lock, held.start, held.end).times(held.running);
             if let Some(path) = held.path.filter(|_| did.off_cpu > 0.0) {
                 *by_path.entry((path, held.lock)).or_default() += did.off_cpu;
             }
@@ -137,23 +139,24 @@ impl Holders {
     /// Adds up for how long each owner had locks and was not blocked itself, however many
     /// threads were blocked on them.
     fn held_to(&mut self, time: TimeNs, history: &mut History) {
-        let Room { spans, away } = &mut self.room;
+        let Room { spans, away, counted } = &mut self.room;
         spans.clear();
         let known = self.pending.iter().filter(|held| held.end <= time);
-        spans.extend(known.map(|held| (held.holder, held.start, held.end)));
+        spans.extend(known.map(|held| (held.holder, held.start, held.end, held.lock)));
         spans.sort_unstable();
         away.clear();
         away.extend(self.away.iter().filter(|(.., end)| *end <= time));
         away.sort_unstable();
         let mut away = away.iter().peekable();
-        let mut last = (ThreadId::NONE, TimeNs(0));
-        for &(owner, start, end) in spans.iter() {
-            let mut from = if last.0 == owner { start.max(last.1) } else { start };
+        for &(owner, start, end, lock) in spans.iter() {
+            let last = counted.entry(owner).or_default();
+            let mut from = start.max(*last);
+            history.held_too(owner, lock, start, from.min(end));
             while let Some((thread, gone, back)) =
                 away.peek().filter(|(thread, gone, _)| (*thread, *gone) < (owner, end))
             {
                 if *thread == owner && *gone > from {
-                    history.held(owner, from, *gone);
+                    history.held(owner, lock, from, *gone);
                 }
                 if *thread == owner {
                     from = from.max(*back);
@@ -164,10 +167,13 @@ impl Holders {
                 away.next();
             }
             if end > from {
-                history.held(owner, from, end);
+                history.held(owner, lock, from, end);
             }
-            last = (owner, end.max(from));
+            *last = end.max(from);
         }
+        let pending = self.pending.iter().filter(|held| held.end > time);
+        let open: FxHashSet<ThreadId> = pending.map(|held| held.holder).collect();
+        counted.retain(|owner, _| open.contains(owner));
     }
 
     /// What the owners of a lock did.

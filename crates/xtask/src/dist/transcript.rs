@@ -77,13 +77,15 @@ fn ends(words: &str, at: usize) -> bool {
 }
 
 fn sentence(text: &str) -> String {
+    let digit = |c: char| c.is_ascii_digit();
     let names: Vec<&str> = text.split('`').collect();
     let unnamed: String = names.iter().enumerate().map(|(at, part)| if at % 2 == 0 { *part } else { "`_`" }).collect();
     let mut words: Vec<&str> = Vec::new();
-    for word in unnamed.split_whitespace() {
-        let is_bound = [">", "<"].contains(&word);
+    let mut rest = unnamed.split_whitespace().peekable();
+    while let Some(word) = rest.next() {
+        let is_bound = [">", "<"].contains(&word) && rest.peek().is_some_and(|next| next.starts_with(digit));
         let is_unit = ["ns", "us", "ms", "s", "s)", "min", "h"].contains(&word);
-        match word.trim_start_matches('(').starts_with(|c: char| c.is_ascii_digit()) {
+        match word.trim_start_matches('(').starts_with(digit) {
             true if word.starts_with('(') => words.push("(N"),
             true => words.push("N"),
             false if is_unit && words.last().is_some_and(|last| last.ends_with('N')) => {
