@@ -163,6 +163,7 @@ mod tests {
         assert_eq!(expires(Some(Duration::from_secs(60)), None), None);
         fs::remove_file(&path).unwrap();
     }
+
     #[test]
     fn what_a_gone_command_line_left_goes_with_the_recording() {
         let directory = std::env::temp_dir().join(format!("headway-lease-gone-{}", std::process::id()));

@@ -1,4 +1,5 @@
-//! What contention can be broken down by.
+//! What contention can be broken down by: the names. Their values are made in `aggregate/tree.rs`, whose
+//! last arm hides one that is missing; the page has its aspects in `crates/page/src/contract.rs`.
 
 use serde::Serialize;
 use std::fmt;

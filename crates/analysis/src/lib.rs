@@ -12,7 +12,8 @@
 //! * [`method`]: where time goes, by calling context; usable on its own, too.
 //! * [`ledger`]: one account of thread time, on which findings rest.
 //! * [`names`]: methods, locks and thread groups as a reader knows them.
-//! * [`report`]: the result.
+//! * [`report`]: the result. Its sentences are made in `findings` (the first one in
+//!   `findings/verdict.rs`), its breakdown in `aggregate`; which waits are idle, in `wait_class`.
 //!
 //! What each figure means is told in `docs/metrics.md`.
 

@@ -182,7 +182,7 @@ impl WaitFor {
     }
 }
 
-/// Stretches in which a suspect's holder was blocked elsewhere.
+/// Contentions and waits in which the owner of what a suspect waited for was itself away.
 type Found = SmallVec<[Blocked; 4]>;
 
 /// What following suspects needs.
@@ -216,7 +216,7 @@ impl Following<'_> {
     }
 
     /// What the suspect's holder was blocked by, as one chain for each of its
-    /// stretches in that time (`found`), after the links of `path`.
+    /// contentions and waits in that time (`found`), after the links of `path`.
     fn follow(
         &mut self,
         suspect: &Suspect,

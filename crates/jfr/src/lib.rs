@@ -12,6 +12,9 @@
 //!   chunk, and answers damage with [`Problem`]s, never with a panic.
 //! * [`Summary`] tells what is in a file without decoding its events.
 //! * [`repair`] unpacks a recording into a plain file that other tools read.
+//!
+//! A new event: its type in `schema/headway.rs`, its bytes in `write/events.rs`, its kind in
+//! `read/plan.rs`, and back to the model in `read/decode.rs`.
 
 mod columns;
 mod encode;

@@ -3,7 +3,8 @@
 //! [`Recording::read`] reads a file once into columns. The same columns are
 //! asked by [`Recording::answer`] for a served page, and written into a page
 //! that is complete in one file by [`html::in_one_file`], where the page asks
-//! them itself. [`contract`] is what both have in common.
+//! them itself. [`contract`] is what both have in common. Totals by aspects are made in `group.rs`
+//! for the one and in `web/src/data/group.ts` for the other: a change belongs into both.
 //!
 //! * [`contract`]: queries and answers, the source of the page's types.
 //! * [`table`]: slices, waits, samples and lives as rows.

@@ -14,7 +14,6 @@
 //! * [`park_counts`]: how often and how long threads park on each lock.
 //! * [`blocked`]: what a thread is blocked on right now, readable by others.
 //! * [`way_index`]: from a thread's id or stack to its place among the threads.
-//! * [`counters`]: losses by cause.
 //! * [`grace`]: when memory that readers may still look at can be used again.
 //!
 //! Whoever has to give way is always the collector: an application thread that
@@ -36,7 +35,6 @@ mod sync;
 pub mod blocked;
 pub mod chain_set;
 pub mod collector;
-pub mod counters;
 pub mod grace;
 pub mod lock_table;
 pub mod monitor_table;
@@ -49,7 +47,6 @@ pub mod way_index;
 pub use blocked::{Blocked, BlockedCell};
 pub use chain_set::{ChainSet, Entry, Lookup};
 pub use collector::Collector;
-pub use counters::Counters;
 pub use grace::Gate;
 pub use lock_table::{LockSlot, LockTable, Stamp};
 pub use monitor_table::{MonitorTable, Pin};

@@ -53,13 +53,11 @@ impl Store {
     /// # Errors
     /// The directory cannot be made, or there is a store of an unknown format.
     pub async fn open_or_make(place: &str) -> Result<Store, StoreError> {
-        match place.contains("://") {
-            true => Store::open_or_make_on(objects(place)?, place).await,
-            false => {
-                make_private_directory(place)?;
-                Store::made_of(objects(place)?, place).await
-            }
+        if place.contains("://") {
+            return Store::open_or_make_on(objects(place)?, place).await;
         }
+        make_private_directory(place)?;
+        Store { objects: objects(place)?, place: place.to_owned() }.made().await
     }
 
     /// As [`Self::open_or_make`], on objects that are reached already. `place` is what they are called.
@@ -68,20 +66,20 @@ impl Store {
     /// There is a store of an unknown format, or the objects cannot be put on the condition that there are
     /// none: two writers would replace each other's rows.
     pub async fn open_or_make_on(objects: Arc<dyn ObjectStore>, place: &str) -> Result<Store, StoreError> {
-        let store = Store::made_of(objects, place).await?;
+        let store = Store { objects, place: place.to_owned() };
         store.check_condition().await?;
-        Ok(store)
+        store.made().await
     }
 
-    async fn made_of(objects: Arc<dyn ObjectStore>, place: &str) -> Result<Store, StoreError> {
-        let store = Store { objects, place: place.to_owned() };
-        if !store.check_format().await? {
+    /// Makes the store if there is none.
+    async fn made(self) -> Result<Store, StoreError> {
+        if !self.check_format().await? {
             let header = to_json(&Header { format: FORMAT })?;
-            store.create(&Path::from(HEADER), header).await?;
+            self.create(&Path::from(HEADER), header).await?;
             // Somebody else may have made it of another format just then.
-            store.check_format().await?;
+            self.check_format().await?;
         }
-        Ok(store)
+        Ok(self)
     }
 
     /// Tries what every commit relies on: of two puts of one name the second is refused.
@@ -94,9 +92,10 @@ impl Store {
             (Err(object_store::Error::NotImplemented { .. }), _) | (_, Ok(_)) => {
                 Err(StoreError::NoCondition(self.place.clone()))
             }
-            (Err(error), _) => Err(error.into()),
-            (Ok(_), Err(error)) if is_there(&error) => Ok(()),
-            (Ok(_), Err(error)) => Err(error.into()),
+            // Of a name that nobody else uses it is the first one itself (see `create`).
+            (Err(error), _) if !is_there(&error) => Err(error.into()),
+            (_, Err(error)) if is_there(&error) => Ok(()),
+            (_, Err(error)) => Err(error.into()),
         }
     }
 

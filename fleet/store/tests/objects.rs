@@ -4,6 +4,7 @@ mod made_up;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
+use futures::StreamExt;
 use headway_store::{Day, Store, StoreError};
 use made_up::{counts, rolled, NOON};
 use object_store::memory::InMemory;
@@ -146,9 +147,21 @@ fn a_batch_that_is_not_in_the_store_is_not_said_to_be() {
 }
 
 #[test]
+fn a_store_is_made_though_replies_do_not_arrive() {
+    run(async {
+        let objects = objects(Fate::NoReply, false);
+        Store::open_or_make_on(objects.clone(), "test://objects").await.expect("a store");
+        assert_eq!(objects.list(None).count().await, 1, "its header, and no probe");
+        Store::open_or_make_on(objects, "test://objects").await.expect("the same store");
+    });
+}
+
+#[test]
 fn objects_whose_condition_is_ignored_are_no_store() {
     run(async {
-        let opened = Store::open_or_make_on(objects(Fate::Ignored, false), "s3://bucket/place").await;
+        let objects = objects(Fate::Ignored, false);
+        let opened = Store::open_or_make_on(objects.clone(), "s3://bucket/place").await;
+        assert_eq!(objects.list(None).count().await, 0, "nothing is written before it is known");
         let error = opened.expect_err("no store");
         assert!(error.to_string().starts_with("s3://bucket/place cannot be a store: it does not refuse"), "{error}");
     });

@@ -24,6 +24,8 @@ const HEAT = 50;
 export function Overview() {
   const { opening } = useSource();
   const facts = opening.recordings[view.value.recording]!;
+  const waits = <Waits facts={facts} />;
+  const waitsFirst = waited(facts) > facts.blockedNs;
   return (
     <div class="columns">
       {facts.problems.length > 0 && (
@@ -33,9 +35,9 @@ export function Overview() {
       )}
       <Verdict facts={facts} />
       <div>
-        {waited(facts) > facts.blockedNs && <Waits facts={facts} />}
+        {waitsFirst && waits}
         <Answers />
-        {waited(facts) <= facts.blockedNs && <Waits facts={facts} />}
+        {!waitsFirst && waits}
         <LocksOverTime />
         <Pressure />
       </div>
