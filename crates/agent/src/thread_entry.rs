@@ -71,8 +71,14 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
 
 /// Looks at a platform thread's name again, once in a while, and defines the
 /// thread anew if it was renamed.
+///
+/// `thread` is what the VM says the current thread is. On a carrier with nothing mounted, that
+/// can be the virtual thread that ran there last: its name is not the carrier's.
 #[cold]
 pub fn check_name(agent: &Agent, jni: Jni, slot: &Slot, thread: Ref) {
+    if agent.java.thread_id(jni, thread) != slot.thread() {
+        return slot.keeps_name(clock::now());
+    }
     let (name, group) = names(agent, jni, thread);
     if slot.is_renamed(clock::now(), hash(&name)) {
         define_as(agent, slot, name, group);

@@ -150,6 +150,11 @@ impl Slot {
         self.name_hash.swap(hash, Ordering::Relaxed) != hash
     }
 
+    /// The thread's name was due and could not be had: it is due again later.
+    pub fn keeps_name(&self, now: TimeNs) {
+        self.name_checked.store(now.0, Ordering::Relaxed);
+    }
+
     /// Ends what is in progress; pins on monitors are given to `unpin`.
     pub fn end_pending(&self, unpin: impl Fn(u64)) {
         let _ = self.wait.end();
