@@ -104,6 +104,12 @@ fn cargo(tools: &Tools, release: &Release, profile: &str, flags: &[&str]) -> Res
     for_rust.extend(flags.iter().map(|&flag| flag.to_owned()));
     cargo.env("RUSTFLAGS", for_rust.join(" ")).env("CFLAGS", renamed("-ffile-prefix-map").join(" "));
     cargo.env("SOURCE_DATE_EPOCH", release.epoch.to_string());
+    // The linker compiles its own C files, whose debug symbols name the directory that it runs in. It has
+    // no option for that; the compiler inside it reads further options from here ("#": silently). What it
+    // compiled for others, without them, is not ours to use.
+    let for_linker: Vec<String> = renamed("-ffile-prefix-map").iter().map(|option| format!("+{option}")).collect();
+    cargo.env("CCC_OVERRIDE_OPTIONS", format!("#{}", for_linker.join(" ")));
+    cargo.env("ZIG_GLOBAL_CACHE_DIR", directory().join("zig"));
     Ok(cargo)
 }
 
