@@ -12,7 +12,7 @@ use crate::steal;
 use crate::thread_entry::enter;
 use crate::threads::{InEvent, Slot};
 use headway_model::event::ThreadPoint;
-use headway_model::TimeNs;
+use headway_model::{Loss, TimeNs};
 use std::sync::atomic::Ordering;
 
 /// A bit of `JVMTI_THREAD_STATE`.
@@ -26,7 +26,9 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
         return;
     }
     let os_id = slot.os_id.load(Ordering::Relaxed);
-    agent.samples.thread_started(Started { os_id, vm_thread: slot.vm_thread(), thread: slot.thread() });
+    if !agent.samples.thread_started(Started { os_id, vm_thread: slot.vm_thread(), thread: slot.thread() }) {
+        agent.losses.add(Loss::ThreadUnsampled, 1);
+    }
     let _event = InEvent::begin(slot, agent.threads.epoch());
     let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
     agent.append(slot, &Record::thread_start(&point));

@@ -222,6 +222,7 @@ fn thread() -> ThreadLayout {
         thread_obj: 0,
         vthread: None,
         monitor_owner_id: None,
+        lock_stack: None,
         os_thread: 0,
         os_thread_id: 0,
         stack_base: 0,

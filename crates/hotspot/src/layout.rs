@@ -273,6 +273,9 @@ pub struct ThreadLayout {
     pub vthread: Option<u64>,
     /// `_monitor_owner_id`: id of the current thread, virtual or not (25).
     pub monitor_owner_id: Option<u64>,
+    /// `_lock_stack`: the locks that it has and that are not inflated (21, 25).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub lock_stack: Option<LockStackLayout>,
     /// `_osthread`.
     pub os_thread: u64,
     /// `OSThread::_thread_id` (32 bits).
@@ -283,6 +286,16 @@ pub struct ThreadLayout {
     pub stack_size: u64,
     /// Offset of `tid` in a `java.lang.Thread`, if libjvm's symbols tell.
     pub tid_in_object: Option<u64>,
+}
+
+/// See [`ThreadLayout::lock_stack`]. Offsets in a `JavaThread`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LockStackLayout {
+    /// The word (32 bits) that has the offset of the first free entry.
+    pub top: u64,
+    /// The first entry: an object's address.
+    pub base: u64,
 }
 
 /// See [`Layout::monitor`]. Offsets in an `ObjectMonitor`.

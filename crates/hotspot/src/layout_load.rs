@@ -287,12 +287,19 @@ impl<'a, M: Memory> Loader<'a, M> {
             thread_obj: self.offset("JavaThread::_threadObj")?,
             vthread: self.optional_offset("JavaThread::_vthread"),
             monitor_owner_id: self.optional_offset("JavaThread::_monitor_owner_id"),
+            lock_stack: self.lock_stack(),
             os_thread: self.structs.first_offset(&["JavaThread::_osthread", "Thread::_osthread"])?,
             os_thread_id: self.offset("OSThread::_thread_id")?,
             stack_base: self.structs.first_offset(&["JavaThread::_stack_base", "Thread::_stack_base"])?,
             stack_size: self.structs.first_offset(&["JavaThread::_stack_size", "Thread::_stack_size"])?,
             tid_in_object: self.symbol_int(symbols::THREAD_TID),
         })
+    }
+
+    fn lock_stack(&self) -> Option<LockStackLayout> {
+        let start = self.optional_offset("JavaThread::_lock_stack")?;
+        let field = |name| Some(start + self.optional_offset(name)?);
+        Some(LockStackLayout { top: field("LockStack::_top")?, base: field("LockStack::_base[0]")? })
     }
 
     fn monitor(&self) -> Result<MonitorLayout> {

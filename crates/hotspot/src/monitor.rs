@@ -39,6 +39,24 @@ pub fn object<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u6
     oop::resolve_handle(layout, memory, monitor + layout.monitor.object).filter(|o| *o != 0)
 }
 
+/// Locks that a thread can have in its lock stack.
+pub const LOCK_STACK_ENTRIES: usize = 8;
+
+/// The objects that a thread has locked and whose monitors may not say so: a lock that was inflated by
+/// somebody who waits for it learns its owner only when that releases it ([`Owner::Anonymous`]). Zeros
+/// fill the rest. The thread runs meanwhile: what is read is a moment's truth, and only if a collection
+/// has not moved the object, which the caller checks afterwards.
+pub fn lock_stack<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> [u64; LOCK_STACK_ENTRIES] {
+    let mut objects = [0; LOCK_STACK_ENTRIES];
+    let Some(stack) = layout.thread.lock_stack else { return objects };
+    let top = memory.read_u32(java_thread + stack.top).map_or(0, u64::from);
+    let entries = top.saturating_sub(stack.base) / 8;
+    for (entry, object) in (0..entries).zip(&mut objects) {
+        *object = memory.read_u64(java_thread + stack.base + entry * 8).unwrap_or(0);
+    }
+    objects
+}
+
 /// How many times the owner has entered the monitor again.
 pub fn recursions<M: Memory>(layout: &Layout, memory: &M, monitor: u64) -> Option<u64> {
     memory.read_u64(monitor + layout.monitor.recursions)

@@ -10,7 +10,8 @@ pub enum Loss {
     BufferFull,
     /// The bound on tracked threads was reached.
     ThreadTableFull,
-    /// The kernel refused what samples a thread (a timer, a perf event).
+    /// A thread without samples: the kernel refused what samples it (a timer, a perf event), or
+    /// too many threads started at once.
     ThreadUnsampled,
     /// The bound on tracked locks was reached.
     LockTableFull,
@@ -142,7 +143,9 @@ impl Loss {
         match self {
             Loss::BufferFull => "events dropped because the event buffers reached their memory bound",
             Loss::ThreadTableFull => "events of threads beyond the bound on tracked threads",
-            Loss::ThreadUnsampled => "threads without samples because the kernel refused their timer or perf event",
+            Loss::ThreadUnsampled => {
+                "threads without samples: the kernel refused their timer or perf event, or too many started at once"
+            }
             Loss::LockTableFull => "events of locks beyond the bound on tracked locks",
             Loss::ChainTableFull => "events kept without call stack because the table of stacks was full",
             Loss::ChainTruncated => "call stacks that end before the thread's first method",

@@ -1,7 +1,8 @@
 //! Who owns a monitor: what the VM's structures say, in terms of tracked threads.
 
 use crate::threads::{Slot, Threads};
-use crate::vm::HotSpot;
+use crate::vm::{HotSpot, Known};
+use headway_hotspot::monitor::{self, LOCK_STACK_ENTRIES};
 use headway_hotspot::{thread, Memory};
 use headway_model::ThreadId;
 use std::sync::atomic::Ordering;
@@ -23,6 +24,23 @@ impl HotSpot {
             Some(slot) => self.mounted_on(slot),
             None => self.owner_by_stack(owner, threads),
         }
+    }
+
+    /// The object of a monitor that has an owner and does not say whom; 0 if it says, has none, or is not
+    /// readable. Valid while the monitor is pinned, until a collection moves the object.
+    #[cold]
+    pub fn object_owned_by_somebody(&self, monitor: u64) -> u64 {
+        let Some(Known { layout, memory, .. }) = self.known().filter(|_| monitor != 0) else { return 0 };
+        match monitor::owner(layout, memory, monitor) {
+            Some(monitor::Owner::Anonymous) => monitor::object(layout, memory, monitor).unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The objects that a VM thread has locked without their monitors knowing; zeros fill the rest.
+    pub fn lock_stack(&self, vm_thread: u64) -> [u64; LOCK_STACK_ENTRIES] {
+        let known = self.known();
+        known.map_or([0; _], |known| monitor::lock_stack(&known.layout, &known.memory, vm_thread))
     }
 
     /// The Java thread that runs on a VM thread: a carrier's virtual thread.

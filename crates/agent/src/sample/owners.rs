@@ -4,7 +4,8 @@
 //!
 //! A few times a second all threads are looked at: whoever has been waiting for more
 //! than a few milliseconds is waiting for somebody. That is the owner of its monitor,
-//! read while the waiter pins the monitor; the owner that it saw when it parked; or a
+//! read while the waiter pins the monitor (or, where the monitor does not know it yet, by the lock stacks
+//! of all threads); the owner that it saw when it parked; or a
 //! thread that has, or makes, what is waited for there
 //! ([`exchanged`](crate::exchanged)). Of these so many as fit the budget are
 //! visited: one that waits itself is copied without being woken
@@ -50,6 +51,8 @@ struct WaitedFor {
     owner: ThreadId,
     /// True if who owns it is all there is to know: a monitor.
     is_owned: bool,
+    /// The `ObjectMonitor*` and the object, where somebody owns it of whom it does not know.
+    unnamed: Option<(u64, u64)>,
 }
 
 /// See the module.
@@ -117,28 +120,29 @@ impl Owners {
         let is_long = |start: TimeNs| now.saturating_sub(start.0) >= WAITS_NS;
         for slot in self.agent.threads.iter() {
             if let Some(enter) = slot.enter.peek().filter(|enter| is_long(enter.start)) {
-                let owner = self.owner_of_pending(slot, enter.start);
-                self.add(WaitedFor { lock: enter.lock, chain: enter.chain, waiters: 1, owner, is_owned: true });
+                let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
+                let (lock, chain) = (enter.lock, enter.chain);
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
             } else if let Some(park) = slot.parks.park().peek().filter(|park| is_long(park.time)) {
                 let (lock, chain, owner) = (park.blocker, park.chain, park.owner);
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
                 let (lock, chain, owner) = (wait.lock, wait.chain, ThreadId::NONE);
-                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false });
+                self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             }
         }
     }
 
-    /// The owner of the monitor that a thread is blocked on since `start`. Its address
-    /// means that monitor as long as the thread is; so that is looked at afterwards.
-    fn owner_of_pending(&self, slot: &Slot, start: TimeNs) -> ThreadId {
+    /// The owner of the monitor that a thread is blocked on since `start`, or monitor and object if the
+    /// monitor does not know its owner. Its address means that monitor as long as the thread is blocked; so
+    /// that is looked at afterwards.
+    fn owner_of_pending(&self, slot: &Slot, start: TimeNs) -> (ThreadId, Option<(u64, u64)>) {
         let monitor = self.agent.hotspot.pending_monitor(slot.vm_thread());
         let owner = self.agent.owner_of(monitor);
-        let still = slot.enter.peek().is_some_and(|enter| enter.start == start);
-        if still {
-            owner
-        } else {
-            ThreadId::NONE
+        let object = if owner.is_some() { 0 } else { self.agent.hotspot.object_owned_by_somebody(monitor) };
+        match slot.enter.peek().is_some_and(|enter| enter.start == start) {
+            true => (owner, (object != 0).then_some((monitor, object))),
+            false => (ThreadId::NONE, None),
         }
     }
 
@@ -156,6 +160,7 @@ impl Owners {
     /// Threads that are waited for and not blocked or parked themselves.
     fn find_owners(&mut self) {
         self.candidates.clear();
+        let has_unnamed = self.waited_for.iter().any(|waited| waited.unnamed.is_some());
         for slot in self.agent.threads.iter() {
             let waits = slot.enter.peek().is_some()
                 || slot.parks.park().peek().is_some()
@@ -166,9 +171,19 @@ impl Owners {
             }
             let thread = self.agent.hotspot.mounted_on(slot);
             let waited = self.waited_for.iter().find(|waited| waited.by(thread, slot));
+            let waited = waited.or_else(|| if has_unnamed { self.locked_by(slot) } else { None });
             let subject = waited.and_then(|_| Subject::of_slot(self.agent, slot));
             self.candidates.extend(subject.zip(waited.copied()));
         }
+    }
+
+    /// What is waited for that this thread has locked, by its own lock stack. The monitor still has an
+    /// owner that it does not know, and its object is where it was: both as before.
+    fn locked_by(&self, slot: &Slot) -> Option<&WaitedFor> {
+        let hotspot = &self.agent.hotspot;
+        let locked = hotspot.lock_stack(slot.vm_thread());
+        let still = |(monitor, object)| locked.contains(&object) && hotspot.object_owned_by_somebody(monitor) == object;
+        self.waited_for.iter().find(|waited| waited.unnamed.is_some_and(still))
     }
 
     fn visit(

@@ -70,15 +70,18 @@ impl Samples {
         std::mem::take(&mut *lock(&self.events))
     }
 
-    /// A thread started.
-    pub fn thread_started(&self, thread: Started) {
+    /// A thread started. False if it found no room and will not be sampled.
+    #[must_use]
+    pub fn thread_started(&self, thread: Started) -> bool {
         if !self.on.load(Ordering::Relaxed) {
-            return;
+            return true;
         }
         let mut started = lock(&self.started);
-        if started.len() < MAX_STARTED {
+        let has_room = started.len() < MAX_STARTED;
+        if has_room {
             started.push(thread);
         }
+        has_room
     }
 
     /// On a thread: it waited for this, and got it.
@@ -146,11 +149,13 @@ mod tests {
         assert_eq!(samples.push(&mut batch), 3);
         assert_eq!(samples.take().len(), MAX_WAITING);
         let thread = Started { os_id: 1, vm_thread: 2, thread: ThreadId(3) };
-        samples.thread_started(thread);
-        assert!(samples.take_started().is_empty());
+        assert!(samples.thread_started(thread) && samples.take_started().is_empty());
         samples.begin(TimeNs(5), false);
-        samples.thread_started(thread);
+        assert!(samples.thread_started(thread));
         assert_eq!((samples.take_started(), samples.settled()), (vec![thread], TimeNs(5)));
+        assert!((0..MAX_STARTED).all(|_| samples.thread_started(thread)));
+        assert!(!samples.thread_started(thread), "one more is refused, and the caller knows");
+        assert_eq!(samples.take_started().len(), MAX_STARTED);
         samples.end();
         assert_eq!(samples.settled(), TimeNs(u64::MAX));
     }

@@ -8,16 +8,19 @@ import io.headway.workloads.Workload;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * {@code queues turns|frequency}: many threads queue for a few {@link ReentrantLock}s, two patterns
- * from the literature on park statistics.
+ * {@code queues turns|frequency|fresh}: many threads queue for a few {@link ReentrantLock}s, two patterns
+ * from the literature on park statistics, or for monitors.
  *
  * <ul>
  *   <li>{@code turns}: each thread takes three locks in turn and holds them for 4, 16 and 64 ms.
  *   <li>{@code frequency}: two locks are held for 32 ms each; one is taken three times as often.
+ *   <li>{@code fresh}: each hold is of a monitor that nobody had before, the bin of a {@link ConcurrentHashMap},
+ *       for 24 ms. Whoever waits for it inflates it.
  * </ul>
  *
  * Only one lock at a time limits what the program achieves, and halving the others' hold time
@@ -62,7 +65,9 @@ public final class Queues implements Workload {
         return switch (pattern == null ? "turns" : pattern) {
             case "turns" -> List.of(new Held("short", 4, 1), new Held("medium", 16, 1), new Held("long", 64, 1));
             case "frequency" -> List.of(new Held("often", 32, 3), new Held("seldom", 32, 1));
-            default -> throw new UsageException("there are the patterns turns and frequency, not '" + pattern + "'");
+            case "fresh" -> List.of(new Fresh("fresh", 24));
+            default -> throw new UsageException(
+                    "there are the patterns turns, frequency and fresh, not '" + pattern + "'");
         };
     }
 
@@ -88,7 +93,7 @@ public final class Queues implements Workload {
     }
 
     /** A lock and for how long it is held. */
-    private static final class Held {
+    private static class Held {
         private final ReentrantLock lock = new ReentrantLock();
         private final String name;
         private final int times;
@@ -106,13 +111,17 @@ public final class Queues implements Workload {
         void hold() throws InterruptedException {
             lock.lock();
             try {
-                long before = System.nanoTime();
-                Thread.sleep(holdMillis);
-                heldNanos += System.nanoTime() - before;
-                holds++;
+                sleep();
             } finally {
                 lock.unlock();
             }
+        }
+
+        final void sleep() throws InterruptedException {
+            long before = System.nanoTime();
+            Thread.sleep(holdMillis);
+            heldNanos += System.nanoTime() - before;
+            holds++;
         }
 
         Map<String, Object> truth() {
@@ -121,6 +130,29 @@ public final class Queues implements Workload {
             truth.put("holds", holds);
             truth.put("held_ns", heldNanos);
             return truth;
+        }
+    }
+
+    /** A map's bin, which is locked while a value for it is computed that comes to nothing. */
+    private static final class Fresh extends Held {
+        private final ConcurrentHashMap<String, String> map = new ConcurrentHashMap<>();
+
+        Fresh(String name, long holdMillis) {
+            super(name, holdMillis, 1);
+        }
+
+        @Override
+        void hold() {
+            map.computeIfAbsent("key", key -> slowly());
+        }
+
+        private String slowly() {
+            try {
+                sleep();
+            } catch (InterruptedException ended) {
+                Thread.currentThread().interrupt();
+            }
+            return null;
         }
     }
 }
