@@ -144,7 +144,7 @@ impl Loss {
             Loss::BufferFull => "events dropped because the event buffers reached their memory bound",
             Loss::ThreadTableFull => "events of threads beyond the bound on tracked threads",
             Loss::ThreadUnsampled => {
-                "threads without samples: the kernel refused their timer or perf event, or too many started at once"
+                "threads without samples: the kernel refused a timer or perf event, or too many started"
             }
             Loss::LockTableFull => "events of locks beyond the bound on tracked locks",
             Loss::ChainTableFull => "events kept without call stack because the table of stacks was full",
