@@ -289,6 +289,10 @@ impl Waits {
         context.threads.waited(thread, ns);
         let Current { lock, chain, .. } = wait;
         self.ended.push(Waited { thread, lock, chain, synchronizer: Synchronizer::Monitor, start: from, end: to });
+        // As with parks: threads of the JDK and the VM have nothing else to do.
+        if context.names.thread(thread).is_some_and(|def| def.is_service) {
+            return;
+        }
         let notifier = match outcome {
             Some((_, notifier)) if notifier.is_some() => Some(context.names.group(notifier)),
             _ => None,

@@ -292,6 +292,31 @@ fn what_the_maker_of_results_did_is_named_where_nobody_calls_it_as_it_hands_them
     assert!(text.ends_with(did), "{text}");
 }
 
+/// The JDK of 17 waits for references by `Object.wait`, that of 25 by a park: both are left out.
+#[test]
+fn waits_of_service_threads_are_left_out_however_they_wait() {
+    let mut waiting = Waiting::new(POOL, RETURN);
+    let group = "InnocuousThreadGroup".into();
+    let (id, name) = (ThreadId(20), "Common-Cleaner".into());
+    waiting.events.push(Event::Thread(ThreadDef { id, name, group, is_service: true, ..ThreadDef::default() }));
+    waiting.wait(20, 100, 400, Some(9));
+    for (thread, ms) in [(20, 300), (1, 200)] {
+        let waited = MonitorWaited {
+            time: at(400 + ms),
+            start: at(400),
+            thread: ThreadId(thread),
+            lock: LockId(2),
+            seq: waiting.next(),
+            chain: ChainId(3),
+            ..Default::default()
+        };
+        waiting.events.push(Event::MonitorWaited(waited));
+    }
+    let report = waiting.report();
+    let site = only(&report);
+    assert_eq!((site.count, site.total_ns / MS), (1, 200));
+}
+
 #[test]
 fn the_owner_of_a_lock_is_seen_at_work() {
     let mut waiting = Waiting::new(POOL, RETURN);
