@@ -125,7 +125,7 @@ impl Group {
         names: &Names,
         threads: &Threads,
         range: Range,
-        who_wakes: impl Fn() -> Option<String>,
+        who_wakes: impl Fn() -> Option<(String, String)>,
     ) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
         let part = share(self.total, life);
@@ -140,7 +140,7 @@ impl Group {
         let doings: Doings = doings.unwrap_or_default();
         let did = who.and_then(|who: String| doings.text(&who));
         // What they did says more than who woke them.
-        let woken = if did.is_none() { who_wakes().unwrap_or_default() } else { String::new() };
+        let woken = if did.is_none() { who_wakes() } else { None };
         let mut text = format!(
             "{} waited {} ({} of {} lifetime) for {} in {}{from}; {}.",
             self.waiters(names),
@@ -149,7 +149,7 @@ impl Group {
             if self.threads.len() == 1 { "its" } else { "their" },
             self.what_for(names),
             code(&short(method, names)),
-            self.outcome(method, names, &woken),
+            self.outcome(method, names, woken),
         );
         if let Some(did) = &did {
             text = format!("{text} {did}");
@@ -221,10 +221,10 @@ impl Group {
         }
     }
 
-    /// `; `helper` is woken by `Orders.order` in `request-*``: a pool's helper returns what others had,
+    /// The helper, and `` `Orders.order` in `request-*` `` that wakes it: a pool's helper returns what others had,
     /// who hand it over. Empty-handed where the stacks of those that wait, and of those that
     /// wake the helper, have no method of the application in common.
-    fn who_wakes(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<String> {
+    fn who_wakes(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<(String, String)> {
         let names = &analysis.names;
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
@@ -251,21 +251,24 @@ impl Group {
         let ((method, group), times) = ranked(&woken, |times| *times).first().copied()?;
         let is_most = share(*times, all) >= MOST_OF;
         let [helper, group] = [helper, *group].map(|group| code(names.text(group)));
-        is_most.then(|| format!("; {helper} is woken by {} in {group}", code(&short(*method, names))))
+        is_most.then(|| (helper, format!("{} in {group}", code(&short(*method, names)))))
     }
 
-    fn outcome(&self, method: NameId, names: &Names, woken: &str) -> String {
+    fn outcome(&self, method: NameId, names: &Names, woken: Option<(String, String)>) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
         if self.synchronizer != Synchronizer::Monitor {
             text += &self.ended_by(method, names);
-            text += woken;
+            text = with_helper(text, woken);
         } else if self.notified > 0 {
             text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, _)), _) => text += &format!(" ({from} in {})", code(names.text(group))),
-                (None, Some(by)) => text += &format!(" (most by {}{woken})", code(&by.name)),
+                (None, Some(by)) => {
+                    text += &with_helper(format!(" (most by {}", code(&by.name)), woken);
+                    text.push(')');
+                }
                 (None, None) => {}
             }
         }
@@ -386,6 +389,14 @@ impl Returned {
         let from = self.called_from.filter(|from| *from != self.by);
         from.map_or(by.clone(), |from| format!("{by}, called from {},", code(&short(from, names))))
     }
+}
+
+/// What ended waits, and who wakes the helper that did, if that is known: its name is not repeated.
+fn with_helper(mut text: String, woken: Option<(String, String)>) -> String {
+    let Some((helper, by)) = woken else { return text };
+    let who = if text.ends_with(&helper) { ", which".to_owned() } else { format!("; {helper}") };
+    text += &format!("{who} is woken by {by}");
+    text
 }
 
 /// Frames from the root on that two stacks, leaf first, have in common.

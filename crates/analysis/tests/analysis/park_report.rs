@@ -435,10 +435,7 @@ fn who_wakes_the_helper_that_returns_connections_is_named() {
     }
     let waiting = script.report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
-    assert!(
-        waiting[0].contains(" ended by `loader`; `loader` is woken by `Orders.order` in `worker-*`."),
-        "{waiting:?}"
-    );
+    assert!(waiting[0].contains(" ended by `loader`, which is woken by `Orders.order` in `worker-*`."), "{waiting:?}");
 }
 
 #[test]
