@@ -27,9 +27,9 @@ import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
  * <p>{@code JmcCheck FILE} prints a line {@code TYPE COUNT} for each event type that has events.
  * {@code JmcCheck FILE TYPE} prints for each event of that type a line per field, {@code NAME = VALUE}, in the
  * order of the names; quantities with their units, stack traces as methods joined by {@code <}, leaf first.
- * {@code JmcCheck FILE --rules} evaluates every rule and prints for each a line {@code RULE SEVERITY SUMMARY};
- * the severity is {@code NA} where a rule is not applicable. Ends with exit code 0, or with 1 and the reason if the
- * parser refuses the file.
+ * {@code JmcCheck FILE --rules} evaluates every rule and prints for each a line {@code RULE SEVERITY SUMMARY
+ * EXPLANATION}; the severity is {@code NA} where a rule is not applicable. Ends with exit code 0, or with 1 and the
+ * reason if the parser refuses the file.
  */
 public final class JmcCheck {
     private JmcCheck() {
@@ -70,10 +70,16 @@ public final class JmcCheck {
                 RulesToolkit.evaluateParallel(RuleRegistry.getRules(), items, IPreferenceValueProvider.DEFAULT_VALUES, 1);
         for (Map.Entry<IRule, Future<IResult>> entry : futures.entrySet()) {
             IResult result = entry.getValue().get();
-            String summary = ResultToolkit.populateMessage(result, result.getSummary(), false);
-            results.put(entry.getKey().getId(), result.getSeverity() + " " + String.valueOf(summary).replace('\n', ' '));
+            String text = message(result, result.getSummary()) + " " + message(result, result.getExplanation());
+            results.put(entry.getKey().getId(), result.getSeverity() + " " + text.strip());
         }
         results.forEach((rule, result) -> System.out.println(rule + " " + result));
+    }
+
+    /** A text of a result in one line; empty if there is none. */
+    private static String message(IResult result, String template) {
+        String text = template == null ? null : ResultToolkit.populateMessage(result, template, false);
+        return text == null ? "" : text.replace('\n', ' ');
     }
 
     private static void printFields(IItemCollection items, String type) {
