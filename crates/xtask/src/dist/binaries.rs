@@ -6,11 +6,12 @@
 //! of the library. That, and the options of `SMALL_AGENT`, stable compilers do only when they are
 //! made to take unstable options (`RUSTC_BOOTSTRAP`).
 
-use super::tools::{Tools, STATIC};
+use super::tools::{Tools, LIBRARY_OF_LINKER, STATIC};
 use super::Release;
 use crate::process::{program, root, run, target_directory};
 use crate::Problem;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -109,7 +110,9 @@ fn cargo(tools: &Tools, release: &Release, profile: &str, flags: &[&str]) -> Res
     // compiled for others, without them, is not ours to use.
     let for_linker: Vec<String> = renamed("-ffile-prefix-map").iter().map(|option| format!("+{option}")).collect();
     cargo.env("CCC_OVERRIDE_OPTIONS", format!("#{}", for_linker.join(" ")));
-    cargo.env("ZIG_GLOBAL_CACHE_DIR", directory().join("zig"));
+    cargo.env("ZIG_GLOBAL_CACHE_DIR", directory().join("zig-cache"));
+    // The two parts of itself that it compiles have no such option. They name this, the same everywhere.
+    cargo.env("ZIG_LIB_DIR", LIBRARY_OF_LINKER);
     Ok(cargo)
 }
 
@@ -146,6 +149,8 @@ fn in_two(name: &str) -> Result<Binary, Problem> {
     let objcopy = || program("objcopy");
     run(objcopy().args(["--only-keep-debug", "--compress-debug-sections=zlib"]).arg(&whole).arg(&binary.debug))?;
     run(objcopy().args(["--strip-all", "--remove-section=.comment"]).arg(&whole).arg(&binary.stripped))?;
+    // Jars keep the modes of what is in them; the builder's umask is not theirs.
+    fs::set_permissions(&binary.stripped, fs::Permissions::from_mode(0o755))?;
     Ok(binary)
 }
 

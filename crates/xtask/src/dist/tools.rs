@@ -16,6 +16,10 @@ pub const MUSL: &str = "1.2.5";
 /// See [`MUSL`].
 pub const LIBUNWIND: &str = "22.1";
 
+/// The linker's own sources, by a name that does not depend on where they are: what cargo starts inherits
+/// the open directory.
+pub const LIBRARY_OF_LINKER: &str = "/proc/self/fd/9";
+
 /// See the file's head.
 pub struct Tools {
     packages: PathBuf,
@@ -39,10 +43,11 @@ impl Tools {
         Ok(tools)
     }
 
-    /// `cargo zigbuild`.
+    /// `cargo zigbuild`, with [`LIBRARY_OF_LINKER`].
     pub fn cargo(&self) -> Command {
-        let mut cargo = program(self.packages.join("bin/cargo-zigbuild"));
-        cargo.arg("zigbuild").env("PYTHONPATH", &self.packages);
+        let mut cargo = program("sh");
+        cargo.args(["-c", "exec 9<\"$0\" \"$@\""]).arg(self.zig_library());
+        cargo.arg(self.packages.join("bin/cargo-zigbuild")).arg("zigbuild").env("PYTHONPATH", &self.packages);
         cargo
     }
 
