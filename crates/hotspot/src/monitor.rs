@@ -3,7 +3,7 @@
 //! An `ObjectMonitor*` may be deflated and its memory used for another lock; it
 //! stays what it is only while a contender or a waiter pins it.
 
-use crate::layout::Layout;
+use crate::layout::{Coloring, Layout};
 use crate::memory::Memory;
 use crate::oop;
 
@@ -45,10 +45,12 @@ pub const LOCK_STACK_ENTRIES: usize = 8;
 /// The objects that a thread has locked and whose monitors may not say so: a lock that was inflated by
 /// somebody who waits for it learns its owner only when that releases it ([`Owner::Anonymous`]). Zeros
 /// fill the rest. The thread runs meanwhile: what is read is a moment's truth, and only if a collection
-/// has not moved the object, which the caller checks afterwards.
+/// has not moved the object, which the caller checks afterwards. All zeros with a collector that moves objects while
+/// threads run and brings their stacks up to date later (ZGC, Shenandoah): the address may be another object's by then.
 pub fn lock_stack<M: Memory>(layout: &Layout, memory: &M, java_thread: u64) -> [u64; LOCK_STACK_ENTRIES] {
     let mut objects = [0; LOCK_STACK_ENTRIES];
-    let Some(stack) = layout.thread.lock_stack else { return objects };
+    let is_up_to_date = matches!(layout.oop.coloring, Coloring::None);
+    let Some(stack) = layout.thread.lock_stack.filter(|_| is_up_to_date) else { return objects };
     let top = memory.read_u32(java_thread + stack.top).map_or(0, u64::from);
     let entries = top.saturating_sub(stack.base) / 8;
     for (entry, object) in (0..entries).zip(&mut objects) {

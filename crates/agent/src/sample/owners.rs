@@ -147,10 +147,7 @@ impl Owners {
     }
 
     fn add(&mut self, waited: WaitedFor) {
-        let same = |known: &&mut WaitedFor| {
-            known.owner == waited.owner && (known.lock == waited.lock || known.chain == waited.chain)
-        };
-        if let Some(known) = self.waited_for.iter_mut().find(same) {
+        if let Some(known) = self.waited_for.iter_mut().find(|known| known.is_same(&waited)) {
             known.waiters += 1;
         } else if self.waited_for.len() < MAX_WAITED_FOR {
             self.waited_for.push(waited);
@@ -240,6 +237,13 @@ impl Owners {
 }
 
 impl WaitedFor {
+    /// True if whoever is seen to end one of these waits ends the other, too. Two monitors that do not
+    /// know their owners may have different ones, though threads wait for them in one place.
+    fn is_same(&self, other: &WaitedFor) -> bool {
+        (self.owner, self.unnamed) == (other.owner, other.unnamed)
+            && (self.lock == other.lock || self.chain == other.chain)
+    }
+
     fn by(&self, thread: ThreadId, slot: &Slot) -> bool {
         if self.owner.is_some() && self.owner == thread {
             return true;
@@ -250,5 +254,26 @@ impl WaitedFor {
 
     fn sample(&self, sample: Sample) -> OwnerSample {
         OwnerSample { sample, lock: self.lock, waiter_chain: self.chain, waiters: self.waiters }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn monitors_without_a_known_owner_are_not_mixed_up_because_threads_wait_in_one_place() {
+        let waited = |lock: u64, unnamed| WaitedFor {
+            lock: LockId(lock),
+            chain: ChainId(7),
+            waiters: 1,
+            owner: ThreadId::NONE,
+            is_owned: true,
+            unnamed,
+        };
+        let first = waited(1, Some((0x10, 0x1000)));
+        assert!(first.is_same(&waited(1, Some((0x10, 0x1000)))), "two who wait for one");
+        assert!(!first.is_same(&waited(2, Some((0x20, 0x2000)))), "two of a map's bins");
+        assert!(waited(3, None).is_same(&waited(4, None)), "two queues of one place, as before");
     }
 }
