@@ -4,29 +4,23 @@
 mod observer;
 mod owners;
 
-use crate::causal::Causal;
-use crate::chain::{Chains, FullDebugInfo};
+use crate::chain::Chains;
 use crate::core::Core;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
-use crate::park::Parks;
-use crate::pressure::Requests;
 use crate::raw::Record;
-use crate::state::{Samples, Steal};
+use crate::state::{Requests, Samples, Steal};
 use crate::threads::{Slot, Threads};
 use crate::virtuals::Virtuals;
 use crate::vm::HotSpot;
 use headway_model::{Loss, ThreadId};
 use headway_signal::Pool;
-pub use observer::{Observer, OfThread, Sampled};
+pub use observer::{Observer, Sampled};
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
-
-/// The observer of this agent: experiments.
-pub type Observing = Causal;
+use std::sync::OnceLock;
 
 /// See the module.
 pub struct Agent {
@@ -41,16 +35,10 @@ pub struct Agent {
     pub chains: Chains,
     /// Which locks' chains are worth taking.
     pub pressure: Requests,
-    /// Debug information of compiled code.
-    pub debug_info: Arc<FullDebugInfo>,
     /// Samples on their way to the draining thread.
     pub samples: Samples,
     /// Threads that ended, transactions.
     pub steal: Steal,
-    /// Who follows what threads do.
-    pub observer: Observing,
-    /// Parked threads.
-    pub parks: Parks,
     /// Whether the park statistics are to be printed.
     pub parks_asked: AtomicBool,
 }
@@ -97,8 +85,6 @@ pub struct Parts {
     pub java: JavaFacts,
     /// Where the VM keeps things.
     pub hotspot: HotSpot,
-    /// Debug information of compiled code.
-    pub debug_info: Arc<FullDebugInfo>,
     /// Event buffers.
     pub pool: Pool,
     /// Their size in bytes.
@@ -118,11 +104,8 @@ pub fn install(parts: Parts) -> &'static Agent {
         locks: parts.locks,
         chains: parts.chains,
         pressure: Requests::default(),
-        debug_info: parts.debug_info,
         samples: Samples::default(),
         steal: Steal::default(),
-        observer: Observing::default(),
-        parks: Parks::default(),
         parks_asked: AtomicBool::new(false),
     };
     AGENT.get_or_init(|| Box::new(build()))

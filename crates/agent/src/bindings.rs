@@ -6,12 +6,76 @@
 //! left alone: theirs may call ours, which then only calls the VM's. Should they give
 //! the method back to ours later, the next attempt finds that.
 
+use crate::agent::{guarded, Agent};
 use crate::core::Core;
-use crate::jni::Native;
+use crate::jni::{Class, Jni, Native};
 use crate::reply::InPlace;
 use headway_hotspot::Memory;
+use jni_sys::{jclass, jint, JNIEnv};
 use std::ffi::{c_void, CStr};
+use std::ptr::fn_addr_eq;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+const BINDING: &CStr = c"io/headway/boot/Binding";
+const BINDING_BYTES: &[u8] = include_bytes!("bindings/Binding.class");
+
+/// The class in the boot loader that has natives bound, once it is defined.
+static CLASS: OnceLock<Result<Class, String>> = OnceLock::new();
+
+/// Binds some natives, called by a method of that class; 0, or JNI's error.
+pub type Step = fn(&'static Agent, Jni) -> jint;
+
+/// The steps taken so far: the class knows them by their places in here.
+static STEPS: Mutex<Vec<Step>> = Mutex::new(Vec::new());
+
+fn number_of(step: Step) -> jint {
+    let mut steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = steps.iter().position(|known| fn_addr_eq(*known, step));
+    let number = known.unwrap_or_else(|| {
+        steps.push(step);
+        steps.len() - 1
+    });
+    jint::try_from(number).unwrap_or(-1)
+}
+
+/// `Binding.carryOut`
+extern "system" fn carry_out(env: *mut JNIEnv, _: jclass, number: jint) -> jint {
+    let mut code = -1;
+    guarded(|agent| {
+        // SAFETY: the environment of the native method that is now running.
+        let jni = unsafe { Jni::new(env) };
+        let steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = usize::try_from(number).ok().and_then(|number| steps.get(number).copied());
+        drop(steps);
+        code = step.map_or(-1, |step| step(agent, jni));
+    });
+    code
+}
+
+/// Has the class in the boot loader take this step: natives of the platform's that
+/// are bound from elsewhere make the VM print a warning.
+///
+/// # Errors
+/// The VM refuses.
+pub fn bind(jni: Jni, step: Step) -> Result<(), String> {
+    let class = CLASS.get_or_init(|| defined(jni)).clone()?;
+    match jni.call_static_int(class, c"bind", c"(I)I", number_of(step)) {
+        Some(0) => Ok(()),
+        code => Err(format!("the VM refused to bind natives (error {})", code.unwrap_or(-1))),
+    }
+}
+
+fn defined(jni: Jni) -> Result<Class, String> {
+    let refused = "the VM refused to define the agent's class io.headway.boot.Binding in the boot loader";
+    let class = jni.define_boot_class(BINDING, BINDING_BYTES).ok_or(refused)?;
+    let native = Native { name: c"carryOut", descriptor: c"(I)I", function: carry_out as *const c_void };
+    // SAFETY: the function has the signature that the class declares.
+    match unsafe { jni.register_natives(class.as_ref(), &[native]) } {
+        0 => Ok(class),
+        code => Err(format!("the VM refused to bind the native of io.headway.boot.Binding: error {code}")),
+    }
+}
 
 /// Words of a `Method` among which the one with its native function is.
 const METHOD_WORDS: u64 = 32;

@@ -4,6 +4,8 @@
 use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::{EventCallbacks, EventKind, RawEnv};
+use crate::observing::observer;
+use crate::park::parks;
 use crate::sample::agct;
 use crate::{clock, monitor, session, thread_events};
 use headway_model::event::StopTheWorld;
@@ -104,14 +106,14 @@ extern "system" fn class_prepare(_: *mut RawEnv, _: *mut JNIEnv, _: jobject, cla
 
 extern "system" fn gc_start(_: *mut RawEnv) {
     recorded(|agent| {
-        agent.parks.pauses.begin();
+        agent.heap.pauses.begin();
         agent.gc_start.store(clock::now().0, Ordering::SeqCst);
     });
 }
 
 extern "system" fn gc_finish(_: *mut RawEnv) {
     recorded(|agent| {
-        agent.parks.pauses.end();
+        agent.heap.pauses.end();
         agent.collections.fetch_add(1, Ordering::Relaxed);
         if let Some(known) = agent.hotspot.known() {
             known.collected();
@@ -122,7 +124,7 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
         if start != 0 {
             let start = TimeNs(start);
             let duration = clock::now().since(start);
-            agent.observer.paused(duration.0);
+            observer().paused(duration.0);
             agent.definitions.pause(StopTheWorld { start, duration });
         }
     });
@@ -131,7 +133,7 @@ extern "system" fn gc_finish(_: *mut RawEnv) {
 extern "system" fn object_free(_: *mut RawEnv, tag: jlong) {
     guarded(|agent| {
         agent.locks.object_died(tag as u64);
-        agent.parks.pauses.forget();
+        agent.heap.pauses.forget();
     });
 }
 
@@ -165,9 +167,9 @@ extern "system" fn class_file_load_hook(
         let name = name.to_string_lossy();
         let redirected = match changed.is_null() {
             true => None,
-            false => agent.parks.on_class_file(agent, &name, bytes),
+            false => parks().on_class_file(agent, &name, bytes),
         };
-        let observed = || agent.observer.class_file(&agent.jvmti, &name, bytes);
+        let observed = || observer().class_file(&agent.jvmti, &name, bytes);
         if let Some((memory, size)) = redirected.or_else(observed) {
             // SAFETY: the VM passes places for what the class is to become.
             unsafe {

@@ -5,6 +5,7 @@
 use crate::clock;
 use crate::definitions::Definitions;
 use crate::ending::Gate;
+use crate::heap::Heap;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::own_cost::OwnCost;
@@ -42,6 +43,8 @@ pub struct Core {
     pub gc_end: AtomicU64,
     /// Stop-the-world collections so far.
     pub collections: AtomicU64,
+    /// Objects in the Java heap, and when they move.
+    pub heap: Heap,
     /// Closed when the VM dies.
     pub vm_memory: Gate,
     /// What earlier recordings defined: ids of methods, chains and locks go on.
@@ -68,6 +71,7 @@ impl Core {
             gc_start: AtomicU64::new(0),
             gc_end: AtomicU64::new(0),
             collections: AtomicU64::new(0),
+            heap: Heap::default(),
             vm_memory: Gate::default(),
             dictionary: Mutex::default(),
             recording: AtomicBool::new(false),

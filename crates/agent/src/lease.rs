@@ -11,6 +11,7 @@
 use crate::agent::{guarded, Agent, Observer};
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
+use crate::observing::observer;
 use crate::options::Terms;
 use headway_model::TimeNs;
 use std::fs::{self, File, OpenOptions};
@@ -40,7 +41,7 @@ impl Lease {
     /// # Errors
     /// Nobody has a lock on the file, or the thread cannot be started.
     pub fn begin(agent: &'static Agent, terms: Terms, started: TimeNs, abandon: Abandon) -> io::Result<Option<Lease>> {
-        if terms.file.is_none() && terms.duration.is_none() && !agent.observer.is_wanted() {
+        if terms.file.is_none() && terms.duration.is_none() && !observer().is_wanted() {
             return Ok(None);
         }
         // Some file systems show no locks across mounts.
@@ -52,7 +53,7 @@ impl Lease {
         let thread = std::thread::Builder::new().name("headway-lease".to_owned());
         thread.spawn(move || {
             let _own = agent.own_cost.own_thread();
-            if let Some(reason) = expires(&terms, &ended, || agent.observer.refusal()) {
+            if let Some(reason) = expires(&terms, &ended, || observer().refusal()) {
                 let end = || jni::attached(c"headway-lease", |jni| abandon(agent, jni, started, &reason)).flatten();
                 guarded(|_| give_up(end, &terms, &reason));
             }

@@ -4,14 +4,16 @@
 //! * [`core`]: what every part needs: interfaces, buffers, definitions, losses, clocks.
 //! * [`jvmti`], [`jni`], [`vm`], [`java`]: what the VM offers, and what is read in it.
 //! * [`options`], [`reply`]: what commands ask, and what they are answered.
-//! * [`bindings`], [`class_file`]: the platform's native methods and class files, changed and back.
+//! * [`class_file`]: the platform's class files, changed and back.
 //! * [`raw`], [`definitions`]: what application threads hand to the draining thread.
+//! * [`heap`]: Java objects read by their address, and when they move.
 //! * [`locks`], [`naming`], [`process`], [`clock`], [`mapping`], [`masked_signals`],
 //!   [`exclusive`], [`large_blocks`]: identity and names, the process, memory.
 //!
 //! The agent:
-//! * [`agent`]: the core and the features, built and checked once; what an observer of
-//!   threads is shown, and which one there is.
+//! * [`agent`]: the core, and what is known of threads, locks and chains, built and checked
+//!   once; what an observer of threads is shown.
+//! * [`bindings`]: the platform's native methods, bound to the agent's functions and back.
 //! * [`threads`], [`thread_entry`], [`virtuals`], [`chain`]: who acts, and where.
 //! * [`exchanged`]: what a thread took and gave that others wait for.
 //! * [`state`]: what features keep between events, without what they do with it.
@@ -21,7 +23,7 @@
 //! * `pressure`: windows, phases and the picture of now; what a thread spends on locks.
 //! * [`steal`]: CPU, steal and run-queue time, and transactions.
 //! * [`sample`]: copies of running stacks, and their decoding.
-//! * [`causal`]: experiments with virtual speedups, the observer; known to [`agent`] alone.
+//! * [`causal`]: experiments with virtual speedups, the observer; known to `observing` alone.
 //! * [`hooks`], [`exit_signal`]: what is patched or bound for them.
 //!
 //! The draining thread:
@@ -38,8 +40,7 @@
 //! Application threads do as little as possible: number, time, a light walk, a
 //! few words into their own buffer. Everything else happens in [`drain`].
 //!
-//! `./hw tidy` counts the imports between these modules that are part of a circle; the
-//! number only shrinks.
+//! No import between these modules is part of a circle: `./hw tidy` checks that.
 #![allow(unsafe_code)] // speaks with the VM through C function tables
 
 pub mod agent;
@@ -58,6 +59,7 @@ pub mod ending;
 pub mod exchanged;
 pub mod exclusive;
 pub mod exit_signal;
+pub mod heap;
 pub mod hooks;
 pub mod java;
 pub mod jni;
@@ -71,6 +73,7 @@ pub mod masked_signals;
 mod minimum_duration;
 pub mod monitor;
 pub mod naming;
+mod observing;
 pub mod online;
 pub mod options;
 pub mod own_cost;

@@ -17,7 +17,7 @@ use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
 use crate::vm::HotSpot;
-use crate::{arch, callbacks, java::JavaFacts, mapping, vm};
+use crate::{arch, callbacks, java::JavaFacts, mapping, observing, park, vm};
 use headway_signal::Pool;
 use jni_sys::{jclass, jint, jobject, jstring, JNIEnv, JavaVM};
 use std::ffi::{c_char, c_void, CStr};
@@ -162,9 +162,11 @@ fn build(
     let memory = options.memory.unwrap_or(DEFAULT_MEMORY_BYTES) as usize;
     let region = mapping::zeroed(memory).map_err(|e| format!("no memory for event buffers: {e}"))?;
     let locks = Locks::new().map_err(|e| format!("no memory for the lock table: {e}"))?;
-    let chains = Chains::new().map_err(|e| format!("no memory for the chain table: {e}"))?;
+    let chains = Chains::new(debug_info).map_err(|e| format!("no memory for the chain table: {e}"))?;
     let pool = Pool::new(region, crate::clock::now().0);
-    let parts = Parts { jvmti, java, hotspot, debug_info, pool, pool_bytes: memory as u64, locks, chains };
+    let parts = Parts { jvmti, java, hotspot, pool, pool_bytes: memory as u64, locks, chains };
+    // Made here and not at an event, on a small stack of the program's.
+    let _ = (park::parks(), observing::observer());
     let agent = agent::install(parts);
     steal::api::find_copies(agent, jni);
     Ok(agent)

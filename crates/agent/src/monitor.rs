@@ -10,6 +10,7 @@ use crate::chain::LockEvent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
 use crate::locks;
+use crate::observing::observer;
 use crate::pressure::capture as pressure;
 use crate::raw::Record;
 use crate::state::Holder;
@@ -85,7 +86,7 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let time = clock::now();
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
-    let place = LockEvent { agent, jni, slot, lock: &lock };
+    let place = LockEvent { core: agent, jni, slot, lock: &lock };
     let mut chain = ChainId::NONE;
     if agent.pressure.wants_contender(lock.id()) {
         chain = agent.chains.in_callback(place);
@@ -96,9 +97,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
         false => slot.enter.begin(begun),
         true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
     }
-    agent.observer.contended(agent, jni, lock.id(), monitor, object);
+    observer().contended(agent, jni, lock.id(), monitor, object);
     if !current.is_virtual {
-        agent.observer.block(slot);
+        observer().block(slot);
     }
     let enter = MonitorEnter { time, thread: current.thread, lock: lock.id(), seq, chain, owner };
     agent.append(slot, &Record::enter(&enter));
@@ -109,7 +110,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     let Some(current) = current(agent, jni, thread) else { return };
     let slot = current.slot;
     if !current.is_virtual {
-        agent.observer.woken(slot);
+        observer().woken(slot);
     }
     let time = clock::now();
     if agent.pressure.is_sparing() && !current.is_virtual {
@@ -127,7 +128,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
-    agent.observer.acquired(slot, begun.lock, time);
+    observer().acquired(slot, begun.lock, time);
     let entered = MonitorEntered {
         time,
         start: begun.start,
@@ -193,7 +194,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         return None;
     }
     let slot = agent.threads.find(vm_thread)?;
-    agent.observer.before_release(agent, slot);
+    observer().before_release(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
@@ -203,7 +204,7 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
-    agent.observer.released(slot, lock.id(), time);
+    observer().released(slot, lock.id(), time);
     exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock: lock.id(), seq, ..MonitorExit::default() })
 }
 
@@ -281,7 +282,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     let time = clock::now();
     let seq = lock.next_seq();
     let chain = match agent.pressure.wants_contender(lock.id()) {
-        true => agent.chains.in_callback(LockEvent { agent, jni, slot, lock: &lock }),
+        true => agent.chains.in_callback(LockEvent { core: agent, jni, slot, lock: &lock }),
         false => ChainId::NONE,
     };
     let timeout = DurationNs(u64::try_from(timeout_ms).unwrap_or(0).saturating_mul(1_000_000));
@@ -296,7 +297,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
         true => give_up(agent, agent.virtuals.begin_wait(current.thread, begun)),
     }
     if !current.is_virtual {
-        agent.observer.block(slot);
+        observer().block(slot);
     }
     let wait = MonitorWait { time, thread: current.thread, lock: lock.id(), seq, chain, timeout };
     agent.append(slot, &Record::wait(&wait));
@@ -331,11 +332,11 @@ pub fn on_waited(agent: &'static Agent, jni: Jni, thread: Ref, _object: Ref, tim
         (true, _) => {}
         (false, WaitOutcome::Notified) => {
             agent.samples.got(&slot.exchanged, begun.lock, begun.chain, time);
-            agent.observer.woken(slot);
+            observer().woken(slot);
             // Until it has the monitor again.
-            agent.observer.block(slot);
+            observer().block(slot);
         }
-        (false, _) => agent.observer.returned(slot),
+        (false, _) => observer().returned(slot),
     }
     let seq = lock.next_seq();
     if current.is_virtual {
@@ -418,11 +419,11 @@ fn give_up(agent: &Agent, stale: Option<Begun>) {
 pub fn on_reentered(agent: &'static Agent, monitor: u64, vm_thread: u64) {
     let Some(slot) = agent.threads.find(vm_thread) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
-    agent.observer.woken(slot);
+    observer().woken(slot);
     let time = clock::now();
     if let Some(begun) = slot.reenter.end() {
         agent.locks.unpin(begun.pin);
-        agent.observer.acquired(slot, begun.lock, time);
+        observer().acquired(slot, begun.lock, time);
         append_reentered(agent, slot, slot.thread(), begun, time);
     } else if slot.is_carrier.load(Ordering::Relaxed) {
         // On JDK 21 a waiting virtual thread keeps its carrier.

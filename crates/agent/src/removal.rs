@@ -6,6 +6,8 @@ use crate::agent::{guarded, Agent, Observer};
 use crate::hooks::HOOKS;
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
+use crate::observing::observer;
+use crate::park::parks;
 use crate::reply::{InPlace, Reply};
 use crate::vm;
 use headway_hook::protection;
@@ -52,12 +54,12 @@ impl InPlace {
 fn take_out(agent: &'static Agent, jni: Option<Jni>) -> Vec<InPlace> {
     let mut left = HOOKS.remove(agent);
     if let Some(jni) = jni {
-        left.extend(agent.observer.undo(agent, jni));
-        left.extend(agent.parks.remove(agent, jni));
+        left.extend(observer().undo(agent, jni));
+        left.extend(parks().remove(agent, jni));
     }
-    if agent.debug_info.is_switched() {
+    if agent.chains.debug_info.is_switched() {
         if let Ok(libjvm) = vm::libjvm() {
-            agent.debug_info.switch_back(&libjvm);
+            agent.chains.debug_info.switch_back(&libjvm);
         }
     }
     left.extend(protection::restore(&Linux).into_iter().map(|pages| {

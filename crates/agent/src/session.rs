@@ -1,15 +1,16 @@
 //! A recording under way: beginning it, ending it, and the commands.
 
-use crate::agent::{Agent, Observer, Observing};
+use crate::agent::{Agent, Observer};
 use crate::drain::{self, Drain, DrainHandle, Recorded};
 use crate::ending::{Deadline, WITHIN};
 use crate::hooks::HOOKS;
 use crate::jni::Jni;
 use crate::jvmti::table::EventKind;
 use crate::lease::Lease;
+use crate::observing::{observer, Observing};
 use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
-use crate::park::{Counting, Wish};
-use crate::pressure::Commands;
+use crate::park::{parks, Counting, Wish};
+use crate::pressure::{Commands, BEANS};
 use crate::removal::{self, Idle};
 use crate::reply::{self, DegradedMechanism, Jvm, MechanismState, Reply};
 use crate::sample::plan::{self, Plan};
@@ -207,7 +208,7 @@ pub fn start(agent: &'static Agent, jni: Jni, options: &Options) -> Result<(), S
     begin(agent, jni, options, Some((path, if_taken)))?;
     // Somebody may be told of the bean and ask it for the recording: the session
     // is not locked any more.
-    if let Some(Err(reason)) = options.jmx.then(|| agent.pressure.beans.register(jni, COMMANDS)) {
+    if let Some(Err(reason)) = options.jmx.then(|| BEANS.register(jni, COMMANDS)) {
         agent.definitions.degraded("jmx", &format!("no management bean: {reason}"));
     }
     Ok(())
@@ -255,7 +256,7 @@ fn begin(
 
     reset(agent);
     agent.locks.begin_parks(options.park_threshold.unwrap_or(0));
-    agent.parks.count(match (options.counts_parks(), &path) {
+    parks().count(match (options.counts_parks(), &path) {
         (false, _) => Counting::No,
         (true, Some(_)) => Counting::Also,
         (true, None) => Counting::Only,
@@ -276,7 +277,7 @@ fn begin(
             |error: &_| agent.definitions.degraded("cpu", &format!("no samples: no thread to decode them: {error}"));
         sampler.inspect_err(failed).ok()
     });
-    let observed = eager.and_then(|plan| agent.observer.begin(agent, options, plan.interval_ns));
+    let observed = eager.and_then(|plan| observer().begin(agent, options, plan.interval_ns));
     let without_lease = "the recording goes on if the command line that began it is killed";
     let failed = |error: &_| agent.definitions.degraded("lease", &format!("{without_lease}: {error}"));
     let lease = Lease::begin(agent, options.terms.clone(), started, abandon).inspect_err(failed).ok().flatten();
@@ -314,12 +315,12 @@ fn prepare(
     }
     mechanisms.extend(HOOKS.code_writing());
     mechanisms.extend(recompile::prepare(agent, options));
-    mechanisms.extend(agent.parks.install(agent, jni, options, &libjvm));
+    mechanisms.extend(parks().install(agent, jni, options, &libjvm));
     let (plan, sampling) = plan::choose(agent, jni, options);
     mechanisms.extend(sampling);
     if options.wants("causal") {
         let ready = plan.ok_or("running threads cannot be sampled here".to_owned());
-        let ready = ready.and_then(|_| agent.observer.prepare(agent, jni, options, &libjvm));
+        let ready = ready.and_then(|_| observer().prepare(agent, jni, options, &libjvm));
         if let Err(reason) = ready {
             unprepare(agent);
             return Err(StartError::Causal(reason));
@@ -359,7 +360,7 @@ fn reset(agent: &Agent) {
     agent.losses.reset();
     // A pause that an earlier recording did not see the end of.
     agent.gc_start.store(0, Ordering::SeqCst);
-    agent.parks.reset();
+    parks().reset();
     agent.virtuals.clear(|pin| agent.locks.unpin(pin));
     for slot in agent.threads.iter() {
         slot.end_pending(|pin| agent.locks.unpin(pin));
@@ -473,7 +474,7 @@ fn end(
     unprepare: impl FnOnce(&'static Agent),
 ) -> (Session, Recorded) {
     if let Some(observed) = session.observed.take() {
-        agent.observer.finish(agent, observed, deadline.after(AWAITING_SAMPLES));
+        observer().finish(agent, observed, deadline.after(AWAITING_SAMPLES));
     }
     // Its last samples are decoded while the VM is as it was for the others.
     if let Some(sampler) = session.sampler.as_mut() {
@@ -544,7 +545,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
         Command::Status => describe(agent, options, &mut reply),
         Command::Dump => dump(agent, options, &mut reply),
         Command::Live => live(agent, options, &mut reply),
-        Command::Parks => parks(agent, jni, options, &mut reply),
+        Command::Parks => count_parks(agent, jni, options, &mut reply),
         Command::Detach => {
             if only_counts() {
                 stop(agent);
@@ -567,7 +568,7 @@ pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
 fn detach(agent: &'static Agent, jni: Jni) {
     agent.samples.release();
     vm::forget();
-    agent.pressure.beans.unregister(jni);
+    BEANS.unregister(jni);
     for event in UNTIL_DETACH {
         // See `unprepare`.
         let _ = agent.jvmti.enable_event(event, false);
@@ -634,7 +635,7 @@ fn live(agent: &'static Agent, options: &Options, reply: &mut Reply) {
     }
 }
 
-fn parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) {
+fn count_parks(agent: &'static Agent, jni: Jni, options: &Options, reply: &mut Reply) {
     if current().is_none() {
         let counting = Options { events: vec!["park".to_owned()], ..options.clone() };
         if let Err(error) = begin(agent, jni, &counting, None) {
@@ -666,7 +667,7 @@ fn end_counting(agent: &'static Agent, jni: Jni) {
     let session = take_if(|session| session.path.is_none());
     if let Some(session) = session {
         end_in_living_vm(agent, session);
-        if !agent.pressure.beans.is_registered() {
+        if !BEANS.is_registered() {
             detach(agent, jni);
         }
     }
@@ -703,7 +704,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 fn will_change(agent: &Agent, options: &Options) -> Vec<String> {
     let walks = options.takes_chains() && options.allows(Mechanism::Walker) && options.allows(Mechanism::VmStructs);
     let flag = "the VM flag DebugNonSafepoints, for what is compiled meanwhile".to_owned();
-    let (hooks, parks) = (HOOKS.will_change(agent, options), agent.parks.will_change(agent, options));
+    let (hooks, parks) = (HOOKS.will_change(agent, options), parks().will_change(agent, options));
     hooks.into_iter().chain(parks).chain(Some(flag).filter(|_| walks)).collect()
 }
 

@@ -4,6 +4,7 @@
 use crate::agent::{Agent, Observer};
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::observing::observer;
 use crate::process;
 use crate::threads::{self, Slot};
 use headway_model::event::ThreadDef;
@@ -24,7 +25,7 @@ pub fn enter(agent: &'static Agent, jni: Jni, thread: Ref, os_id: u32) -> Option
         return None;
     };
     agent.hotspot.learn_stack(slot, &agent.threads);
-    agent.observer.thread_started(slot);
+    observer().thread_started(slot);
     define(agent, jni, slot, thread, os_id);
     Some(slot)
 }
@@ -61,7 +62,7 @@ fn define_as(agent: &Agent, slot: &Slot, name: String, group: String) {
     let is_carrier = slot.is_carrier.load(Ordering::Relaxed);
     // A carrier's name says nothing about the threads that run on it.
     slot.is_filtered.store(!is_carrier && !agent.wants_thread(&name), Ordering::Relaxed);
-    agent.observer.thread_named(slot, &name);
+    observer().thread_named(slot, &name);
     let os_id = slot.os_id.load(Ordering::Relaxed);
     let mut definition = threads::definition(slot.thread(), os_id, name, group);
     definition.is_service |= is_carrier;

@@ -3,7 +3,9 @@
 use crate::agent::{Agent, Observer};
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::observing::observer;
 use crate::park;
+use crate::park::parks;
 use crate::pressure;
 use crate::process;
 use crate::raw::Record;
@@ -21,7 +23,7 @@ const BLOCKED_ON_MONITOR_ENTER: i32 = 0x400;
 /// JVMTI `ThreadStart`, on the new thread.
 pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
     let Some(slot) = enter(agent, jni, thread, process::current_os_id()) else { return };
-    agent.observer.thread_started(slot);
+    observer().thread_started(slot);
     if !agent.is_recording() {
         return;
     }
@@ -38,11 +40,11 @@ pub fn on_start(agent: &'static Agent, jni: Jni, thread: Ref) {
 pub fn on_end(agent: &'static Agent, jni: Jni, thread: Ref) {
     let vm_thread = agent.java.vm_thread(jni, thread);
     let Some(slot) = agent.threads.find(vm_thread) else { return };
-    agent.observer.before_wake(agent, slot);
+    observer().before_wake(agent, slot);
     if agent.is_recording() {
         let _event = InEvent::begin(slot, agent.threads.epoch());
         let point = ThreadPoint { time: clock::now(), thread: slot.thread() };
-        agent.parks.release(agent, slot);
+        parks().release(agent, slot);
         pressure::capture::release(agent, slot);
         agent.append(slot, &Record::thread_end(&point));
     }

@@ -17,11 +17,10 @@
 //! thread's carrier changes under it and because the first touch of a
 //! thread-local in a loaded library allocates.
 
-use crate::agent::{Observer, Observing, OfThread};
 use crate::clock;
 use crate::mapping;
 use crate::own_cost::{CallCost, TimedCalls};
-use crate::state::{Pending, ScratchCell, Spans};
+use crate::state::{Observed, Pending, Remembered, ScratchCell, Spans, ThreadParks, MOST_THREADS};
 use headway_hotspot::live::AddressRange;
 use headway_model::event::ThreadDef;
 use headway_model::{ThreadId, TimeNs};
@@ -34,7 +33,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 pub use crate::state::{Begun, NAME_CHECK_NS};
 
 /// Most threads tracked at once.
-pub const CAPACITY: usize = 8_192;
+pub const CAPACITY: usize = MOST_THREADS;
 /// Most slots read to find a key.
 const PROBES: usize = 64;
 
@@ -90,15 +89,15 @@ pub struct Slot {
     /// Who notified it, written by the notifier.
     pub notifier: AtomicU64,
     /// What the observer keeps of it.
-    pub observed: <Observing as Observer>::OfThread,
+    pub observed: Observed,
     /// What it took and gave that others wait for.
     pub exchanged: crate::exchanged::Exchanged,
     /// Its parks.
-    pub parks: crate::park::ThreadParks,
+    pub parks: ThreadParks,
     /// What it spent blocked and parked, where only that is recorded.
     pub spans: OnceLock<Box<Spans>>,
     /// The last objects that it contended for, where only pressure is recorded.
-    pub contended: crate::park::Remembered,
+    pub contended: Remembered,
     /// Scratch memory of the stack walk.
     pub scratch: ScratchCell,
 }

@@ -247,7 +247,7 @@ fn the_classes_that_the_agent_carries_are_what_their_sources_say() {
     for (class, place) in [
         ("java/util/concurrent/locks/HeadwayParking.class", "crates/agent/src/park"),
         ("java/util/concurrent/HeadwayProgress.class", "crates/agent/src/causal"),
-        ("io/headway/boot/Binding.class", "crates/agent/src/park"),
+        ("io/headway/boot/Binding.class", "crates/agent/src/bindings"),
     ] {
         let built = root.join("java/agent-helper/target/classes").join(class);
         let Ok(bytes) = fs::read(&built) else {

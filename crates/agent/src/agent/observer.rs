@@ -1,8 +1,7 @@
 //! Who follows what threads do, on the threads that do it, without recording it.
 //!
 //! Capture says what happens and does not know to whom: which observer there is,
-//! [`Observing`](super::Observing) says, at compile time, because some of this is
-//! called while a contended lock is held.
+//! [`observing`](crate::observing) says.
 
 use super::Agent;
 use crate::definitions::Definitions;
@@ -14,7 +13,6 @@ use crate::reply::InPlace;
 use crate::threads::Slot;
 use headway_hook::Image;
 use headway_model::{ChainId, Frame, LockId, ThreadId, TimeNs};
-use jni_sys::jint;
 use std::sync::Arc;
 
 /// A sample as an observer sees it.
@@ -30,16 +28,8 @@ pub struct Sampled {
     pub ticks: u64,
 }
 
-/// What an observer keeps of a thread, where nothing is allocated.
-pub trait OfThread: Default {
-    /// The place is another thread's from now on.
-    fn reset(&self);
-}
-
 /// See the module.
 pub trait Observer: Default {
-    /// What it keeps of a thread.
-    type OfThread: OfThread;
     /// What the sampler keeps for it.
     type Matcher: Default;
     /// What it makes of a sample's chain.
@@ -141,9 +131,6 @@ pub trait Observer: Default {
 
     /// A class is loaded; what it is to become, in the VM's memory, if it is changed.
     fn class_file(&self, jvmti: &Jvmti, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)>;
-
-    /// Carries out a step of `Binding.bind` that is its own; `None` of another's.
-    fn bind(&self, agent: &Agent, jni: Jni, step: jint) -> Option<jint>;
 
     /// The number of a progress point that the program reports, 0 if there is no room.
     fn point(&self, name: &str) -> usize;

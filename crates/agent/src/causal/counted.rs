@@ -2,10 +2,12 @@
 //! that they begin with a call of `HeadwayProgress.visit`, and retransformed back
 //! when the recording ends. Classes that are loaded later are changed as they come.
 
+use super::causal;
 use super::inject::{self, Counting};
 use super::nearby;
 use super::points;
 use crate::agent::Agent;
+use crate::bindings;
 use crate::class_file::ClassFileError;
 use crate::jni::{Class, Jni, Native, Ref};
 use crate::jvmti::table::EventKind;
@@ -99,7 +101,7 @@ impl Counted {
     pub fn install(&self, agent: &'static Agent, jni: Jni, names: &[String]) -> Result<(), String> {
         let mut wanted = Vec::new();
         for name in names {
-            let point = agent.observer.points.number(name);
+            let point = causal().points.number(name);
             if point == 0 {
                 return Err(format!("there are too many progress points for {name}"));
             }
@@ -111,7 +113,7 @@ impl Counted {
         if wanted.is_empty() {
             return Ok(());
         }
-        self.helper.get_or_init(|| define_helper(agent, jni)).clone()?;
+        self.helper.get_or_init(|| define_helper(jni)).clone()?;
         agent.jvmti.get_retransformation()?;
         *self.lock() = wanted;
         agent.jvmti.enable_event(EventKind::ClassFileLoadHook, true).map_err(|e| e.to_string())?;
@@ -260,24 +262,21 @@ fn is_class_of(agent: &Agent, class: Ref, place: &Where) -> bool {
     }
 }
 
-/// Step of `Binding.bind` that binds the native of `HeadwayProgress`.
-pub const BIND: jint = 5;
-
 const HELPER: &CStr = c"java/util/concurrent/HeadwayProgress";
 
 /// The class, which is not looked up by its name: that would initialise it, and its
 /// initialiser calls the native that is to be bound.
 static HELPER_CLASS: OnceLock<Class> = OnceLock::new();
 
-fn define_helper(agent: &Agent, jni: Jni) -> Result<(), String> {
+fn define_helper(jni: Jni) -> Result<(), String> {
     let refused = "the VM refused to define the agent's class in the boot loader";
     let class = jni.define_boot_class(HELPER, HELPER_BYTES).ok_or(refused)?;
     HELPER_CLASS.get_or_init(|| class);
-    agent.parks.bind(jni, BIND)
+    bindings::bind(jni, bind_helper)
 }
 
-/// Carries the step out; 0, or JNI's error.
-pub fn bind(jni: Jni) -> jint {
+/// Binds the native of `HeadwayProgress`.
+fn bind_helper(_: &Agent, jni: Jni) -> jint {
     let Some(class) = HELPER_CLASS.get() else { return -1 };
     let native = Native { name: c"counters", descriptor: c"()J", function: counters as *const c_void };
     // SAFETY: the function has the signature that the class declares.

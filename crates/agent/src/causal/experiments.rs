@@ -6,6 +6,7 @@
 //! left is forgiven. A window is as long as it takes to see enough visits.
 
 use super::allocation::Allocation;
+use super::causal;
 use super::pay;
 use super::window::{self, InFlight, Stand};
 use crate::agent::Agent;
@@ -51,7 +52,6 @@ const SLOWED_AT_FIRST: usize = 4;
 
 /// The session's end of the thread.
 pub struct ExperimentsHandle {
-    agent: &'static Agent,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -65,8 +65,8 @@ impl ExperimentsHandle {
             // A panic of it is no reason to lose the recording, nor is one that hangs.
             let _ = deadline.join(thread);
         }
-        self.agent.observer.end_window();
-        self.agent.observer.on.store(false, Ordering::SeqCst);
+        causal().end_window();
+        causal().on.store(false, Ordering::SeqCst);
     }
 }
 
@@ -104,7 +104,7 @@ pub fn spawn(agent: &'static Agent, wishes: Wishes, period_ns: u64) -> io::Resul
         };
         run.go();
     })?;
-    Ok(ExperimentsHandle { agent, stop, thread: Some(thread) })
+    Ok(ExperimentsHandle { stop, thread: Some(thread) })
 }
 
 struct Run {
@@ -128,7 +128,7 @@ struct Run {
 
 impl Run {
     fn go(mut self) {
-        let causal = &self.agent.observer;
+        let causal = causal();
         causal.settle(self.agent);
         causal.on.store(true, Ordering::SeqCst);
         causal.targets.choose_from(&self.wishes);
@@ -206,7 +206,7 @@ impl Run {
             }
             if rates.is_empty() {
                 // What ran before is how the program starts.
-                self.agent.observer.targets.choose_from(&self.wishes);
+                causal().targets.choose_from(&self.wishes);
             }
             rates.push(visits as f64 / window.duration_ns as f64);
             let last = rates.get(rates.len().saturating_sub(STEADY.0)..).unwrap_or_default();
@@ -220,7 +220,7 @@ impl Run {
     }
 
     fn most_visited(&self) -> String {
-        let points = self.agent.observer.points.all();
+        let points = causal().points.all();
         let most = points.into_iter().max_by_key(|(_, visits)| *visits);
         most.map_or(String::new(), |(name, _)| name.to_string())
     }
@@ -229,7 +229,7 @@ impl Run {
     fn run_from_start_to_end(&mut self, target: Option<&Target>) {
         let speedup = self.wishes.speedups.first().copied().unwrap_or(0);
         let target = target.filter(|_| speedup > 0);
-        let causal = &self.agent.observer;
+        let causal = causal();
         causal.aim(target.cloned());
         causal.settle(self.agent);
         let before = Stand::now(self.agent, &self.wishes);
@@ -248,7 +248,7 @@ impl Run {
     /// Waits while all threads are slowed by a part of the time, as if a target that runs
     /// all the time and on no thread of theirs were faster by it.
     fn wait_and_slow(&self, time: Duration, percent: u32) -> bool {
-        let causal = &self.agent.observer;
+        let causal = causal();
         self.brake.settle(&causal.ledger);
         let (begun, mut slowed) = (Instant::now(), Duration::ZERO);
         while begun.elapsed() < time {
@@ -275,7 +275,7 @@ impl Run {
             }
             let step = if self.wishes.latency.is_empty() { left } else { left.min(window::LOOK_EVERY) };
             std::thread::park_timeout(step);
-            in_flight.look(self.agent, &self.wishes);
+            in_flight.look(&self.wishes);
         }
         false
     }
@@ -293,13 +293,13 @@ impl Run {
 
     /// One window; `None` if it was cut short.
     fn window(&mut self, target: Option<&Target>, speedup: u32) -> Option<Experiment> {
-        let causal = &self.agent.observer;
+        let causal = causal();
         causal.aim(target.cloned());
         causal.watch_streams(self.agent);
         causal.settle(self.agent);
         let mut in_flight = std::mem::take(&mut self.in_flight);
         let before = Stand::now(self.agent, &self.wishes);
-        in_flight.begin(self.agent, &self.wishes);
+        in_flight.begin(&self.wishes);
         causal.begin_window(self.period_ns, speedup);
         let is_whole = match target.is_some_and(|target| target.kind == TargetKind::Everything) {
             true => self.wait_and_slow(self.window, speedup),
@@ -323,7 +323,7 @@ impl Run {
 
     /// Debts are paid in the pause, as far as threads run.
     fn cool_off(&self) {
-        let causal = &self.agent.observer;
+        let causal = causal();
         let until = Instant::now() + PAID_WITHIN;
         while self.wait(COOL_OFF) && pay::is_owed(causal, self.agent) && Instant::now() < until {}
         causal.settle(self.agent);

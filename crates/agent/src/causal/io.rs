@@ -8,6 +8,7 @@
 //! outside gets none, and where it waited to read one file may be the target, like a
 //! sleep. A selector's wait for many is no target: what it waits for is work.
 
+use super::causal;
 use super::streams::{key_of, key_of_port, stays_here, Direction, Streams};
 use crate::agent::{guarded, guarded_or, Agent, Observer};
 use crate::clock;
@@ -62,7 +63,7 @@ enum Ended {
 }
 
 fn current(agent: &'static Agent) -> Option<(Jni, &'static Slot)> {
-    let jni = jni::of_current_thread().filter(|_| agent.observer.is_on())?;
+    let jni = jni::of_current_thread().filter(|_| causal().is_on())?;
     Some((jni, agent.threads.find(agent.java.current_vm_thread(jni))?))
 }
 
@@ -70,7 +71,7 @@ fn current(agent: &'static Agent) -> Option<(Jni, &'static Slot)> {
 fn waiting<T: Copy>(call: impl FnOnce() -> T, ended: impl FnOnce(T) -> Ended) -> T {
     let begun = guarded_or(None, |agent| {
         let (jni, slot) = current(agent)?;
-        agent.observer.block(slot);
+        causal().block(slot);
         Some(Waiting { agent, jni, slot, begun: clock::now() })
     });
     let returned = call();
@@ -82,7 +83,7 @@ fn waiting<T: Copy>(call: impl FnOnce() -> T, ended: impl FnOnce(T) -> Ended) ->
 
 fn end(waiting: &Waiting, ended: Ended) {
     let Waiting { agent, jni, slot, begun } = *waiting;
-    let causal = &agent.observer;
+    let causal = causal();
     let Ended::Ready(files) = ended else { return causal.returned(slot) };
     let was_ours = |(file, direction): &(c_int, Direction)| {
         let others = match direction {
@@ -106,16 +107,16 @@ fn writing(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let key = guarded_or(None, |agent| {
         let (_, slot) = current(agent)?;
         let key = key_of(file, Direction::Write)?;
-        let (io, now) = (&agent.observer.io, clock::now());
-        agent.observer.before_wake(agent, slot);
+        let (io, now) = (&causal().io, clock::now());
+        causal().before_wake(agent, slot);
         io.written.done(key, now);
         io.filling.done(key, now);
         Some(key)
     });
     let Some(key) = key else { return call() };
     waiting(call, |written| {
-        guarded(|agent| {
-            let io = &agent.observer.io;
+        guarded(|_| {
+            let io = &causal().io;
             io.filling.over(key);
             // Whoever began to wait in between was woken by this, too.
             if written > 0 {
@@ -147,15 +148,15 @@ fn reading(file: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let key = guarded_or(None, |agent| {
         let (_, slot) = current(agent)?;
         let key = key_of(file, Direction::Read)?;
-        if agent.observer.io.filling.is_done(key) {
-            agent.observer.before_wake(agent, slot);
-            agent.observer.io.drained.done(key, clock::now());
+        if causal().io.filling.is_done(key) {
+            causal().before_wake(agent, slot);
+            causal().io.drained.done(key, clock::now());
         }
         Some(key)
     });
     waiting(call, |read| {
         if let Some(key) = key.filter(|_| read > 0) {
-            guarded(|agent| agent.observer.io.drained.done(key, clock::now()));
+            guarded(|_| causal().io.drained.done(key, clock::now()));
         }
         if read >= 0 {
             Ended::Ready(vec![(file, Direction::Read)])
@@ -178,18 +179,18 @@ fn connecting(file: c_int, to: *const sockaddr, length: socklen_t, call: impl Fn
     let key = guarded_or(None, |agent| {
         let (_, slot) = current(agent)?;
         let (is_loopback, port) = destination(to, length)?;
-        agent.observer.before_wake(agent, slot);
+        causal().before_wake(agent, slot);
         if is_loopback {
-            agent.observer.io.written.done(key_of_port(port), clock::now());
+            causal().io.written.done(key_of_port(port), clock::now());
         }
         Some(key_of_port(port))
     });
     let connected = call();
     if let Some(key) = key {
         keeping_errno(|| {
-            guarded(|agent| {
+            guarded(|_| {
                 if stays_here(file) {
-                    agent.observer.io.written.done(key, clock::now());
+                    causal().io.written.done(key, clock::now());
                 }
             });
         });
@@ -289,19 +290,19 @@ const MOST_FILES: usize = 16;
 /// A wait for files; where it is for room, who reads is to know.
 fn polling(files: *const pollfd, count: nfds_t, call: impl FnOnce() -> c_int) -> c_int {
     let count = usize::try_from(count).unwrap_or(0);
-    let full = guarded_or(Vec::new(), |agent| {
-        if files.is_null() || !agent.observer.is_on() {
+    let full = guarded_or(Vec::new(), |_| {
+        if files.is_null() || !causal().is_on() {
             return Vec::new();
         }
         // SAFETY: the caller's array of this length.
         let files = unsafe { std::slice::from_raw_parts(files, count) };
         let full = files.iter().filter(|file| file.events & libc::POLLOUT != 0).take(MOST_FILES);
         let full: Vec<u64> = full.filter_map(|file| key_of(file.fd, Direction::Write)).collect();
-        full.iter().for_each(|key| agent.observer.io.filling.done(*key, clock::now()));
+        full.iter().for_each(|key| causal().io.filling.done(*key, clock::now()));
         full
     });
     waiting(call, |ready| {
-        guarded(|agent| full.iter().for_each(|key| agent.observer.io.filling.over(*key)));
+        guarded(|_| full.iter().for_each(|key| causal().io.filling.over(*key)));
         if ready <= 0 || files.is_null() {
             return Ended::ByItself;
         }

@@ -51,6 +51,7 @@ use pay::{Living, Payment};
 use points::Points;
 use run_queue::RunQueue;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::LazyLock;
 use target_locks::TargetLocks;
 use targets::Targets;
 use thread_natives::ThreadNatives;
@@ -86,6 +87,15 @@ pub struct Causal {
     /// Speedup of the experiment under way in percent, 0 outside; and since when.
     speedup: AtomicU64,
     since: AtomicU64,
+}
+
+/// The feature's own. Made before the agent is known.
+static CAUSAL: LazyLock<Box<Causal>> = LazyLock::new(Box::default);
+
+/// What the feature keeps, of the whole process.
+#[inline]
+pub fn causal() -> &'static Causal {
+    &CAUSAL
 }
 
 impl Causal {

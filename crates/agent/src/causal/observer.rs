@@ -1,10 +1,9 @@
 //! What hooks and the sampler say, on the threads that they run on.
 
 use super::experiments::{self, ExperimentsHandle};
-use super::target_locks::OfThread;
 use super::targets::{Matcher, Seen};
-use super::{counted, nearby, pay, points, thread_natives, Causal, UNBLOCKER};
-use crate::agent::{self, Agent, Observer, Sampled};
+use super::{nearby, pay, points, Causal, UNBLOCKER};
+use crate::agent::{Agent, Observer, Sampled};
 use crate::clock;
 use crate::definitions::Definitions;
 use crate::ending::Deadline;
@@ -15,18 +14,10 @@ use crate::reply::InPlace;
 use crate::threads::Slot;
 use headway_hook::Image;
 use headway_model::{ChainId, Frame, LockId, TimeNs};
-use jni_sys::jint;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-impl agent::OfThread for OfThread {
-    fn reset(&self) {
-        self.is_paying.store(false, Ordering::Relaxed);
-    }
-}
-
 impl Observer for Causal {
-    type OfThread = OfThread;
     type Matcher = Matcher;
     type Seen = Seen;
     type Running = ExperimentsHandle;
@@ -219,14 +210,6 @@ impl Observer for Causal {
 
     fn class_file(&self, jvmti: &Jvmti, name: &str, bytes: &[u8]) -> Option<(*mut u8, usize)> {
         self.counted.on_class_file(jvmti, name, bytes)
-    }
-
-    fn bind(&self, agent: &Agent, jni: Jni, step: jint) -> Option<jint> {
-        match step {
-            thread_natives::BIND_OURS | thread_natives::BIND_VMS => Some(thread_natives::bind(agent, jni, step)),
-            counted::BIND => Some(counted::bind(jni)),
-            _ => None,
-        }
     }
 
     fn point(&self, name: &str) -> usize {

@@ -1,5 +1,6 @@
 //! Where a thread is that has slept, or waited for the world outside.
 
+use super::causal;
 use super::targets::{SampledLine, Seen};
 use crate::agent::Agent;
 use crate::chain::{by_jvmti, Side};
@@ -34,7 +35,7 @@ impl OffCpu {
     /// only. The lock is not held while the VM is called.
     pub fn seen(&self, agent: &'static Agent, jni: Jni, slot: &Slot) -> Seen {
         let key = (agent.chains.generation(), agent.chains.in_native(agent, jni, slot, Side::Blocks));
-        let (_, target) = agent.observer.targets.current();
+        let (_, target) = causal().targets.current();
         let known = self.chains.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let frames = known.unwrap_or_else(|| {
             let frames = places(agent, jni);

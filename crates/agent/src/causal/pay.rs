@@ -10,6 +10,7 @@
 //! handler does not notice. It carries the address of the thread's slot, which
 //! stays for the life of the process, as does the handler.
 
+use super::causal;
 use super::Causal;
 use crate::agent::{self, Agent};
 use crate::arch::interrupted_pc;
@@ -163,7 +164,7 @@ extern "C" fn on_signal(_: libc::c_int, information: *const Information, context
 
 fn reminded(value: u64, pc: u64) {
     let Some(agent) = agent::get() else { return };
-    let causal = &agent.observer;
+    let causal = causal();
     // Anybody may send a signal with a value; ours is one of the slots.
     let Some(slot) = agent.threads.slot_at(value) else { return };
     if !causal.is_on() || slot.os_id.load(Ordering::Relaxed) != crate::process::current_os_id() {

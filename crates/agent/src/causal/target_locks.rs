@@ -15,7 +15,6 @@ use crate::agent::Sampled;
 use crate::jni::{Jni, Ref};
 use crate::naming::class_name;
 use crate::threads::Slot;
-use headway_causal::accounting::Account;
 use headway_causal::experiment::{Target, TargetKind};
 use headway_model::{LockId, ThreadId, TimeNs};
 use std::collections::HashMap;
@@ -26,29 +25,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_TARGETS: usize = 64;
 /// Most locks and names remembered.
 const MAX_KNOWN: usize = 16_384;
-
-/// What experiments keep of a thread: its account, what it did with locks that are
-/// targets, and how often it was woken.
-#[derive(Default)]
-pub struct OfThread {
-    /// What it has had of the delays.
-    pub delays: Account,
-    /// True while it sleeps off what it owes.
-    pub is_paying: AtomicBool,
-    /// When it last acquired one after a wait.
-    pub acquired: AtomicU64,
-    /// When it last released one for which others waited.
-    pub released: AtomicU64,
-    /// Times that another thread woke it.
-    pub woken: AtomicU64,
-    /// Times that it came back from a block, a sleep or a delay.
-    pub resumed: AtomicU64,
-    /// Where the ring with its samples lies, 0 if it has none.
-    pub ring: AtomicU64,
-    /// True for a thread of the JDK that only hands on what others did: it owes
-    /// nothing.
-    pub hands_on: AtomicBool,
-}
 
 /// Where a lock's owner is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,7 +205,10 @@ fn held_at(time: TimeNs, acquired: TimeNs, released: TimeNs, owns_now: impl FnOn
 fn owner(agent: &Agent, place: OwnerSource) -> ThreadId {
     match place {
         OwnerSource::Monitor(monitor) => agent.owner_of(monitor),
-        OwnerSource::Synchronizer(reference) => agent.parks.owner_behind(agent, reference).unwrap_or(ThreadId::NONE),
+        OwnerSource::Synchronizer(reference) => {
+            let owner = agent.hotspot.known().and_then(|known| agent.heap.owner_behind(known, reference));
+            owner.unwrap_or(ThreadId::NONE)
+        }
     }
 }
 

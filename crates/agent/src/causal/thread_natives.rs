@@ -6,6 +6,7 @@
 //! back, and where it slept may be the target. Before a thread starts another one
 //! it pays what it owes; what it could not pay the new thread inherits.
 
+use super::causal;
 use crate::agent::{guarded, Agent, Observer};
 use crate::bindings::{self, Bindings, Method};
 use crate::clock;
@@ -87,10 +88,10 @@ extern "system" fn start(env: *mut JNIEnv, thread: jobject) {
         guarded(|agent| {
             let jni = environment(env);
             let Some(slot) = agent.threads.find(agent.java.current_vm_thread(jni)) else { return };
-            agent.observer.before_wake(agent, slot);
+            causal().before_wake(agent, slot);
             // SAFETY: an argument of the native method that is running; not null.
             let id = agent.java.thread_id(jni, unsafe { Ref::new(thread) });
-            agent.observer.thread_natives.starting.put(id, slot.observed.delays.standing(&agent.observer.ledger));
+            causal().thread_natives.starting.put(id, slot.observed.delays.standing(&causal().ledger));
         });
     }
     // SAFETY: set to the VM's own function, which has this signature, before
@@ -105,37 +106,38 @@ extern "system" fn sleep(env: *mut JNIEnv, class: jclass, time: jlong) {
     let original: SleepFunction = unsafe { mem::transmute(SLEEP_ORIGINAL.load(Ordering::Relaxed)) };
     original(env, class, time);
     guarded(|agent| {
-        if agent.observer.is_on() {
+        if causal().is_on() {
             let jni = environment(env);
             let Some(slot) = agent.threads.find(agent.java.current_vm_thread(jni)) else { return };
-            agent.observer.waited_outside(agent, jni, slot, begun);
+            causal().waited_outside(agent, jni, slot, begun);
         }
     });
 }
 
-/// Steps of `Binding.bind` that are these natives'.
-pub const BIND_OURS: jint = 3;
-/// See [`BIND_OURS`].
-pub const BIND_VMS: jint = 4;
-
-/// Carries out such a step; 0, or JNI's error.
-pub fn bind(agent: &Agent, jni: Jni, step: jint) -> jint {
-    let Some((class, sleep_method)) = jni.find_class(THREAD).zip(agent.observer.thread_natives.sleep.get()) else {
-        return -1;
-    };
-    let natives = match step {
-        BIND_OURS => vec![
+fn bind_ours(_: &Agent, jni: Jni) -> jint {
+    let Some(sleep_method) = causal().thread_natives.sleep.get() else { return -1 };
+    let ours = |_| {
+        vec![
             Native { name: START.0, descriptor: START.1, function: start as *const c_void },
             Native { name: sleep_method.0, descriptor: sleep_method.1, function: sleep as *const c_void },
-        ],
-        _ => bindings::vms(agent, &agent.observer.thread_natives.methods(jni, class)),
+        ]
     };
-    if natives.iter().any(|native| native.function.is_null()) {
-        return -1;
-    }
-    // SAFETY: these are the VM's functions for the two methods, or ours with the
-    // same signatures, which call them.
-    let code = unsafe { jni.register_natives(class, &natives) };
+    bind(jni, ours)
+}
+
+fn bind_vms(agent: &Agent, jni: Jni) -> jint {
+    bind(jni, |class| bindings::vms(agent, &causal().thread_natives.methods(jni, class)))
+}
+
+fn bind(jni: Jni, natives: impl FnOnce(Ref) -> Vec<Native>) -> jint {
+    let Some(class) = jni.find_class(THREAD) else { return -1 };
+    let natives = natives(class);
+    let code = match natives.iter().any(|native| native.function.is_null()) {
+        true => -1,
+        // SAFETY: these are the VM's functions for the two methods, or ours with the
+        // same signatures, which call them.
+        false => unsafe { jni.register_natives(class, &natives) },
+    };
     jni.forget(class);
     code
 }
@@ -162,7 +164,7 @@ impl ThreadNatives {
             original.store(function, Ordering::Release);
         }
         let _ = self.sleep.set((name, descriptor));
-        agent.parks.bind(jni, BIND_OURS)?;
+        bindings::bind(jni, bind_ours)?;
         self.bindings.made();
         Ok(())
     }
@@ -179,7 +181,7 @@ impl ThreadNatives {
                     methods
                 })
             },
-            || agent.parks.bind(jni, BIND_VMS),
+            || bindings::bind(jni, bind_vms),
         )
     }
 

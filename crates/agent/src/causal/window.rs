@@ -1,6 +1,7 @@
 //! What one window measures: how things stood before it and after it, and how
 //! much work was under way meanwhile.
 
+use super::causal;
 use super::targets::Totals;
 use crate::agent::Agent;
 use crate::clock;
@@ -29,14 +30,14 @@ pub struct Stand {
 impl Stand {
     /// Now.
     pub fn now(agent: &Agent, wishes: &Wishes) -> Stand {
-        let causal = &agent.observer;
+        let causal = causal();
         Stand {
             run_queue: causal.run_queue.of_all(agent),
             wakes: causal.wakes(agent),
             delay: causal.ledger.total(),
             stopped: causal.stopped_ns(),
             samples: causal.targets.totals(),
-            visits: visits(agent, wishes),
+            visits: visits(wishes),
             time: clock::now(),
         }
     }
@@ -74,9 +75,9 @@ fn gained(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> u64 {
 
 /// Visits of the points that were asked for or visited. Others have names from
 /// earlier recordings, or are ends of latency points.
-fn visits(agent: &Agent, wishes: &Wishes) -> BTreeMap<String, u64> {
+fn visits(wishes: &Wishes) -> BTreeMap<String, u64> {
     let is_end = |name: &String| wishes.latency.iter().any(|(begin, end)| begin == name || end == name);
-    let points = agent.observer.points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
+    let points = causal().points.all().into_iter().map(|(name, visits)| (name.to_string(), visits));
     let is_asked = |name: &String| wishes.progress.contains(name);
     points.filter(|(name, visits)| is_asked(name) || *visits > 0 && !is_end(name)).collect()
 }
@@ -100,8 +101,8 @@ struct UnderWay {
 
 impl InFlight {
     /// A window begins.
-    pub fn begin(&mut self, agent: &Agent, wishes: &Wishes) {
-        self.look(agent, wishes);
+    pub fn begin(&mut self, wishes: &Wishes) {
+        self.look(wishes);
         self.looks = 0;
         for point in &mut self.points {
             (point.sum, point.ended_before) = (0, point.ended);
@@ -109,8 +110,8 @@ impl InFlight {
     }
 
     /// Looks.
-    pub fn look(&mut self, agent: &Agent, wishes: &Wishes) {
-        let points = &agent.observer.points;
+    pub fn look(&mut self, wishes: &Wishes) {
+        let points = &causal().points;
         let counts = wishes.latency.iter().map(|(begin, end)| (points.visits_of(begin), points.visits_of(end)));
         self.take(counts);
     }

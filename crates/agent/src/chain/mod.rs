@@ -10,10 +10,10 @@ mod site;
 pub use crate::state::Side;
 pub use debug_info::FullDebugInfo;
 
-use crate::agent::{Agent, Observer};
+use crate::core::Core;
 use crate::jni::{Jni, Ref};
 use crate::jvmti::table::FrameInfo;
-use crate::locks::{self, Lock};
+use crate::locks::{self, Lock, Locks};
 use crate::mapping;
 use crate::options::{Engine, Mechanism, Options};
 use crate::reply::{MechanismState, State};
@@ -69,6 +69,8 @@ pub struct Chains {
     /// How chains are taken: a [`Taking`].
     taking: AtomicU8,
     check: SelfCheck,
+    /// Debug information of compiled code.
+    pub debug_info: Arc<FullDebugInfo>,
     /// What the lock acquired at a chain's leaf is called there.
     site_names: Mutex<HashMap<ChainId, Arc<str>>>,
     /// Where the frames of chains that end in a wait keep their monitors.
@@ -78,8 +80,8 @@ pub struct Chains {
 /// A lock's event on the current thread, as the caller knows it.
 #[derive(Clone, Copy)]
 pub struct LockEvent<'a> {
-    /// The agent.
-    pub agent: &'static Agent,
+    /// What every part needs.
+    pub core: &'static Core,
     /// The current thread's environment.
     pub jni: Jni,
     /// The current thread.
@@ -90,22 +92,23 @@ pub struct LockEvent<'a> {
 
 impl Chains {
     /// Maps the set.
-    pub fn new() -> io::Result<Chains> {
+    pub fn new(debug_info: Arc<FullDebugInfo>) -> io::Result<Chains> {
         let region = mapping::zeroed(CHAIN_SET_BYTES)?;
         Ok(Chains {
             set: ChainSet::wiped_by(region, Some(mapping::wipe)),
             generation: AtomicU64::new(0),
             taking: AtomicU8::new(Taking::ByJvmti as u8),
             check: SelfCheck::default(),
+            debug_info,
             site_names: Mutex::default(),
             monitor_places: Mutex::default(),
         })
     }
 
     /// Chooses how chains are taken in this recording.
-    pub fn choose(&self, agent: &Agent, options: &Options, libjvm: &Result<Image, String>) -> Vec<MechanismState> {
+    pub fn choose(&self, core: &Core, options: &Options, libjvm: &Result<Image, String>) -> Vec<MechanismState> {
         let difference = self.check.difference().map(|difference| difference.to_string());
-        let (by_walk, state, detail) = match agent.hotspot.failure().map(str::to_owned).or(difference) {
+        let (by_walk, state, detail) = match core.hotspot.failure().map(str::to_owned).or(difference) {
             _ if options.engine == Engine::Jvmti => (false, State::On, format!("as asked, {WITHOUT_WALKER}")),
             _ if !options.allows(Mechanism::Walker) => {
                 (false, State::Degraded, format!("{WITHOUT_WALKER}: switched off by an option"))
@@ -125,17 +128,17 @@ impl Chains {
             let detail = "lock and park events come without call chains: switched off by an option".to_owned();
             mechanisms.push(MechanismState { name: CHAINS.to_owned(), state: State::Off, detail });
         }
-        if let Some(known) = self.walker(agent) {
+        if let Some(known) = self.walker(core) {
             let libjvm = libjvm.as_ref().map_err(String::clone);
-            mechanisms.push(agent.debug_info.switch_on(libjvm, &known.memory));
+            mechanisms.push(self.debug_info.switch_on(libjvm, &known.memory));
         }
         mechanisms
     }
 
     /// What walks need, if chains are walked.
     #[inline]
-    fn walker<'a>(&self, agent: &'a Agent) -> Option<&'a Known> {
-        agent.hotspot.known().filter(|_| self.taking.load(Ordering::Relaxed) == Taking::ByWalk as u8)
+    fn walker<'a>(&self, core: &'a Core) -> Option<&'a Known> {
+        core.hotspot.known().filter(|_| self.taking.load(Ordering::Relaxed) == Taking::ByWalk as u8)
     }
 
     #[cold]
@@ -146,19 +149,19 @@ impl Chains {
     /// The chain of the current thread, in a JVMTI callback. `NONE` for native
     /// threads, which have none.
     pub fn in_callback(&self, place: LockEvent<'_>) -> ChainId {
-        let LockEvent { agent, slot, .. } = place;
-        match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Anchor, Side::Blocks),
-            None => self.by_jvmti(agent, place.jni, slot),
+        let LockEvent { core, slot, .. } = place;
+        match self.walker(core) {
+            Some(known) => self.by_walk(core, known, slot, From::Anchor, Side::Blocks),
+            None => self.by_jvmti(core, place.jni, slot),
         }
     }
 
     /// The chain of the current thread, in a native method.
     #[inline]
-    pub fn in_native(&self, agent: &Agent, jni: Jni, slot: &Slot, side: Side) -> ChainId {
-        match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Anchor, side),
-            None => self.by_jvmti(agent, jni, slot),
+    pub fn in_native(&self, core: &Core, jni: Jni, slot: &Slot, side: Side) -> ChainId {
+        match self.walker(core) {
+            Some(known) => self.by_walk(core, known, slot, From::Anchor, side),
+            None => self.by_jvmti(core, jni, slot),
         }
     }
 
@@ -173,35 +176,35 @@ impl Chains {
 
     /// The chain of the current thread, in the hook behind a contended exit:
     /// `NONE` without the walker, since JVMTI cannot be called there.
-    pub fn at_exit(&self, agent: &Agent, slot: &Slot, caller_fp: u64) -> ChainId {
-        match self.walker(agent) {
-            Some(known) => self.by_walk(agent, known, slot, From::Exit(caller_fp), Side::Wakes),
+    pub fn at_exit(&self, core: &Core, slot: &Slot, caller_fp: u64) -> ChainId {
+        match self.walker(core) {
+            Some(known) => self.by_walk(core, known, slot, From::Exit(caller_fp), Side::Wakes),
             None => ChainId::NONE,
         }
     }
 
     /// Which frame of the chain, just taken by [`Self::at_exit`], holds the
     /// monitor that the current thread releases by waiting on it.
-    pub fn holder(&self, agent: &Agent, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {
+    pub fn holder(&self, core: &Core, slot: &Slot, chain: ChainId, monitor: u64) -> Holder {
         let object = |known: &Known| headway_hotspot::monitor::object(&known.layout, &known.memory, monitor);
-        self.holder_of(agent, slot, chain, object)
+        self.holder_of(core, slot, chain, object)
     }
 
     /// The same for the object whose monitor it is, at a chain just taken.
     pub fn holder_of(
         &self,
-        agent: &Agent,
+        core: &Core,
         slot: &Slot,
         chain: ChainId,
         object: impl FnOnce(&Known) -> Option<u64>,
     ) -> Holder {
-        let Some(known) = self.walker(agent).filter(|_| chain.is_some()) else {
+        let Some(known) = self.walker(core).filter(|_| chain.is_some()) else {
             return Holder::UNKNOWN;
         };
         let Some(scratch) = slot.scratch.borrow() else { return Holder::UNKNOWN };
         let Some(cache) = scratch.last_walk() else { return Holder::UNKNOWN };
         let walk = Walk::already_taken(known, slot.vm_thread(), cache);
-        let places = self.places(chain, || walk.monitor_places(agent.debug_info.decode_options()));
+        let places = self.places(chain, || walk.monitor_places(self.debug_info.decode_options()));
         walk.holder(&places, object(known))
     }
 
@@ -220,9 +223,9 @@ impl Chains {
         self.monitor_places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn by_walk(&self, agent: &Agent, known: &Known, slot: &Slot, from: From, side: Side) -> ChainId {
+    fn by_walk(&self, core: &Core, known: &Known, slot: &Slot, from: From, side: Side) -> ChainId {
         let unwalkable = || {
-            agent.losses.add(Loss::ChainUnwalkable, 1);
+            core.losses.add(Loss::ChainUnwalkable, 1);
             ChainId::NONE
         };
         let Some(mut scratch) = slot.scratch.borrow() else { return unwalkable() };
@@ -242,14 +245,14 @@ impl Chains {
         previous.taken = None;
         let unloads = walk.unloads();
         let Some(key) = walk.key(key, unloads) else { return unwalkable() };
-        let chain = self.look_up(agent, slot, key, || {
-            let (decoded, missing) = walk.decode(agent.debug_info.decode_options());
+        let chain = self.look_up(core, slot, key, || {
+            let (decoded, missing) = walk.decode(self.debug_info.decode_options());
             if matches!(from, From::Anchor) && self.check.is_due() {
-                self.check_walker(agent, known, slot, &decoded);
+                self.check_walker(core, known, slot, &decoded);
             }
-            let (chain, unnamed) = walk.resolve(&agent.definitions, &decoded, missing);
+            let (chain, unnamed) = walk.resolve(&core.definitions, &decoded, missing);
             if unnamed > 0 {
-                agent.losses.add(Loss::MethodUnresolved, unnamed);
+                core.losses.add(Loss::MethodUnresolved, unnamed);
             }
             chain
         });
@@ -260,12 +263,12 @@ impl Chains {
     /// Compares a chain with JVMTI's; in JVMTI callbacks only. A virtual
     /// thread's stack is left out: JVMTI hides some of its frames.
     #[cold]
-    fn check_walker(&self, agent: &Agent, known: &Known, slot: &Slot, decoded: &[DecodedFrame]) {
+    fn check_walker(&self, core: &Core, known: &Known, slot: &Slot, decoded: &[DecodedFrame]) {
         if slot.is_carrier.load(Ordering::Relaxed) {
             return;
         }
         let mut infos = vec![FrameInfo::EMPTY; self_check::MAX_EXPECTED];
-        let Ok(count) = agent.jvmti.current_stack(&mut infos) else { return };
+        let Ok(count) = core.jvmti.current_stack(&mut infos) else { return };
         let expected = infos.get(..count).unwrap_or_default();
         let names = |method| {
             let names = method_names(&known.layout, &known.memory, method)?;
@@ -276,7 +279,7 @@ impl Chains {
             self.taking.store(Taking::ByJvmti as u8, Ordering::Relaxed);
             let reason = format!("{WITHOUT_WALKER}: {difference}");
             eprintln!("headway: {reason}");
-            agent.definitions.degraded("walker", &reason);
+            core.definitions.degraded("walker", &reason);
         }
     }
 
@@ -291,52 +294,52 @@ impl Chains {
 
     /// The chain of a thread that is not the current one and does nothing now. Its
     /// slot says which thread it is.
-    pub fn of_other(&self, agent: &Agent, jni: Jni, slot: &Slot, thread: Ref) -> ChainId {
+    pub fn of_other(&self, core: &Core, jni: Jni, slot: &Slot, thread: Ref) -> ChainId {
         if !self.are_taken() {
             return ChainId::NONE;
         }
         let mut infos = vec![FrameInfo::EMPTY; by_jvmti::MAX_FRAMES];
-        let Ok(count) = agent.jvmti.stack_of(thread, &mut infos) else {
-            agent.losses.add(Loss::ChainUnwalkable, 1);
+        let Ok(count) = core.jvmti.stack_of(thread, &mut infos) else {
+            core.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
         };
         let frames = infos.get(..count).unwrap_or_default();
-        self.by_frames(agent, jni, slot, frames, &mut Vec::new())
+        self.by_frames(core, jni, slot, frames, &mut Vec::new())
     }
 
-    fn by_jvmti(&self, agent: &Agent, jni: Jni, slot: &Slot) -> ChainId {
+    fn by_jvmti(&self, core: &Core, jni: Jni, slot: &Slot) -> ChainId {
         if !self.are_taken() {
             return ChainId::NONE;
         }
         let Some(mut scratch) = slot.scratch.borrow() else {
-            agent.losses.add(Loss::ChainUnwalkable, 1);
+            core.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
         };
         let Scratch { infos, key, .. } = &mut *scratch;
         infos.resize(by_jvmti::MAX_FRAMES, FrameInfo::EMPTY);
-        let Ok(count) = agent.jvmti.current_stack(infos) else {
-            agent.losses.add(Loss::ChainUnwalkable, 1);
+        let Ok(count) = core.jvmti.current_stack(infos) else {
+            core.losses.add(Loss::ChainUnwalkable, 1);
             return ChainId::NONE;
         };
-        self.by_frames(agent, jni, slot, infos.get(..count).unwrap_or_default(), key)
+        self.by_frames(core, jni, slot, infos.get(..count).unwrap_or_default(), key)
     }
 
-    fn by_frames(&self, agent: &Agent, jni: Jni, slot: &Slot, frames: &[FrameInfo], key: &mut Vec<u64>) -> ChainId {
+    fn by_frames(&self, core: &Core, jni: Jni, slot: &Slot, frames: &[FrameInfo], key: &mut Vec<u64>) -> ChainId {
         if frames.is_empty() {
             return ChainId::NONE;
         }
         by_jvmti::key_of(frames, key);
         // A method id may come back as another method's once classes unload.
-        key.push(agent.collections.load(Ordering::Relaxed));
-        self.look_up(agent, slot, key, || {
+        key.push(core.collections.load(Ordering::Relaxed));
+        self.look_up(core, slot, key, || {
             let truncated = frames.len() == by_jvmti::MAX_FRAMES;
-            by_jvmti::resolve(&agent.jvmti, jni, &agent.definitions, frames, truncated)
+            by_jvmti::resolve(&core.jvmti, jni, &core.definitions, frames, truncated)
         })
     }
 
     /// The id of the chain with this key; `resolve` is asked what it means if
     /// it is new.
-    fn look_up(&self, agent: &Agent, slot: &Slot, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
+    fn look_up(&self, core: &Core, slot: &Slot, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
         let reader = self.set.enter(locks::lane(slot.vm_thread()));
         match reader.lookup_or_insert(key) {
             Lookup::Found(entry) if entry.user.load(Ordering::Acquire) == DEFINED => ChainId(entry.id),
@@ -346,14 +349,14 @@ impl Chains {
                 let id = ChainId(entry.id);
                 let chain = resolve();
                 if chain.truncated {
-                    agent.losses.add(Loss::ChainTruncated, 1);
+                    core.losses.add(Loss::ChainTruncated, 1);
                 }
-                agent.definitions.chain(ChainDef { id, chain });
+                core.definitions.chain(ChainDef { id, chain });
                 entry.user.store(DEFINED, Ordering::Release);
                 id
             }
             Lookup::Full => {
-                agent.losses.add(Loss::ChainTableFull, 1);
+                core.losses.add(Loss::ChainTableFull, 1);
                 ChainId::NONE
             }
         }
@@ -361,18 +364,18 @@ impl Chains {
 
     /// The id of a sampled chain with this key; `resolve` is asked what it means
     /// if it is new. `NONE`, counted, if the table is full.
-    pub fn of_sample(&self, agent: &Agent, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
+    pub fn of_sample(&self, core: &Core, key: &[u64], resolve: impl FnOnce() -> CallChain) -> ChainId {
         let reader = self.set.enter(SAMPLER_LANE);
         match reader.lookup_or_insert(key) {
             Lookup::Found(entry) if entry.user.load(Ordering::Acquire) == DEFINED => ChainId(entry.id),
             Lookup::Found(entry) | Lookup::New(entry) => {
                 let id = ChainId(entry.id);
-                agent.definitions.chain(ChainDef { id, chain: resolve() });
+                core.definitions.chain(ChainDef { id, chain: resolve() });
                 entry.user.store(DEFINED, Ordering::Release);
                 id
             }
             Lookup::Full => {
-                agent.losses.add(Loss::ChainTableFull, 1);
+                core.losses.add(Loss::ChainTableFull, 1);
                 ChainId::NONE
             }
         }
@@ -389,7 +392,7 @@ impl Chains {
     fn name_lock_after_site(&self, place: LockEvent<'_>, chain: ChainId) {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
-            let name: Arc<str> = site::lock_name(&place.agent.jvmti, place.jni).unwrap_or_default().into();
+            let name: Arc<str> = site::lock_name(&place.core.jvmti, place.jni).unwrap_or_default().into();
             // What no chain tells apart may be different places.
             if chain.is_some() {
                 self.site_names().insert(chain, name.clone());
@@ -397,17 +400,17 @@ impl Chains {
             name
         });
         if !name.is_empty() {
-            give_name(place.agent, place.lock, name);
+            give_name(place.core, place.lock, name);
         }
     }
 
     /// The same for a synchronizer that the current thread is about to park for,
     /// where it is looked up by JNI.
     #[cold]
-    pub fn name_synchronizer(&self, agent: &Agent, jni: Jni, lock: LockId) {
-        let Some(lock) = agent.locks.by_id(lock).filter(Lock::needs_name) else { return };
-        if let Some(name) = site::synchronizer_name(&agent.jvmti, jni) {
-            give_name(agent, &lock, name.into());
+    pub fn name_synchronizer(&self, core: &Core, locks: &Locks, jni: Jni, lock: LockId) {
+        let Some(lock) = locks.by_id(lock).filter(Lock::needs_name) else { return };
+        if let Some(name) = site::synchronizer_name(&core.jvmti, jni) {
+            give_name(core, &lock, name.into());
         }
     }
 
@@ -448,9 +451,7 @@ impl Chains {
     }
 }
 
-/// Tells everybody what a lock is called.
-fn give_name(agent: &Agent, lock: &Lock<'_>, name: Arc<str>) {
+fn give_name(core: &Core, lock: &Lock<'_>, name: Arc<str>) {
     lock.is_named();
-    agent.observer.lock_named(lock.id(), &name);
-    agent.definitions.lock_name(lock.id(), name);
+    core.definitions.lock_name(lock.id(), name);
 }

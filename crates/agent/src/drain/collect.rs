@@ -2,9 +2,12 @@
 //! need it.
 
 use super::{Drain, NOT_YET};
+use crate::agent::Observer;
 use crate::clock;
 use crate::definitions::Definition;
 use crate::naming::suits_class;
+use crate::observing::observer;
+use crate::park::parks;
 use crate::pressure::capture;
 use crate::raw;
 use headway_model::{Event, TimeNs};
@@ -17,7 +20,7 @@ impl Drain {
     /// Takes the buffers that are full.
     pub(super) fn drain_full(&mut self) {
         let mut over = Vec::new();
-        self.agent.parks.under_way.look(self.agent, false, &mut |event| over.push(event));
+        parks().under_way.look(self.agent, false, &mut |event| over.push(event));
         over.iter().for_each(|event| self.take_event(event));
         if !self.agent.pool.has_full_chunks() {
             return;
@@ -40,7 +43,7 @@ impl Drain {
         }
         let is_all = capture::sums(agent, &mut |event| batch.push(event));
         // Before what the threads did since.
-        agent.parks.under_way.look(agent, true, &mut |event| batch.push(event));
+        parks().under_way.look(agent, true, &mut |event| batch.push(event));
         if let Some(mut collector) = agent.pool.collector() {
             collector.drain(&mut |_, words| self.take_in(words, &mut batch));
             for slot in agent.threads.iter() {
@@ -53,7 +56,7 @@ impl Drain {
             // What was handed over while we went round, by threads that ended.
             collector.drain(&mut |_, words| self.take_in(words, &mut batch));
         }
-        agent.parks.collect(agent, watermark, &mut |event| batch.push(event));
+        parks().collect(agent, watermark, &mut |event| batch.push(event));
         self.take_batch(&mut batch);
         self.batch = batch;
         if is_all && self.unread.is_none() {
@@ -88,6 +91,7 @@ impl Drain {
             match definition {
                 Definition::Event(event) => self.take_event(&event),
                 Definition::LockName(lock, name) => {
+                    observer().lock_named(lock, &name);
                     if let Some(mut def) = self.dictionary.lock(lock).cloned() {
                         if def.name.is_empty() && suits_class(&name, &def.class) {
                             def.name = name;

@@ -3,6 +3,7 @@
 use super::Drain;
 use crate::agent::Agent;
 use crate::clock;
+use crate::park::parks;
 use headway_model::{ChainId, Dictionary, LockId, MethodId, ThreadId};
 use std::ops::{Deref, DerefMut};
 
@@ -71,7 +72,7 @@ pub(super) fn forget(agent: &Agent, dictionary: &mut Dictionary, dead: Dying) {
     for lock in dead.locks {
         agent.locks.retire(lock);
         if let Some(def) = dictionary.lock(lock) {
-            agent.parks.blocker_died(&def.class);
+            parks().blocker_died(&def.class);
         }
         dictionary.forget_lock(lock);
     }

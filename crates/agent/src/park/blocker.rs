@@ -9,22 +9,21 @@
 //! of it share one id, without an identity hash, so that a million of them cost
 //! no memory and their parks are not lost.
 
-use super::heap::{Calm, Fields, Pauses};
 use crate::agent::{Agent, Observer};
+use crate::heap::{Fields, Pauses};
 use crate::jni::{Class, Field, Jni, Ref};
 use crate::naming::class_name;
+use crate::observing::observer;
+use crate::state::Remembered;
 use headway_model::event::LockDef;
 use headway_model::{LockId, Loss, ThreadId};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Objects of a class that have an id each.
 const IDS_PER_CLASS: u64 = 1 << 14;
 /// The same for classes whose objects have owners.
 const IDS_PER_OWNABLE_CLASS: u64 = 1 << 17;
-/// Blockers that a thread remembers.
-const REMEMBERED: usize = 4;
 /// Marks remembered locks that may have an exclusive owner.
 const OWNABLE: u64 = 1 << 62;
 
@@ -35,45 +34,6 @@ pub struct Blocker {
     pub id: LockId,
     /// Its owner, `NONE` if it has none or none is known.
     pub owner: ThreadId,
-}
-
-/// The last blockers of a platform thread, or monitors, by address. Only the thread itself
-/// looks at it.
-#[derive(Debug, Default)]
-pub struct Remembered {
-    entries: [Entry; REMEMBERED],
-}
-
-#[derive(Debug, Default)]
-struct Entry {
-    object: AtomicU64,
-    calm: AtomicU64,
-    lock: AtomicU64,
-}
-
-impl Remembered {
-    #[inline]
-    fn entry(&self, object: u64) -> Option<&Entry> {
-        // Objects are aligned to 8 bytes, synchronizers mostly 32 apart.
-        self.entries.get((object >> 5 ^ object >> 9) as usize % REMEMBERED)
-    }
-
-    /// The lock that an object is, if nothing has moved since it was set.
-    #[inline]
-    pub fn get(&self, object: u64, calm: Calm) -> Option<u64> {
-        let entry = self.entry(object)?;
-        let same = entry.object.load(Ordering::Relaxed) == object && entry.calm.load(Ordering::Relaxed) == calm.0;
-        same.then(|| entry.lock.load(Ordering::Relaxed))
-    }
-
-    /// Remembers which lock an object is.
-    pub fn set(&self, object: u64, calm: Calm, lock: u64) {
-        if let Some(entry) = self.entry(object) {
-            entry.object.store(object, Ordering::Relaxed);
-            entry.calm.store(calm.0, Ordering::Relaxed);
-            entry.lock.store(lock, Ordering::Relaxed);
-        }
-    }
 }
 
 /// The classes and fields asked for through JNI.
@@ -137,8 +97,8 @@ impl Blockers {
         let Ok(thread) = agent.jvmti.current_thread() else { return Blocker::default() };
         let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
             if is_ownable {
-                agent.observer.parked_on(agent, jni, id, object);
-                agent.chains.name_synchronizer(agent, jni, id);
+                observer().parked_on(agent, jni, id, object);
+                agent.chains.name_synchronizer(agent, &agent.locks, jni, id);
             }
             let Some(known) = agent.hotspot.known() else { return };
             let lock = id.0 | if is_ownable { OWNABLE } else { 0 };
@@ -242,18 +202,4 @@ fn remembered(parking: &Parking<'_>, fields: &Fields, pauses: &Pauses) -> Option
         };
         Some(Blocker { id: LockId(lock & !OWNABLE), owner: ThreadId(owner) })
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_remembered_until_something_moves() {
-        let remembered = Remembered::default();
-        remembered.set(0x1000, Calm(4), 9 | OWNABLE);
-        assert_eq!(remembered.get(0x1000, Calm(4)), Some(9 | OWNABLE));
-        assert_eq!(remembered.get(0x1000, Calm(5)), None);
-        assert_eq!(remembered.get(0x2008, Calm(4)), None);
-    }
 }

@@ -5,10 +5,8 @@
 //! when it is back. So the unpark that ended a park has a smaller number than
 //! the park's end, whatever their clocks say.
 
-use super::blocker::{Parking, Remembered};
-use super::in_progress::InProgress;
-use super::permit::{Given, Permit};
-use super::short::Short;
+use super::blocker::Parking;
+use super::parks;
 use super::under_way;
 use super::virtual_threads::{VirtualPark, VirtualThreads};
 use super::Counting;
@@ -16,73 +14,18 @@ use crate::agent::{Agent, Observer};
 use crate::chain::Side;
 use crate::clock;
 use crate::jni::{Jni, Ref};
+use crate::observing::observer;
 use crate::pressure::capture as pressure;
 use crate::raw::Record;
-use crate::state::Span;
+use crate::state::{Given, InProgress, Permit, Short, Span, ThreadParks};
 use crate::thread_entry;
 use crate::threads::{InEvent, Slot, NAME_CHECK_NS};
 use headway_model::event::{
     MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark, VirtualMount, VirtualPinned,
 };
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-
-/// What the agent keeps about the parks of a platform thread.
-#[derive(Default)]
-pub struct ThreadParks {
-    park: InProgress,
-    permit: Permit,
-    remembered: Remembered,
-    /// True once a park was seen to end in this recording.
-    known: AtomicBool,
-    /// Number of a park that was under way when the recording began, 0 if there
-    /// is none that nobody saw end.
-    pub(super) found: AtomicU64,
-    /// Of a carrier: when it last came back from a park, that is from being idle.
-    ready_ns: AtomicU64,
-    /// Of a carrier: the virtual thread that parked last without leaving it, when
-    /// that began (0 if it is over), and when it ended.
-    pinned: AtomicU64,
-    pinned_since_ns: AtomicU64,
-    pinned_until_ns: AtomicU64,
-    /// Used where the recording has a floor.
-    short: OnceLock<Box<super::short::Sums>>,
-}
-
-impl ThreadParks {
-    /// Forgets all: another thread, or another recording.
-    pub fn reset(&self) {
-        self.park.end();
-        self.permit.clear();
-        self.known.store(false, Ordering::Relaxed);
-        self.found.store(0, Ordering::Relaxed);
-        for number in [&self.ready_ns, &self.pinned, &self.pinned_since_ns, &self.pinned_until_ns] {
-            number.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// True if this virtual thread was on this carrier, and kept it, from `start` on.
-    fn kept_by(&self, thread: ThreadId, start: TimeNs) -> bool {
-        let by_it = self.pinned.load(Ordering::Relaxed) == thread.0;
-        by_it && self.pinned_until_ns.load(Ordering::Relaxed) >= start.0
-    }
-
-    /// The sums of short parks, if there are any.
-    pub fn short(&self) -> Option<&super::short::Sums> {
-        self.short.get().map(|sums| &**sums)
-    }
-
-    /// The park in progress.
-    pub fn park(&self) -> &InProgress {
-        &self.park
-    }
-
-    /// The permit given to the thread.
-    pub(super) fn permit(&self) -> &Permit {
-        &self.permit
-    }
-}
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 /// The VM's thread, entered now if no event announced it.
 #[inline]
@@ -108,7 +51,7 @@ pub fn end_platform_of_current(agent: &'static Agent, jni: Jni) {
 
 /// The virtual thread mounted on a carrier; `None` if there is none.
 fn mounted(agent: &'static Agent, jni: Jni, slot: &Slot) -> Option<ThreadId> {
-    let calm = agent.parks.pauses.calm(|_| {
+    let calm = agent.heap.pauses.calm(|_| {
         let known = agent.hotspot.known()?;
         headway_hotspot::thread::current_thread_id(&known.layout, &known.memory, slot.vm_thread())
     });
@@ -136,7 +79,7 @@ impl Current<'_> {
     /// True if parks are counted and nothing is recorded.
     #[inline]
     fn only_counts(&self) -> bool {
-        self.agent.parks.counting() == Counting::Only
+        parks().counting() == Counting::Only
     }
 
     /// True if the thread adds up how long it parks: nothing else is recorded.
@@ -176,7 +119,7 @@ pub fn begin_platform(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> Opti
     let (park, permit) = (&slot.parks.park, &slot.parks.permit);
     let current = Current { agent, jni, slot, thread: slot.thread(), is_virtual: false, park, permit };
     begin(&current, limit, time);
-    agent.observer.block(slot);
+    observer().block(slot);
     Some(slot)
 }
 
@@ -208,7 +151,7 @@ fn end_pinned(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     let start = TimeNs(pinned_since_ns.swap(0, Ordering::Relaxed));
     pinned_until_ns.store(time.0, Ordering::Relaxed);
     // Nothing is recorded one by one where parks are only counted or added up.
-    if !agent.is_recording() || agent.parks.counting() == Counting::Only || agent.pressure.is_sparing() {
+    if !agent.is_recording() || parks().counting() == Counting::Only || agent.pressure.is_sparing() {
         return;
     }
     let (thread, carrier) = (ThreadId(pinned.load(Ordering::Relaxed)), slot.thread());
@@ -244,7 +187,7 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
     }
     let Some(thread) = mounted(agent, jni, slot) else { return 0 };
     let now = clock::now();
-    let Some((number, place)) = agent.parks.virtuals.place_of(thread, now) else {
+    let Some((number, place)) = parks().virtuals.place_of(thread, now) else {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return 0;
     };
@@ -272,7 +215,7 @@ fn define_virtual(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs
 pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
     let Some(slot) = slot_of_current(agent, jni) else { return };
     let _event = InEvent::begin(slot, agent.threads.epoch());
-    let Some(place) = agent.parks.virtuals.of_token(token) else { return };
+    let Some(place) = parks().virtuals.of_token(token) else { return };
     let VirtualPark { park, permit, .. } = place;
     let current = Current { agent, jni, slot, thread: ThreadId::NONE, is_virtual: true, park, permit };
     end(&current, || place.known.swap(1, Ordering::Relaxed) != 0);
@@ -283,9 +226,9 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
     let (spends, only_counts) = (current.spends(), current.only_counts());
     // Where each park is told, its number stands for it; else its time does.
-    let seq = if spends || only_counts && !is_virtual { Seq(time.0) } else { agent.parks.next_seq() };
+    let seq = if spends || only_counts && !is_virtual { Seq(time.0) } else { parks().next_seq() };
     let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
-    let blocker = agent.parks.blockers.of_current(&parking, agent.parks.fields.get(), &agent.parks.pauses);
+    let blocker = parks().blockers.of_current(&parking, agent.heap.fields(), &agent.heap.pauses);
     let walk = || agent.chains.in_native(agent, jni, slot, Side::Blocks);
     let chain = match !only_counts && agent.pressure.wants_contender(blocker.id) {
         true => walk(),
@@ -298,7 +241,7 @@ fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     if only_counts {
         return current.park.begin(&begin, true);
     }
-    let tells_now = !spends && agent.parks.floor() == DurationNs::ZERO;
+    let tells_now = !spends && parks().floor() == DurationNs::ZERO;
     current.park.begin(&begin, tells_now);
     if tells_now {
         agent.append(slot, &Record::park_begin(&begin));
@@ -319,7 +262,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     if !current.is_virtual {
         slot.parks.ready_ns.store(time.0, Ordering::Relaxed);
     }
-    let seq = agent.parks.next_seq();
+    let seq = parks().next_seq();
     let Some((begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
     if outcome == ParkOutcome::Unparked && !current.is_virtual {
@@ -327,11 +270,11 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     }
     match outcome {
         _ if current.is_virtual => {}
-        ParkOutcome::TimedOut | ParkOutcome::Interrupted => agent.observer.returned(slot),
-        ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => agent.observer.woken(slot),
+        ParkOutcome::TimedOut | ParkOutcome::Interrupted => observer().returned(slot),
+        ParkOutcome::Unparked | ParkOutcome::Unknown | ParkOutcome::Spurious => observer().woken(slot),
     }
     if !current.is_virtual {
-        agent.observer.acquired(slot, begin.blocker, time);
+        observer().acquired(slot, begin.blocker, time);
     }
     if !agent.is_recording() {
         return;
@@ -339,7 +282,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     count_return(agent, &begin, time);
     if !is_told {
         let duration = time.since(begin.time);
-        if duration < agent.parks.floor() {
+        if duration < parks().floor() {
             let ParkBegin { thread, blocker, chain, .. } = begin;
             let sums = slot.parks.short.get_or_init(Box::default);
             let due = sums.add(Short { time, thread, blocker, chain, duration });
@@ -347,7 +290,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         }
         agent.append(slot, &Record::park_begin(&begin));
     }
-    if current.is_virtual && agent.parks.tells_mounts.load(Ordering::Relaxed) {
+    if current.is_virtual && parks().tells_mounts.load(Ordering::Relaxed) {
         mounts(current, &begin, given, time);
     }
     let park = Park {
@@ -387,7 +330,7 @@ fn end_sparing(current: &Current<'_>, time: TimeNs) {
 #[inline]
 pub fn count_park(agent: &Agent, begin: &ParkBegin, chain: impl FnOnce() -> ChainId) {
     let ParkBegin { blocker, time, thread, .. } = *begin;
-    let counts = blocker.is_some() && agent.parks.counting() != Counting::No;
+    let counts = blocker.is_some() && parks().counting() != Counting::No;
     if counts && agent.locks.parks().parks(blocker.0, time.0) {
         agent.locks.parks().measured(blocker.0, thread.0, chain().0, time.0);
     }
@@ -396,7 +339,7 @@ pub fn count_park(agent: &Agent, begin: &ParkBegin, chain: impl FnOnce() -> Chai
 /// Adds its end.
 #[inline]
 pub fn count_return(agent: &Agent, begin: &ParkBegin, time: TimeNs) {
-    if begin.blocker.is_some() && agent.parks.counting() != Counting::No {
+    if begin.blocker.is_some() && parks().counting() != Counting::No {
         agent.locks.parks().returns(begin.blocker.0, time.0);
     }
 }
@@ -441,8 +384,8 @@ fn outcome(
 
 fn is_interrupted(current: &Current<'_>) -> bool {
     let Current { agent, jni, slot, is_virtual, .. } = *current;
-    let read = agent.parks.pauses.calm(|_| {
-        let (fields, known) = (agent.parks.fields.get()?, agent.hotspot.known()?);
+    let read = agent.heap.pauses.calm(|_| {
+        let (fields, known) = (agent.heap.fields()?, agent.hotspot.known()?);
         fields.is_interrupted(known, fields.thread_object(known, slot.vm_thread(), is_virtual)?)
     });
     read.unwrap_or_else(|| {
@@ -455,7 +398,7 @@ fn is_interrupted(current: &Current<'_>) -> bool {
 
 /// A virtual thread may wake others without ever parking itself.
 fn name_waker(agent: &'static Agent, jni: Jni, thread: ThreadId, now: TimeNs) {
-    let place = agent.parks.virtuals.place_of(thread, now);
+    let place = parks().virtuals.place_of(thread, now);
     if place.is_some_and(|(_, place)| place.is_name_due(now, NAME_CHECK_NS)) {
         define_virtual(agent, jni, thread, now);
     }
@@ -475,11 +418,11 @@ pub struct Unparking {
 #[inline]
 pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: bool) -> Option<Unparking> {
     // Who gives permits is no part of the statistics.
-    if agent.pressure.spares_owners() || agent.parks.counting() == Counting::Only {
+    if agent.pressure.spares_owners() || parks().counting() == Counting::Only {
         return None;
     }
     let slot = slot_of_current(agent, jni)?;
-    agent.observer.before_wake(agent, slot);
+    observer().before_wake(agent, slot);
     let event = InEvent::begin(slot, agent.threads.epoch());
     if !agent.is_recording() {
         return None;
@@ -492,10 +435,10 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     if thread != slot.thread() {
         name_waker(agent, jni, thread, time);
     }
-    let seq = agent.parks.next_seq();
+    let seq = parks().next_seq();
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
-        agent.observer.released(slot, park.blocker(), time);
+        observer().released(slot, park.blocker(), time);
         let (lock, chain) = park.waits_for();
         agent.samples.gave(&slot.exchanged, lock, chain, time);
         if agent.pressure.is_sparing() {
@@ -506,7 +449,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     let id = match is_virtual {
         true => {
             let id = agent.java.thread_id(jni, target);
-            if let Some((_, place)) = agent.parks.virtuals.place_of(id, time) {
+            if let Some((_, place)) = parks().virtuals.place_of(id, time) {
                 give(&place.park, &place.permit);
             }
             id

@@ -7,26 +7,20 @@
 //!   led through a small class in the boot loader.
 //! * [`bindings`](crate::bindings): who has such natives, and how the VM's come back.
 //! * [`capture`]: what happens then.
-//! * [`blocker`], [`heap`]: what is parked on, and who owns it.
+//! * [`blocker`]: what is parked on, and who owns it.
 //! * [`under_way`]: threads that were parked before the recording.
-//! * [`permit`], [`in_progress`], [`virtual_threads`], [`short`]: what is kept
-//!   about a thread between two events.
+//! * [`virtual_threads`]: what is kept about a virtual thread between two events; of
+//!   a platform thread that is in [`state`](crate::state).
 //! * `statistics`: how much threads parked on each blocker so far.
 
 pub mod blocker;
 pub mod capture;
-pub mod heap;
-pub mod in_progress;
 pub mod natives;
-pub mod permit;
 pub mod redirect;
-pub mod short;
 mod statistics;
 pub mod under_way;
 pub mod virtual_threads;
 
-pub use blocker::Remembered;
-pub use capture::ThreadParks;
 pub use statistics::{LiveParks, Wish};
 
 use crate::agent::Agent;
@@ -35,16 +29,16 @@ use crate::options::{Mechanism, Options, MOUNTS};
 use crate::raw::Record;
 use crate::reply::{InPlace, MechanismState, State};
 use crate::sole;
+use crate::state::Sums;
 use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::ShortParks;
 use headway_model::stack::ChainDef;
-use headway_model::{Dictionary, DurationNs, Event, Seq, ThreadId, TimeNs};
-use heap::{Fields, Pauses};
+use headway_model::{Dictionary, DurationNs, Event, Seq, TimeNs};
 use natives::Natives;
 use redirect::Redirection;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use under_way::UnderWay;
 use virtual_threads::VirtualThreads;
 
@@ -85,15 +79,21 @@ pub struct Parks {
     /// True if each mount of a virtual thread that was unparked is recorded.
     pub(super) tells_mounts: AtomicBool,
     counting: AtomicU8,
-    /// When objects move.
-    pub pauses: Pauses,
-    fields: OnceLock<Fields>,
     blockers: Blockers,
     virtuals: VirtualThreads,
     natives: Natives,
     redirection: Redirection,
     /// Parks since before the recording.
     pub under_way: UnderWay,
+}
+
+/// The feature's own. Made before the agent is known.
+static PARKS: LazyLock<Box<Parks>> = LazyLock::new(Box::default);
+
+/// What the feature keeps, of the whole process.
+#[inline]
+pub fn parks() -> &'static Parks {
+    &PARKS
 }
 
 impl Parks {
@@ -138,11 +138,9 @@ impl Parks {
         }
         self.floor_ns.store(options.park_floor_ns.unwrap_or(0), Ordering::Relaxed);
         self.tells_mounts.store(options.wants(MOUNTS), Ordering::Relaxed);
-        self.pauses.forget();
+        agent.heap.pauses.forget();
         if let (Ok(image), Some(known)) = (libjvm, agent.hotspot.known()) {
-            if let Some(fields) = Fields::find(image, &known.memory) {
-                self.fields.get_or_init(|| fields);
-            }
+            agent.heap.learn(image, &known.memory);
         }
         let allowed = |mechanism| match options.allows(mechanism) {
             true => Ok(()),
@@ -187,22 +185,6 @@ impl Parks {
         self.natives.is_bound() || self.redirection.sees_platform()
     }
 
-    /// Has the class in the boot loader bind natives of the platform's.
-    ///
-    /// # Errors
-    /// The VM refuses.
-    pub fn bind(&self, jni: Jni, step: jni_sys::jint) -> Result<(), String> {
-        self.natives.bind(jni, step)
-    }
-
-    /// The exclusive owner of a synchronizer behind a weak global reference;
-    /// `None` if that cannot be said now.
-    pub fn owner_behind(&self, agent: &Agent, reference: u64) -> Option<ThreadId> {
-        let (known, fields) = (agent.hotspot.known()?, self.fields.get()?);
-        let read = |_| fields.owner(known, known.object_in_weak(reference)?);
-        self.pauses.calm(read).map(ThreadId)
-    }
-
     /// Forgets what an earlier recording left.
     pub fn reset(&self) {
         self.virtuals.clear();
@@ -242,19 +224,19 @@ impl Parks {
             return;
         }
         for slot in agent.threads.iter() {
-            slot.parks.park().tell(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
-            let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
+            slot.parks.park.send(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            let sums = slot.parks.short().into_iter().flat_map(Sums::take);
             sums.for_each(|sum| take(Event::ShortParks(sum)));
         }
         for place in self.virtuals.iter() {
-            place.park.tell(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            place.park.send(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
         }
     }
 
     /// A thread ends: a park that nobody saw end, and sums of short ones.
     pub fn release(&self, agent: &Agent, slot: &crate::threads::Slot) {
         under_way::over(agent, slot);
-        let sums = slot.parks.short().into_iter().flat_map(short::Sums::take);
+        let sums = slot.parks.short().into_iter().flat_map(Sums::take);
         sums.for_each(|sum: ShortParks| agent.append(slot, &Record::short_parks(&sum)));
     }
 

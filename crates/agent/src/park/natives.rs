@@ -11,9 +11,9 @@
 //! recording begins and when it ends, and never in between.
 
 use super::capture;
-use crate::agent::{guarded, Agent, Observer};
+use crate::agent::{guarded, Agent};
 use crate::bindings::{self, Bindings, Method};
-use crate::jni::{Class, Jni, Native, Ref};
+use crate::jni::{Jni, Native, Ref};
 use crate::reply::InPlace;
 use crate::sole;
 use headway_hook::Image;
@@ -40,7 +40,7 @@ type UnparkFunction = extern "system" fn(*mut JNIEnv, jobject, jobject);
 /// See the module.
 #[derive(Default)]
 pub struct Natives {
-    binding: OnceLock<Result<Class, String>>,
+    helper: OnceLock<Result<(), String>>,
     bindings: Bindings,
 }
 
@@ -148,28 +148,9 @@ extern "system" fn unparking_platform(env: *mut JNIEnv, _: jclass, target: jobje
     unparking(env, target, false);
 }
 
-/// `Binding.carryOut`
-extern "system" fn carry_out(env: *mut JNIEnv, _: jclass, step: jint) -> jint {
-    let mut code = -1;
-    guarded(|agent| {
-        let jni = environment(env);
-        code = match step {
-            BIND_HELPER => bind_helper(jni),
-            BIND_OURS | BIND_VMS => bind_park(agent, jni, step),
-            _ => agent.observer.bind(agent, jni, step).unwrap_or(-1),
-        };
-    });
-    code
-}
-
-/// Steps of `Binding.bind`.
-const BIND_HELPER: jint = 0;
-const BIND_OURS: jint = 1;
-const BIND_VMS: jint = 2;
-
 /// Binds the helper's natives by address: found by name they could be those of
 /// another copy of this library.
-fn bind_helper(jni: Jni) -> jint {
+fn bind_helper(_: &Agent, jni: Jni) -> jint {
     let Some(helper) = sole::class() else { return -1 };
     let native = |name, descriptor, function| Native { name, descriptor, function };
     let natives = [
@@ -197,20 +178,24 @@ fn methods(jni: Jni, class: Ref) -> [Method; 2] {
     [method(PARK, park as *const c_void, &PARK_ORIGINAL), method(UNPARK, unpark as *const c_void, &UNPARK_ORIGINAL)]
 }
 
-fn bind_park(agent: &Agent, jni: Jni, step: jint) -> jint {
+fn bind_ours(_: &Agent, jni: Jni) -> jint {
+    bind_park(jni, |methods| {
+        let native = |m: &Method| Native { name: m.name, descriptor: m.descriptor, function: m.ours };
+        methods.iter().map(native).collect()
+    })
+}
+
+fn bind_vms(agent: &Agent, jni: Jni) -> jint {
+    bind_park(jni, |methods| bindings::vms(agent, methods))
+}
+
+fn bind_park(jni: Jni, natives: impl FnOnce(&[Method]) -> Vec<Native>) -> jint {
     let Some(class) = jni.find_class(UNSAFE) else { return -1 };
     let methods = methods(jni, class);
-    let natives = match step {
-        BIND_OURS => {
-            let native = |m: Method| Native { name: m.name, descriptor: m.descriptor, function: m.ours };
-            methods.map(native).to_vec()
-        }
-        _ => bindings::vms(agent, &methods),
-    };
     let code = match methods.iter().all(|method| method.vms != 0) {
         // SAFETY: these are the VM's functions for the two methods, or ours with
         // the same signatures, which call them.
-        true => unsafe { jni.register_natives(class, &natives) },
+        true => unsafe { jni.register_natives(class, &natives(&methods)) },
         false => -1,
     };
     jni.forget(class);
@@ -218,24 +203,12 @@ fn bind_park(agent: &Agent, jni: Jni, step: jint) -> jint {
 }
 
 impl Natives {
-    /// Sees to it that the helper class is defined and its natives bound.
+    /// Sees to it that the helper class's natives are bound.
     ///
     /// # Errors
     /// The VM refuses.
     pub fn prepare(&self, jni: Jni) -> Result<(), String> {
-        self.binding(jni).map(drop)
-    }
-
-    fn binding(&self, jni: Jni) -> Result<Class, String> {
-        self.binding.get_or_init(|| defined_binding(jni)).clone()
-    }
-
-    /// Has the class in the boot loader take a step of binding.
-    ///
-    /// # Errors
-    /// The VM refuses.
-    pub fn bind(&self, jni: Jni, step: jint) -> Result<(), String> {
-        take_step(jni, self.binding(jni)?, step)
+        self.helper.get_or_init(|| bindings::bind(jni, bind_helper)).clone()
     }
 
     /// Binds the agent's functions.
@@ -259,7 +232,8 @@ impl Natives {
                 return Err(format!("Unsafe.{name} is bound to somebody else's function"));
             }
         }
-        self.bind(jni, BIND_OURS)?;
+        self.prepare(jni)?;
+        bindings::bind(jni, bind_ours)?;
         self.bindings.made();
         Ok("jdk.internal.misc.Unsafe.park and unpark bound to the agent".to_owned())
     }
@@ -277,28 +251,7 @@ impl Natives {
             jni.forget(class);
             methods.to_vec()
         };
-        self.bindings.remove(agent, super::PLATFORM, find, || self.bind(jni, BIND_VMS))
-    }
-}
-
-const BINDING: &std::ffi::CStr = c"io/headway/boot/Binding";
-const BINDING_BYTES: &[u8] = include_bytes!("Binding.class");
-
-fn take_step(jni: Jni, binding: Class, step: jint) -> Result<(), String> {
-    match jni.call_static_int(binding, c"bind", c"(I)I", step) {
-        Some(0) => Ok(()),
-        code => Err(format!("the VM refused to bind natives (step {step}, error {})", code.unwrap_or(-1))),
-    }
-}
-
-fn defined_binding(jni: Jni) -> Result<Class, String> {
-    let refused = "the VM refused to define the agent's class io.headway.boot.Binding in the boot loader";
-    let class = jni.define_boot_class(BINDING, BINDING_BYTES).ok_or(refused)?;
-    let native = Native { name: c"carryOut", descriptor: c"(I)I", function: carry_out as *const c_void };
-    // SAFETY: the function has the signature that the class declares.
-    match unsafe { jni.register_natives(class.as_ref(), &[native]) } {
-        0 => take_step(jni, class, BIND_HELPER).map(|()| class),
-        code => Err(format!("the VM refused to bind the native of io.headway.boot.Binding: error {code}")),
+        self.bindings.remove(agent, super::PLATFORM, find, || bindings::bind(jni, bind_vms))
     }
 }
 

@@ -14,6 +14,7 @@
 //! Virtual threads are not found: the VM lists none of them.
 
 use super::capture;
+use super::parks;
 use crate::agent::Agent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
@@ -76,7 +77,7 @@ impl UnderWay {
 /// The park of a thread that was found parked, if nobody saw it end.
 fn of(slot: &Slot) -> Option<(Seq, ParkBegin)> {
     let seq = Seq(slot.parks.found.load(Ordering::Acquire));
-    slot.parks.park().peek().filter(|begin| seq.is_some() && begin.seq == seq).map(|begin| (seq, begin))
+    slot.parks.park.peek().filter(|begin| seq.is_some() && begin.seq == seq).map(|begin| (seq, begin))
 }
 
 /// Where the VM cannot be asked only the thread's own events end its park.
@@ -85,8 +86,8 @@ fn is_parked(agent: &Agent, slot: &Slot, begin: &ParkBegin) -> bool {
     if !thread::is_blocked(&known.layout, &known.memory, slot.vm_thread()) {
         return false;
     }
-    let names_blocker = agent.parks.pauses.calm(|_| {
-        let fields = agent.parks.fields.get()?;
+    let names_blocker = agent.heap.pauses.calm(|_| {
+        let fields = agent.heap.fields()?;
         Some(fields.blocker(known, fields.thread_object(known, slot.vm_thread(), false)?)? != 0)
     });
     begin.blocker.is_none() || names_blocker.unwrap_or(true)
@@ -96,25 +97,25 @@ fn is_parked(agent: &Agent, slot: &Slot, begin: &ParkBegin) -> bool {
 /// if it is parked.
 pub fn find(agent: &'static Agent, jni: Jni, slot: &'static Slot, object: Ref, state: i32) -> bool {
     let is_left_out = slot.is_carrier.load(Ordering::Relaxed) || slot.is_filtered.load(Ordering::Relaxed);
-    if state & PARKED == 0 || is_left_out || !agent.parks.sees_platform() {
+    if state & PARKED == 0 || is_left_out || !parks().sees_platform() {
         return false;
     }
     let time = clock::now();
-    let blocker = agent.parks.blockers.of_thread(agent, jni, object, |_, _, _| ());
+    let blocker = parks().blockers.of_thread(agent, jni, object, |_, _, _| ());
     let chain = agent.chains.of_other(agent, jni, slot, object);
     // It may have gone on meanwhile.
     if agent.jvmti.thread_state(object).unwrap_or(0) & PARKED == 0 {
         return false;
     }
-    let seq = if agent.pressure.is_sparing() { Seq(time.0) } else { agent.parks.next_seq() };
+    let seq = if agent.pressure.is_sparing() { Seq(time.0) } else { parks().next_seq() };
     let thread = slot.thread();
     let begin =
         ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, ..ParkBegin::default() };
     capture::count_park(agent, &begin, || chain);
-    slot.parks.park().begin(&begin, true);
+    slot.parks.park.begin(&begin, true);
     slot.parks.found.store(seq.0, Ordering::Release);
     agent.definitions.found_parked(begin);
-    agent.parks.under_way.threads.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    parks().under_way.threads.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
     true
 }
 
@@ -129,20 +130,20 @@ pub fn over(agent: &Agent, slot: &Slot) {
 
 /// The park as it ended, for the first who asks.
 fn end(agent: &Agent, slot: &Slot, seq: Seq) -> Option<Park> {
-    let begin = slot.parks.park().end_of(seq)?;
+    let begin = slot.parks.park.end_of(seq)?;
     let ParkBegin { time: start, thread, chain, blocker, owner, limit, .. } = begin;
-    let seen = agent.parks.under_way.seen(&begin);
+    let seen = parks().under_way.seen(&begin);
     capture::count_return(agent, &begin, seen);
     let park = Park { time: seen, start, thread, chain, blocker, owner, limit, ..Park::default() };
     if agent.pressure.is_sparing() {
         return Some(park);
     }
-    let given_at = slot.parks.permit().given_at();
-    let given = slot.parks.permit().take(None);
+    let given_at = slot.parks.permit.given_at();
+    let given = slot.parks.permit.take(None);
     Some(Park {
         time: if given.is_some() { seen.max(given_at) } else { seen },
         start_seq: begin.seq,
-        seq: agent.parks.next_seq(),
+        seq: parks().next_seq(),
         outcome: if given.is_some() { ParkOutcome::Unparked } else { ParkOutcome::Unknown },
         unpark: given.map_or(Seq::NONE, |given| given.seq),
         waker: given.map_or(ThreadId::NONE, |given| given.waker),

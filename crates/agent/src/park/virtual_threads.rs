@@ -11,8 +11,7 @@
 //! giver that had found it just before may leave its mark with the next owner,
 //! whose recorded unpark then names another target: seen, not guessed.
 
-use super::in_progress::InProgress;
-use super::permit::Permit;
+use crate::state::{InProgress, Permit};
 use headway_model::{Seq, ThreadId, TimeNs};
 use std::alloc::{alloc_zeroed, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -34,7 +34,6 @@ pub struct Commands {
 }
 
 /// See the module.
-#[derive(Default)]
 pub struct Beans {
     commands: OnceLock<Commands>,
     class: OnceLock<Result<Class, String>>,
@@ -42,6 +41,15 @@ pub struct Beans {
     wanted_until: AtomicU64,
     picture: Mutex<Option<Picture>>,
 }
+
+/// The feature's own.
+pub static BEANS: Beans = Beans {
+    commands: OnceLock::new(),
+    class: OnceLock::new(),
+    is_registered: AtomicBool::new(false),
+    wanted_until: AtomicU64::new(0),
+    picture: Mutex::new(None),
+};
 
 impl Beans {
     /// Registers the bean, whose operations the first `commands` carry out.
@@ -116,8 +124,8 @@ fn switch(jni: Jni, class: Class, on: jint) -> Result<(), String> {
 
 /// `HeadwayBean.figuresNow`, in the order of its `FIGURES`.
 extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
-    let figures = guarded(None, |agent| {
-        agent.pressure.beans.read(|picture| {
+    let figures = guarded(None, |_| {
+        BEANS.read(|picture| {
             let threads = picture.threads;
             let counts = [threads.running, threads.blocked, threads.parked, threads.waiting, threads.sleeping];
             let sums = &picture.counters;
@@ -143,8 +151,8 @@ extern "system" fn figures_now(env: *mut JNIEnv, _: jclass) -> jdoubleArray {
 
 /// `HeadwayBean.locksNow`: lock after lock, in the order of its `COLUMNS`.
 extern "system" fn locks_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
-    let texts = guarded(None, |agent| {
-        agent.pressure.beans.read(|picture| {
+    let texts = guarded(None, |_| {
+        BEANS.read(|picture| {
             let row = |lock: &headway_analysis::pressure::live::LiveLock| {
                 let pressures = [lock.csp.to_string(), lock.csp_peak.to_string()];
                 let [csp, csp_peak] = pressures;
@@ -159,8 +167,8 @@ extern "system" fn locks_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
 
 /// `HeadwayBean.totalsNow`: series after series, in the order of its `TOTALS`; the rest at the end.
 extern "system" fn totals_now(env: *mut JNIEnv, _: jclass) -> jobjectArray {
-    let texts = guarded(None, |agent| {
-        agent.pressure.beans.read(|picture| {
+    let texts = guarded(None, |_| {
+        BEANS.read(|picture| {
             let sums = &picture.counters;
             let row = |lock: &str, owner: &str, blocked: &Blocked| {
                 [lock.to_owned(), owner.to_owned(), blocked.blocked_ns.to_string(), blocked.contentions.to_string()]
@@ -198,7 +206,7 @@ fn string_array(env: *mut JNIEnv, texts: Option<Vec<String>>) -> jobjectArray {
 
 /// `HeadwayBean.recording`.
 extern "system" fn recording(env: *mut JNIEnv, _: jclass) -> jstring {
-    let path = guarded(None, |agent| (agent.pressure.beans.commands.get()?.recording_path)());
+    let path = guarded(None, |_| (BEANS.commands.get()?.recording_path)());
     path.map_or(ptr::null_mut(), |path| string(env, &path.display().to_string()))
 }
 
@@ -228,7 +236,7 @@ fn carry_out(env: *mut JNIEnv, options: &Options) -> jstring {
     // SAFETY: the environment of the native method that is now running.
     let jni = unsafe { Jni::new(env) };
     let failed = Some("the agent failed".to_owned());
-    let problem = guarded(failed.clone(), |agent| match agent.pressure.beans.commands.get() {
+    let problem = guarded(failed.clone(), |agent| match BEANS.commands.get() {
         Some(commands) => (commands.carry_out)(agent, jni, options).error,
         None => failed,
     });

@@ -57,7 +57,7 @@ pub fn spend(agent: &Agent, slot: &Slot, span: Span) {
 #[inline]
 fn lock_of(agent: &'static Agent, jni: Jni, slot: &Slot, object: Ref) -> Option<LockId> {
     let address = agent.hotspot.known().and_then(|known| known.object_behind(object));
-    let remembered = address.and_then(|address| agent.parks.pauses.calm(|calm| slot.contended.get(address, calm)));
+    let remembered = address.and_then(|address| agent.heap.pauses.calm(|calm| slot.contended.get(address, calm)));
     remembered.map(LockId).or_else(|| lock_by_tag(agent, jni, slot, object))
 }
 
@@ -65,7 +65,7 @@ fn lock_of(agent: &'static Agent, jni: Jni, slot: &Slot, object: Ref) -> Option<
 fn lock_by_tag(agent: &'static Agent, jni: Jni, slot: &Slot, object: Ref) -> Option<LockId> {
     let lock = agent.locks.of_object(agent, jni, object)?.id();
     let known = agent.hotspot.known();
-    let here = known.and_then(|known| agent.parks.pauses.calm(|calm| Some((known.object_behind(object)?, calm))));
+    let here = known.and_then(|known| agent.heap.pauses.calm(|calm| Some((known.object_behind(object)?, calm))));
     if let Some((address, calm)) = here {
         slot.contended.set(address, calm, lock.0);
     }
@@ -82,7 +82,7 @@ fn pin(agent: &'static Agent, jni: Jni, slot: &Slot, object: Ref) -> u64 {
 #[cold]
 fn chain(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: LockId) -> ChainId {
     let Some(lock) = agent.locks.by_id(lock) else { return ChainId::NONE };
-    let place = LockEvent { agent, jni, slot, lock: &lock };
+    let place = LockEvent { core: agent, jni, slot, lock: &lock };
     let chain = agent.chains.in_callback(place);
     agent.chains.name_lock(place, chain);
     chain

@@ -1,10 +1,11 @@
 //! Windows, phases and the picture of now, on the draining thread.
 
 use super::announce::Announcer;
-use super::found::Found;
+use super::beans::BEANS;
 use super::publish::Publisher;
 use crate::agent::Agent;
 use crate::options::Options;
+use crate::state::Found;
 use headway_analysis::monitor::{Stretch, StretchSink};
 use headway_analysis::pressure::online::{Closed, OnlinePressure};
 use headway_analysis::pressure::PressureOptions;
@@ -123,7 +124,7 @@ impl LivePressure {
         let closed = self.guarded(|online| online.finish(end)).unwrap_or_default();
         self.count_folded();
         self.publisher.end();
-        self.agent.pressure.beans.show(None);
+        BEANS.show(None);
         self.agent.pressure.begin(false);
         self.tell(closed, dictionary)
     }
@@ -164,7 +165,7 @@ impl LivePressure {
     }
 
     fn publish(&mut self, dictionary: &Dictionary) {
-        let for_beans = self.agent.pressure.beans.are_read();
+        let for_beans = BEANS.are_read();
         if self.publisher.is_idle() && !for_beans {
             return;
         }
@@ -181,7 +182,7 @@ impl LivePressure {
             self.publisher.publish(&text);
         }
         if for_beans {
-            self.agent.pressure.beans.show(Some(picture));
+            BEANS.show(Some(picture));
         }
     }
 

@@ -3,9 +3,10 @@
 use super::naming::Names;
 use super::places::Places;
 use super::subjects::Subject;
-use crate::agent::{Agent, Observer, Observing};
+use crate::agent::{Agent, Observer};
 use crate::chain::by_walk::MAX_RECORDS;
 use crate::clock;
+use crate::observing::{observer, Observing};
 use crate::vm::Known;
 use headway_hotspot::fragment::{Captured, Decoder, Fragment, FragmentEnd, Frames, Reg};
 use headway_hotspot::{
@@ -138,8 +139,8 @@ impl Decoding {
     /// What the sample that was decoded last lies in; `chain` is its chain.
     pub fn seen(&mut self, chain: ChainId) -> <Observing as Observer>::Seen {
         let Decoding { agent, known, frames, names, matcher, .. } = self;
-        agent.observer.look(matcher, &agent.definitions, chain, || {
-            let options = agent.debug_info.decode_options();
+        observer().look(matcher, &agent.definitions, chain, || {
+            let options = agent.chains.debug_info.decode_options();
             let (decoded, _) = decode(&known.layout, &known.memory, frames.records(), options);
             decoded.iter().filter_map(|frame| names.java(known, &agent.definitions, frame)).collect()
         })
@@ -202,7 +203,7 @@ impl Decoding {
             self.generation = generation;
             self.names.forget();
             self.places.forget();
-            self.agent.observer.forget_chains(&mut self.matcher);
+            observer().forget_chains(&mut self.matcher);
         }
     }
 
@@ -284,7 +285,7 @@ impl Decoding {
             let native = frames.native.iter().enumerate();
             let mut chain: Vec<_> =
                 native.map(|(depth, pc)| names.native(&helper.native, &agent.definitions, *pc, depth == 0)).collect();
-            let options = agent.debug_info.decode_options();
+            let options = agent.chains.debug_info.decode_options();
             let mut unnamed = 0;
             for record in records {
                 unnamed += places.append(record, &mut chain, |chain| {

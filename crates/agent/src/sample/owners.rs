@@ -123,7 +123,7 @@ impl Owners {
                 let (owner, unnamed) = self.owner_of_pending(slot, enter.start);
                 let (lock, chain) = (enter.lock, enter.chain);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: true, unnamed });
-            } else if let Some(park) = slot.parks.park().peek().filter(|park| is_long(park.time)) {
+            } else if let Some(park) = slot.parks.park.peek().filter(|park| is_long(park.time)) {
                 let (lock, chain, owner) = (park.blocker, park.chain, park.owner);
                 self.add(WaitedFor { lock, chain, waiters: 1, owner, is_owned: false, unnamed: None });
             } else if let Some(wait) = slot.wait.peek().filter(|wait| is_long(wait.start)) {
@@ -160,7 +160,7 @@ impl Owners {
         let has_unnamed = self.waited_for.iter().any(|waited| waited.unnamed.is_some());
         for slot in self.agent.threads.iter() {
             let waits = slot.enter.peek().is_some()
-                || slot.parks.park().peek().is_some()
+                || slot.parks.park.peek().is_some()
                 || slot.wait.peek().is_some()
                 || slot.reenter.peek().is_some();
             if waits {

@@ -14,6 +14,7 @@ use crate::clock;
 use crate::ending::{Deadline, Ended, WITHIN};
 use crate::jni::{self, Jni};
 use crate::masked_signals::MaskedSignals;
+use crate::observing::observer;
 use headway_model::event::{RecordingInfo, Sample, SampleState, ThreadDef};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use headway_sample::perf::Record;
@@ -297,7 +298,7 @@ impl Sampler {
         }
         match self.sources.add(subject) {
             Ok(()) if self.plan.eager => {
-                self.agent.observer.sampled_into(self.agent, subject.vm_thread, self.sources.ring_of(subject.os_id));
+                observer().sampled_into(self.agent, subject.vm_thread, self.sources.ring_of(subject.os_id));
             }
             Ok(()) => {}
             // It ended meanwhile; what the kernel calls that depends on what was asked.
@@ -341,7 +342,7 @@ impl Sampler {
                     let seen = decoding.seen(decoded.chain);
                     let Sample { time, thread, .. } = decoded;
                     let sampled = Sampled { vm_thread: subject.vm_thread, thread, time, ticks: sample.ticks };
-                    agent.observer.sampled(agent, &sampled, &seen);
+                    observer().sampled(agent, &sampled, &seen);
                 }
                 match (plan.only_owners, &owners) {
                     (true, Some(owners)) => {
@@ -355,7 +356,7 @@ impl Sampler {
             Record::Throttled => {}
         });
         if plan.eager {
-            agent.observer.collect(agent);
+            observer().collect(agent);
         }
         if let Some(asking) = asking {
             asking.round(sources.subjects(), decoding, batch);

@@ -7,8 +7,9 @@
 //! that announced themselves, and those that were loaded before the agent.
 
 use super::transaction::{self, Caller};
-use crate::agent::{self, guarded_or as guarded, Agent, Observer, Observing};
+use crate::agent::{self, guarded_or as guarded, Agent, Observer};
 use crate::jni::{self, Jni, Ref};
+use crate::observing::{observer, Observing};
 use headway_model::ThreadId;
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, JNIEnv};
 use std::sync::{Mutex, PoisonError};
@@ -40,7 +41,7 @@ extern "system" fn Java_io_headway_Headway_register(env: *mut JNIEnv, class: jcl
     // The class may come before the agent is built: then it is found later.
     if let Some(agent) = agent::get() {
         remember(env, class);
-        return agent.is_recording() && (agent.steal.ended.is_wanted() || agent.observer.is_wanted());
+        return agent.is_recording() && (agent.steal.ended.is_wanted() || observer().is_wanted());
     }
     false
 }
@@ -82,7 +83,7 @@ extern "system" fn Java_io_headway_Headway_end(
 /// `Headway.point(name)`: the number of a progress point, 0 if there is no room.
 #[no_mangle]
 extern "system" fn Java_io_headway_Headway_point(env: *mut JNIEnv, _: jclass, name: jstring) -> jint {
-    guarded(0, |agent| jni::text(env, name).map_or(0, |name| agent.observer.point(&name) as jint))
+    guarded(0, |_| jni::text(env, name).map_or(0, |name| observer().point(&name) as jint))
 }
 
 /// `Headway.visit(point)`: it is counted.

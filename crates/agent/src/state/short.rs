@@ -1,5 +1,5 @@
-//! Parks that are too short to be told one by one: summed up for each blocker
-//! and chain, so that a flood costs little and no total is lost.
+//! Parks that are too short to be recorded one by one: summed up for each blocker
+//! and chain, so that a flood costs little and no total is dropped.
 
 use crate::exclusive::Exclusive;
 use headway_model::event::ShortParks;
@@ -88,31 +88,31 @@ mod tests {
     }
 
     #[test]
-    fn no_park_is_lost_however_many_chains_there_are() {
+    fn no_park_is_dropped_however_many_chains_there_are() {
         let sums = Sums::default();
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         for time in 1..=1000 {
-            told.extend(sums.add(park(time, time % 20)));
+            sent.extend(sums.add(park(time, time % 20)));
         }
-        told.extend(sums.take());
-        assert_eq!(told.iter().map(|parks| parks.count).sum::<u64>(), 1000);
-        assert_eq!(told.iter().map(|parks| parks.total.0).sum::<u64>(), 10_000);
+        sent.extend(sums.take());
+        assert_eq!(sent.iter().map(|parks| parks.count).sum::<u64>(), 1000);
+        assert_eq!(sent.iter().map(|parks| parks.total.0).sum::<u64>(), 10_000);
         assert_eq!(sums.take().count(), 0);
     }
 
     #[test]
-    fn one_chain_is_told_once_a_second() {
+    fn one_chain_is_sent_once_a_second() {
         let sums = Sums::default();
-        let told: Vec<ShortParks> = (0..50).filter_map(|i| sums.add(park(1 + i * 100_000_000, 5))).collect();
-        let counts: Vec<u64> = told.iter().map(|parks| parks.count).collect();
+        let sent: Vec<ShortParks> = (0..50).filter_map(|i| sums.add(park(1 + i * 100_000_000, 5))).collect();
+        let counts: Vec<u64> = sent.iter().map(|parks| parks.count).collect();
         assert_eq!(counts, [11, 11, 11, 11]);
         assert_eq!(sums.take().map(|parks| parks.count).sum::<u64>(), 6);
     }
 
     #[test]
-    fn a_park_that_finds_the_sums_taken_is_told_alone() {
+    fn a_park_that_finds_the_sums_taken_is_sent_alone() {
         let sums = Sums::default();
-        let told = sums.0.enter(|_| sums.add(park(1, 5)));
-        assert_eq!(told.unwrap().map(|parks| parks.count), Some(1));
+        let sent = sums.0.enter(|_| sums.add(park(1, 5)));
+        assert_eq!(sent.unwrap().map(|parks| parks.count), Some(1));
     }
 }

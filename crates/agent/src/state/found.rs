@@ -1,8 +1,8 @@
-//! Threads that wait already when a recording begins: of them no event tells.
+//! Threads that wait already when a recording begins: no event says so.
 //!
 //! Most threads of a server do: idle pools park for hours. Taken for running,
 //! they would make every lock look harmless. Each thread's state is asked of the
-//! VM once, while the recording begins; afterwards its events tell, and where the
+//! VM once, while the recording begins; afterwards its events say, and where the
 //! end of such a wait has none, the VM's own word for the thread.
 
 use headway_model::{ThreadId, TimeNs};
@@ -12,7 +12,7 @@ const IN_OBJECT_WAIT: i32 = 0x100;
 const PARKED: i32 = 0x200;
 
 /// Threads that are asked about at most: as many as the agent follows.
-const MOST: usize = crate::threads::CAPACITY;
+const MOST: usize = super::MOST_THREADS;
 
 /// A thread that was waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl FoundThreads {
         drop(self.take());
     }
 
-    /// Takes note of a thread's state as the VM tells it.
+    /// Takes note of a thread's state as the VM says it is.
     pub fn note(&self, thread: ThreadId, vm_thread: u64, state: i32, at: TimeNs) {
         if state & (IN_OBJECT_WAIT | PARKED) == 0 {
             return;

@@ -3,11 +3,11 @@
 //! # Protocol
 //! Only the parking thread begins and ends. `state` is written last at the begin
 //! (release) and first at the end; it holds the begin's number, which no other
-//! park has, and whether the begin was told already. The draining thread tells
+//! park has, and whether the begin was sent already. The draining thread sends
 //! the begins of parks that go on (where a floor keeps the thread from doing it)
 //! by one exchange of that word: if it succeeds, what was read before belongs to
 //! this park. Nobody waits. A park that was under way when the recording began
-//! ([`under_way`](super::under_way)) is begun by who finds it, while its thread
+//! (`park::under_way`) is begun by who finds it, while its thread
 //! does not record yet, and ended by whoever exchanges the word.
 
 use crate::raw::{limit_of_word, limit_to_word};
@@ -15,7 +15,7 @@ use headway_model::event::ParkBegin;
 use headway_model::{ChainId, LockId, Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const TOLD: u64 = 1;
+const SENT: u64 = 1;
 
 /// See the module. All-zero memory is a thread that is not parked.
 #[derive(Debug, Default)]
@@ -31,23 +31,23 @@ pub struct InProgress {
 }
 
 impl InProgress {
-    /// Begins; `is_told` if the begin is already on its way to the recording.
+    /// Begins; `is_sent` if the begin is already on its way to the recording.
     #[inline]
-    pub fn begin(&self, begin: &ParkBegin, is_told: bool) {
+    pub fn begin(&self, begin: &ParkBegin, is_sent: bool) {
         self.thread.store(begin.thread.0, Ordering::Relaxed);
         self.start.store(begin.time.0, Ordering::Relaxed);
         self.chain.store(begin.chain.0, Ordering::Relaxed);
         self.blocker.store(begin.blocker.0, Ordering::Relaxed);
         self.owner.store(begin.owner.0, Ordering::Relaxed);
         self.limit.store(limit_to_word(begin.limit), Ordering::Relaxed);
-        self.state.store(begin.seq.0 << 1 | u64::from(is_told), Ordering::Release);
+        self.state.store(begin.seq.0 << 1 | u64::from(is_sent), Ordering::Release);
     }
 
-    /// Ends: what began, and whether that was told.
+    /// Ends: what began, and whether that was sent.
     #[inline]
     pub fn end(&self) -> Option<(ParkBegin, bool)> {
         let state = self.state.swap(0, Ordering::Acquire);
-        (state != 0).then(|| (self.read(state), state & TOLD != 0))
+        (state != 0).then(|| (self.read(state), state & SENT != 0))
     }
 
     /// Ends the park of this number, unless it is over: what began. Anybody may
@@ -62,19 +62,19 @@ impl InProgress {
         ended.is_ok().then_some(begin)
     }
 
-    /// The begin of a park that goes on since before a moment, if it was not told;
+    /// The begin of a park that goes on since before a moment, if it was not sent;
     /// it is now.
-    pub fn tell(&self, before: TimeNs) -> Option<ParkBegin> {
+    pub fn send(&self, before: TimeNs) -> Option<ParkBegin> {
         let state = self.state.load(Ordering::Acquire);
-        if state == 0 || state & TOLD != 0 {
+        if state == 0 || state & SENT != 0 {
             return None;
         }
         let begin = self.read(state);
         if begin.time >= before {
             return None;
         }
-        let told = self.state.compare_exchange(state, state | TOLD, Ordering::AcqRel, Ordering::Relaxed);
-        told.is_ok().then_some(begin)
+        let sent = self.state.compare_exchange(state, state | SENT, Ordering::AcqRel, Ordering::Relaxed);
+        sent.is_ok().then_some(begin)
     }
 
     /// The park in progress, if there is one and its thread changes nothing.
@@ -126,7 +126,7 @@ mod tests {
     use headway_model::event::ParkLimit;
 
     #[test]
-    fn a_begin_is_told_once() {
+    fn a_begin_is_sent_once() {
         let begin = ParkBegin {
             time: TimeNs(5),
             thread: ThreadId(7),
@@ -138,16 +138,16 @@ mod tests {
         };
         let cell = InProgress::default();
         let now = TimeNs(6);
-        assert_eq!((cell.tell(now), cell.end()), (None, None));
+        assert_eq!((cell.send(now), cell.end()), (None, None));
         cell.begin(&begin, false);
         assert_eq!(cell.seq(), Seq(9));
-        assert_eq!(cell.tell(begin.time), None, "its thread may have done something since");
-        assert_eq!((cell.tell(now), cell.tell(now)), (Some(begin), None));
+        assert_eq!(cell.send(begin.time), None, "its thread may have done something since");
+        assert_eq!((cell.send(now), cell.send(now)), (Some(begin), None));
         assert_eq!(cell.end(), Some((begin, true)));
         cell.begin(&begin, true);
         assert_eq!(cell.end_of(Seq(8)), None);
         assert_eq!((cell.end_of(Seq(9)), cell.end_of(Seq(9)), cell.end()), (Some(begin), None, None));
         cell.begin(&begin, true);
-        assert_eq!((cell.tell(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
+        assert_eq!((cell.send(now), cell.end(), cell.end()), (None, Some((begin, true)), None));
     }
 }

@@ -7,7 +7,7 @@
 //! by one exchange of [`NONE`] for [`BUSY`], write, and publish the number last
 //! (release); nobody waits for anybody. A giver that comes while a mark stands
 //! leaves its number in `again`: if the thread takes the mark before that
-//! permit is given, its next park ends at once, and only `again` says why.
+//! permit is there, its next park ends at once, and only `again` says why.
 
 use headway_model::{Seq, ThreadId, TimeNs};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,12 +80,12 @@ impl Permit {
         }
     }
 
-    /// True if a permit was given and not taken.
+    /// True if a permit waits to be taken.
     pub fn is_given(&self) -> bool {
         self.seq.load(Ordering::Relaxed) != NONE
     }
 
-    /// When the permit that stands was given.
+    /// When the permit that waits came.
     pub fn given_at(&self) -> TimeNs {
         TimeNs(self.time.load(Ordering::Relaxed))
     }

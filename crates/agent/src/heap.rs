@@ -8,7 +8,40 @@
 use crate::vm::Known;
 use headway_hook::Image;
 use headway_hotspot::{oop, Memory};
+use headway_model::ThreadId;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
+use std::sync::OnceLock;
+
+/// When objects move, and where the JDK's own have the fields that are read.
+#[derive(Debug, Default)]
+pub struct Heap {
+    /// When objects move.
+    pub pauses: Pauses,
+    fields: OnceLock<Fields>,
+}
+
+impl Heap {
+    /// Finds the fields, where the VM's own variables say where they are.
+    pub fn learn(&self, image: &Image, memory: &impl Memory) {
+        if let Some(fields) = Fields::find(image, memory) {
+            self.fields.get_or_init(|| fields);
+        }
+    }
+
+    /// The fields, once they are known.
+    #[inline]
+    pub fn fields(&self) -> Option<&Fields> {
+        self.fields.get()
+    }
+
+    /// The exclusive owner of a synchronizer behind a weak global reference;
+    /// `None` if that cannot be said now.
+    pub fn owner_behind(&self, known: &Known, reference: u64) -> Option<ThreadId> {
+        let fields = self.fields()?;
+        let read = |_| fields.owner(known, known.object_in_weak(reference)?);
+        self.pauses.calm(read).map(ThreadId)
+    }
+}
 
 /// Collections begun and ended.
 #[derive(Debug, Default)]

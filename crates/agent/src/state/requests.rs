@@ -7,15 +7,13 @@
 //!
 //! All accesses are relaxed: a request seen late costs one event's chain.
 
-use super::beans::Beans;
-use super::found::FoundThreads;
-use crate::state::Grid;
+use super::{FoundThreads, Grid};
 use headway_model::LockId;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const WORDS: usize = 64;
 
-/// A bit for each lock, as far as bits go.
+/// A bit for each lock, shared where there are more locks than bits.
 struct Bits([AtomicU64; WORDS]);
 
 impl Bits {
@@ -65,8 +63,6 @@ pub struct Requests {
     pub grid: Grid,
     /// Threads that wait already when a recording begins.
     pub found: FoundThreads,
-    /// The picture of now for JMX.
-    pub beans: Beans,
 }
 
 impl Default for Requests {
@@ -78,7 +74,6 @@ impl Default for Requests {
             owners_asked: AtomicU64::new(0),
             grid: Grid::default(),
             found: FoundThreads::default(),
-            beans: Beans::default(),
         }
     }
 }
