@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
+/// What is said of a thread that had what others waited for.
+const WAS_WAITED_FOR: &str = "that was waited for";
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
 
@@ -66,7 +68,7 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
     let mut findings: Vec<Finding> = grouped
         .iter()
         .filter_map(|((class, method, _), group)| {
-            let helper = || group.who_wakes(analysis, grounds);
+            let helper = || group.helper(analysis, grounds);
             group.finding((names.text(*class), *method), names, &analysis.threads, range, helper)
         })
         .collect();
@@ -83,8 +85,18 @@ pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchro
         group.add(site);
         group.add_seen(analysis, site);
     }
-    let (doings, who) = group.seen(&analysis.names)?;
+    let (doings, who) = group.seen(&analysis.names, &group.enders(), WAS_WAITED_FOR)?;
     doings.text(&who)
+}
+
+/// Who returns what others had, and wakes those that wait for it: those that had it hand
+/// it over, and wake the helper.
+struct Helper {
+    name: String,
+    /// `` `Orders.order` in `request-*` `` that mostly wakes it.
+    woken_by: String,
+    /// The threads that wake it and the stacks with which they do.
+    wakers: Vec<(TextId, PathId)>,
 }
 
 impl Group {
@@ -118,14 +130,14 @@ impl Group {
         }
     }
 
-    /// `who_wakes` see [`Self::who_wakes`].
+    /// `helper` see [`Self::helper`].
     fn finding(
         &self,
         (class, method): (&str, NameId),
         names: &Names,
         threads: &Threads,
         range: Range,
-        who_wakes: impl Fn() -> Option<(String, String)>,
+        helper: impl Fn() -> Option<Helper>,
     ) -> Option<Finding> {
         let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
         let part = share(self.total, life);
@@ -136,11 +148,12 @@ impl Group {
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
-        let (doings, who) = self.seen(names).unzip();
-        let doings: Doings = doings.unwrap_or_default();
-        let did = who.and_then(|who: String| doings.text(&who));
-        // What they did says more than who woke them.
-        let woken = if did.is_none() { who_wakes() } else { None };
+        let said = |(doings, who): (Doings, String)| doings.text(&who).map(|did| (doings, did));
+        let direct = self.seen(names, &self.enders(), WAS_WAITED_FOR).and_then(said);
+        // What those did that had it says more than who woke a helper.
+        let woken = if direct.is_none() { helper() } else { None };
+        let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
+        let (doings, did) = direct.or_else(by_helper).unzip();
         let mut text = format!(
             "{} waited {} ({} of {} lifetime) for {} in {}{from}; {}.",
             self.waiters(names),
@@ -149,13 +162,13 @@ impl Group {
             if self.threads.len() == 1 { "its" } else { "their" },
             self.what_for(names),
             code(&short(method, names)),
-            self.outcome(method, names, woken),
+            self.outcome(method, names, woken.as_ref().filter(|_| did.is_none()), did.is_some()),
         );
         if let Some(did) = &did {
             text = format!("{text} {did}");
         }
         let mut evidence = self.evidence();
-        evidence.extend(did.and_then(|_| doings.evidence()));
+        evidence.extend(doings.and_then(|doings| doings.evidence()));
         Some(Finding {
             kind: FindingKind::Waiting,
             text,
@@ -221,15 +234,15 @@ impl Group {
         }
     }
 
-    /// The helper, and `` `Orders.order` in `request-*` `` that wakes it: a pool's helper returns what others had,
-    /// who hand it over. Empty-handed where the stacks of those that wait, and of those that
-    /// wake the helper, have no method of the application in common.
-    fn who_wakes(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<(String, String)> {
+    /// The helper that ends these waits, if one does: a pool's returns what others had, who hand
+    /// it over. `None` where the stacks of those that wait, and of those that wake the helper, have
+    /// no method of the application in common.
+    fn helper(&self, analysis: &Analysis, grounds: &Grounds<'_>) -> Option<Helper> {
         let names = &analysis.names;
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let helper = **ranked(&by, |ns| *ns).first().map(|(group, _)| group)?;
-        let own: FxHashSet<String> = self.threads.keys().map(|thread| names.group_text(*thread)).collect();
+        let own = self.own_groups(names);
         if own.contains(names.text(helper)) {
             return None;
         }
@@ -240,21 +253,25 @@ impl Group {
             grounds.classes.is_idle(*place) && site.threads.keys().all(is_of_helper)
         });
         let (mut all, mut woken) = (0, FxHashMap::<(NameId, TextId), u64>::default());
+        let mut wakers = Vec::new();
         for ((group, path), (times, _)) in idle.flat_map(|(_, site)| &site.wakers) {
             all += times;
-            let ended = path.map(|path| names.frames(path)).unwrap_or_default();
-            let Some(had) = had(&ended, &waits, names).filter(|_| own.contains(names.text(*group))) else { continue };
+            let Some(path) = path.filter(|_| own.contains(names.text(*group))) else { continue };
+            let ended = names.frames(path);
+            let Some(had) = had(&ended, &waits, names) else { continue };
+            wakers.push((*group, path));
             if let Some(frame) = ended.get(ended.len() - had) {
                 *woken.entry((frame.name, *group)).or_default() += times;
             }
         }
         let ((method, group), times) = ranked(&woken, |times| *times).first().copied()?;
         let is_most = share(*times, all) >= MOST_OF;
-        let [helper, group] = [helper, *group].map(|group| code(names.text(group)));
-        is_most.then(|| (helper, format!("{} in {group}", code(&short(*method, names)))))
+        let [name, group] = [helper, *group].map(|group| code(names.text(group)));
+        let woken_by = format!("{} in {group}", code(&short(*method, names)));
+        is_most.then_some(Helper { name, woken_by, wakers })
     }
 
-    fn outcome(&self, method: NameId, names: &Names, woken: Option<(String, String)>) -> String {
+    fn outcome(&self, method: NameId, names: &Names, woken: Option<&Helper>, is_seen: bool) -> String {
         let mean = DurationNs(self.total / self.count.max(1));
         let mut text = format!("{}, mean {mean}", count(self.count, "wait"));
         if self.synchronizer != Synchronizer::Monitor {
@@ -265,11 +282,12 @@ impl Group {
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
                 (Some((from, group, _)), _) => text += &format!(" ({from} in {})", code(names.text(group))),
-                (None, Some(by)) => {
+                // What those did that had it says more than who woke them.
+                (None, Some(by)) if !is_seen => {
                     text += &with_helper(format!(" (most by {}", code(&by.name)), woken);
                     text.push(')');
                 }
-                (None, None) => {}
+                (None, _) => {}
             }
         }
         if self.timed_out > 0 {
@@ -304,18 +322,33 @@ impl Group {
         Some((from.as_ref()?.text(names), *group, *ns))
     }
 
+    fn own_groups(&self, names: &Names) -> FxHashSet<String> {
+        self.threads.keys().map(|thread| names.group_text(*thread)).collect()
+    }
+
+    /// Who ends such waits, and with which stacks.
+    fn enders(&self) -> Vec<(TextId, PathId)> {
+        self.wakers.keys().filter_map(|(group, path)| Some((*group, (*path)?))).collect()
+    }
+
+    /// The same of threads that hand what they had to a helper. When they did, nobody
+    /// says: they may have had it.
+    fn seen_by_helper(&self, names: &Names, helper: &Helper) -> Option<(Doings, String)> {
+        self.seen(names, &helper.wakers, "that may have had one")
+    }
+
     /// What threads did that had what is waited for, or made it: of those that end
-    /// such waits, as far as their stacks say that it was that.
-    fn seen(&self, names: &Names) -> Option<(Doings, String)> {
+    /// such waits (`enders`), where their stacks say that it was that. `which` of the waiters'
+    /// own threads it was, in words.
+    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], which: &str) -> Option<(Doings, String)> {
         let waits = names.frames(self.path()?);
-        let own: FxHashSet<String> = self.threads.keys().map(|thread| names.group_text(*thread)).collect();
+        let own = self.own_groups(names);
         let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
         for ((group, path), seen) in &self.meanwhile {
             let stack = names.frames(*path);
             let is_peer = own.contains(names.text(*group));
-            let wakers = self.wakers.keys().filter(|(by, _)| by == group).filter_map(|(_, path)| *path);
-            let common = wakers.map(|waker| {
-                let waker = names.frames(waker);
+            let common = enders.iter().filter(|(by, _)| by == group).map(|(_, ender)| {
+                let waker = names.frames(*ender);
                 let common = in_common(&waker, &stack);
                 match (is_peer, had(&waker, &waits, names)) {
                     (true, Some(had)) if common >= had => had,
@@ -333,7 +366,8 @@ impl Group {
         }
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let who = code(names.text(group));
-        let who = if own.contains(names.text(group)) { format!("a thread of {who} that was waited for") } else { who };
+        let is_own = own.contains(names.text(group));
+        let who = if is_own { format!("a thread of {who} {which}") } else { who };
         Some((doings, who))
     }
 
@@ -392,10 +426,10 @@ impl Returned {
 }
 
 /// What ended waits, and who wakes the helper that did, if that is known: its name is not repeated.
-fn with_helper(mut text: String, woken: Option<(String, String)>) -> String {
-    let Some((helper, by)) = woken else { return text };
-    let who = if text.ends_with(&helper) { ", which".to_owned() } else { format!("; {helper}") };
-    text += &format!("{who} is woken by {by}");
+fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
+    let Some(helper) = woken else { return text };
+    let who = if text.ends_with(&helper.name) { ", which".to_owned() } else { format!("; {}", helper.name) };
+    text += &format!("{who} is woken by {}", helper.woken_by);
     text
 }
 

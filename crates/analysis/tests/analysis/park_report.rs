@@ -34,6 +34,7 @@ const CHECK_IN: u64 = 16;
 const REFURBISH: u64 = 17;
 const HELP: u64 = 18;
 const POLL: u64 = 19;
+const AUDIT: u64 = 20;
 
 /// Threads' events, times in milliseconds.
 struct Script {
@@ -84,6 +85,7 @@ impl Script {
             (REFURBISH, format!("{unpark} {leave} com.mchange.v2.Refurbish.run com.mchange.v2.Helper.run")),
             (HELP, format!("{park} {awaits} com.mchange.v2.Helper.run")),
             (POLL, "jdk.internal.misc.Unsafe.park j.locks.LockSupport.parkNanos com.acme.Limiter.await com.acme.Orders.order com.acme.Server.handle com.acme.Server.run".to_owned()),
+            (AUDIT, "java.lang.Thread.sleep com.acme.Audit.send com.acme.Orders.order com.acme.Server.handle com.acme.Server.run".to_owned()),
             (MUTEX_UNLOCK, format!("{unpark} AQS.signalNext AQS.release com.acme.Mutex.unlock com.acme.Inventory.scan")),
         ] {
             naming.chain(id, &frames, 1);
@@ -420,8 +422,8 @@ fn a_chain_is_followed_however_often_its_link_was_blocked_since() {
     assert_eq!(report.ledger.ns(EntryKind::LockOwnerWaited), 60 * MS);
 }
 
-#[test]
-fn who_wakes_the_helper_that_returns_connections_is_named() {
+/// A pool whose helper puts connections back that others are done with.
+fn pool_with_a_helper() -> Script {
     let mut script = Script::new();
     for round in 0..6 {
         let base = round * 100;
@@ -433,9 +435,31 @@ fn who_wakes_the_helper_that_returns_connections_is_named() {
         let woken = script.unpark(base + 85, 9, REFURBISH, waits);
         script.back(base + 85, begin, woken);
     }
-    let waiting = script.report(600, "lock");
+    script
+}
+
+#[test]
+fn who_wakes_the_helper_that_returns_connections_is_named() {
+    let waiting = pool_with_a_helper().report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
     assert!(waiting[0].contains(" ended by `loader`, which is woken by `Orders.order` in `worker-*`."), "{waiting:?}");
+}
+
+#[test]
+fn what_those_did_that_hand_their_connections_to_a_helper_is_said_with_a_may() {
+    let mut script = pool_with_a_helper();
+    for (time, chain) in (0..12).map(|i| (20 + i * 5, if i % 4 == 3 { HELP } else { AUDIT })) {
+        let (time, weight) = (at(time), DurationNs(20 * MS));
+        let state = SampleState::Waiting;
+        let sample = Sample { time, thread: ThreadId(2), chain: ChainId(chain), state, weight, cpu: None };
+        let (lock, waiter_chain) = (LockId(4), ChainId(CHECK_OUT));
+        script.events.push(Event::OwnerSample(OwnerSample { sample, lock, waiter_chain, waiters: 1 }));
+    }
+    let report = script.report(600, "lock");
+    let waiting = findings(&report, FindingKind::Waiting);
+    let did = "In 100 % of 9 samples, a thread of `worker-*` that may have had one was in `Thread.sleep`, called from \
+               `Audit.send`.";
+    assert!(waiting[0].ends_with(did) && !waiting[0].contains("which is woken"), "{waiting:?}");
 }
 
 #[test]
