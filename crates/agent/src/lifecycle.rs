@@ -12,7 +12,7 @@ use crate::jvmti::table::{Capabilities, Capability, EventKind, RawEnv};
 use crate::jvmti::Jvmti;
 use crate::locks::Locks;
 use crate::options::{Command, Mechanism, Options};
-use crate::reply::Reply;
+use crate::reply::{self, Reply};
 use crate::session::{self, StartError};
 use crate::sole::{self, Claim};
 use crate::steal;
@@ -217,7 +217,7 @@ fn attach(vm: *mut JavaVM, text: &str) -> jint {
     let mut reply = match agent_for(vm, &options) {
         Ok(Found::Theirs(table)) => return table.forward(vm, text),
         Ok(Found::Ours(agent, jni)) => session::command(agent, jni, &options),
-        Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::default() },
+        Err(error) => Reply { error: Some(error), exit_code: 3, ..Reply::of_this_version() },
     };
     reply.ok = reply.error.is_none();
     reply.pid = std::process::id();
@@ -256,7 +256,9 @@ fn agent_for(vm: *mut JavaVM, options: &Options) -> Result<Found, String> {
 
 fn tell(options: &Options, reply: &Reply) {
     let told = match &options.reply {
-        Some(path) => reply.write(path).map_err(|e| format!("cannot write the reply to {}: {e}", path.display())),
+        Some(path) => {
+            reply::write(reply, path).map_err(|e| format!("cannot write the reply to {}: {e}", path.display()))
+        }
         None => reply.error.clone().map_or(Ok(()), Err),
     };
     if let Err(line) = told {

@@ -12,7 +12,6 @@ use crate::reply::{InPlace, Reply};
 use crate::vm;
 use headway_hook::protection;
 use headway_hook::sys::linux::Linux;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -36,18 +35,6 @@ pub enum Idle {
     Recording,
     /// A command is carried out, which tries itself if it ends a recording.
     Changing,
-}
-
-impl InPlace {
-    /// What is in the process without any effect: it passes through.
-    pub fn inert(name: &str, what: impl Into<String>, reason: impl fmt::Display) -> InPlace {
-        InPlace { name: name.to_owned(), what: what.into(), live: false, reason: reason.to_string() }
-    }
-
-    /// What still has an effect.
-    pub fn live(name: &str, what: impl Into<String>, reason: impl fmt::Display) -> InPlace {
-        InPlace { live: true, ..InPlace::inert(name, what, reason) }
-    }
 }
 
 /// Takes out every hook and binding; what stays. While nothing is recorded.

@@ -12,7 +12,7 @@ use crate::options::{Command, Mechanism, Options, DEFAULT_FEATURES};
 use crate::park::{parks, Counting, Wish};
 use crate::pressure::{Commands, BEANS};
 use crate::removal::{self, Idle};
-use crate::reply::{self, DegradedMechanism, Jvm, MechanismState, Reply};
+use crate::reply::{self, DegradedMechanism, JvmFacts, MechanismState, Reply};
 use crate::sample::plan::{self, Plan};
 use crate::sample::{self, agct, SamplerHandle};
 use crate::steal;
@@ -519,7 +519,7 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
     let session = take_if(|session| session.started == started)?;
     let (session, recorded) = end_in_living_vm(agent, session);
     if session.path.is_some() {
-        let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
+        let mut reply = Reply { jvm: Some(jvm(agent)), ..Reply::of_this_version() };
         answer_to_stop(agent, &mut reply, &session, recorded);
         reply.notes.insert(0, format!("The agent ended the recording by itself, because {reason}."));
         *lock(&STATE.ended_by_itself) = Some(reply);
@@ -531,7 +531,7 @@ fn abandon(agent: &'static Agent, jni: Jni, started: TimeNs, reason: &str) -> Op
 
 /// Carries out a command on a running VM.
 pub fn command(agent: &'static Agent, jni: Jni, options: &Options) -> Reply {
-    let mut reply = Reply { jvm: jvm(agent), ..Reply::default() };
+    let mut reply = Reply { jvm: Some(jvm(agent)), ..Reply::of_this_version() };
     match options.command {
         Command::Start => {
             if let Err(error) = start(agent, jni, options) {
@@ -742,8 +742,8 @@ fn fill(agent: &Agent, reply: &mut Reply, session: &Session, recorded: &Recorded
 }
 
 /// What a reply says about the JVM.
-fn jvm(agent: &Agent) -> Jvm {
-    Jvm {
+fn jvm(agent: &Agent) -> JvmFacts {
+    JvmFacts {
         name: agent.jvmti.system_property(c"java.vm.name").unwrap_or_default(),
         version: agent.jvmti.system_property(c"java.vm.version").unwrap_or_default(),
         java: agent.java.version,

@@ -19,7 +19,7 @@ pub mod view;
 
 use crate::agent::library;
 use crate::agent::options::AgentOptions;
-use crate::agent::reply::Reply;
+use crate::agent::reply::{self, Reply};
 use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
@@ -105,7 +105,7 @@ impl Session {
             // What the agent itself says is more to the point.
             (Some(text), _) => {
                 self.place.remove(library::FILE_NAME);
-                Reply::parse(pid, &text)
+                reply::parse(pid, &text)
             }
             (None, Err(_)) if !self.target_lives() => {
                 Err(Failure::TargetEnded { pid, when: "while Headway talked to it", kept: String::new() })

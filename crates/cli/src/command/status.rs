@@ -11,6 +11,7 @@ use crate::render::own_cost::OwnCost;
 use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_model::{printable, DurationNs};
+use headway_protocol::State;
 use std::fmt::Write;
 
 const EXAMPLES: &str = "\
@@ -125,8 +126,8 @@ fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     }
     let width = reply.mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
     for mechanism in &reply.mechanisms {
-        let state = format!("{:<8}", mechanism.state);
-        let state = if mechanism.state == "degraded" { screen.warning(&state) } else { state };
+        let state = format!("{:<8}", mechanism.state.word());
+        let state = if mechanism.state == State::Degraded { screen.warning(&state) } else { state };
         let disable = disabled_by(&mechanism.name).map(|word| format!(" (--disable {word})")).unwrap_or_default();
         let line = format!("  {:<width$}  {state}  {}{disable}", mechanism.name, mechanism.detail);
         let _ = writeln!(out, "{}", line.trim_end());

@@ -3,6 +3,7 @@
 use super::numbers::{counted, percent, time};
 use crate::agent::reply::Reply;
 use headway_analysis::report::RecordingSummary;
+use headway_protocol::State;
 
 /// What the agent measured.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,7 +52,7 @@ impl From<&Reply> for OwnCost {
             process_cpu_ns: reply.process_cpu_ns.unwrap_or(0),
             attach_cpu_ns: reply.attach_cpu_ns.unwrap_or(0),
             attach_pause_ns: reply.attach_pause_ns.unwrap_or(0),
-            has_interrupts: cpu.is_some_and(|mechanism| mechanism.state != "disabled"),
+            has_interrupts: cpu.is_some_and(|mechanism| mechanism.state != State::Off),
         }
     }
 }
