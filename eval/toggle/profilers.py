@@ -122,7 +122,15 @@ class Headway(Profiler):
         run([str(self.program), "start", "-e", self.events, *self.more, "-o", self.next_file(), str(pid)])
 
     def off(self, pid: int) -> None:
-        run([str(self.program), "stop", str(pid)])
+        stopped = subprocess.run([str(self.program), "stop", str(pid)], capture_output=True, text=True)
+        # Of a million events a second the last may take longer to write than the command waits.
+        if stopped.returncode != 0 and "writing goes on" not in stopped.stderr:
+            raise ProfilerError(f"headway stop ended with {stopped.returncode}: {stopped.stderr}")
+        until = time.monotonic() + 60
+        while "still being written" in said_by([str(self.program), "status", str(pid)]):
+            if time.monotonic() > until:
+                raise ProfilerError("the end of the recording is not written within a minute")
+            time.sleep(0.05)
 
 
 class Causal(Profiler):

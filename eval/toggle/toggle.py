@@ -104,6 +104,8 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Null(options.java_home, directory)
     if name == "headway":
         return Headway(options.java_home, directory, options.headway)
+    if name == "default":
+        return Headway(options.java_home, directory, options.headway, "lock,steal")
     if name == "pressure":
         return Headway(options.java_home, directory, options.headway, "pressure")
     if name in STEAL_INTERVALS:
@@ -118,7 +120,7 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
     if name == "async":
         return AsyncProfiler(options.java_home, directory, options.async_profiler_jar)
     raise ProfilerError(
-        f"there is no profiler {name}; there are null, floor, headway, pressure, steal-1s, steal-100ms, "
+        f"there is no profiler {name}; there are null, floor, headway, default, pressure, steal-1s, steal-100ms, "
         "steal-10ms, causal, jfr, async"
     )
 
