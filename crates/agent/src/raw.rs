@@ -215,7 +215,8 @@ impl Record {
 
     /// See [`Event::VirtualPinned`].
     pub fn virtual_pinned(e: &VirtualPinned) -> Record {
-        let body = [e.time.0, e.thread.0, e.start.0, e.carrier.0, e.chain.0];
+        let monitor = e.monitor_frame.map_or(0, |frame| u64::from(frame) + 1);
+        let body = [e.time.0, e.thread.0, e.start.0, e.carrier.0, e.chain.0, monitor];
         Record::new(RawKind::VirtualPinned, 0, 0, body)
     }
 
@@ -273,7 +274,8 @@ pub fn decode(words: &[u64]) -> Option<Event> {
     }
     if kind == RawKind::VirtualPinned {
         let (start, carrier, chain) = (TimeNs(lock.0), ThreadId(seq.0), ChainId(word(5)?));
-        return Some(Event::VirtualPinned(VirtualPinned { time, start, thread, carrier, chain }));
+        let monitor_frame = word(6)?.checked_sub(1).and_then(|frame| u16::try_from(frame).ok());
+        return Some(Event::VirtualPinned(VirtualPinned { time, start, thread, carrier, chain, monitor_frame }));
     }
     if kind == RawKind::Notify {
         let waiter = ThreadId(word(5)?);
@@ -471,8 +473,10 @@ mod tests {
         let (unparked, ready) = (TimeNs(time.0 - 3), TimeNs(time.0 - 2));
         let e = VirtualMount { time, unparked, ready, thread, carrier: owner, blocker: lock };
         check(Record::virtual_mount(&e), Event::VirtualMount(e));
-        let e = VirtualPinned { time, start: unparked, thread, carrier: owner, chain };
-        check(Record::virtual_pinned(&e), Event::VirtualPinned(e));
+        for monitor_frame in [None, Some(0), Some(7)] {
+            let e = VirtualPinned { time, start: unparked, thread, carrier: owner, chain, monitor_frame };
+            check(Record::virtual_pinned(&e), Event::VirtualPinned(e));
+        }
         let e = ShortParks { time, thread, blocker: lock, chain, count: 12, total: timeout };
         check(Record::short_parks(&e), Event::ShortParks(e));
         for on in [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark] {

@@ -58,7 +58,7 @@ pub struct VirtualThreadsReport {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinSite {
     /// The frame that pins, `pkg.Class.method:line`. `None` where no frame of the stack
-    /// is known to: a `synchronized` block leaves no mark in a stack.
+    /// is known to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<String>,
     /// Why that frame pins.
@@ -87,6 +87,8 @@ pub enum PinReason {
     ClassInitializer,
     /// It is a `synchronized` method (before JDK 24).
     Synchronized,
+    /// It is in a `synchronized` block (before JDK 24).
+    SynchronizedBlock,
 }
 
 impl PinReason {
@@ -96,6 +98,7 @@ impl PinReason {
             PinReason::Native => "native method",
             PinReason::ClassInitializer => "class initializer",
             PinReason::Synchronized => "synchronized method",
+            PinReason::SynchronizedBlock => "synchronized block",
         }
     }
 }
@@ -178,7 +181,7 @@ impl VirtualThreads {
         }
         let monitors_pin = self.java.is_none_or(|java| java < MONITORS_PIN_UNTIL);
         let (_, pins) = self.by_chain.entry(chain).or_insert_with(|| {
-            let frame = pinning(chain, monitors_pin, names);
+            let frame = pinning(chain, e.monitor_frame, monitors_pin, names);
             (names.path(chain, 0), Pins { frame, ..Pins::default() })
         });
         pins.count += 1;
@@ -269,13 +272,20 @@ fn site(path: Option<PathId>, pins: &Pins, names: &Names) -> PinSite {
 
 /// The frame nearest to the leaf that is known to pin. The leaf itself parks, and pins
 /// nothing.
-fn pinning(chain: ChainId, monitors_pin: bool, names: &Names) -> Option<(Frame, PinReason)> {
+fn pinning(
+    chain: ChainId,
+    monitor_frame: Option<u16>,
+    monitors_pin: bool,
+    names: &Names,
+) -> Option<(Frame, PinReason)> {
     let def = names.chain(chain)?;
-    let pins = |frame: &Frame| {
+    let pins = |(place, frame): (usize, &Frame)| {
         let method = names.dictionary().method(frame.method)?;
-        reason(frame, method, monitors_pin).map(|reason| (*frame, reason))
+        let has_monitor = monitors_pin && monitor_frame.is_some_and(|at| usize::from(at) == place);
+        let reason = reason(frame, method, monitors_pin).or(has_monitor.then_some(PinReason::SynchronizedBlock));
+        reason.map(|reason| (*frame, reason))
     };
-    def.chain.frames.iter().find_map(pins)
+    def.chain.frames.iter().enumerate().find_map(pins)
 }
 
 fn reason(frame: &Frame, method: &Method, monitors_pin: bool) -> Option<PinReason> {

@@ -96,7 +96,7 @@ fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<(Strin
     let of = |method: &str| seen.pins.iter().find(|pin| pin.method.starts_with(method));
     near("pinned below a native method", truth.pinned_ns, of(PARK).map_or(0, |pin| pin.total_ns));
     let held = if release < 24 { truth.held_ns } else { 0 };
-    near("pinned in a synchronized method", held, of(HELD).map_or(0, |pin| pin.total_ns));
+    near("pinned in a synchronized block", held, of(HELD).map_or(0, |pin| pin.total_ns));
     near("pinned", truth.pinned_ns + held, seen.pinned_ns);
     let mut same = |what: &str, is: &str, said: &str| {
         if is != said {
@@ -115,8 +115,8 @@ fn differences(truth: &Truth, seen: &VirtualThreads, release: u32) -> Vec<(Strin
     if release < 24 {
         let pin = of(HELD).map(|pin| (pin.frame.clone().unwrap_or_default(), pin.reason.clone().unwrap_or_default()));
         let (frame, reason) = pin.unwrap_or_default();
-        same("the reason of the second pin", "synchronized", &reason);
-        same("a synchronized frame", "true", &frame.starts_with(HELD).to_string());
+        same("the reason of the second pin", "synchronized-block", &reason);
+        same("the frame with the block", "true", &frame.starts_with(HELD).to_string());
     }
     // A CPU is what a thread waits for whose carrier was idle: most of the prompt ones' delay.
     same("waiting for a CPU", "true", &(seen.waiting_for_cpu_ns * 2 > truth.prompt_ns).to_string());

@@ -44,7 +44,7 @@ mod walk;
 pub use code_cache::CodeCache;
 pub use decode::{decode, DecodeOptions, DecodedFrame};
 pub use frame::{key_words, FrameRecord, Interrupted, RecordKind, Registers, WalkEnd, WalkResult};
-pub use held::{holders, monitor_slots, MonitorPlace, MonitorSlot};
+pub use held::{held_at, holders, monitor_slots, MonitorPlace, MonitorSlot};
 pub use layout::Layout;
 pub use live::{AddressRange, LiveMemory};
 pub use memory::{Fragments, Memory};

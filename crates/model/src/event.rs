@@ -503,6 +503,9 @@ pub struct VirtualPinned {
     pub carrier: ThreadId,
     /// Its call chain; some frame in it pins the thread.
     pub chain: ChainId,
+    /// The frame nearest to the leaf that has a monitor, counted from the leaf on. `None` if
+    /// none has, if monitors do not pin (JDK 24 and later), or if it is not known.
+    pub monitor_frame: Option<u16>,
 }
 
 /// See [`Event::ShortParks`]: where the recording has a floor (the setting

@@ -6,8 +6,8 @@ use crate::definitions::Definitions;
 use crate::vm::Known;
 use headway_hotspot::method::Method;
 use headway_hotspot::{
-    decode, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, Memory, MonitorSlot,
-    RecordKind, Registers, WalkCache, WalkEnd,
+    decode, held_at, holders, monitor_slots, thread, DecodeOptions, DecodedFrame, FrameRecord, LiveMemory, Memory,
+    MonitorSlot, RecordKind, Registers, WalkCache, WalkEnd,
 };
 use headway_model::{CallChain, Frame, FrameKind};
 
@@ -126,6 +126,21 @@ impl<'a> Walk<'a> {
             (None, None, None) => return Holder::UNKNOWN,
         };
         Holder { frame: u16::try_from(frame).unwrap_or(u16::MAX), approximate }
+    }
+
+    /// The frame nearest to the leaf that has a monitor.
+    pub fn first_with_monitor(&self, places: &[MonitorSlot]) -> Option<u16> {
+        let (layout, memory, records) = (&self.known.layout, &self.memory, self.records());
+        let has_one = |slot: &&MonitorSlot| {
+            let record = records.get(slot.record as usize);
+            record.is_some_and(|record| !held_at(layout, memory, record, slot.place).is_empty())
+        };
+        places.iter().find(has_one).and_then(|slot| u16::try_from(slot.frame).ok())
+    }
+
+    /// What is known of the VM.
+    pub fn known(&self) -> &'a Known {
+        self.known
     }
 
     /// Names decoded frames. Must run before the thread returns from the event:

@@ -198,14 +198,30 @@ impl Chains {
         chain: ChainId,
         object: impl FnOnce(&Known) -> Option<u64>,
     ) -> Holder {
-        let Some(known) = self.walker(core).filter(|_| chain.is_some()) else {
-            return Holder::UNKNOWN;
-        };
-        let Some(scratch) = slot.scratch.borrow() else { return Holder::UNKNOWN };
-        let Some(cache) = scratch.last_walk() else { return Holder::UNKNOWN };
-        let walk = Walk::already_taken(known, slot.vm_thread(), cache);
+        let held = |walk: &Walk<'_>, places: &[MonitorSlot]| walk.holder(places, object(walk.known()));
+        self.with_places(core, slot, chain, held).unwrap_or(Holder::UNKNOWN)
+    }
+
+    /// The frame nearest to the leaf, of the chain just taken, that has a monitor; `None` if
+    /// none has or it is not known.
+    #[cold]
+    pub fn monitor_frame(&self, core: &Core, slot: &Slot, chain: ChainId) -> Option<u16> {
+        self.with_places(core, slot, chain, |walk, places| walk.first_with_monitor(places)).flatten()
+    }
+
+    /// Looks at the chain just taken, and at where its frames keep monitors.
+    fn with_places<T>(
+        &self,
+        core: &Core,
+        slot: &Slot,
+        chain: ChainId,
+        look: impl FnOnce(&Walk<'_>, &[MonitorSlot]) -> T,
+    ) -> Option<T> {
+        let known = self.walker(core).filter(|_| chain.is_some())?;
+        let scratch = slot.scratch.borrow()?;
+        let walk = Walk::already_taken(known, slot.vm_thread(), scratch.last_walk()?);
         let places = self.places(chain, || walk.monitor_places(self.debug_info.decode_options()));
-        walk.holder(&places, object(known))
+        Some(look(&walk, &places))
     }
 
     /// Where the frames of a chain keep the monitors they hold; `find` is asked

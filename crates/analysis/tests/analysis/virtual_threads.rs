@@ -52,7 +52,7 @@ fn mount(unparked: u64, ready: u64, time: u64) -> Event {
 
 fn pin(start: u64, time: u64, chain: u64) -> Event {
     let (time, start, chain) = (at(time), at(start), ChainId(chain));
-    Event::VirtualPinned(VirtualPinned { time, start, thread: VIRTUAL, carrier: CARRIER, chain })
+    Event::VirtualPinned(VirtualPinned { time, start, thread: VIRTUAL, carrier: CARRIER, chain, monitor_frame: None })
 }
 
 #[test]
@@ -109,4 +109,29 @@ fn the_frame_that_pins_is_named_where_it_is_known() {
     let held = ("com.acme.Cache.get:7".to_owned(), Some(PinReason::Synchronized), 1);
     assert_eq!(of("21.0.2"), std::iter::once(held).chain(rest()).collect::<Vec<_>>());
     assert_eq!(of("25"), std::iter::once(native()).chain(rest()).collect::<Vec<_>>(), "monitors do not pin");
+}
+
+#[test]
+fn the_method_whose_synchronized_block_pins_is_named() {
+    let stacks = vec![
+        method(1, "com.acme.Gate", "pass"),
+        flagged(2, "com.acme.Cache", "get", 0x20),
+        method(5, "com.acme.Plain", "run"),
+        chain(1, &[(1, 7), (5, 1)]),
+        chain(2, &[(2, 7), (5, 1)]),
+    ];
+    let pin_at = |start, time, chain, frame| {
+        let Event::VirtualPinned(pinned) = pin(start, time, chain) else { unreachable!("a pin") };
+        Event::VirtualPinned(VirtualPinned { monitor_frame: frame, ..pinned })
+    };
+    let of = |java| {
+        let pins = [pin_at(0, 40, 1, Some(1)), pin_at(40, 60, 2, Some(0))];
+        let found = analyse(java, stacks.clone().into_iter().chain(pins)).unwrap();
+        let named = |pin: headway_analysis::report::PinSite| (pin.frame.unwrap_or_default(), pin.reason);
+        found.pins.into_iter().map(named).collect::<Vec<_>>()
+    };
+    let block = ("com.acme.Plain.run:1".to_owned(), Some(PinReason::SynchronizedBlock));
+    let method = ("com.acme.Cache.get:7".to_owned(), Some(PinReason::Synchronized));
+    assert_eq!(of("21.0.2"), [block, method]);
+    assert_eq!(of("25"), [(String::new(), None), (String::new(), None)], "monitors do not pin");
 }

@@ -4,6 +4,7 @@ use super::chunk::Chunk;
 use super::detail::before;
 use super::intern::Interner;
 use super::plan::{EventKind, Slot};
+use crate::schema::values::monitor_frame;
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
@@ -168,6 +169,7 @@ impl Chunk {
                 thread,
                 carrier: self.thread(Slot::Carrier),
                 chain,
+                monitor_frame: monitor_frame(&self.values.text(Slot::PinnedReason)),
             }),
             EventKind::ShortParks => Event::ShortParks(ShortParks {
                 time: start,

@@ -193,6 +193,7 @@ slots! {
     StartBack: "startBack";
     UnparkBack: "unparkBack";
     Carrier: "carrierThread";
+    PinnedReason: "pinnedReason";
     CpuWait: "cpuWait";
 }
 

@@ -11,7 +11,7 @@ mod detail;
 mod headway;
 mod jdk;
 mod steal;
-mod values;
+pub(crate) mod values;
 
 pub(crate) use absent::ABSENT_EVENTS;
 pub(crate) use causal::CAUSAL_EVENTS;

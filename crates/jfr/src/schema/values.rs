@@ -238,3 +238,16 @@ pub(crate) static VALUES: &[Type] = &[
     ),
     annotation(id::RELATIONAL, "jdk.jfr.Relational", &[], &[]),
 ];
+
+const FRAME: &str = "frame ";
+const HAS_A_MONITOR: &str = " of the stack (0 is the leaf) has a monitor";
+
+/// Why a virtual thread is pinned, as the field `pinnedReason` has it, if this frame's monitor pins it.
+pub(crate) fn pinned_by_monitor(frame: u16) -> String {
+    format!("{FRAME}{frame}{HAS_A_MONITOR}")
+}
+
+/// The frame in such a text; `None` of any other, as other writers have them.
+pub(crate) fn monitor_frame(reason: &str) -> Option<u16> {
+    reason.strip_prefix(FRAME)?.strip_suffix(HAS_A_MONITOR)?.parse().ok()
+}

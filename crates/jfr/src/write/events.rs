@@ -3,6 +3,7 @@
 use super::constants::{back, Constants};
 use super::settings;
 use crate::encode::Encoder;
+use crate::schema::values::pinned_by_monitor;
 use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
@@ -310,8 +311,11 @@ impl Context<'_> {
             o.varint(self.constants.thread(e.thread));
             o.varint(self.constants.stack(e.chain));
             o.string(BLOCKING_OPERATION);
-            // The VM's reason stays in the VM.
-            o.null_string();
+            // The VM's own reason stays in the VM.
+            match e.monitor_frame {
+                Some(frame) => o.string(&pinned_by_monitor(frame)),
+                None => o.null_string(),
+            }
             o.varint(self.constants.thread(e.carrier));
         });
     }

@@ -199,6 +199,15 @@ pub fn events() -> Vec<Event> {
             thread: VIRTUAL,
             carrier: WORKER,
             chain: WAIT_CHAIN,
+            monitor_frame: Some(1),
+        }),
+        Event::VirtualPinned(VirtualPinned {
+            time: at(68),
+            start: at(67),
+            thread: VIRTUAL,
+            carrier: WORKER,
+            chain: WAIT_CHAIN,
+            monitor_frame: None,
         }),
         Event::ShortParks(ShortParks {
             time: at(68),

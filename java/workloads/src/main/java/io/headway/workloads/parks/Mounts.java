@@ -21,10 +21,12 @@ import java.util.concurrent.locks.LockSupport;
  *   <li>Late: one virtual thread unparks another and keeps the only carrier for {@code --hold-ms}.
  *   <li>Prompt: a platform thread unparks it while the carrier is idle.
  *   <li>Pinned: a virtual thread parks for twice {@code --hold-ms} below a native method.
- *   <li>Held: the same in a {@code synchronized} method. It pins until JDK 23.
+ *   <li>Held: the same in a {@code synchronized} block. It pins until JDK 23.
  * </ul>
  */
 public final class Mounts implements Workload {
+    private static final Object HELD = new Object();
+
     private volatile long unparkedAt;
     private volatile boolean parks;
     private volatile boolean over;
@@ -144,7 +146,9 @@ public final class Mounts implements Workload {
         LockSupport.parkNanos(ns);
     }
 
-    private static synchronized void held(long ns) {
-        LockSupport.parkNanos(ns);
+    private static void held(long ns) {
+        synchronized (HELD) {
+            LockSupport.parkNanos(ns);
+        }
     }
 }
