@@ -147,6 +147,26 @@ fn defused(text: &str) -> Cow<'_, str> {
     Cow::Owned(defused)
 }
 
+/// A text without colours and styles of ours.
+pub fn without_styles(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        let (before, from) = rest.split_at(at);
+        plain.push_str(before);
+        let (style, after) = from.split_at(style_length(from).unwrap_or(1));
+        if style.len() == 1 {
+            plain.push_str(style);
+        }
+        rest = after;
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
 /// The length of the colour or style that the text begins with.
 fn style_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;

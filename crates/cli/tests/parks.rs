@@ -27,8 +27,12 @@ fn in_directory(directory: &TempDir, arguments: &[&str]) -> Said {
 #[test]
 fn the_table_has_every_column() {
     let directory = directory_with_parks();
-    let said = in_directory(&directory, &["parks", "--frames", "4", "parks.jfr"]);
-    insta::assert_snapshot!(said.stdout);
+    let at = |columns: &str| {
+        let mut command = headway(["parks", "--frames", "4", "parks.jfr"]);
+        said(command.current_dir(directory.path()).env("COLUMNS", columns)).stdout
+    };
+    insta::assert_snapshot!(at("200"));
+    insta::assert_snapshot!("on_narrow_screens_it_is_a_paragraph_per_blocker", at("60"));
 }
 
 #[test]

@@ -11,7 +11,9 @@ use crate::jvm::{find, Jvm};
 use crate::quantity::{self, Span};
 use crate::recording::analysed::{read_with_names, unreadable};
 use crate::recording::input;
-use crate::terminal;
+use crate::render::park_statistics::park_statistics;
+use crate::render::print_folded;
+use crate::terminal::Screen;
 use clap::Args;
 use headway_analysis::park::statistics::{ParkStatisticsReport, ParkSummary, TallyOptions};
 use headway_jfr::Reader;
@@ -162,7 +164,7 @@ impl Parks {
         }
         report.blockers.truncate(top);
         let more = if hidden > 0 { format!("{hidden} more beyond --top.\n") } else { String::new() };
-        let printed = terminal::print(&(report.table(Some(self.frames)) + &more));
+        let printed = print_folded(&(park_statistics(&report, self.frames, &Screen::stdout()) + &more));
         printed.map_err(Failure::doing("cannot write to standard output"))
     }
 }

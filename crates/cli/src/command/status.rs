@@ -8,7 +8,8 @@ use crate::json;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
 use crate::render::own_cost::OwnCost;
-use crate::terminal::{self, Screen};
+use crate::render::print_folded;
+use crate::terminal::Screen;
 use clap::Args;
 use headway_model::{printable, DurationNs};
 use headway_protocol::State;
@@ -49,7 +50,7 @@ impl Status {
             (None, true) => json::print(NotLoaded::DONE)?,
             (reply, false) => {
                 let reply = reply.as_ref().map(Reply::printable);
-                let printed = terminal::print(&text(&jvm, reply.as_ref(), &Screen::stdout()));
+                let printed = print_folded(&text(&jvm, reply.as_ref(), &Screen::stdout()));
                 printed.map_err(Failure::doing("cannot write to standard output"))?;
             }
         }

@@ -9,6 +9,7 @@ use crate::jvm::process::Process;
 use crate::jvm::{find, Jvm};
 use crate::render::numbers;
 use crate::render::own_cost::OwnCost;
+use crate::render::print_folded;
 use crate::terminal;
 use clap::Args;
 use headway_model::DurationNs;
@@ -55,7 +56,7 @@ impl Stop {
             if self.json {
                 json::print(NotLoaded::DONE)?;
             } else {
-                terminal::print(&nothing).map_err(Failure::doing("cannot write to standard output"))?;
+                print_folded(&nothing).map_err(Failure::doing("cannot write to standard output"))?;
             }
             return Ok(DONE);
         }
@@ -68,7 +69,7 @@ impl Stop {
         if self.json {
             json::print(&reply)?;
         } else {
-            let printed = terminal::print(&self.text(&shown, &jvm.process));
+            let printed = print_folded(&self.text(&shown, &jvm.process));
             printed.map_err(Failure::doing("cannot write to standard output"))?;
         }
         Ok(reply.exit_code)

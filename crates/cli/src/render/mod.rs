@@ -11,6 +11,7 @@ mod foreign;
 mod method;
 pub mod numbers;
 pub mod own_cost;
+pub mod park_statistics;
 mod pressure;
 mod prose;
 mod quality;
@@ -21,6 +22,7 @@ mod tree;
 
 pub use difference::difference;
 pub use method::methods;
+pub use prose::print_folded;
 
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;

@@ -1,28 +1,82 @@
 //! Sentences and names on lines of a limited width.
 
-use crate::terminal::Screen;
+use crate::terminal::{self, Screen};
+use std::fmt::Write as _;
+use std::io;
 use unicode_width::UnicodeWidthStr;
+
+/// Columns by which the further lines of a folded line stand behind its first.
+const HANGING: usize = 4;
 
 /// `text` broken at blanks into lines of at most `width` columns, each
 /// indented. A word longer than a line stays whole: names are for copying. A
 /// number stays with its unit.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let words = words(text).into_iter().map(|word| Word { gap: 1, ..word });
+    broken(words, width, indent, indent)
+}
+
+/// A text of several lines, each of which is broken as [`wrapped`] does it where it is
+/// wider than the screen and the screen's lines are cut. What is aligned in a line stays
+/// so, and its further lines hang behind its first.
+pub fn folded(text: &str, screen: &Screen) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let ended = line.strip_suffix('\n').unwrap_or(line);
+        if !screen.cut || columns(ended) <= screen.width {
+            out.push_str(line);
+            continue;
+        }
+        let indent = ended.len() - ended.trim_start_matches(' ').len();
+        let lines = broken(words(ended).into_iter(), screen.width, indent, indent + HANGING);
+        out.push_str(&lines.join("\n"));
+        out.push_str(line.get(ended.len()..).unwrap_or_default());
+    }
+    out
+}
+
+/// Writes sentences, and what is aligned in lines, [`folded`], to standard output.
+///
+/// # Errors
+/// As [`terminal::print`].
+pub fn print_folded(text: &str) -> io::Result<()> {
+    terminal::print(&folded(text, &Screen::stdout()))
+}
+
+/// Lines of at most `width` columns: the first one indented by `indent`, the others by `hanging`.
+fn broken(words: impl Iterator<Item = Word>, width: usize, indent: usize, hanging: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in words(text) {
-        if !line.is_empty() && indent + line.width() + 1 + word.width() > width {
-            lines.push(format!("{:indent$}{line}", ""));
+    let (mut line, mut length, mut margin) = (String::new(), 0, indent);
+    for Word { gap, text } in words {
+        let wide = columns(&text);
+        if !line.is_empty() && margin + length + gap + wide > width {
+            lines.push(format!("{:margin$}{line}", ""));
             line.clear();
+            (length, margin) = (0, hanging);
         }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&word);
+        let gap = if line.is_empty() { 0 } else { gap };
+        let _ = write!(line, "{:gap$}{text}", "");
+        length += gap + wide;
     }
     if !line.is_empty() {
-        lines.push(format!("{:indent$}{line}", ""));
+        lines.push(format!("{:margin$}{line}", ""));
     }
     lines
+}
+
+/// `items` with commas between them, on lines that break between items only.
+pub fn listed(items: &[String], width: usize, indent: usize) -> Vec<String> {
+    let last = items.len().saturating_sub(1);
+    let words = items.iter().enumerate().map(|(index, item)| {
+        let comma = if index == last { "" } else { "," };
+        Word { gap: 1, text: format!("{item}{comma}") }
+    });
+    broken(words, width, indent, indent)
+}
+
+/// Columns that a text takes: styles take none.
+fn columns(text: &str) -> usize {
+    terminal::without_styles(text).width()
 }
 
 /// At most `most` of the lines that [`wrapped`] gives, the last one ending in
@@ -38,23 +92,35 @@ pub fn wrapped_at_most(most: usize, text: &str, indent: usize, screen: &Screen) 
     lines
 }
 
-fn words(text: &str) -> Vec<String> {
+/// A word that stays whole, and the blanks in front of it.
+struct Word {
+    gap: usize,
+    text: String,
+}
+
+fn words(text: &str) -> Vec<Word> {
     const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "%"];
-    let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    let mut words: Vec<Word> = Vec::new();
+    let mut gap = 0;
+    for word in text.split(char::is_whitespace) {
+        if word.is_empty() {
+            gap += 1;
+            continue;
+        }
         let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
         match words.last_mut() {
-            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
-                number.push(' ');
-                number.push_str(word);
+            Some(number) if is_unit && number.text.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.text.push(' ');
+                number.text.push_str(word);
             }
             // `> 99 %`, `(< 0.1 %)`; frames of a stack have a `<` between them, too.
-            Some(sign) if [">", "(>", "<", "(<"].contains(&sign.as_str()) && starts_with_digit(word) => {
-                sign.push(' ');
-                sign.push_str(word);
+            Some(sign) if [">", "(>", "<", "(<"].contains(&sign.text.as_str()) && starts_with_digit(word) => {
+                sign.text.push(' ');
+                sign.text.push_str(word);
             }
-            _ => words.push(word.to_owned()),
+            _ => words.push(Word { gap, text: word.to_owned() }),
         }
+        gap = 1;
     }
     words
 }
@@ -151,6 +217,25 @@ mod tests {
         assert!(wrapped("", 24, 2).is_empty());
         assert_eq!(wrapped("in all it took 3.09 s, then", 20, 0), ["in all it took", "3.09 s, then"]);
         assert_eq!(wrapped("that much of it: > 99 % is it", 20, 0), ["that much of it:", "> 99 % is it"]);
+    }
+
+    #[test]
+    fn only_wide_lines_are_folded_and_what_is_aligned_stays_so() {
+        let narrow = Screen { width: 40, ..NARROW };
+        let text =
+            "Mechanisms\n  walker   active    compares its stacks in 0.5 ms with those of the VM\n  owners   off\n";
+        let lines = [
+            "Mechanisms",
+            "  walker   active    compares its stacks",
+            "      in 0.5 ms with those of the VM",
+            "  owners   off",
+            "",
+        ];
+        assert_eq!(folded(text, &narrow), lines.join("\n"));
+        assert_eq!(folded(text, &Screen { cut: false, ..narrow }), text);
+        let colourful = Screen { colour: true, width: 12, ..NARROW };
+        let painted = format!("{} is {}", colourful.strong("four"), colourful.alarm("five"));
+        assert_eq!(folded(&painted, &colourful), painted, "styles take no columns");
     }
 
     #[test]

@@ -37,6 +37,13 @@ impl ParkStatisticsReport {
         out
     }
 
+    /// What is said below the blockers: what is not among them.
+    pub fn remainder(&self) -> String {
+        let mut out = String::new();
+        self.left_out(&mut out);
+        out
+    }
+
     fn rows(&self, frames: usize, out: &mut String) {
         let cells: Vec<[String; 11]> = self.blockers.iter().map(cells).collect();
         let mut widths = TITLES.map(str::len);
@@ -47,7 +54,7 @@ impl ParkStatisticsReport {
         }
         line(&TITLES.map(str::to_owned), &widths, "blocker", out);
         for (blocker, row) in self.blockers.iter().zip(&cells) {
-            line(row, &widths, &title(blocker), out);
+            line(row, &widths, &blocker.title(), out);
             let _ = writeln!(out, "    {}", blocker.thread);
             for frame in blocker.stack.iter().take(frames) {
                 let _ = writeln!(out, "        {frame}");
@@ -89,11 +96,19 @@ fn line(cells: &[String; 11], widths: &[usize; 11], title: &str, out: &mut Strin
     let _ = writeln!(out, "{title}");
 }
 
-fn title(blocker: &BlockerStatistics) -> String {
-    let object = format!("{}@{}", blocker.class, blocker.hash);
-    match blocker.name.is_empty() {
-        true => object,
-        false => format!("{} ({object})", blocker.name),
+impl BlockerStatistics {
+    /// The blocker: its name, if it has one, its class and hash.
+    pub fn title(&self) -> String {
+        let object = format!("{}@{}", self.class, self.hash);
+        match self.name.is_empty() {
+            true => object,
+            false => format!("{} ({object})", self.name),
+        }
+    }
+
+    /// The row of the table, each cell with its column's title in front.
+    pub fn labelled(&self) -> Vec<String> {
+        TITLES.iter().zip(cells(self)).map(|(title, cell)| format!("{title} {cell}")).collect()
     }
 }
 

@@ -5,7 +5,8 @@ use super::source::{self, Source};
 use super::Experiments;
 use crate::error::{Failure, DONE, FAILURE};
 use crate::recording::{input, output};
-use crate::terminal;
+use crate::render::{print_folded, prose_fitted as fitted};
+use crate::terminal::{self, Screen};
 use clap::Args;
 use headway_causal::coz;
 use headway_causal::experiment::Experiment;
@@ -14,6 +15,7 @@ use headway_causal::report::{progress_points, report, Report, TargetReport};
 use headway_model::printable;
 use headway_model::quantity::percent;
 use std::path::{Path, PathBuf};
+use unicode_width::UnicodeWidthStr;
 
 /// Options of `causal report`.
 #[derive(Debug, Args)]
@@ -139,11 +141,12 @@ pub fn show(path: &Path, experiments: &Experiments) -> Result<u8, Failure> {
 fn print(report: &Report, json: bool) -> Result<(), Failure> {
     match json {
         true => crate::json::print(report),
-        false => terminal::print(&in_words(report)).map_err(Failure::doing("cannot write to standard output")),
+        false => print_folded(&in_words(report, &Screen::stdout()))
+            .map_err(Failure::doing("cannot write to standard output")),
     }
 }
 
-fn in_words(report: &Report) -> String {
+fn in_words(report: &Report, screen: &Screen) -> String {
     let mut text = String::new();
     for sentence in report.sentences() {
         text += &format!("{}\n", printable(&sentence));
@@ -156,14 +159,15 @@ fn in_words(report: &Report) -> String {
     }
     let verb = printable(&report.measure.verb(&report.progress)).into_owned();
     text += &format!("\nHalving a target {verb} by:\n\n");
-    for row in rows(report) {
+    for row in rows(report, screen) {
         text += &row;
     }
     text + "\nMeasured at each speedup: --json, or a page with -o FILE.html.\n"
 }
 
-/// The estimates of the sentences, of all targets, in columns.
-fn rows(report: &Report) -> Vec<String> {
+/// The estimates of the sentences, of all targets, in columns. A name that does not fit behind them
+/// stands below them.
+fn rows(report: &Report, screen: &Screen) -> Vec<String> {
     let cells = |target: &TargetReport| {
         let experiments: usize = target.points.iter().map(|point| point.experiments).sum();
         let share = if target.share.is_finite() { percent(target.share) } else { String::new() };
@@ -184,7 +188,11 @@ fn rows(report: &Report) -> Vec<String> {
     }));
     let row = |(cells, name): (&[String; 4], String)| {
         let cells = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:>width$}"));
-        format!("{}  {name}\n", cells.collect::<String>())
+        let cells = cells.collect::<String>();
+        if screen.cut && cells.width() + 2 + name.width() > screen.width {
+            return format!("{cells}\n    {}\n", fitted(&name, screen.width.saturating_sub(4)));
+        }
+        format!("{cells}  {name}\n")
     };
     all.iter().zip(names).map(row).collect()
 }
@@ -193,6 +201,8 @@ fn rows(report: &Report) -> Vec<String> {
 mod tests {
     use super::*;
     use headway_causal::experiment::Target;
+
+    const WIDE: Screen = Screen { width: 100, colour: false, cut: false };
 
     /// Windows in which `hot` at 25 and 50 % has these visits, among those without delays.
     fn experiments(at_25: u64, at_50: u64) -> Vec<Experiment> {
@@ -215,7 +225,7 @@ mod tests {
     #[test]
     fn the_headline_and_the_table_have_the_same_numbers() {
         let report = report(&experiments(1_100, 2_000), None);
-        let text = in_words(&report);
+        let text = in_words(&report, &WIDE);
         let headline = text.lines().next().unwrap();
         let row = text.lines().find(|line| line.contains("a.Shop.hot (method)")).unwrap();
         let (value, rest) = headline.split_once(" raises order/s by ").unwrap().1.split_once(" (").unwrap();
@@ -227,7 +237,7 @@ mod tests {
 
     #[test]
     fn nearly_no_time_left_is_said_as_a_bound() {
-        let text = in_words(&report(&experiments(1_000_000, 1_000_000), None));
+        let text = in_words(&report(&experiments(1_000_000, 1_000_000), None), &WIDE);
         assert!(text.contains("more than 900 %") && !text.contains("00,000 %"), "{text}");
     }
 }
