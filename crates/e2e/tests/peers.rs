@@ -240,6 +240,18 @@ fn is_for_a_lock(park: &Value) -> bool {
     parked_class(park).starts_with("java.util.concurrent.locks.Reentrant")
 }
 
+/// The class of the object that a thread was blocked on; a mutex of native code has none.
+fn lock_class(event: &Value) -> String {
+    let class = |key: &str| event[key]["name"].as_str().map(str::to_owned);
+    class("monitorClass").or_else(|| class("parkedClass")).unwrap_or_default()
+}
+
+/// The address of a lock of another tool's recording, by its name in a report: a class and
+/// its number, in brackets where the lock has a name, too.
+fn address(lock: &str) -> Option<&str> {
+    lock.rsplit_once('#').map(|(_, address)| address.trim_end_matches(')'))
+}
+
 /// Threads of the JVM wait for work of the JVM's, and so are not among the waits of the
 /// application: carriers of virtual threads, those of the JDK's own groups.
 fn is_of_the_jvm(event: &Value) -> bool {
@@ -299,21 +311,45 @@ impl Comparison {
             max_ns: self.report["blocked"]["max_ns"].as_u64().unwrap_or(0),
         };
         self.sums("contentions", ours, Sums::of(&blocked));
-        let address = |lock: &Value| lock["lock"].as_str().unwrap().rsplit('#').next().unwrap().to_owned();
-        let mut ours: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        self.rows("locks").into_iter().for_each(|row| ours.entry(address(&row)).or_default().push(row));
-        let mut theirs: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        blocked.into_iter().for_each(|e| theirs.entry(e["address"].to_string()).or_default().push(e));
-        let same = |(address, events): (&String, &Vec<Value>)| {
-            ours.get(address).is_some_and(|rows| Sums::reported(rows).is(&Sums::of(events)))
-        };
-        let is_same = ours.len() == theirs.len() && theirs.iter().all(same);
-        self.check("locks", is_same, |_| format!("{} locks, {} of theirs", ours.len(), theirs.len()));
+        self.locks(&blocked);
         self.parks(&parks);
         let waits = parks.iter().filter(|park| !is_for_a_lock(park)).chain(self.truth.all(WAIT));
         let waits = Sums::of(waits.filter(|event| !is_of_the_jvm(event)));
         let rows = self.rows("waits");
         self.sums("waits", Sums::reported(&rows), waits);
+    }
+
+    /// Lock by lock, by address. Where objects of several classes stood at one address, one
+    /// after the other, only the first is a lock with this number here: all locks of such
+    /// addresses are compared together.
+    fn locks(&mut self, blocked: &[Value]) {
+        let mut theirs: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+        blocked.iter().for_each(|event| theirs.entry(event["address"].to_string()).or_default().push(event));
+        let locks: BTreeSet<(String, String)> =
+            blocked.iter().map(|event| (event["address"].to_string(), lock_class(event))).collect();
+        let is_single = |address: &str| locks.iter().filter(|(of, _)| of == address).count() == 1;
+        let rows = self.rows("locks");
+        let (mut ours, mut others): (BTreeMap<&str, Sums>, Vec<&Value>) = (BTreeMap::new(), Vec::new());
+        for row in &rows {
+            match address(row["lock"].as_str().unwrap()) {
+                Some(address) if is_single(address) => assert!(ours.insert(address, Sums::reported([row])).is_none()),
+                _ => others.push(row),
+            }
+        }
+        let (single, shared): (Vec<_>, Vec<_>) = theirs.iter().partition(|(address, _)| is_single(address));
+        let mut wrong: Vec<String> = Vec::new();
+        for (address, events) in single {
+            let (ours, theirs) = (ours.get(address.as_str()), Sums::of(events.iter().copied()));
+            if !ours.is_some_and(|ours| ours.is(&theirs)) {
+                wrong.push(format!("{} at {address}: {ours:?} instead of {theirs:?}", lock_class(events[0])));
+            }
+        }
+        let others =
+            (Sums::reported(others.iter().copied()), Sums::of(shared.into_iter().flat_map(|(_, all)| all).copied()));
+        if rows.len() != locks.len() || !others.0.is(&others.1) {
+            wrong.push(format!("{} locks instead of {}, several at an address: {others:?}", rows.len(), locks.len()));
+        }
+        self.check("locks", wrong.is_empty(), |_| wrong.join("; "));
     }
 
     fn parks(&mut self, parks: &[Value]) {
@@ -473,6 +509,14 @@ fn compare(peer: &Peer, tools: &Tools, recording: &str, scratch: &Path) -> (Vec<
         }
     }
     (all.wrong, all.compared)
+}
+
+#[test]
+fn a_lock_with_a_name_has_its_address_in_brackets() {
+    assert_eq!(address("java.lang.Object#28038931672"), Some("28038931672"));
+    let bin = "bin of a ConcurrentHashMap (java.util.concurrent.ConcurrentHashMap$Node#28414423680)";
+    assert_eq!(address(bin), Some("28414423680"));
+    assert_eq!(address("(no object)"), None);
 }
 
 #[test]
