@@ -56,8 +56,13 @@ export interface Served {
 const PATIENCE_MS = 100_000;
 
 /** Serves recordings. */
-export async function serve(recordings: string[], options: string[] = []): Promise<Served> {
-  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...options, ...recordings.map(recording)], { stdio: ["ignore", "pipe", "pipe"] });
+export function serve(recordings: string[], options: string[] = []): Promise<Served> {
+  return view([...options, ...recordings.map(recording)]);
+}
+
+/** Serves what these words of `headway view` say. */
+export async function view(words: string[]): Promise<Served> {
+  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...words], { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise<string>((resolve, reject) => {
     let told = "";
     child.stdout!.on("data", (data: Buffer) => {
@@ -72,6 +77,32 @@ export async function serve(recordings: string[], options: string[] = []): Promi
     return ended;
   };
   return { address, stop };
+}
+
+export interface Java {
+  pid: string;
+  /** Ends the JVM; done when its process has ended. */
+  stop: () => Promise<void>;
+}
+
+/** Runs a Java program in one source file, which prints a line when it is ready; nothing if there is no JDK. */
+export async function java(source: string): Promise<Java | null> {
+  const home = ["HEADWAY_JDK25", "HEADWAY_JDK21", "HEADWAY_JDK17", "JAVA_HOME"].map((name) => process.env[name]).find((home) => home);
+  if (!home) return null;
+  const child: ChildProcess = spawn(join(home, "bin/java"), ["-XX:+EnableDynamicAgentLoading", source], { stdio: ["ignore", "pipe", "inherit"] });
+  // The JVM ends with the test, however that ends.
+  process.once("exit", () => child.kill("SIGKILL"));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout!.once("data", () => resolve());
+    child.once("exit", (code) => reject(new Error(`java ended with ${code}`)));
+    child.once("error", reject);
+  });
+  const stop = (): Promise<void> => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  return { pid: String(child.pid), stop };
 }
 
 export async function browser(): Promise<Browser> {

@@ -2,7 +2,9 @@ import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { open } from "./data/open";
+import { ServedSource } from "./data/served";
 import { SourceContext } from "./state/asking";
+import { follow } from "./state/live";
 import { opened } from "./state/opened";
 import { App } from "./view/App";
 
@@ -17,6 +19,7 @@ open(document).then(
       </SourceContext.Provider>,
       place,
     );
+    if (source instanceof ServedSource) void follow(source);
   },
   (problem: unknown) => render(<p class="problem">This page cannot be shown: {String(problem)}</p>, place),
 );

@@ -716,4 +716,24 @@ pub struct Opening {
     pub recordings: Vec<Facts>,
     /// Version of Headway.
     pub version: String,
+    /// If the recording is still being written, how far it was read.
+    pub live: Option<Now>,
+}
+
+/// How far a recording was read that is still being written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Now {
+    /// Changes with each reading; answers may change with it.
+    pub generation: u64,
+    /// Changes where the front of the recording was removed: ids stand for something else then, and
+    /// times count from a later moment.
+    pub beginning: u64,
+    /// The recording; none if the generation is the one that was asked about.
+    pub recordings: Vec<Facts>,
+    /// Why nothing is added any more, a sentence; empty while the recording goes on.
+    pub ended: String,
+    /// When to ask again.
+    pub again_ms: u32,
 }

@@ -71,11 +71,16 @@ impl Gather {
     /// Nothing yet. About `rows` rows are kept; beyond them short stretches are
     /// added up.
     pub fn new(rows: usize) -> Gather {
+        Gather::with_names(rows, Names::default())
+    }
+
+    /// The same with names that have their ids already: of an earlier reading of the same file.
+    pub fn with_names(rows: usize, names: Names) -> Gather {
         let bounds = Bounds { pressure_windows: MOST_WINDOWS, ..Bounds::offline() };
         Gather {
             analysis: Analysis::new(Options { by: Vec::new(), bounds, ..Options::default() }),
             parks: ParkTally::new(TallyOptions::offline()),
-            rows: Rows::new(rows),
+            rows: Rows::new(rows, names),
             lives: FxHashMap::default(),
             waits: FxHashMap::default(),
             end: TimeNs(0),
@@ -221,8 +226,8 @@ impl Gather {
 }
 
 impl Rows {
-    fn new(rows: usize) -> Rows {
-        let (names, measured) = (Names::default(), Measured::new(MOST_INTERVALS));
+    fn new(rows: usize, names: Names) -> Rows {
+        let measured = Measured::new(MOST_INTERVALS);
         Rows { names, table: Table::new(rows), measured, start: None, holders: Vec::new() }
     }
 

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 const LONGEST: usize = 1000;
 
 /// The names of a recording.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Names {
     dictionary: Dictionary,
     texts: Interned<String>,
@@ -40,7 +40,7 @@ pub struct Names {
     parts: FxHashMap<(ChainId, u16), u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Interned<T> {
     ids: FxHashMap<T, u32>,
     values: Vec<T>,

@@ -36,7 +36,21 @@ impl Recording {
     /// # Errors
     /// As [`Recording::read`].
     pub fn read_as(file: String, path: &Path, rows: usize) -> Result<Recording, Problem> {
-        let mut gather = Gather::new(rows);
+        Recording::gather(Gather::new(rows), file, path)
+    }
+
+    /// Reads the file again, which has grown meanwhile. What has an id keeps it, so that answers of
+    /// this reading and of the next can be shown side by side.
+    ///
+    /// The file must have the same beginning: ids of the recording must stand for the same.
+    ///
+    /// # Errors
+    /// As [`Recording::read`].
+    pub fn read_again(&self, path: &Path, rows: usize) -> Result<Recording, Problem> {
+        Recording::gather(Gather::with_names(rows, self.names.clone()), self.facts.file.clone(), path)
+    }
+
+    fn gather(mut gather: Gather, file: String, path: &Path) -> Result<Recording, Problem> {
         let mut problems = Vec::new();
         Reader::open(path)?.read_ahead(|item| match item {
             Ok(event) => gather.feed(event),

@@ -44,11 +44,14 @@ impl Jdks {
         RELEASES.into_iter().filter(|release| !self.homes.contains_key(release)).collect()
     }
 
+    /// The variables that say where they are.
+    pub fn variables(&self) -> impl Iterator<Item = (String, &PathBuf)> {
+        self.homes.iter().map(|(release, home)| (format!("HEADWAY_JDK{release}"), home))
+    }
+
     /// Tells a program where they are.
     pub fn tell(&self, command: &mut Command) {
-        for (release, home) in &self.homes {
-            command.env(format!("HEADWAY_JDK{release}"), home);
-        }
+        command.envs(self.variables());
     }
 
     /// The oldest one that has a compiler: what Maven runs with.

@@ -3,6 +3,7 @@
 //! What is installed is what `web/package-lock.json` says. The page is built
 //! anew when something below `web/` is newer than what was built.
 
+use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
 use crate::{packages, Problem};
@@ -28,8 +29,8 @@ pub fn build() -> Result<(), Problem> {
     run(npm(&["run", "build", "--silent"]).env("NODE_ENV", "production"))
 }
 
-/// The page's own tests: of its logic, and of the page in a browser.
-pub fn tests(browser_tests: bool) -> Result<Tally, Problem> {
+/// The page's own tests: of its logic, and of the page in a browser, which shows a JVM of `jdks` too.
+pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
     build()?;
     let mut vitest = npm(&["exec", "--", "vitest", "run", "--reporter=default", "--reporter=json"]);
     let report = build_directory().join(if browser_tests { "page-browser.json" } else { "page.json" });
@@ -40,6 +41,7 @@ pub fn tests(browser_tests: bool) -> Result<Tally, Problem> {
         vitest.args(["--config", "e2e/vitest.config.ts"]);
         vitest.env(BROWSER, browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?);
         vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?);
+        vitest.envs(jdks.variables());
     }
     let (_, content) = run_and_read(&mut vitest)?;
     let counted = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Counted>(&text).ok());

@@ -55,7 +55,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.evaluation();
     session.suite("rust", cargo_tests);
     session.diagnosis();
-    session.suite("page", |_| page::tests(false));
+    session.suite("page", |jdks| page::tests(false, jdks));
     session.page_in_a_browser();
     session.suite("loom", loom_tests);
     session.check("fleet: format", |_| fleet::format());
@@ -85,7 +85,7 @@ impl Session {
 
     fn page_in_a_browser(&mut self) {
         if !self.without_browser {
-            self.suite("page in a browser", |_| page::tests(true));
+            self.suite("page in a browser", |jdks| page::tests(true, jdks));
         }
     }
 

@@ -833,7 +833,37 @@ recordings: Array<Facts>,
 /**
  * Version of Headway.
  */
-version: string, };
+version: string, 
+/**
+ * If the recording is still being written, how far it was read.
+ */
+live: Now | null, };
+
+/**
+ * How far a recording was read that is still being written.
+ */
+export type Now = { 
+/**
+ * Changes with each reading; answers may change with it.
+ */
+generation: number, 
+/**
+ * Changes where the front of the recording was removed: ids stand for something else then, and
+ * times count from a later moment.
+ */
+beginning: number, 
+/**
+ * The recording; none if the generation is the one that was asked about.
+ */
+recordings: Array<Facts>, 
+/**
+ * Why nothing is added any more, a sentence; empty while the recording goes on.
+ */
+ended: string, 
+/**
+ * When to ask again.
+ */
+againMs: number, };
 
 export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused","inside","ran","stolen","throttled","queued","transaction"] as const;
 export const HOWS = ["none","exit","seen","previous","hand-over","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;

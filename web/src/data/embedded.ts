@@ -9,6 +9,7 @@ import { read, unpack } from "./table";
 
 export class EmbeddedSource implements Source {
   readonly embedded = true;
+  readonly generation = 0;
   readonly opening: Opening;
   readonly #books: NameBook[];
 
@@ -16,7 +17,7 @@ export class EmbeddedSource implements Source {
     private readonly recordings: Recording[],
     version: string,
   ) {
-    this.opening = { recordings: recordings.map(({ head }) => head.facts), version };
+    this.opening = { recordings: recordings.map(({ head }) => head.facts), version, live: null };
     this.#books = recordings.map(({ head }) => bookOf(head));
   }
 

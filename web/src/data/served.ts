@@ -1,5 +1,6 @@
 // Answers from the command that serves this page.
-import type { Opening, Query } from "./contract";
+import { signal } from "@preact/signals";
+import type { Now, Opening, Query } from "./contract";
 import { NameBook } from "./names";
 import { recordingOf, type AnswerTo, type Source } from "./source";
 
@@ -12,12 +13,37 @@ export class Ended extends Error {
 
 export class ServedSource implements Source {
   readonly embedded = false;
-  readonly #books: NameBook[];
+  /** What is known of the recordings; components that read it follow it. */
+  readonly #opening;
+  #books: NameBook[] = [];
   /** The question before: one at a time, so that one connection is enough. */
   #before: Promise<unknown> = Promise.resolve();
 
-  constructor(readonly opening: Opening) {
+  constructor(opening: Opening) {
+    this.#opening = signal(opening);
     this.#books = opening.recordings.map(() => new NameBook());
+  }
+
+  get opening(): Opening {
+    return this.#opening.value;
+  }
+
+  get generation(): number {
+    return this.#opening.value.live?.generation ?? 0;
+  }
+
+  /** How far a running recording was read; the command reads it again for that if it is time to. */
+  async now(): Promise<Now> {
+    // Not behind other questions, nor they behind this one: reading may take long.
+    return (await reply("now", String(this.generation))).json() as Promise<Now>;
+  }
+
+  /** From here on, answers are of this reading. */
+  take(now: Now): void {
+    const { recordings, version, live } = this.opening;
+    // Ids stay what they are as long as the recording begins with the same moment.
+    if (live?.beginning !== now.beginning) this.#books = this.#books.map(() => new NameBook());
+    this.#opening.value = { recordings: now.recordings.length > 0 ? now.recordings : recordings, version, live: now };
   }
 
   names(recording: number): NameBook {
@@ -31,13 +57,17 @@ export class ServedSource implements Source {
   }
 
   async #ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
-    // The page's own path carries the token.
-    const reply = await fetch("query", { method: "POST", body: JSON.stringify(query), cache: "no-store" }).catch(() => {
-      throw new Ended();
-    });
-    if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
-    const answer = (await reply.json()) as AnswerTo<Q>;
+    const answer = (await (await reply("query", JSON.stringify(query))).json()) as AnswerTo<Q>;
     this.names(recordingOf(query)).learn(answer.names);
     return answer;
   }
+}
+
+/** What the command answers. The page's own path carries the token. */
+async function reply(path: string, body: string): Promise<Response> {
+  const reply = await fetch(path, { method: "POST", body, cache: "no-store" }).catch(() => {
+    throw new Ended();
+  });
+  if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
+  return reply;
 }

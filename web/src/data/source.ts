@@ -12,6 +12,8 @@ export function recordingOf(query: Query): number {
 
 export interface Source {
   readonly opening: Opening;
+  /** Changes when answers may: with each reading of a recording that is still being written. */
+  readonly generation: number;
   /** True if the page is complete in one file. */
   readonly embedded: boolean;
   /** Names of a recording, as far as they are known. */

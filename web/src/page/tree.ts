@@ -68,7 +68,7 @@ export function useTree(scope: Scope, by: Aspect[], open: string[], pick: Step[]
   const [tree, setTree] = useState<Tree | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   const newest = useRef(0);
-  const key = JSON.stringify([scope, by, open, pick]);
+  const key = JSON.stringify([source.generation, scope, by, open, pick]);
   useEffect(() => {
     const mine = ++newest.current;
     build().then(

@@ -24,7 +24,7 @@ const remembered = new Map<string, Promise<unknown>>();
 const MOST_REMEMBERED = 200;
 
 export function ask<Q extends Query>(source: Source, query: Q): Promise<AnswerTo<Q>> {
-  const key = JSON.stringify(query);
+  const key = `${source.generation} ${JSON.stringify(query)}`;
   let answer = remembered.get(key) as Promise<AnswerTo<Q>> | undefined;
   if (!answer) {
     answer = source.ask(query);
@@ -40,7 +40,7 @@ export function ask<Q extends Query>(source: Source, query: Q): Promise<AnswerTo
 export function useAnswers<Q extends Query[]>(...queries: Q): { [K in keyof Q]: AnswerTo<Q[K]> } | null {
   type Told = { [K in keyof Q]: AnswerTo<Q[K]> };
   const source = useSource();
-  const key = JSON.stringify(queries);
+  const key = `${source.generation} ${JSON.stringify(queries)}`;
   const [told, setTold] = useState<{ key: string; answers: Told } | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
   useEffect(() => {

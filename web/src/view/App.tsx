@@ -6,6 +6,7 @@ import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
 import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
+import { Live, Over } from "./Live";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
 import { Incident } from "../page/Incident";
@@ -45,6 +46,8 @@ export function App() {
   const { opening } = useSource();
   const { page, recording } = view.value;
   const facts = opening.recordings[recording] ?? opening.recordings[0]!;
+  // What is shown with ids of another beginning must not stay.
+  const beginning = opening.live?.beginning ?? 0;
   useEffect(() => {
     // What differs comes first: tabs are narrow.
     document.title = `${facts.file.split("/").at(-1)}: ${TITLES[page]} - Headway`;
@@ -68,6 +71,7 @@ export function App() {
           ))}
         </nav>
         <Recordings />
+        <Live />
         <span class="file" title={facts.file}>
           {facts.file}
         </span>
@@ -76,13 +80,14 @@ export function App() {
         </button>
       </header>
       <FilterBar />
-      <Guard key={`timeline ${recording}`} quiet>
+      <Guard key={`timeline ${recording} ${beginning}`} quiet>
         <Timeline />
       </Guard>
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
         <Problems />
-        <Guard key={`${page} ${recording}`}>{BODIES[page]()}</Guard>
+        <Over />
+        <Guard key={`${page} ${recording} ${beginning}`}>{BODIES[page]()}</Guard>
       </main>
     </>
   );

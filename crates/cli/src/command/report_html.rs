@@ -46,9 +46,7 @@ pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<V
     if files.len() > MOST_RECORDINGS {
         return Err(Failure::Usage(format!("a page compares two recordings (before, after), not {}", files.len())));
     }
-    if let Some(missing) = source_path.iter().find(|path| !path.is_dir()) {
-        return Err(Failure::Usage(format!("--source-path {}: there is no such directory", missing.display())));
-    }
+    check_sources(source_path)?;
     let mut sources = Sources::below(source_path);
     let read = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -61,6 +59,19 @@ pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<V
         Ok(recording)
     };
     files.iter().map(read).collect()
+}
+
+/// Refuses a directory of sources that is not there.
+///
+/// # Errors
+/// It names the directory.
+pub fn check_sources(source_path: &[PathBuf]) -> Result<(), Failure> {
+    match source_path.iter().find(|path| !path.is_dir()) {
+        Some(missing) => {
+            Err(Failure::Usage(format!("--source-path {}: there is no such directory", missing.display())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The failure that tells of a damaged file whose readable part is shown.

@@ -1,8 +1,11 @@
 //! `headway view`: the page, served to this machine's browser for recordings
-//! of any size.
+//! of any size, and for one that is running.
 
 use crate::command::report_html;
 use crate::error::{Failure, DONE};
+use crate::interrupt;
+use crate::jvm::{find, Jvm};
+use crate::recording::input;
 use crate::terminal;
 use clap::Args;
 use headway_page::contract::Opening;
@@ -11,19 +14,28 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+mod live;
 mod server;
 mod site;
+mod watched;
 
 use server::Server;
-use site::Site;
+use site::{Content, Site};
+use watched::Watched;
 
 const EXAMPLES: &str = "\
 Examples:
   headway view app.jfr                          look at a recording
   headway view before.jfr after.jfr             compare two
   headway view --source-path src/main/java app.jfr.zst
+  headway view 4711                             the recording that runs in process 4711
+
+For a JVM, `view` shows the running recording, and how it grows. If none is running, it
+attaches the agent, records locks and steal while it runs, and then removes that
+recording and detaches (`headway stop --help` says what stays).
 
 `view` prints an address with a secret, and answers only on this machine and only
 those who know the secret. If your browser is on another machine, forward the
@@ -50,8 +62,9 @@ pub struct View {
     #[arg(long, value_name = "ROWS", default_value_t = ROWS)]
     rows: usize,
 
-    /// A recording, or two to compare (before, after); - is standard input
-    #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
+    /// A recording, or two to compare (before, after); - is standard input. Or a process id, main
+    /// class or jar of a JVM, if no file has that name
+    #[arg(required = true, value_name = "FILE|PID|NAME", num_args = 1..=2)]
     files: Vec<PathBuf>,
 }
 
@@ -61,23 +74,72 @@ impl View {
     /// # Errors
     /// A file that is no recording, a port that is taken.
     pub fn execute(self) -> Result<u8, Failure> {
+        if let Some(jvm) = self.jvm()? {
+            return self.show_jvm(&jvm);
+        }
         let recordings = report_html::read(&self.files, self.rows, &self.source_path)?;
         if let Some(failure) = report_html::damage(&self.files, &recordings) {
             terminal::note(&format!("headway: {failure}"));
         }
         let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
-        // Bound before anybody is told the address.
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(self.cannot_listen())?;
-        let port = listener.local_addr().map_err(self.cannot_listen())?.port();
-        let site = Site::new(page, recordings, port).map_err(Failure::doing("cannot make a secret"))?;
-        let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::doing("cannot wait for signals"))?;
-        let server = Server::start(listener, site).map_err(self.cannot_listen())?;
-        terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
-        terminal::note("open this address in a browser of this machine; Ctrl-C ends");
+        let server = self.serve(Content::Whole(page, recordings))?;
         signals.forever().next();
         server.stop();
         Ok(DONE)
+    }
+
+    /// The JVM that is meant, if it is no file.
+    fn jvm(&self) -> Result<Option<Jvm>, Failure> {
+        let [target] = self.files.as_slice() else { return Ok(None) };
+        let Some(name) = target.to_str().filter(|name| may_be_jvm(name, target)) else { return Ok(None) };
+        match find::jvm(name) {
+            Ok(jvm) => Ok(Some(jvm)),
+            // It may be a file's name that is misspelt: then that is said.
+            Err(Failure::NoJvmNamed { .. }) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Shows a JVM's recording until SIGINT or SIGTERM.
+    fn show_jvm(&self, jvm: &Jvm) -> Result<u8, Failure> {
+        report_html::check_sources(&self.source_path)?;
+        let mut watched = Watched::open(jvm)?;
+        let shown = self.show_watched(&mut watched);
+        let closed = watched.close();
+        // What ended the watching says more than what it led to.
+        shown.and(closed)?;
+        Ok(DONE)
+    }
+
+    fn show_watched(&self, watched: &mut Watched) -> Result<(), Failure> {
+        let live = Arc::new(watched.read(self.rows, &self.source_path)?);
+        html::served(&live.opening()).map_err(report_html::no_page)?;
+        let server = self.serve(Content::Live(live.clone()))?;
+        let mut goes_on = true;
+        while !interrupt::came() {
+            if let Some(why) = goes_on.then(|| watched.ended(&live)).flatten() {
+                terminal::note(&format!("{why} The page keeps what was recorded; Ctrl-C ends."));
+                live.end(why);
+                goes_on = false;
+            }
+            std::thread::sleep(interrupt::LOOK_EVERY);
+        }
+        server.stop();
+        Ok(())
+    }
+
+    /// Begins to answer, and prints the address.
+    fn serve(&self, content: Content) -> Result<Server, Failure> {
+        // Bound before anybody is told the address.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(self.cannot_listen())?;
+        let port = listener.local_addr().map_err(self.cannot_listen())?.port();
+        let site = Site::new(content, port).map_err(Failure::doing("cannot make a secret"))?;
+        let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
+        let server = Server::start(listener, site).map_err(self.cannot_listen())?;
+        terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
+        terminal::note("open this address in a browser of this machine; Ctrl-C ends");
+        Ok(server)
     }
 
     fn cannot_listen(&self) -> impl FnOnce(io::Error) -> Failure {
@@ -89,5 +151,13 @@ fn opening(recordings: &[Recording]) -> Opening {
     Opening {
         recordings: recordings.iter().map(|recording| recording.facts().clone()).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        live: None,
     }
+}
+
+/// True for what is no file, and no misspelt name of a recording.
+fn may_be_jvm(name: &str, path: &Path) -> bool {
+    let is_file = path.symlink_metadata().is_ok();
+    let is_recording = [".jfr", ".zst", ".lz4", ".gz"].iter().any(|end| name.ends_with(end));
+    !is_file && !is_recording && !input::is_standard(path) && !name.contains(['/', '*', '?', '['])
 }

@@ -232,6 +232,7 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::site::Content;
     use super::*;
     use std::io::{ErrorKind, Read, Write};
     use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -252,7 +253,8 @@ mod tests {
         fn start() -> Running {
             let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
             let address = listener.local_addr().expect("an address");
-            let site = Site::new("<page>".to_owned(), Vec::new(), address.port()).expect("random numbers");
+            let site =
+                Site::new(Content::Whole("<page>".to_owned(), Vec::new()), address.port()).expect("random numbers");
             let token = site.token().to_owned();
             Running { server: Some(Server::start(listener, site).expect("a server")), address, token }
         }

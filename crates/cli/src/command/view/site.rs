@@ -5,17 +5,27 @@
 //! and a request must name this server as its host and origin (so that a name
 //! that somebody lets point to the loopback address gets no answer).
 
+use super::live::Live;
 use headway_page::contract::Query;
-use headway_page::Recording;
+use headway_page::{html, Recording};
 use std::io;
+use std::sync::Arc;
 
 /// A page, its recordings, and the secret.
 #[derive(Debug)]
 pub struct Site {
-    page: String,
-    recordings: Vec<Recording>,
+    content: Content,
     token: String,
     hosts: [String; 2],
+}
+
+/// What is served.
+#[derive(Debug)]
+pub enum Content {
+    /// A page, and its recordings.
+    Whole(String, Vec<Recording>),
+    /// A recording that is still being written.
+    Live(Arc<Live>),
 }
 
 /// What a request gets.
@@ -49,11 +59,11 @@ impl Site {
     ///
     /// # Errors
     /// The system has no random numbers.
-    pub fn new(page: String, recordings: Vec<Recording>, port: u16) -> io::Result<Site> {
+    pub fn new(content: Content, port: u16) -> io::Result<Site> {
         let mut secret = [0_u8; 16];
         rustix::rand::getrandom(&mut secret[..], rustix::rand::GetRandomFlags::empty())?;
         let token = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Site { page, recordings, token, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
+        Ok(Site { content, token, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
     }
 
     /// The secret with which every path begins.
@@ -73,8 +83,9 @@ impl Site {
             return refusal(404, "there is nothing here; the address that `headway view` printed is longer");
         };
         match (asked.get, rest) {
-            (true, "") => Reply { status: 200, content_type: "text/html; charset=utf-8", body: self.page.clone() },
+            (true, "") => self.page(),
             (false, "query") => self.query(asked.body),
+            (false, "now") => self.now(asked.body),
             _ => refusal(404, "there is nothing here"),
         }
     }
@@ -91,13 +102,39 @@ impl Site {
             Ok(query) => query,
             Err(error) => return refusal(400, &format!("this is no question: {error}")),
         };
-        let Some(recording) = self.recordings.get(Recording::asked(&query)) else {
-            return refusal(400, "there is no such recording");
+        let asked = Recording::asked(&query);
+        let answer = match &self.content {
+            Content::Whole(_, recordings) => recordings.get(asked).map(|recording| recording.answer(&query)),
+            Content::Live(live) => (asked == 0).then(|| live.recording().answer(&query)),
         };
-        match serde_json::to_string(&recording.answer(&query)) {
-            Ok(body) => Reply { status: 200, content_type: "application/json", body },
-            Err(error) => refusal(500, &format!("cannot write the answer: {error}")),
+        answer.map_or_else(|| refusal(400, "there is no such recording"), |answer| json(&answer))
+    }
+
+    fn page(&self) -> Reply {
+        let page = match &self.content {
+            Content::Whole(page, _) => Ok(page.clone()),
+            Content::Live(live) => html::served(&live.opening()),
+        };
+        match page {
+            Ok(body) => Reply { status: 200, content_type: "text/html; charset=utf-8", body },
+            Err(error) => refusal(500, &error.to_string()),
         }
+    }
+
+    /// How far a running recording was read; the body is the generation that the page has.
+    fn now(&self, body: &str) -> Reply {
+        match (&self.content, body.trim().parse()) {
+            (Content::Live(live), Ok(generation)) => json(&live.now(generation)),
+            (Content::Live(_), Err(_)) => refusal(400, "this is no number of a generation"),
+            (Content::Whole(..), _) => refusal(404, "this recording is over"),
+        }
+    }
+}
+
+fn json(answer: &impl serde::Serialize) -> Reply {
+    match serde_json::to_string(answer) {
+        Ok(body) => Reply { status: 200, content_type: "application/json", body },
+        Err(error) => refusal(500, &format!("cannot write the answer: {error}")),
     }
 }
 
@@ -111,7 +148,7 @@ mod tests {
     use super::*;
 
     fn site() -> Site {
-        Site::new("<page>".to_owned(), Vec::new(), 4711).expect("random numbers")
+        Site::new(Content::Whole("<page>".to_owned(), Vec::new()), 4711).expect("random numbers")
     }
 
     fn status(site: &Site, get: bool, path: &str, host: &str, origin: Option<&str>) -> u16 {
@@ -144,6 +181,14 @@ mod tests {
         };
         assert_eq!(ask("{}"), 400);
         assert_eq!(ask("{\"ask\":\"stretch\",\"recording\":0,\"row\":0}"), 400);
+    }
+
+    #[test]
+    fn a_recording_that_is_over_is_not_followed() {
+        let site = site();
+        let path = format!("/{}/now", site.token());
+        let asked = Asked { get: false, path: &path, host: "127.0.0.1:4711", origin: None, body: "1" };
+        assert_eq!(site.reply(&asked), refusal(404, "this recording is over"));
     }
 
     #[test]

@@ -1,0 +1,388 @@
+//! A recording that is still being written, read again and again.
+//!
+//! The whole file is read each time: the analyses end with its last event, and cannot go on from there.
+//! So that this takes a fifth of the time at most, nothing is read for four times as long as the reading
+//! before took, and for [`REFRESH`] at least. Nothing is read while no page asks.
+
+use headway_jfr::Problem;
+use headway_page::contract::{Facts, Now, Opening};
+use headway_page::sources::Sources;
+use headway_page::Recording;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The shortest time between two readings.
+pub const REFRESH: Duration = Duration::from_secs(2);
+/// After a reading, so many times as long as it took nothing is read.
+const REST: u32 = 4;
+/// How often what is read may change meanwhile before it is shown all the same.
+const TRIES: u32 = 3;
+/// Enough of a packed file to distinguish one beginning from another.
+const BEGINNING: u64 = 1024;
+/// Where a plain recording says when its first chunk began. What is before that changes every second.
+const BEGAN: std::ops::Range<usize> = 32..40;
+
+/// Opens the file; each time again, because another file may take its place.
+pub type Open = Box<dyn Fn() -> io::Result<File> + Send + Sync>;
+
+/// How a recording is read.
+#[derive(Debug)]
+pub struct Reading {
+    /// Name by which it is shown.
+    pub file: String,
+    /// Rows that are kept.
+    pub rows: usize,
+    /// Where source files are.
+    pub source_path: Vec<PathBuf>,
+    /// The shortest time between two readings: [`REFRESH`].
+    pub refresh: Duration,
+}
+
+/// The part of the recording that was read.
+pub struct Live {
+    reading: Reading,
+    open: Open,
+    shown: RwLock<Shown>,
+    /// Held by whoever reads.
+    progress: Mutex<Progress>,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("reading", &self.reading).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Shown {
+    recording: Arc<Recording>,
+    generation: u64,
+    beginning: u64,
+    ended: String,
+}
+
+#[derive(Debug)]
+struct Progress {
+    /// What was read last; read from when there is no file any more.
+    kept: File,
+    state: State,
+    /// When the next reading may begin.
+    due: Instant,
+    /// Readings in a row that met with a change.
+    tries: u32,
+}
+
+/// By which it is known whether there is something new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    beginning: Vec<u8>,
+    len: u64,
+    written: Option<SystemTime>,
+}
+
+impl State {
+    fn of(file: &File) -> io::Result<State> {
+        let about = file.metadata()?;
+        let mut beginning = Vec::new();
+        // A second handle: the first one keeps its position.
+        File::open(place(file))?.take(BEGINNING).read_to_end(&mut beginning)?;
+        if beginning.starts_with(b"FLR\0") {
+            beginning = beginning.get(BEGAN).unwrap_or_default().to_vec();
+        }
+        Ok(State { beginning, len: about.len(), written: about.modified().ok() })
+    }
+}
+
+fn place(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+impl Live {
+    /// Reads it for the first time.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no recording (yet).
+    pub fn begin(open: Open, reading: Reading) -> Result<Live, Problem> {
+        let odd = |error| Problem::Open(PathBuf::from(&reading.file), error);
+        let began = Instant::now();
+        let kept = open().map_err(odd)?;
+        let state = State::of(&kept).map_err(odd)?;
+        let recording = Recording::read_as(reading.file.clone(), &place(&kept), reading.rows)?;
+        let shown = Shown {
+            recording: Arc::new(with_sources(recording, &reading.source_path)),
+            generation: 1,
+            beginning: 1,
+            ended: String::new(),
+        };
+        let progress = Progress { kept, state, due: reading.next(began), tries: 0 };
+        Ok(Live { reading, open, shown: RwLock::new(shown), progress: Mutex::new(progress) })
+    }
+
+    /// The recording, for questions.
+    pub fn recording(&self) -> Arc<Recording> {
+        self.shown().recording
+    }
+
+    /// With what a page begins.
+    pub fn opening(&self) -> Opening {
+        let shown = self.shown();
+        let recordings = vec![shown.recording.facts().clone()];
+        Opening { recordings, version: env!("CARGO_PKG_VERSION").to_owned(), live: Some(now(&shown, Vec::new())) }
+    }
+
+    /// How far it was read, having read it again if that is due; `generation` is what is known
+    /// already. While another request reads, the answer is that of before.
+    pub fn now(&self, generation: u64) -> Now {
+        let free = match self.progress.try_lock() {
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+            Ok(free) => Some(free),
+        };
+        if let Some(mut progress) = free {
+            if self.shown().ended.is_empty() && Instant::now() >= progress.due {
+                self.read(&mut progress, false);
+            }
+        }
+        let shown = self.shown();
+        let facts = shown.recording.facts();
+        now(&shown, if shown.generation == generation { Vec::new() } else { vec![facts.clone()] })
+    }
+
+    /// Nothing is added any more, for this reason: reads it a last time.
+    pub fn end(&self, why: String) {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read(&mut progress, true);
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        shown.ended = why;
+        shown.generation += 1;
+    }
+
+    /// When the file was written last, if it is there.
+    pub fn written(&self) -> Option<SystemTime> {
+        (self.open)().ok()?.metadata().ok()?.modified().ok()
+    }
+
+    fn shown(&self) -> Shown {
+        self.shown.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reads it if it has changed. What cannot be read leaves what was read before.
+    fn read(&self, progress: &mut Progress, last: bool) {
+        let began = Instant::now();
+        let before = self.shown();
+        if let Ok(file) = (self.open)() {
+            progress.kept = file;
+        }
+        if let Some(state) = State::of(&progress.kept).ok().filter(|state| *state != progress.state) {
+            self.read_file(progress, &before, state, last);
+        }
+        progress.due = self.reading.next(began);
+    }
+
+    fn read_file(&self, progress: &mut Progress, before: &Shown, state: State, last: bool) {
+        let same = state.beginning == progress.state.beginning;
+        let path = place(&progress.kept);
+        let read = match same {
+            true => before.recording.read_again(&path, self.reading.rows),
+            false => Recording::read_as(self.reading.file.clone(), &path, self.reading.rows),
+        };
+        let Ok(recording) = read else { return };
+        // Its front was removed meanwhile, or its end was just being written.
+        let changed = State::of(&progress.kept).is_ok_and(|now| now.beginning != state.beginning);
+        progress.tries += 1;
+        if (changed || is_damaged(recording.facts())) && !last && progress.tries < TRIES {
+            return;
+        }
+        progress.tries = 0;
+        progress.state = state;
+        let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
+        *shown = Shown {
+            recording: Arc::new(with_sources(recording, &self.reading.source_path)),
+            generation: before.generation + 1,
+            beginning: before.beginning + u64::from(!same),
+            ended: String::new(),
+        };
+    }
+}
+
+fn is_damaged(facts: &Facts) -> bool {
+    !facts.problems.is_empty()
+}
+
+impl Reading {
+    /// When to read next, after a reading that began then.
+    fn next(&self, began: Instant) -> Instant {
+        Instant::now() + self.refresh.max(began.elapsed().saturating_mul(REST))
+    }
+}
+
+fn with_sources(mut recording: Recording, source_path: &[PathBuf]) -> Recording {
+    if !source_path.is_empty() {
+        let mut sources = Sources::below(source_path);
+        recording.add_sources(|method, file, line| sources.line(method, file, line));
+    }
+    recording
+}
+
+fn now(shown: &Shown, recordings: Vec<Facts>) -> Now {
+    let (generation, beginning, ended) = (shown.generation, shown.beginning, shown.ended.clone());
+    Now { generation, beginning, recordings, ended, again_ms: REFRESH.as_millis() as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_jfr::{RecordingWriter, WriterConfig};
+    use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
+    use headway_model::{Dictionary, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
+    use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Query, Scope};
+    use std::path::Path;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    struct Writing {
+        writer: RecordingWriter,
+        dictionary: Dictionary,
+        seconds: u64,
+    }
+
+    impl Writing {
+        fn begin(path: &Path, max_age: Option<DurationNs>) -> Writing {
+            let info = RecordingInfo { start: TimeNs(SECOND), producer: "headway".into(), ..RecordingInfo::default() };
+            let mut config = WriterConfig::new(path, info.into());
+            config.max_age = max_age;
+            let writer = RecordingWriter::create(config).expect("a recording");
+            Writing { writer, dictionary: Dictionary::default(), seconds: 1 }
+        }
+
+        fn put(&mut self, event: Event) {
+            self.dictionary.feed(&event);
+            self.writer.event(&event, &self.dictionary);
+        }
+
+        /// A new thread is blocked for half a second by another, on a new lock, and a third one still is:
+        /// what is unfinished gets its names in another order than what is over.
+        fn second(&mut self) {
+            let (begin, id) = (self.seconds * SECOND, self.seconds);
+            let (lock, end) = (LockId(id), TimeNs(begin + SECOND / 2));
+            self.put(Event::Lock(LockDef {
+                id: lock,
+                class: "Shop".into(),
+                name: format!("Shop.lock{id}").into(),
+                ..LockDef::default()
+            }));
+            let [owner, waiter, last] = [1, 2, 3].map(|n| ThreadId(10 * id + n));
+            for thread in [owner, waiter, last] {
+                let name = format!("t{}", thread.0).into();
+                self.put(Event::Thread(ThreadDef { id: thread, name, ..ThreadDef::default() }));
+            }
+            for (n, thread) in [(1, last), (2, waiter)] {
+                let time = TimeNs(begin + n);
+                let enter = MonitorEnter { time, thread, lock, seq: Seq(n), owner, ..Default::default() };
+                self.put(Event::MonitorEnter(enter));
+            }
+            let exit = MonitorExit { time: end, thread: owner, lock, seq: Seq(3), ..Default::default() };
+            self.put(Event::MonitorExit(exit));
+            let (time, start) = (end + DurationNs(10), TimeNs(begin + 2));
+            let entered = MonitorEntered { time, start, thread: waiter, lock, seq: Seq(4), ..Default::default() };
+            self.put(Event::MonitorEntered(entered));
+            self.seconds += 1;
+            let now = TimeNs(self.seconds * SECOND);
+            self.put(Event::Watermark(now));
+            self.writer.flush(&self.dictionary, now).expect("written");
+        }
+    }
+
+    fn live(path: &Path, refresh: Duration) -> Live {
+        let reading = Reading { file: "a.jfr".into(), rows: 1000, source_path: Vec::new(), refresh };
+        let path = path.to_owned();
+        Live::begin(Box::new(move || File::open(&path)), reading).expect("read")
+    }
+
+    /// Waits for the next reading.
+    fn next(live: &Live, known: u64) -> Now {
+        for _ in 0..60_000 {
+            let now = live.now(known);
+            if now.generation != known {
+                return now;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("nothing new after generation {known}");
+    }
+
+    fn locks(recording: &Recording) -> Groups {
+        let (to, filter) = (recording.facts().duration_ns, Filter::default());
+        let scope = Scope { recording: 0, from: 0, to, filter, kinds: Kind::ALL.to_vec(), within: Vec::new() };
+        let by = vec![Aspect::Lock, Aspect::ContenderThread, Aspect::OwnerThread];
+        match recording.answer(&Query::Group { scope, by, intervals: 1, limit: 1000 }) {
+            Answer::Group(groups) => groups,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_growing_recording_is_shown_as_far_as_it_goes_and_ids_stay_what_they_are() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, None);
+        writing.second();
+        let live = live(&path, Duration::ZERO);
+        let mut known = live.opening().live.expect("live").generation;
+        let mut names = locks(&live.recording()).names;
+        assert_eq!(live.now(known).recordings, [], "nothing was added");
+        for second in 2..6_u64 {
+            writing.second();
+            let now = next(&live, known);
+            let whole = Recording::read(&path, 1000).expect("read");
+            assert_eq!(now.recordings, [whole.facts().clone()], "after {second} s");
+            let (groups, of_whole) = (locks(&live.recording()), locks(&whole));
+            assert_eq!((groups.total_ns, groups.count), (of_whole.total_ns, of_whole.count), "after {second} s");
+            assert_eq!(now.recordings[0].threads, 3 * second);
+            for (id, lock) in names.locks {
+                assert_eq!(groups.names.locks.get(&id), Some(&lock), "lock {id} after {second} s");
+            }
+            for (id, thread) in names.threads {
+                assert_eq!(groups.names.threads.get(&id), Some(&thread), "thread {id} after {second} s");
+            }
+            assert_eq!((now.beginning, now.ended.as_str()), (1, ""));
+            (known, names) = (now.generation, groups.names);
+        }
+    }
+
+    #[test]
+    fn where_the_front_is_removed_ids_may_stand_for_something_else() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, Some(DurationNs(8 * SECOND)));
+        writing.second();
+        let live = live(&path, Duration::ZERO);
+        (0..30).for_each(|_| writing.second());
+        let now = next(&live, 1);
+        assert_eq!(now.beginning, 2);
+        let whole = Recording::read(&path, 1000).expect("read");
+        assert_eq!(now.recordings, [whole.facts().clone()]);
+        assert_eq!(locks(&live.recording()), locks(&whole));
+    }
+
+    #[test]
+    fn what_is_over_was_read_to_its_end_and_stays_when_the_file_is_removed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, None);
+        writing.second();
+        let live = live(&path, Duration::from_secs(1 << 20));
+        writing.second();
+        assert_eq!(live.now(1).generation, 1, "it is not read more often than it may be");
+        std::fs::remove_file(&path).expect("removed");
+        live.end("The JVM 7 has ended.".into());
+        let now = live.now(1);
+        assert_eq!((now.ended.as_str(), now.recordings[0].threads), ("The JVM 7 has ended.", 6));
+        assert_eq!(live.now(now.generation).recordings, []);
+    }
+}
