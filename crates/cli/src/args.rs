@@ -81,7 +81,7 @@ pub enum Command {
     View(View),
     /// Show how often and how long threads parked on each blocker: a lock, queue or pool.
     Parks(Parks),
-    /// Estimate by experiments what a faster method, line or lock would save the program.
+    /// Estimate by experiments what the program would gain if a method or line were faster, or a lock held shorter.
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
@@ -89,11 +89,11 @@ pub enum Command {
     Diff(Diff),
     /// Convert a recording for other tools: uncompressed JFR, pprof, Firefox Profiler, ...
     Export(Export),
-    /// Run an SQL query over many recordings (needs headway-fleet).
+    /// Run an SQL query over many recordings (a separate program, headway-fleet).
     Sql(Fleet),
-    /// Add one summary per minute of each recording to a store, for `sql` (needs headway-fleet).
+    /// Add one summary per minute of each recording to a store, for `sql` (a separate program, headway-fleet).
     Ingest(Fleet),
-    /// Show, compact or remove what is in a store (needs headway-fleet).
+    /// Show, compact or remove what is in a store (a separate program, headway-fleet).
     Fleet(Fleet),
     /// Print a completion script for a shell.
     Completion(Completion),

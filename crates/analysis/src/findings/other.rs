@@ -116,9 +116,14 @@ pub(super) fn samples(report: &Report) -> Option<Finding> {
         0 => format!("{} by the wall clock", count(samples.count, "sample")),
         running => format!("{} of running threads", count(running, "sample")),
     };
+    let alone = if top.len() == 1 {
+        ", without the methods that it called"
+    } else {
+        ", each without the methods that it called"
+    };
     Some(Finding {
         kind: FindingKind::Samples,
-        text: format!("Of {of}, {}.", top.join(", ")),
+        text: format!("Of {of}, {}{alone}.", top.join(", ")),
         details: Vec::new(),
         cost_ns: 0,
         share: samples.methods.first().map(|method| method.self_share),

@@ -138,7 +138,10 @@ impl Doings {
             0 => (format!("{} samples", grouped(self.samples)), String::new()),
             whole => {
                 let covered = percent(share(self.ns, whole).min(1.0));
-                ("the samples taken meanwhile".to_owned(), format!("; they cover {covered} of that time"))
+                (
+                    "the samples taken meanwhile".to_owned(),
+                    format!(" (there are samples for {covered} of the blocked time)"),
+                )
             }
         };
         Some(format!("In {part} of {samples}, {who} was {doing}{below}{coverage}."))
@@ -282,6 +285,8 @@ mod tests {
         doings.waiting_for = 2_000;
         assert!(doings.text("`A.serve`").is_none() && doings.evidence().is_none());
         doings.waiting_for = 1_600;
-        assert!(doings.text("`A.serve`").is_some_and(|text| text.ends_with("; they cover 5.0 % of that time.")));
+        assert!(doings
+            .text("`A.serve`")
+            .is_some_and(|text| text.ends_with(" (there are samples for 5.0 % of the blocked time).")));
     }
 }

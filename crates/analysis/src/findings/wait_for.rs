@@ -153,7 +153,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     };
     if let Some(first) = first {
         text += &format!(
-            ": {} of it on {}, while its owner, {}, was itself blocked.",
+            ": {} of it on another lock, {}, whose owner, {}, was itself blocked.",
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
             whose(first, names),
@@ -171,12 +171,12 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     } else if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
-    let mut details = vec![format!(
-        "{} blocked by it directly, {} through others",
-        DurationNs(root.direct_ns),
-        DurationNs(root.through_ns),
-    )];
-    details.push(format!("chain: {}", chain_text(&root.longest, names)));
+    let (direct, through) = (DurationNs(root.direct_ns), DurationNs(root.through_ns));
+    let mut details = vec![format!("{direct} blocked by it directly, {through} through others")];
+    // Two links are in the sentence already.
+    if root.longest.len() > 2 {
+        details.push(format!("longest chain: {}", chain_text(&root.longest, names)));
+    }
     let evidence = vec![
         Evidence::exact("blocked", root.direct_ns, Some(share(root.direct_ns, cost_ns))),
         Evidence::of(

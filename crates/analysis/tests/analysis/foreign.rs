@@ -76,7 +76,7 @@ fn recordings_of_other_tools_show_what_they_hold() {
         [
             "For 100 % of the blocked time the owner's call stack is not known: the recording was not made by Headway and does not say what owners did.",
             "Threads lost 30.0 ms (15 % of the active thread time) blocked on `Inventory#97`; thread `main` owned it for 100 % of that (what it did is not recorded).",
-            "Of 10 samples of running threads, 100 % were in `com.acme.Inventory.sell`.",
+            "Of 10 samples of running threads, 100 % were in `com.acme.Inventory.sell`, without the methods that it called.",
             "1 thread parked, waiting for `java.util.concurrent.locks.ReentrantLock$NonfairSync`, 15 % of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
         ]
     );

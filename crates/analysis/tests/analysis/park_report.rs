@@ -298,12 +298,9 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
         ),
         "{told:?}"
     );
-    assert!(told[0].contains("of it on `Ledger.lock`, while its owner, `Ledger.audit`, was itself blocked"));
+    assert!(told[0].contains("of it on another lock, `Ledger.lock`, whose owner, `Ledger.audit`, was itself blocked"));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
-    assert_eq!(
-        finding.details.last().unwrap(),
-        "chain: `Ledger.lock` owned by `Ledger.audit`, which was itself blocked on `Cache.lock` owned by `Cache.load`"
-    );
+    assert_eq!(finding.details, ["60.0 ms blocked by it directly, 120 ms through others"], "the rest is in the text");
     // What is counted at the root is not counted at the lock before it as well.
     assert_eq!(report.findings[0].kind, FindingKind::WaitFor);
     let costs: Vec<u64> = report.findings.iter().map(|finding| finding.cost_ns / MS).collect();
@@ -399,6 +396,27 @@ fn a_latch_for_each_wait_that_threads_of_the_same_kind_open_is_a_pool() {
     let waiting = findings(&report, FindingKind::Waiting);
     assert!(waiting[0].contains("for threads of the same kind to return or finish something (a latch)"), "{waiting:?}");
     assert_eq!(report.ledger.ns(EntryKind::WaitPermit), 960 * MS);
+}
+
+#[test]
+fn a_chain_of_three_locks_is_written_out() {
+    let mut script = Script::new();
+    script.events.extend([lock(50, "com.acme.Journal", 0xd0, "Journal.lock")]);
+    let last = script.enter(10, 3, 3, 1);
+    let middle = script.enter(15, 1, 50, 2);
+    let parked = script.park(20, 2, 2, SELL, 9);
+    let woken = script.unpark(80, 9, LOAD, 2);
+    script.back(80, parked, woken);
+    script.exit(100, 2, 50);
+    script.entered(100, middle);
+    script.exit(101, 1, 3);
+    script.entered(101, last);
+    let report = script.report(110, "lock");
+    let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
+    let chain = finding.details.last().unwrap();
+    let (first, then) =
+        ("longest chain: `Ledger.lock` owned by `", ", which was itself blocked on `Journal.lock` owned by");
+    assert!(chain.starts_with(first) && chain.contains(then) && chain.contains("on `Cache.lock` owned by"), "{chain}");
 }
 
 #[test]

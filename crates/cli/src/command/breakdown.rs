@@ -15,8 +15,9 @@ pub struct Breakdown {
     /// lock-class, lock-name (locks of one name together), lock, contender-thread,
     /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
     /// owner-method, owner-chain, time. Contender: the blocked thread; group: the threads of
-    /// one pool; chain: the call stack. With `report --method` only thread and group are
-    /// possible
+    /// one pool; chain: the call stack; kind: monitor, re-acquisition after Object.wait, or
+    /// java.util.concurrent; time: intervals of the recording. `report --method` takes only thread
+    /// and group
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 

@@ -23,13 +23,14 @@ What to record, separated by commas; default: lock,steal
 - park:     threads that wait in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost; together with other events the same as lock
+            cost; with another event, the same as lock is recorded
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
 - steal:    steal, throttling and run-queue wait of threads, and of
             transactions (marked by the program with Headway.transaction)
-- mounts:   how long virtual threads waited for a carrier or a CPU after
-            an unpark; switches park on and adds one event per park";
+- mounts:   how long virtual threads waited, once they could go on, for a
+            carrier (the platform thread that runs them) or a CPU; switches
+            park on and adds one event per park";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -59,8 +60,7 @@ pub struct Capture {
     pub force: bool,
 
     /// Record only threads whose name contains a match. Owners with other names then have no
-    /// call stack: prefer `report --threads`. \w, \d and \s match ASCII only, in other commands
-    /// Unicode
+    /// call stack: prefer `report --threads`. Here \w, \d and \s match ASCII only
     #[arg(long, value_name = "REGEX", value_parser = regex)]
     pub threads: Option<Regex>,
 
@@ -112,9 +112,9 @@ pub struct Capture {
     #[arg(long)]
     pub jmx: bool,
 
-    /// Find owners' methods that were inlined in code compiled before the attach: retransform the
-    /// classes of such code once, unchanged, so that the JVM compiles it again. JDK 17 may then
-    /// discard all compiled code. Under `run` the agent sees all code being compiled: not needed
+    /// Name owners exactly in code that was compiled before Headway attached; without it, a method
+    /// that the compiler inlined appears as its caller. Makes the JVM compile such classes again,
+    /// on JDK 17 perhaps all code, so the program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 

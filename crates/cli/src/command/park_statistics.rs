@@ -31,7 +31,7 @@ pub struct ParkStatistics {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 
-    /// Forget garbage-collected blockers after they have been printed
+    /// Forget blockers that the garbage collector removed, once they were printed: saves memory
     #[arg(long, hide_short_help = true)]
     pub park_free_on_print: bool,
 }

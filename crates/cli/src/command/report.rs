@@ -44,8 +44,8 @@ pub struct Report {
     #[command(flatten)]
     breakdown: Breakdown,
 
-    /// Show everything: all findings, the breakdown of blocked time, waits, parks,
-    /// what was dropped. --by, --top and -t imply it
+    /// Show everything: all findings (else the five most costly), the breakdown of blocked
+    /// time, waits, parks, what was dropped. --by, --top and -t imply it
     #[arg(long, help_heading = "What to show")]
     full: bool,
 

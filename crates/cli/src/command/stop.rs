@@ -29,8 +29,8 @@ says what and why, and exits with 1 if what remains still has an effect.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Stop {
-    /// Also end what the agent keeps for the next recording: thread events, symbols of
-    /// libraries, the management bean
+    /// Also end what the agent keeps for the next recording: the JVM's reports of starts and ends
+    /// of threads, the management bean, a list of the libraries' functions
     #[arg(long)]
     detach: bool,
 

@@ -40,8 +40,8 @@ pub struct Weighing {
     #[arg(long, value_name = "TIME", value_parser = quantity::moment, allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Count only threads whose name contains a match: sampled threads, or with contender and
-    /// owner the blocked ones
+    /// Count only threads whose name contains a match; with `--of contender` and `--of owner`,
+    /// the name of the blocked thread
     #[arg(long, value_name = "REGEX", value_parser = capture::regex)]
     threads: Option<Regex>,
 
