@@ -42,9 +42,14 @@ describe("a running recording", () => {
     await live.follow(source);
     expect(asked).toEqual(["now 1", "now 1", "now 2"]);
     expect(source.opening.recordings[0]?.durationNs).toBe(3e9);
-    expect([source.generation, live.ended.value]).toEqual([3, "The JVM 7 has ended."]);
+    expect([source.generation, live.ended.value]).toEqual([3, "The JVM 7 has ended. The page keeps what was recorded until then."]);
     expect(source.names(0)).toBe(names);
     source.take(now(4, { beginning: 2 }));
     expect(source.names(0)).not.toBe(names);
+  });
+  it("says when the command that serves it has ended", async () => {
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+    await live.follow(new served.ServedSource({ recordings: [facts(0, 1e9)], version: "", live: now(1) }));
+    expect(live.ended.value).toContain("The command that serves this page has ended");
   });
 });

@@ -9,7 +9,7 @@ import { show, view } from "./view";
 /** True while the page shall stay as it is. */
 export const paused = signal(false);
 
-/** Why nothing is added any more; empty while the recording goes on. */
+/** Why nothing is added any more, in sentences; empty while the recording goes on. */
 export const ended = signal("");
 
 /** True while something is being dragged: a chart must not be replaced under the pointer. */
@@ -21,7 +21,7 @@ export async function follow(source: ServedSource): Promise<void> {
   if (!now) return;
   addEventListener("pointerdown", () => (pressed = true), true);
   for (const over of ["pointerup", "pointercancel"]) addEventListener(over, () => (pressed = false), true);
-  ended.value = now.ended;
+  ended.value = over(now);
   while (ended.value === "") {
     await new Promise((done) => setTimeout(done, now!.againMs));
     // A page that nobody sees costs nothing.
@@ -33,9 +33,13 @@ export async function follow(source: ServedSource): Promise<void> {
       if (paused.value && now.ended === "") continue;
       take(source, now);
     } catch (problem) {
-      ended.value = problem instanceof Ended ? "The command that serves this page has ended." : `The recording is no longer followed: ${String(problem)}`;
+      ended.value = problem instanceof Ended ? "The command that serves this page has ended: only what was shown before can be shown." : `The page is no longer updated: ${String(problem)}`;
     }
   }
+}
+
+function over({ ended }: Now): string {
+  return ended && `${ended} The page keeps what was recorded until then.`;
 }
 
 async function released(): Promise<void> {
@@ -44,7 +48,7 @@ async function released(): Promise<void> {
 
 function take(source: ServedSource, now: Now): void {
   const { recordings, live } = source.opening;
-  ended.value = now.ended;
+  ended.value = over(now);
   if (now.recordings.length === 0) return;
   const moved = live?.beginning !== now.beginning;
   source.take(now);

@@ -9,7 +9,7 @@ export function Live() {
   const length = duration(opening.recordings[0]?.durationNs ?? 0);
   if (ended.value) {
     return (
-      <span class="live over" role="status" title="The page keeps what was recorded">
+      <span class="live over">
         ended after {length}
       </span>
     );
@@ -32,7 +32,7 @@ export function Over() {
   if (!opening.live || !ended.value) return null;
   return (
     <p class="card ended" role="status">
-      {ended.value} The page keeps what was recorded until then.
+      {ended.value}
     </p>
   );
 }

@@ -10,9 +10,10 @@ use headway_page::sources::Sources;
 use headway_page::Recording;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,10 +23,8 @@ pub const REFRESH: Duration = Duration::from_secs(2);
 const REST: u32 = 4;
 /// How often what is read may change meanwhile before it is shown all the same.
 const TRIES: u32 = 3;
-/// Enough of a packed file to distinguish one beginning from another.
-const BEGINNING: u64 = 1024;
 /// Where a plain recording says when its first chunk began. What is before that changes every second.
-const BEGAN: std::ops::Range<usize> = 32..40;
+const BEGAN: u64 = 32;
 
 /// Opens the file; each time again, because another file may take its place.
 pub type Open = Box<dyn Fn() -> io::Result<File> + Send + Sync>;
@@ -80,7 +79,8 @@ struct Progress {
 /// By which it is known whether there is something new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
-    beginning: Vec<u8>,
+    /// When a plain recording began; 0 for a packed one, whose first bytes do not say it.
+    began: u64,
     len: u64,
     written: Option<SystemTime>,
 }
@@ -88,13 +88,13 @@ struct State {
 impl State {
     fn of(file: &File) -> io::Result<State> {
         let about = file.metadata()?;
-        let mut beginning = Vec::new();
-        // A second handle: the first one keeps its position.
-        File::open(place(file))?.take(BEGINNING).read_to_end(&mut beginning)?;
-        if beginning.starts_with(b"FLR\0") {
-            beginning = beginning.get(BEGAN).unwrap_or_default().to_vec();
+        let mut magic = [0; 4];
+        let mut began = [0; 8];
+        file.read_exact_at(&mut magic, 0)?;
+        if magic == *b"FLR\0" {
+            file.read_exact_at(&mut began, BEGAN)?;
         }
-        Ok(State { beginning, len: about.len(), written: about.modified().ok() })
+        Ok(State { began: u64::from_be_bytes(began), len: about.len(), written: about.modified().ok() })
     }
 }
 
@@ -185,15 +185,10 @@ impl Live {
     }
 
     fn read_file(&self, progress: &mut Progress, before: &Shown, state: State, last: bool) {
-        let same = state.beginning == progress.state.beginning;
-        let path = place(&progress.kept);
-        let read = match same {
-            true => before.recording.read_again(&path, self.reading.rows),
-            false => Recording::read_as(self.reading.file.clone(), &path, self.reading.rows),
-        };
-        let Ok(recording) = read else { return };
+        let known = (state.began == progress.state.began).then_some(&*before.recording);
+        let Some((recording, same)) = self.read_on(known, &place(&progress.kept)) else { return };
         // Its front was removed meanwhile, or its end was just being written.
-        let changed = State::of(&progress.kept).is_ok_and(|now| now.beginning != state.beginning);
+        let changed = State::of(&progress.kept).is_ok_and(|now| now.began != state.began);
         progress.tries += 1;
         if (changed || is_damaged(recording.facts())) && !last && progress.tries < TRIES {
             return;
@@ -207,6 +202,18 @@ impl Live {
             beginning: before.beginning + u64::from(!same),
             ended: String::new(),
         };
+    }
+
+    /// Reads the file, and says whether it has the beginning that is `known`.
+    fn read_on(&self, known: Option<&Recording>, path: &Path) -> Option<(Recording, bool)> {
+        if let Some(known) = known {
+            let recording = known.read_again(path, self.reading.rows).ok()?;
+            let [began, before] = [&recording, known].map(|recording| recording.facts().start_epoch_ms);
+            if began.total_cmp(&before).is_eq() {
+                return Some((recording, true));
+            }
+        }
+        Some((Recording::read_as(self.reading.file.clone(), path, self.reading.rows).ok()?, false))
     }
 }
 
@@ -241,7 +248,6 @@ mod tests {
     use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
     use headway_model::{Dictionary, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
     use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Query, Scope};
-    use std::path::Path;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -328,8 +334,13 @@ mod tests {
 
     #[test]
     fn a_growing_recording_is_shown_as_far_as_it_goes_and_ids_stay_what_they_are() {
+        // What is packed does not say in its first bytes when it began.
+        ["a.jfr", "a.jfr.zst"].into_iter().for_each(grows);
+    }
+
+    fn grows(name: &str) {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("a.jfr");
+        let path = directory.path().join(name);
         let mut writing = Writing::begin(&path, None);
         writing.second();
         let live = live(&path, Duration::ZERO);
@@ -340,9 +351,13 @@ mod tests {
             writing.second();
             let now = next(&live, known);
             let whole = Recording::read(&path, 1000).expect("read");
-            assert_eq!(now.recordings, [whole.facts().clone()], "after {second} s");
+            assert_eq!(
+                now.recordings,
+                [Facts { file: "a.jfr".into(), ..whole.facts().clone() }],
+                "{name} after {second} s"
+            );
             let (groups, of_whole) = (locks(&live.recording()), locks(&whole));
-            assert_eq!((groups.total_ns, groups.count), (of_whole.total_ns, of_whole.count), "after {second} s");
+            assert_eq!((groups.total_ns, groups.count), (of_whole.total_ns, of_whole.count), "{name} after {second} s");
             assert_eq!(now.recordings[0].threads, 3 * second);
             for (id, lock) in names.locks {
                 assert_eq!(groups.names.locks.get(&id), Some(&lock), "lock {id} after {second} s");
