@@ -2,11 +2,12 @@
 
 use crate::error::StoreError;
 use crate::layout::{data_path, Day};
-use crate::manifest::{DataFile, Snapshot};
+use crate::manifest::{Commit, DataFile, Snapshot};
 use crate::place::Store;
 use crate::table::Table;
 use arrow::array::RecordBatch;
 use arrow::compute::{concat_batches, lexsort_to_indices, take_record_batch, SortColumn, SortOptions};
+use bytes::Bytes;
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::ArrowWriter;
@@ -29,6 +30,30 @@ pub(crate) fn sorted(table: Table, rows: &RecordBatch) -> Result<RecordBatch, St
     Ok(take_record_batch(rows, &order)?)
 }
 
+/// A file of a batch on its way into a store.
+#[derive(Clone, Debug)]
+pub struct Part {
+    table: String,
+    bucket: u64,
+    rows: u64,
+    bytes: Bytes,
+}
+
+impl Part {
+    /// A table's rows as a file.
+    pub(crate) fn of(table: Table, bucket: u64, rows: &RecordBatch) -> Result<Part, StoreError> {
+        let bytes = to_parquet(table, &sorted(table, rows)?)
+            .map_err(|error| StoreError::Parquet(table.name().to_owned(), error.to_string()))?;
+        let table = table.name().to_owned();
+        Ok(Part { table, bucket, rows: rows.num_rows() as u64, bytes: bytes.into() })
+    }
+
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
 impl Store {
     /// Writes rows into a new file, which nothing refers to yet.
     pub(crate) async fn write_file(
@@ -39,16 +64,36 @@ impl Store {
         unique: &str,
         rows: &RecordBatch,
     ) -> Result<DataFile, StoreError> {
-        let path = data_path(day, bucket, table.name(), unique);
-        let bytes = to_parquet(table, &sorted(table, rows)?)
-            .map_err(|error| StoreError::Parquet(path.to_string(), error.to_string()))?;
+        self.put_file(day, unique, Part::of(table, bucket, rows)?).await
+    }
+
+    /// Puts a new file, which nothing refers to yet.
+    pub(crate) async fn put_file(&self, day: Day, unique: &str, part: Part) -> Result<DataFile, StoreError> {
+        let Part { table, bucket, rows, bytes } = part;
+        let path = data_path(day, bucket, &table, unique);
         let size = bytes.len() as u64;
         // Never over another file: what somebody refers to does not change.
         if !self.create(&path, bytes).await? {
             return Err(StoreError::Damaged(path.to_string(), "a file of this name is there already".into()));
         }
-        let table = table.name().to_owned();
-        Ok(DataFile { table, path: path.to_string(), bucket, rows: rows.num_rows() as u64, bytes: size })
+        Ok(DataFile { table, path: path.to_string(), bucket, rows, bytes: size })
+    }
+
+    /// The files of a batch, to be taken in by another store.
+    ///
+    /// # Errors
+    /// A file is missing, or not as long as it was.
+    pub async fn parts(&self, commit: &Commit) -> Result<Vec<Part>, StoreError> {
+        let mut parts = Vec::new();
+        for file in &commit.files {
+            let bytes = self.get(&Path::from(file.path.as_str())).await?;
+            if bytes.len() as u64 != file.bytes {
+                let why = format!("it has {} bytes, not {}", bytes.len(), file.bytes);
+                return Err(StoreError::Damaged(file.path.clone(), why));
+            }
+            parts.push(Part { table: file.table.clone(), bucket: file.bucket, rows: file.rows, bytes });
+        }
+        Ok(parts)
     }
 
     /// All rows of a table that a snapshot has, in no particular order.

@@ -1,7 +1,7 @@
 //! What a day has: its commits and the newest manifest. See the crate's description.
 
 use crate::error::StoreError;
-use crate::layout::{commits_path, day_of, manifest_path, manifests_path, Day};
+use crate::layout::{commit_path, commits_path, day_of, day_path, manifest_path, manifests_path, Day};
 use crate::place::{from_json, to_json, Store};
 use crate::table::{Table, FORMAT};
 use object_store::path::Path;
@@ -24,6 +24,14 @@ pub struct DataFile {
 }
 
 impl DataFile {
+    /// True if it lies where files of its day, bucket and table do. A path that leads elsewhere was not written by
+    /// Headway, and neither is read nor deleted.
+    fn is_in_place(&self, day: Day) -> bool {
+        let folder = format!("{}/bucket={:02}/{}/", day_path(day), self.bucket, self.table);
+        let name = self.path.strip_prefix(&folder);
+        name.is_some_and(|name| !name.contains('/') && name.ends_with(".parquet") && Path::parse(&self.path).is_ok())
+    }
+
     /// Its table; `None` if a later version made it.
     pub fn table(&self) -> Option<Table> {
         Table::from_name(&self.table)
@@ -127,9 +135,22 @@ impl Store {
             };
             let commit: Commit = from_json(&object.location, &bytes)?;
             check_format(commit.format)?;
+            check_places(&object.location, day, &commit.files)?;
             commits.push(commit);
         }
         Ok(Snapshot { day, commits, manifest })
+    }
+
+    /// Removes a batch that another store has taken in, or that is left out: its commit first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn discard(&self, day: Day, commit: &Commit) -> Result<(), StoreError> {
+        self.delete(&commit_path(day, &commit.batch)).await?;
+        for file in &commit.files {
+            self.delete(&Path::from(file.path.as_str())).await?;
+        }
+        Ok(())
     }
 
     /// The newest manifest of a day; an empty one numbered 0 if there is none.
@@ -141,6 +162,7 @@ impl Store {
         let bytes = self.get(&newest.location).await?;
         let manifest: Manifest = from_json(&newest.location, &bytes)?;
         check_format(manifest.format)?;
+        check_places(&newest.location, day, &manifest.files)?;
         Ok(manifest)
     }
 
@@ -152,6 +174,15 @@ impl Store {
 
 pub(crate) fn number_of(path: &Path) -> Option<u64> {
     path.filename()?.strip_suffix(".json")?.parse().ok()
+}
+
+fn check_places(path: &Path, day: Day, files: &[DataFile]) -> Result<(), StoreError> {
+    match files.iter().find(|file| !file.is_in_place(day)) {
+        None => Ok(()),
+        Some(file) => {
+            Err(StoreError::Damaged(path.to_string(), format!("it names {:?}, outside of its day", file.path)))
+        }
+    }
 }
 
 fn check_format(format: u32) -> Result<(), StoreError> {

@@ -100,7 +100,7 @@ impl Store {
     }
 
     /// True if there is a store, of a format that is known.
-    async fn check_format(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn check_format(&self) -> Result<bool, StoreError> {
         let path = Path::from(HEADER);
         match self.get_if_there(&path).await? {
             None => Ok(false),
@@ -126,8 +126,8 @@ impl Store {
     /// That there is one is not the last word: a put that succeeded, but whose reply did not arrive, is tried again
     /// by the library and then meets itself; and S3 answers so while another put is under way, which may
     /// come to nothing. So what is there is read.
-    pub(crate) async fn create(&self, path: &Path, bytes: Vec<u8>) -> Result<bool, StoreError> {
-        let bytes = Bytes::from(bytes);
+    pub(crate) async fn create(&self, path: &Path, bytes: impl Into<Bytes>) -> Result<bool, StoreError> {
+        let bytes = bytes.into();
         for _ in 0..TRIES {
             match self.objects.put_opts(path, bytes.clone().into(), PutMode::Create.into()).await {
                 Ok(_) => return Ok(true),

@@ -2,6 +2,7 @@
 
 use crate::columns::batches;
 use crate::error::StoreError;
+use crate::files::Part;
 use crate::layout::{batch_name, bucket, commit_path, Day};
 use crate::manifest::{Commit, Content};
 use crate::place::{from_json, to_json, Store};
@@ -48,20 +49,50 @@ impl Store {
         batch: &str,
         delivered: &mut Delivered,
     ) -> Result<(), StoreError> {
-        let began = Instant::now();
         let tables = batches(rolled, Some(day))?;
         let content = content(rolled, day, &tables);
         if self.is_known(day, batch, &content).await? {
             delivered.known.push(batch.to_owned());
             return Ok(());
         }
-        let service = &rolled.jvm.service;
+        let bucket = bucket(&rolled.jvm.service);
+        let filled = tables.iter().filter(|(_, rows)| rows.num_rows() > 0);
+        let parts = filled.map(|(table, rows)| Part::of(*table, bucket, rows)).collect::<Result<Vec<_>, _>>()?;
+        self.put_batch(day, batch, content, parts, delivered).await
+    }
+
+    /// Takes in a batch of another store, as it is there. `parts` are what [`Store::parts`] gave there.
+    ///
+    /// # Errors
+    /// As for [`Self::deliver`].
+    pub async fn take(&self, day: Day, commit: &Commit, parts: Vec<Part>) -> Result<Delivered, StoreError> {
+        let mut delivered = Delivered::default();
+        let (batch, content) = (&commit.batch, &commit.content);
+        match self.is_known(day, batch, content).await? {
+            true => delivered.known.push(batch.clone()),
+            false => self.put_batch(day, batch, content.clone(), parts, &mut delivered).await?,
+        }
+        // A directory that went away and came up empty takes files, too, and is no store.
+        match self.check_format().await? {
+            true => Ok(delivered),
+            false => Err(StoreError::NotAStore(self.place().to_owned())),
+        }
+    }
+
+    /// Puts files under new names, then the commit.
+    async fn put_batch(
+        &self,
+        day: Day,
+        batch: &str,
+        content: Content,
+        parts: Vec<Part>,
+        delivered: &mut Delivered,
+    ) -> Result<(), StoreError> {
+        let began = Instant::now();
         let unique = format!("{batch}-{}", unique());
         let mut files = Vec::new();
-        for (table, rows) in &tables {
-            if rows.num_rows() > 0 {
-                files.push(self.write_file(day, bucket(service), *table, &unique, rows).await?);
-            }
+        for part in parts {
+            files.push(self.put_file(day, &unique, part).await?);
         }
         if began.elapsed() > LONGEST_WRITE {
             return Err(StoreError::TooSlow);

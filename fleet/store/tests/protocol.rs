@@ -227,3 +227,86 @@ fn places_that_are_no_store_are_named() {
     std::fs::write(folder.path().join("store.json"), r#"{"format":2}"#).expect("a file");
     assert!(said(folder.path().to_str().expect("UTF-8")).contains("format 2"));
 }
+
+#[test]
+fn a_batch_goes_from_store_to_store_once() {
+    check(|queue| async move {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        let batch = rolled("shop", 1, NOON);
+        for again in [false, true] {
+            deliver(&queue, &batch).await;
+            for commit in snapshot(&queue).await.commits {
+                let parts = queue.parts(&commit).await.expect("files");
+                for _ in 0..2 {
+                    store.take(day(), &commit, parts.clone()).await.expect("taken in");
+                }
+                let known = store.take(day(), &commit, parts).await.expect("taken in");
+                assert_eq!((known.new.len(), known.known.len(), known.rows), (0, 1, 0));
+                queue.discard(day(), &commit).await.expect("discarded");
+            }
+            assert_eq!(counts(&queue, &snapshot(&queue).await).await, [0; 4], "{again}");
+            assert_eq!(counts(&store, &snapshot(&store).await).await, [2, 2, 1, 1], "{again}");
+            // The next time it comes after a compaction.
+            store.compact(day()).await.expect("a compaction");
+        }
+    });
+}
+
+#[test]
+fn a_store_that_went_away_does_not_take_a_batch() {
+    check(|queue| async move {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open_or_make(folder.path().to_str().expect("UTF-8")).await.expect("a store");
+        deliver(&queue, &rolled("shop", 1, NOON)).await;
+        let commit = snapshot(&queue).await.commits.remove(0);
+        let parts = queue.parts(&commit).await.expect("files");
+        std::fs::remove_file(folder.path().join("store.json")).expect("removed");
+        let refused = store.take(day(), &commit, parts).await.expect_err("no store");
+        assert!(matches!(refused, StoreError::NotAStore(_)), "{refused}");
+    });
+}
+
+#[test]
+fn a_path_out_of_the_store_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let outside = folder.path().join("outside.parquet");
+    let place = folder.path().join("store");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let store = Store::open_or_make(place.to_str().expect("UTF-8")).await.expect("a store");
+        deliver(&store, &rolled("shop", 1, NOON)).await;
+        let file = snapshot(&store).await.files().next().expect("a file").path.clone();
+        let folder = file.rsplit_once('/').expect("a folder").0;
+        std::fs::copy(place.join(&file), &outside).expect("a copy");
+        let of_another_day = file.replace("2026-11-25", "2026-11-24");
+        let wrong = ["../outside.parquet", "/outside.parquet", &of_another_day, "store.json"].map(str::to_owned);
+        let wrong = wrong.into_iter().chain([
+            format!("{folder}/../lock_minute/x.parquet"),
+            format!("{folder}/../../../../outside.parquet"),
+            format!("{folder}/..%2Foutside.parquet/../x.parquet"),
+        ]);
+        let names = |folder: &str| std::fs::read_dir(place.join("day=2026-11-25").join(folder)).expect("a folder");
+        let commit = names("commits").next().expect("a commit").expect("a file").path();
+        let right = std::fs::read_to_string(&commit).expect("a commit");
+        let wrong: Vec<String> = wrong.collect();
+        for wrong in &wrong {
+            std::fs::write(&commit, right.replace(&file, wrong)).expect("written");
+            let refused = store.snapshot(day()).await.expect_err(wrong);
+            assert!(matches!(refused, StoreError::Damaged(..)), "{wrong}: {refused}");
+        }
+        std::fs::write(&commit, right).expect("written");
+        store.compact(day()).await.expect("a compaction");
+        let manifest = names("manifests").next().expect("a manifest").expect("a file").path();
+        let right = std::fs::read_to_string(&manifest).expect("a manifest");
+        let file = snapshot(&store).await.files().next().expect("a file").path.clone();
+        for wrong in &wrong {
+            std::fs::write(&manifest, right.replace(&file, wrong)).expect("written");
+            let refused = store.snapshot(day()).await.expect_err(wrong);
+            assert!(matches!(refused, StoreError::Damaged(..)), "{wrong}: {refused}");
+            // What it names is not deleted either.
+            store.tidy_older_than(Duration::ZERO).await.expect_err("damaged");
+            assert!(outside.exists());
+        }
+    });
+}
