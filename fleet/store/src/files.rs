@@ -86,10 +86,11 @@ impl Store {
     pub async fn parts(&self, commit: &Commit) -> Result<Vec<Part>, StoreError> {
         let mut parts = Vec::new();
         for file in &commit.files {
-            let bytes = self.get(&Path::from(file.path.as_str())).await?;
+            let damaged = |why: String| StoreError::Damaged(file.path.clone(), why);
+            let bytes = self.get_if_there(&Path::from(file.path.as_str())).await?;
+            let bytes = bytes.ok_or_else(|| damaged("it is missing".into()))?;
             if bytes.len() as u64 != file.bytes {
-                let why = format!("it has {} bytes, not {}", bytes.len(), file.bytes);
-                return Err(StoreError::Damaged(file.path.clone(), why));
+                return Err(damaged(format!("it has {} bytes, not {}", bytes.len(), file.bytes)));
             }
             parts.push(Part { table: file.table.clone(), bucket: file.bucket, rows: file.rows, bytes });
         }

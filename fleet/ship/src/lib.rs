@@ -1,0 +1,22 @@
+//! `headway ship`: one process per machine that records JVMs and delivers their rows.
+//!
+//! ```text
+//! JVMs --(headway start, stop)--> recordings/ --(rollup)--> rows/ --> store
+//! ```
+//!
+//! **Everything on its way is on disk**, in one folder, the queue; what is in memory can be
+//! found again. `segments/` has a note for each recording, written before it begins, with
+//! whose rows it will be. `rows/` is a store by itself, in which a recording's rows wait.
+//! Each arrow first delivers and then removes, and delivering twice changes nothing
+//! (`headway-store` has the protocol). So the process may be killed anywhere: the next
+//! one finds recordings that go on, recordings that ended, and rows, and goes on with them.
+//!
+//! **Everything has a bound**, and what is left out is counted where a restart does not
+//! forget it ([`Losses`]): rows beyond the queue's size, the oldest first; rows that
+//! the store refuses for good; recordings that cannot be read; time that no recording covers.
+
+mod backoff;
+mod queue;
+
+pub use backoff::Backoff;
+pub use queue::{Losses, Outcome, Queue, QueueError, Waiting};

@@ -1,0 +1,170 @@
+//! The queue: what is in it comes to the store once, and what is left out is counted.
+
+#[path = "../../store/tests/made_up/mod.rs"]
+mod made_up;
+
+use headway_ship::{Outcome, Queue, QueueError};
+use headway_store::{Day, Store};
+use made_up::{counts, rolled, NOON};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+
+const LARGE: u64 = 1 << 30;
+
+struct Places {
+    _folder: tempfile::TempDir,
+    queue: PathBuf,
+    store: String,
+}
+
+fn check<F: Future<Output = ()>>(test: impl FnOnce(Places) -> F) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("store").to_str().expect("UTF-8").to_owned();
+    let places = Places { queue: folder.path().join("queue"), store, _folder: folder };
+    let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+    runtime.block_on(test(places));
+}
+
+fn day() -> Day {
+    Day::of_ns(NOON * 60_000_000_000)
+}
+
+async fn open(folder: &Path) -> Queue {
+    Queue::open(folder, LARGE).await.expect("a queue")
+}
+
+/// Delivers everything.
+async fn empty(queue: &Queue, store: &Store) -> Vec<Outcome> {
+    let mut outcomes = Vec::new();
+    for batch in queue.waiting().await.expect("a list") {
+        outcomes.push(queue.deliver(store, &batch).await.expect("a delivery"));
+    }
+    assert!(queue.waiting().await.expect("a list").is_empty());
+    outcomes
+}
+
+async fn rows(store: &Store) -> [usize; 4] {
+    counts(store, &store.snapshot(day()).await.expect("a snapshot")).await
+}
+
+/// The commit files of a queue.
+fn commits(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.join("rows").join("day=2026-11-25").join("commits");
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).expect("a day").flatten().map(|file| file.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn what_is_in_the_queue_outlives_its_process_and_arrives_once() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        for host in 1..=3 {
+            queue.put(&rolled("shop", host, NOON + 3 - u64::from(host))).await.expect("queued");
+            queue.put(&rolled("shop", host, NOON + 3 - u64::from(host))).await.expect("queued again");
+        }
+        drop(queue);
+        let queue = open(&places.queue).await;
+        let minutes: Vec<u64> = queue.waiting().await.expect("a list").iter().map(|batch| batch.minute).collect();
+        assert_eq!(minutes, [NOON, NOON + 1, NOON + 2]);
+        let store = Store::open_or_make(&places.store).await.expect("a store");
+        for outcome in empty(&queue, &store).await {
+            assert!(matches!(outcome, Outcome::Delivered { rows, bytes } if rows > 4 && bytes > 1_000), "{outcome:?}");
+        }
+        // Killed after the delivery and before the recording was removed: it comes again.
+        queue.put(&rolled("shop", 1, NOON + 2)).await.expect("queued");
+        assert_eq!(empty(&queue, &store).await, [Outcome::Known]);
+        assert_eq!(rows(&store).await[..2], [6, 6]);
+        assert_eq!(queue.losses(), headway_ship::Losses::default());
+    });
+}
+
+#[test]
+fn a_queue_has_one_process() {
+    check(|places| async move {
+        let _queue = open(&places.queue).await;
+        let refused = Queue::open(&places.queue, LARGE).await.expect_err("taken");
+        assert!(matches!(refused, QueueError::Taken(_)), "{refused}");
+    });
+}
+
+#[test]
+fn beyond_the_bound_the_earliest_go_and_are_counted() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        for minute in 0..4 {
+            queue.put(&rolled("shop", 1, NOON + 2 * minute)).await.expect("queued");
+        }
+        let waiting = queue.waiting().await.expect("a list");
+        let (all, rows_of_one) = (waiting.iter().map(|batch| batch.bytes).sum::<u64>(), waiting[0].rows());
+        drop(queue);
+        let queue = Queue::open(&places.queue, all - 1 - waiting[0].bytes).await.expect("a queue");
+        let mut kept = queue.waiting().await.expect("a list");
+        let removed = queue.keep_within_bound(&mut kept).await.expect("removed");
+        let minutes = |batches: &[headway_ship::Waiting]| batches.iter().map(|b| b.minute - NOON).collect::<Vec<_>>();
+        assert_eq!((minutes(&removed), minutes(&kept)), (vec![0, 2], vec![4, 6]));
+        assert_eq!(minutes(&queue.waiting().await.expect("a list")), [4, 6]);
+        drop(queue);
+        let losses = open(&places.queue).await.losses();
+        assert_eq!((losses.overflow_batches, losses.overflow_rows), (2, 2 * rows_of_one));
+        assert_eq!((losses.refused_batches, losses.unreadable_recordings), (0, 0));
+    });
+}
+
+#[test]
+fn what_the_store_refuses_for_good_does_not_hold_up_the_rest() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        let store = Store::open_or_make(&places.store).await.expect("a store");
+        // The first was delivered as another version; the files of the second are damaged, and one of the third is
+        // missing; the commit of the fourth was not written to its end.
+        let mut other = rolled("shop", 1, NOON);
+        other.jvm.version = "2".into();
+        store.deliver(&other).await.expect("a delivery");
+        for minute in 0..5 {
+            queue.put(&rolled("shop", 1, NOON + minute)).await.expect("queued");
+        }
+        let waiting = queue.waiting().await.expect("a list");
+        let file = |at: usize| places.queue.join("rows").join(&waiting[at].commit.files[0].path);
+        std::fs::write(file(1), "x").expect("written");
+        std::fs::remove_file(file(2)).expect("removed");
+        let commit = commits(&places.queue).remove(3);
+        std::fs::write(&commit, "").expect("written");
+        let outcomes = empty(&queue, &store).await;
+        let kinds: Vec<&str> = outcomes
+            .iter()
+            .map(|outcome| match outcome {
+                Outcome::Refused(why) if why.contains("with other rows") => "conflict",
+                Outcome::Refused(why) if why.contains("it has 1 bytes") => "damaged",
+                Outcome::Refused(why) if why.contains("is missing") => "missing",
+                Outcome::Delivered { .. } => "delivered",
+                _ => "unexpected",
+            })
+            .collect();
+        assert_eq!(kinds, ["conflict", "damaged", "missing", "delivered"], "{outcomes:?}");
+        let losses = queue.losses();
+        assert_eq!(losses.refused_batches, 4);
+        assert!(losses.refused_rows > 0 && losses.overflow_batches == 0, "{losses:?}");
+        assert_eq!(rows(&store).await[..2], [4, 4]);
+    });
+}
+
+#[test]
+fn a_store_that_fails_takes_nothing_out_of_the_queue() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        let store = Store::open_or_make(&places.store).await.expect("a store");
+        queue.put(&rolled("shop", 1, NOON)).await.expect("queued");
+        let batch = queue.waiting().await.expect("a list").remove(0);
+        let away = format!("{}-away", places.store);
+        std::fs::rename(&places.store, &away).expect("renamed");
+        // A file stands where the directory was: nothing can be put there.
+        std::fs::write(&places.store, "").expect("written");
+        queue.deliver(&store, &batch).await.expect_err("no store");
+        assert_eq!(queue.waiting().await.expect("a list").len(), 1);
+        std::fs::remove_file(&places.store).expect("removed");
+        std::fs::rename(&away, &places.store).expect("renamed");
+        assert!(matches!(empty(&queue, &store).await[..], [Outcome::Delivered { .. }]));
+        assert_eq!(rows(&store).await[..2], [2, 2]);
+    });
+}
