@@ -16,7 +16,21 @@
 //! the store refuses for good; recordings that cannot be read; time that no recording covers.
 
 mod backoff;
+mod counters;
+mod http;
+mod jvms;
+mod policy;
 mod queue;
+mod recorder;
+mod segment;
+mod ship;
+mod upload;
 
 pub use backoff::Backoff;
+pub use counters::Counters;
+pub use jvms::{Headway, Jvm, Jvms, Options, Process, State};
+pub use policy::{Given, Names, Policy};
 pub use queue::{Losses, Outcome, Queue, QueueError, Waiting};
+pub use recorder::{Plan, Recorder};
+pub use ship::{ship, Settings};
+pub use upload::Uploader;

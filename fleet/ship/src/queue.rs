@@ -76,6 +76,8 @@ pub enum QueueError {
     Disk(String, io::Error),
     /// Its rows cannot be read or written.
     Rows(StoreError),
+    /// The store to which rows are delivered.
+    Store(StoreError),
 }
 
 impl fmt::Display for QueueError {
@@ -86,6 +88,7 @@ impl fmt::Display for QueueError {
             }
             QueueError::Disk(what, error) => write!(f, "cannot {what}: {error}"),
             QueueError::Rows(error) => write!(f, "the queue failed: {error}"),
+            QueueError::Store(error) => error.fmt(f),
         }
     }
 }
@@ -235,7 +238,7 @@ impl Queue {
                 }
             }
             Err(error @ (StoreError::Conflict(_) | StoreError::Retired(_))) => self.refuse(batch, &error).await,
-            Err(error) => Err(error.into()),
+            Err(error) => Err(QueueError::Store(error)),
         }
     }
 
