@@ -9,11 +9,14 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// A command that takes longer is ended: the JVM does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What a command said is waited for so long after its end.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(5);
 
 /// A process: its number alone may come again.
@@ -148,6 +151,13 @@ impl Jvms for Headway {
     }
 
     fn start(&self, pid: u32, file: &Path) -> Result<(), String> {
+        if let Some(folder) = file.parent().filter(|folder| is_hidden(&format!("/proc/{pid}/root"), folder)) {
+            return Err(format!(
+                "process {pid} does not see {} (it runs in a container, for example): make the queue's folder visible \
+                 there under the same name, or run headway ship where it runs",
+                folder.display()
+            ));
+        }
         let file = file.to_str().ok_or("the queue's name is not UTF-8")?.replace('%', "%%");
         let (pid, size) = (pid.to_string(), self.options.max_size.to_string());
         let mut words = vec!["start", "--events", &self.options.events, "--max-size", &size, "--output", &file];
@@ -173,29 +183,32 @@ impl Headway {
 
     /// Runs the command; returns what it printed.
     fn run(&self, words: &[&str]) -> Result<Vec<u8>, String> {
+        self.run_for(words, PATIENCE)
+    }
+
+    fn run_for(&self, words: &[&str], patience: Duration) -> Result<Vec<u8>, String> {
         let mut command = Command::new(&self.program);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What ends this process must not end a command in the middle of its work with a JVM.
         command.process_group(0);
         let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", self.program.display()))?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let deadline = Instant::now() + PATIENCE;
-        let (status, stdout, stderr) = thread::scope(|scope| {
-            let stdout = scope.spawn(|| read_all(stdout));
-            let stderr = scope.spawn(|| read_all(stderr));
-            let status = loop {
-                match child.try_wait() {
-                    Ok(Some(status)) => break Some(status),
-                    Ok(None) if Instant::now() < deadline => thread::sleep(TICK),
-                    Ok(None) | Err(_) => {
-                        let _ = child.kill();
-                        let _ = child.wait();
-                        break None;
-                    }
+        let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+        let deadline = Instant::now() + patience;
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if Instant::now() < deadline => thread::sleep(TICK),
+                Ok(None) | Err(_) => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break None;
                 }
-            };
-            (status, stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default())
-        });
+            }
+        };
+        // What it began may have its pipes for longer than it lives.
+        let rest = || deadline.saturating_duration_since(Instant::now()).max(LAST_WORDS);
+        let stdout = stdout.recv_timeout(rest()).unwrap_or_default();
+        let stderr = stderr.recv_timeout(rest()).unwrap_or_default();
         let failed = |why: String| Err(format!("`headway {}` failed: {}", words.join(" "), printable(&why)));
         match status {
             Some(status) if status.success() => Ok(stdout),
@@ -204,17 +217,34 @@ impl Headway {
                 let line = said.lines().last().map(|line| line.trim_start_matches("headway: ").to_owned());
                 failed(line.unwrap_or_else(|| status.to_string()))
             }
-            None => failed(format!("it did not end within {} s", PATIENCE.as_secs())),
+            None => failed(format!("it did not end within {} s", patience.as_secs())),
         }
     }
 }
 
-fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        let _ = pipe.read_to_end(&mut bytes);
+/// True if a folder of ours is another one, or none, below a process's root. Where that cannot be seen the process
+/// has to say so.
+fn is_hidden(root: &str, folder: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino()));
+    let inside = Path::new(root).join(folder.strip_prefix("/").unwrap_or(folder));
+    match (identity(folder), identity(&inside)) {
+        (Ok(ours), Ok(theirs)) => ours != theirs,
+        (Ok(_), Err(error)) => error.kind() == std::io::ErrorKind::NotFound && Path::new(root).join(".").exists(),
+        (Err(_), _) => false,
     }
-    bytes
+}
+
+/// What comes out of a pipe until its end.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        let _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// When a process began, in ticks; `None` if there is none, or it has ended and nobody asked how.
@@ -265,6 +295,31 @@ mod tests {
                 headway.is_alive(process) && !headway.is_alive(Process { started: process.started + 1, ..process })
             );
         }
+    }
+
+    #[test]
+    fn a_folder_that_a_process_does_not_see_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().canonicalize().expect("a path");
+        let at = |root: &str| path.join(root).to_str().expect("UTF-8").to_owned();
+        let below = |root: &str| path.join(root).join(path.strip_prefix("/").expect("absolute"));
+        std::fs::create_dir_all(path.join("empty")).expect("made");
+        std::fs::create_dir_all(below("other")).expect("made");
+        std::fs::create_dir_all(below("same").parent().expect("a parent")).expect("made");
+        std::os::unix::fs::symlink(&path, below("same")).expect("linked");
+        let hidden = ["empty", "other", "same", "gone"].map(|root| is_hidden(&at(root), &path));
+        assert_eq!(hidden, [true, true, false, false]);
+        assert!(!is_hidden("/proc/self/root", &path));
+    }
+
+    #[test]
+    fn a_command_that_does_not_end_is_ended_and_what_has_its_pipes_is_not_waited_for() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let silent = headway(folder.path(), "sleep 60 & wait");
+        let began = Instant::now();
+        let said = silent.run_for(&["list"], Duration::from_millis(50)).expect_err("no answer");
+        assert!(said.starts_with("`headway list` failed: it did not end within"), "{said}");
+        assert!(began.elapsed() < Duration::from_secs(50), "its pipes were waited for");
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub enum Outcome {
 pub enum QueueError {
     /// Another process has it.
     Taken(PathBuf),
+    /// The store lies in it.
+    Inside(PathBuf),
     /// The disk: what was done, with which error.
     Disk(String, io::Error),
     /// Its rows cannot be read or written.
@@ -85,6 +87,9 @@ impl fmt::Display for QueueError {
         match self {
             QueueError::Taken(folder) => {
                 write!(f, "another headway ship uses the queue {}; end it, or use another --queue", folder.display())
+            }
+            QueueError::Inside(folder) => {
+                write!(f, "the store lies in the queue {}; use another --queue or --store", folder.display())
             }
             QueueError::Disk(what, error) => write!(f, "cannot {what}: {error}"),
             QueueError::Rows(error) => write!(f, "the queue failed: {error}"),
@@ -152,6 +157,23 @@ impl Queue {
         &self.folder
     }
 
+    /// Refuses a store that lies in the queue: what was delivered is removed from there.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn refuse_inside(&self, store: &str) -> Result<(), QueueError> {
+        if store.contains("://") {
+            return Ok(());
+        }
+        // What is not there yet is where its nearest folder is.
+        let place = std::path::absolute(store).unwrap_or_default();
+        let real = place.ancestors().find_map(|folder| folder.canonicalize().ok());
+        match real.is_some_and(|real| real.starts_with(&self.folder)) {
+            true => Err(QueueError::Inside(self.folder.clone())),
+            false => Ok(()),
+        }
+    }
+
     /// Puts a recording's rows in the queue: they are safe when this returns. Twice is once.
     ///
     /// # Errors
@@ -198,7 +220,7 @@ impl Queue {
     /// taken out.
     ///
     /// # Errors
-    /// The disk fails.
+    /// The disk fails; batches that are still there are still in `waiting`.
     pub async fn keep_within_bound(&self, waiting: &mut Vec<Waiting>) -> Result<Vec<Waiting>, QueueError> {
         let mut bytes: u64 = waiting.iter().map(|batch| batch.bytes).sum();
         let over = waiting.iter().take_while(|batch| {
@@ -207,13 +229,15 @@ impl Queue {
             over
         });
         let over = over.count();
-        let removed: Vec<Waiting> = waiting.drain(..over).collect();
-        for batch in &removed {
+        let mut removed = Vec::new();
+        for _ in 0..over {
+            let batch = &waiting[0];
             self.lose(|losses| {
                 losses.overflow_batches += 1;
                 losses.overflow_rows += batch.rows();
             })?;
             self.rows.discard(batch.day, &batch.commit).await?;
+            removed.push(waiting.remove(0));
         }
         Ok(removed)
     }

@@ -28,6 +28,8 @@ use tokio::runtime::Handle;
 /// Until a JVM that could not be recorded is tried again.
 const FIRST_RETRY: Duration = Duration::from_secs(10);
 const LONGEST_RETRY: Duration = Duration::from_secs(600);
+/// Recordings of a JVM on disk, where rows cannot be queued.
+const MOST_FILES: usize = 2;
 
 /// What is recorded, and for how long.
 #[derive(Clone, Debug)]
@@ -57,11 +59,22 @@ struct Held {
     stage: Stage,
 }
 
-/// A JVM that is tried again later.
+/// What is tried again later.
 #[derive(Debug)]
 struct Retry {
     backoff: Backoff,
     at: Instant,
+}
+
+impl Retry {
+    fn new(now: Instant) -> Retry {
+        Retry { backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY), at: now }
+    }
+
+    fn failed(mut self, now: Instant) -> Retry {
+        self.at = now + self.backoff.failed();
+        self
+    }
 }
 
 /// See the module.
@@ -75,6 +88,8 @@ pub struct Recorder<J> {
     notes: PathBuf,
     held: Vec<Held>,
     retries: HashMap<Process, Retry>,
+    /// Until rows are queued again, where that failed: reading recordings takes time.
+    queue_retry: Option<Retry>,
     /// Where the last segment of a process ended that was read.
     covered_until: HashMap<Process, u64>,
     /// What was said in the last round: it is not said again in this one.
@@ -114,6 +129,7 @@ impl<J: Jvms> Recorder<J> {
             notes,
             held,
             retries: HashMap::new(),
+            queue_retry: None,
             covered_until: HashMap::new(),
             said: HashSet::new(),
             saying: HashSet::new(),
@@ -130,7 +146,7 @@ impl<J: Jvms> Recorder<J> {
             }
             Err(why) => self.failed(why),
         }
-        let rolled = self.roll_up();
+        let rolled = self.roll_up(now);
         self.said = std::mem::take(&mut self.saying);
         self.count();
         rolled
@@ -150,7 +166,8 @@ impl<J: Jvms> Recorder<J> {
                 Err(why) => self.say(why),
             }
         }
-        self.roll_up();
+        self.queue_retry = None;
+        self.roll_up(Instant::now());
         self.count();
     }
 
@@ -185,10 +202,8 @@ impl<J: Jvms> Recorder<J> {
             let segment = self.held[at].segment.clone();
             let process = segment.process();
             let due = matches!(self.held[at].stage, Stage::Recording(until) if until <= now);
-            let has_another =
-                self.held.iter().any(|held| held.segment.process() == process && held.stage == Stage::Finished);
-            // Rows of the one before could not be queued: no JVM has more than two files.
-            if !due || has_another {
+            // Rows of the one before could not be queued: this one goes on, and removes its oldest part.
+            if !due || self.finished(process) + 1 >= MOST_FILES {
                 continue;
             }
             let from_ns = wall_ns();
@@ -203,7 +218,7 @@ impl<J: Jvms> Recorder<J> {
             // Another process may have begun it, which selected other JVMs.
             let jvm = listed.iter().find(|jvm| jvm.process == process);
             if let Some(jvm) = jvm.filter(|jvm| self.plan.policy.admits(jvm)) {
-                self.begin(jvm, from_ns, now);
+                self.begin(jvm, Some(from_ns), now);
             }
         }
     }
@@ -225,8 +240,11 @@ impl<J: Jvms> Recorder<J> {
             let is_new = !held.contains(&jvm.process);
             if is_new && held.len() >= self.plan.policy.most {
                 left_out += 1;
+            } else if self.finished(jvm.process) >= MOST_FILES {
+                // Its rows could not be queued.
+                continue;
             } else if self.retries.get(&jvm.process).is_none_or(|retry| retry.at <= now) {
-                let from_ns = self.covered_until.get(&jvm.process).copied().unwrap_or_else(wall_ns);
+                let from_ns = self.covered_until.get(&jvm.process).copied();
                 if self.begin(jvm, from_ns, now) {
                     held.insert(jvm.process);
                 }
@@ -235,12 +253,18 @@ impl<J: Jvms> Recorder<J> {
         self.counters.left_out.set(left_out);
     }
 
+    /// Recordings of a process whose rows are not in the queue yet.
+    fn finished(&self, process: Process) -> usize {
+        let of_process = self.held.iter().filter(|held| held.segment.process() == process);
+        of_process.filter(|held| held.stage == Stage::Finished).count()
+    }
+
     fn is_recorded(&self, process: Process) -> bool {
         self.held.iter().any(|held| held.segment.process() == process && held.stage != Stage::Finished)
     }
 
     /// Begins a segment. False if there is none now.
-    fn begin(&mut self, jvm: &Jvm, from_ns: u64, now: Instant) -> bool {
+    fn begin(&mut self, jvm: &Jvm, from_ns: Option<u64>, now: Instant) -> bool {
         match self.try_begin(jvm, from_ns, now) {
             Ok(stage) => {
                 self.retries.remove(&jvm.process);
@@ -248,15 +272,14 @@ impl<J: Jvms> Recorder<J> {
             }
             Err(why) => {
                 self.failed(why);
-                let new = || Retry { backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY), at: now };
-                let retry = self.retries.entry(jvm.process).or_insert_with(new);
-                retry.at = now + retry.backoff.failed();
+                let retry = self.retries.remove(&jvm.process).unwrap_or_else(|| Retry::new(now));
+                self.retries.insert(jvm.process, retry.failed(now));
                 false
             }
         }
     }
 
-    fn try_begin(&mut self, jvm: &Jvm, from_ns: u64, now: Instant) -> Result<Stage, String> {
+    fn try_begin(&mut self, jvm: &Jvm, from_ns: Option<u64>, now: Instant) -> Result<Stage, String> {
         let folder = folder_of(self.queue.folder(), jvm.uid)
             .map_err(|error| format!("cannot make a folder for recordings of user {}: {error}", jvm.uid))?;
         let source = self.plan.given.source(jvm);
@@ -302,8 +325,11 @@ impl<J: Jvms> Recorder<J> {
     }
 
     /// Queues the rows of segments that have ended. True if there were any.
-    fn roll_up(&mut self) -> bool {
-        let mut rolled = false;
+    fn roll_up(&mut self, now: Instant) -> bool {
+        if self.queue_retry.as_ref().is_some_and(|retry| retry.at > now) {
+            return false;
+        }
+        let (mut rolled, mut failed) = (false, false);
         let (finished, held) =
             std::mem::take(&mut self.held).into_iter().partition(|held| held.stage == Stage::Finished);
         self.held = held;
@@ -313,9 +339,14 @@ impl<J: Jvms> Recorder<J> {
                 Err(why) => {
                     self.say(why);
                     self.held.insert(0, held);
+                    failed = true;
                 }
             }
         }
+        self.queue_retry = match self.queue_retry.take() {
+            _ if !failed => None,
+            retry => Some(retry.unwrap_or_else(|| Retry::new(now)).failed(now)),
+        };
         self.held.sort_by_key(|held| held.segment.begun_ns);
         rolled
     }
@@ -343,8 +374,8 @@ impl<J: Jvms> Recorder<J> {
 
     fn account(&mut self, segment: &Segment, rolled: &Rolled) -> Result<(), String> {
         let process = segment.process();
-        let from = self.covered_until.insert(process, rolled.jvm.end_ns).unwrap_or(segment.from_ns);
-        let uncovered = rolled.jvm.start_ns.saturating_sub(from);
+        let from = self.covered_until.insert(process, rolled.jvm.end_ns).or(segment.from_ns);
+        let uncovered = from.map_or(0, |from| rolled.jvm.start_ns.saturating_sub(from));
         if uncovered > 0 {
             self.queue.lose(|losses| losses.uncovered_ns += uncovered).map_err(|error| error.to_string())?;
         }

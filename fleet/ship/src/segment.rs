@@ -17,8 +17,8 @@ pub struct Segment {
     pub started: u64,
     /// When the recording was asked for, nanoseconds since the Unix epoch.
     pub begun_ns: u64,
-    /// From when on it should cover the JVM: where the recording before it ended.
-    pub from_ns: u64,
+    /// Where the recording before it ended; `None` if there was none.
+    pub from_ns: Option<u64>,
     /// Its file.
     pub recording: PathBuf,
     host: String,
@@ -31,7 +31,7 @@ pub struct Segment {
 
 impl Segment {
     /// A recording that is about to begin, in a folder.
-    pub fn new(process: Process, source: Source, folder: &Path, begun_ns: u64, from_ns: u64) -> Segment {
+    pub fn new(process: Process, source: Source, folder: &Path, begun_ns: u64, from_ns: Option<u64>) -> Segment {
         let Source { host, service, version, environment, labels, cpus } = source;
         let Process { pid, started } = process;
         let recording = folder.join(format!("{pid}-{started}-{begun_ns}.jfr"));

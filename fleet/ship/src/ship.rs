@@ -56,6 +56,7 @@ pub fn ship(settings: Settings, runtime: &Handle) -> Result<(), QueueError> {
     let listener = TcpListener::bind(listen).map_err(doing(format!("listen at {listen}")))?;
     let address = listener.local_addr().map_err(doing(format!("listen at {listen}")))?;
     let queue = Arc::new(runtime.block_on(Queue::open(&queue, queue_bytes))?);
+    queue.refuse_inside(&store)?;
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, over.clone()).map_err(doing("watch for signals".into()))?;
@@ -71,8 +72,9 @@ pub fn ship(settings: Settings, runtime: &Handle) -> Result<(), QueueError> {
     let recording = AtomicBool::new(true);
     thread::scope(|scope| {
         scope.spawn(|| {
+            // However it ends, so that the other thread does not go on alone.
+            let _ended = Ended(&recording);
             record(&mut recorder, &over, look, &rows);
-            recording.store(false, Ordering::Release);
         });
         deliver(&mut uploader, runtime, &over, &recording, &came);
     });
@@ -81,6 +83,14 @@ pub fn ship(settings: Settings, runtime: &Handle) -> Result<(), QueueError> {
         eprintln!("headway-fleet: {remain} batches wait in the queue for the next headway ship");
     }
     Ok(())
+}
+
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 fn record(recorder: &mut Recorder<Headway>, over: &AtomicBool, look: Duration, rows: &Sender<()>) {

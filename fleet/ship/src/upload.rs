@@ -38,11 +38,13 @@ impl Uploader {
             Ok(waiting) => waiting,
             Err(error) => return self.failed(now, &error),
         };
-        match self.queue.keep_within_bound(&mut waiting).await {
-            Ok(removed) => self.say_removed(&removed),
-            Err(error) => return self.failed(now, &error),
-        }
+        // What cannot be counted is not left out (the disk is full, for example), but can be delivered all the same.
+        let kept = self.queue.keep_within_bound(&mut waiting).await;
         self.show(&waiting);
+        match kept {
+            Ok(removed) => self.say_removed(&removed),
+            Err(error) => self.say(&error),
+        }
         if waiting.is_empty() {
             return None;
         }
@@ -95,6 +97,7 @@ impl Uploader {
     /// made again in the place of what was there.
     async fn open(&self) -> Result<Store, QueueError> {
         let known = self.queue.folder().join("store");
+        self.queue.refuse_inside(&self.place)?;
         if std::fs::read(&known).is_ok_and(|place| place == self.place.as_bytes()) {
             return Store::open(&self.place).await.map_err(QueueError::Store);
         }
@@ -130,14 +133,20 @@ impl Uploader {
         }
     }
 
-    fn failed(&mut self, now: Instant, error: &QueueError) -> Option<Instant> {
-        self.counters.failed_uploads.add(1);
-        self.counters.store_up.set(0);
+    fn say(&mut self, error: &QueueError) {
         let sentence = error.to_string();
         if self.said.as_ref() != Some(&sentence) {
             eprintln!("headway-fleet: {}; trying again", printable(&sentence));
             self.said = Some(sentence);
         }
+    }
+
+    fn failed(&mut self, now: Instant, error: &QueueError) -> Option<Instant> {
+        self.counters.failed_uploads.add(1);
+        if matches!(error, QueueError::Store(_)) {
+            self.counters.store_up.set(0);
+        }
+        self.say(error);
         let until = now + self.backoff.failed();
         self.not_before = Some(until);
         Some(until)

@@ -3,11 +3,13 @@
 #[path = "../../store/tests/made_up/mod.rs"]
 mod made_up;
 
-use headway_ship::{Outcome, Queue, QueueError};
+use headway_ship::{Counters, Outcome, Queue, QueueError, Uploader};
 use headway_store::{Day, Store};
 use made_up::{counts, rolled, NOON};
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
 const LARGE: u64 = 1 << 30;
 
@@ -166,5 +168,55 @@ fn a_store_that_fails_takes_nothing_out_of_the_queue() {
         std::fs::rename(&away, &places.store).expect("renamed");
         assert!(matches!(empty(&queue, &store).await[..], [Outcome::Delivered { .. }]));
         assert_eq!(rows(&store).await[..2], [2, 2]);
+    });
+}
+
+#[test]
+fn what_cannot_be_counted_is_not_left_out_and_is_delivered_all_the_same() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        for minute in 0..4 {
+            queue.put(&rolled("shop", 1, NOON + minute)).await.expect("queued");
+        }
+        drop(queue);
+        // Counts cannot be written, as on a full disk.
+        std::fs::create_dir(places.queue.join("losses.part")).expect("made");
+        let queue = Arc::new(Queue::open(&places.queue, 1 << 12).await.expect("a queue"));
+        let counters = Arc::new(Counters::default());
+        let mut uploader = Uploader::new(queue.clone(), places.store.clone(), counters.clone());
+        assert_eq!(uploader.round(Instant::now(), || false).await, None);
+        assert_eq!(counters.waiting_batches.get(), 4, "nothing is left out");
+        assert_eq!(uploader.round(Instant::now(), || true).await, None);
+        assert_eq!((counters.waiting_batches.get(), counters.delivered_batches.get()), (0, 4));
+        assert_eq!(queue.losses(), headway_ship::Losses::default());
+        let store = Store::open(&places.store).await.expect("a store");
+        assert_eq!(rows(&store).await[..2], [8, 8]);
+        // Of a day whose batches are delivered there is no folder any more.
+        let left = std::fs::read_dir(places.queue.join("rows")).expect("a folder").flatten();
+        assert_eq!(left.map(|entry| entry.file_name()).collect::<Vec<_>>(), ["store.json"]);
+    });
+}
+
+#[test]
+fn a_store_in_the_queue_is_refused() {
+    check(|places| async move {
+        let queue = open(&places.queue).await;
+        let link = places.queue.with_file_name("link");
+        std::os::unix::fs::symlink(&places.queue, &link).expect("linked");
+        for (inside, name) in [("", "rows"), ("", ""), ("", "new/rows"), ("link", "rows"), ("link", "new")] {
+            let folder = if inside == "link" { &link } else { &places.queue };
+            let store = folder.join(name).to_str().expect("UTF-8").to_owned();
+            let refused = queue.refuse_inside(&store).expect_err("refused");
+            assert!(matches!(refused, QueueError::Inside(_)), "{store}: {refused}");
+        }
+        for outside in [&places.store, "s3://bucket/rows"] {
+            queue.refuse_inside(outside).expect("taken");
+        }
+        queue.put(&rolled("shop", 1, NOON)).await.expect("queued");
+        let rows = places.queue.join("rows").to_str().expect("UTF-8").to_owned();
+        let queue = Arc::new(queue);
+        let mut uploader = Uploader::new(queue.clone(), rows, Arc::default());
+        assert!(uploader.round(Instant::now(), || true).await.is_some());
+        assert_eq!(queue.waiting().await.expect("a list").len(), 1, "nothing is removed");
     });
 }

@@ -231,6 +231,60 @@ fn so_many_at_a_time_and_those_that_refuse_are_tried_later() {
 }
 
 #[test]
+fn while_rows_cannot_be_queued_a_jvm_has_two_files_and_nothing_is_lost() {
+    let mut scene = Scene::new(&[7]);
+    let mut recorder = scene.recorder(8);
+    // A file stands where rows would be put, as if the disk were full.
+    let rows = scene.folder.path().join("queue/rows");
+    std::fs::rename(&rows, scene.folder.path().join("away")).expect("renamed");
+    std::fs::write(&rows, "").expect("written");
+    for _ in 0..6 {
+        recorder.round(scene.later(SEGMENT));
+        assert!(scene.files("recordings") <= 2 && scene.files("segments") <= 2);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Somebody ends its recordings.
+    for _ in 0..3 {
+        scene.machine.with(7, |made| made.recording = None);
+        drop(recorder);
+        std::fs::remove_file(&rows).expect("removed");
+        std::fs::rename(scene.folder.path().join("away"), &rows).expect("renamed");
+        recorder = scene.recorder(8);
+        std::fs::rename(&rows, scene.folder.path().join("away")).expect("renamed");
+        std::fs::write(&rows, "").expect("written");
+        recorder.round(scene.later(SEGMENT));
+        assert!(scene.files("recordings") <= 2 && scene.files("segments") <= 2);
+    }
+    assert_eq!(scene.counters.rolled_up.get(), 0);
+    std::fs::remove_file(&rows).expect("removed");
+    std::fs::rename(scene.folder.path().join("away"), &rows).expect("renamed");
+    assert!(recorder.round(scene.later(Duration::from_secs(600))));
+    recorder.end();
+    assert_eq!((scene.files("recordings"), scene.files("segments")), (0, 0));
+    drop(recorder);
+    assert_eq!(scene.waiting(), ["Main7"]);
+}
+
+#[test]
+fn whatever_a_jvm_is_called_it_stays_in_the_queues_folders() {
+    let scene = Scene::new(&[]);
+    let name = "../../../evil\n# TYPE headway_ship_jvms {\u{1b}[31m";
+    scene.machine.with(7, |made| made.main = name.into());
+    let mut recorder = scene.recorder(8);
+    recorder.round(scene.now);
+    recorder.end();
+    drop(recorder);
+    assert_eq!(scene.waiting(), [name]);
+    let beside = std::fs::read_dir(scene.folder.path()).expect("a folder").flatten().map(|entry| entry.file_name());
+    assert_eq!(beside.collect::<Vec<_>>(), ["queue"]);
+    let queue = scene.queue();
+    for batch in scene.runtime.block_on(queue.waiting()).expect("a list") {
+        assert!(batch.commit.files.iter().all(|file| !file.path.contains("..") && !file.path.contains("evil")));
+    }
+    assert!(!scene.counters.text(&queue.losses()).contains("evil"));
+}
+
+#[test]
 fn what_is_no_recording_is_left_out_and_counted() {
     let mut scene = Scene::new(&[7, 8]);
     let mut recorder = scene.recorder(8);

@@ -128,10 +128,11 @@ impl Store {
     /// come to nothing. So what is there is read.
     pub(crate) async fn create(&self, path: &Path, bytes: impl Into<Bytes>) -> Result<bool, StoreError> {
         let bytes = bytes.into();
-        for _ in 0..TRIES {
+        for attempt in 1..=TRIES {
             match self.objects.put_opts(path, bytes.clone().into(), PutMode::Create.into()).await {
                 Ok(_) => return Ok(true),
                 Err(error) if is_there(&error) => {}
+                Err(error) if lost_its_folder(&error) && attempt < TRIES => continue,
                 Err(error) => return Err(error.into()),
             }
             if let Some(found) = self.get_if_there(path).await? {
@@ -180,6 +181,18 @@ fn is_there(error: &object_store::Error) -> bool {
     matches!(error, object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
 }
 
+/// True if a put on a directory met the moment in which an empty folder was removed (see `objects`).
+fn lost_its_folder(error: &object_store::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// Rows name people's code: only who made the store may look at them.
 fn make_private_directory(place: &str) -> Result<(), StoreError> {
     use std::os::unix::fs::DirBuilderExt;
@@ -198,7 +211,8 @@ fn objects(place: &str) -> Result<Arc<dyn ObjectStore>, StoreError> {
     if let Some((scheme, _)) = place.split_once("://") {
         return Err(bad(format!("{scheme}:// is not known; use a directory or s3://bucket/prefix")));
     }
-    let local = LocalFileSystem::new_with_prefix(place).map_err(|e| bad(e.to_string()))?;
+    // A day whose last file is gone leaves no folder behind.
+    let local = LocalFileSystem::new_with_prefix(place).map_err(|e| bad(e.to_string()))?.with_automatic_cleanup(true);
     Ok(Arc::new(local))
 }
 
