@@ -48,7 +48,7 @@ impl fmt::Display for StoreError {
             StoreError::Format(format) => {
                 write!(f, "the store has format {format}, this version knows {}; use a newer version", crate::FORMAT)
             }
-            StoreError::Object(error) => write!(f, "the store failed: {error}"),
+            StoreError::Object(error) => write!(f, "the store failed: {}", without_answer(&error.to_string())),
             StoreError::Parquet(path, why) => write!(f, "{path} cannot be read as Parquet: {why}"),
             StoreError::Damaged(path, why) => write!(f, "{path} is damaged: {why}"),
             StoreError::Conflict(batch) => {
@@ -78,6 +78,26 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
+/// What the library says of a failed request, without the body of the answer: a server may repeat in it what it was sent,
+/// credentials included. Its error code stays (`AccessDenied`).
+pub fn without_answer(sentence: &str) -> String {
+    const STATUS: &str = "Server returned non-2xx status code: ";
+    const ERROR: &str = "Server returned error response: ";
+    let (begin, body) = match (sentence.find(STATUS), sentence.find(ERROR)) {
+        (Some(at), _) => {
+            let rest = &sentence[at + STATUS.len()..];
+            // `403 Forbidden: BODY`
+            let status = rest.find(": ").unwrap_or(rest.len());
+            sentence.split_at(at + STATUS.len() + status)
+        }
+        (None, Some(at)) => sentence.split_at(at + ERROR.len() - 2),
+        (None, None) => return sentence.to_owned(),
+    };
+    let code = body.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+    let code = code.filter(|code| code.len() <= 32 && code.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    code.map_or_else(|| begin.to_owned(), |code| format!("{begin}: {code}"))
+}
+
 impl From<object_store::Error> for StoreError {
     fn from(error: object_store::Error) -> StoreError {
         StoreError::Object(error)
@@ -87,5 +107,28 @@ impl From<object_store::Error> for StoreError {
 impl From<arrow::error::ArrowError> for StoreError {
     fn from(error: arrow::error::ArrowError) -> StoreError {
         StoreError::Arrow(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_answer;
+
+    #[test]
+    fn of_an_answer_only_its_code_is_said() {
+        let status = "Error performing GET http://s3/b in 1ms - Server returned non-2xx status code: 403 Forbidden";
+        for (body, code) in [
+            (": <Error><Code>AccessDenied</Code><Token>secret</Token></Error>; trying", ": AccessDenied"),
+            (": POST /secret: secret", ""),
+            (": <Code>secret1</Code>", ""),
+            (": <Code>secret", ""),
+            (": ", ""),
+            ("", ""),
+        ] {
+            assert_eq!(without_answer(&format!("{status}{body}")), format!("{status}{code}"));
+        }
+        let error = "after 2 retries - Server returned error response: <Code>SlowDown</Code>secret";
+        assert_eq!(without_answer(error), "after 2 retries - Server returned error response: SlowDown");
+        assert_eq!(without_answer("no space left: <Code>a</Code>"), "no space left: <Code>a</Code>");
     }
 }

@@ -42,7 +42,7 @@ mod write;
 
 pub use columns::{batches, empty};
 pub use compact::Compacted;
-pub use error::StoreError;
+pub use error::{without_answer, StoreError};
 pub use files::Part;
 pub use layout::Day;
 pub use manifest::{Commit, DataFile, Snapshot};
