@@ -310,6 +310,9 @@ fn read_losses(path: &Path) -> Losses {
 /// Writes a small file so that it is there whole, or as it was.
 pub(crate) fn write_whole(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let part = path.with_extension("part");
-    std::fs::write(&part, serde_json::to_vec(value)?)?;
-    std::fs::rename(&part, path)
+    let written = std::fs::write(&part, serde_json::to_vec(value)?).and_then(|()| std::fs::rename(&part, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written
 }

@@ -6,6 +6,7 @@ use crate::jvms::Headway;
 use crate::queue::{Queue, QueueError};
 use crate::recorder::{Plan, Recorder};
 use crate::upload::Uploader;
+use headway_store::Store;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::future::Future;
@@ -52,6 +53,7 @@ pub struct Settings {
 pub fn ship(settings: Settings, runtime: &Handle) -> Result<(), QueueError> {
     let Settings { store, queue, queue_bytes, listen, headway, plan, look } = settings;
     let doing = |what: String| move |error: io::Error| QueueError::Disk(what, error);
+    Store::check_place(&store).map_err(QueueError::Store)?;
     // Whoever is second at either ends before anything is begun.
     let listener = TcpListener::bind(listen).map_err(doing(format!("listen at {listen}")))?;
     let address = listener.local_addr().map_err(doing(format!("listen at {listen}")))?;
@@ -80,7 +82,8 @@ pub fn ship(settings: Settings, runtime: &Handle) -> Result<(), QueueError> {
     });
     let remain = counters.waiting_batches.get();
     if remain > 0 {
-        eprintln!("headway-fleet: {remain} batches wait in the queue for the next headway ship");
+        let wait = if remain == 1 { "batch waits" } else { "batches wait" };
+        eprintln!("headway-fleet: {remain} {wait} in the queue for the next headway ship");
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ impl Uploader {
                 self.backoff.reset();
                 self.counters.store_up.set(1);
                 if self.said.take().is_some() {
-                    eprintln!("headway-fleet: the store works again; {} batches wait", waiting.len());
+                    eprintln!("headway-fleet: the store works again");
                 }
                 None
             }

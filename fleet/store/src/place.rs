@@ -48,6 +48,17 @@ impl Store {
         }
     }
 
+    /// Refuses a place that can never be a store: nothing is read or written.
+    ///
+    /// # Errors
+    /// It is of an unknown kind, or S3 is not set up in the environment.
+    pub fn check_place(place: &str) -> Result<(), StoreError> {
+        match place.contains("://") {
+            true => objects(place).map(drop),
+            false => Ok(()),
+        }
+    }
+
     /// Opens a store to write to it, and makes it if there is none.
     ///
     /// # Errors
