@@ -93,6 +93,8 @@ pub enum Command {
     Sql(Fleet),
     /// Add one summary per minute of each recording to a store, for `sql` (a separate program, headway-fleet).
     Ingest(Fleet),
+    /// Record the JVMs of this machine and deliver rows to a store (a separate program, headway-fleet).
+    Ship(Fleet),
     /// Show, compact or remove what is in a store (a separate program, headway-fleet).
     Fleet(Fleet),
     /// Print a completion script for a shell.

@@ -56,7 +56,7 @@ const OTHERS: [&[&str]; 5] = [
 ];
 
 /// What `headway-fleet` carries out.
-const OF_THE_FLEET: [&str; 3] = ["sql", "ingest", "fleet"];
+const OF_THE_FLEET: [&str; 4] = ["sql", "ingest", "ship", "fleet"];
 
 fn directory() -> TempDir {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! `headway sql`, `ingest` and `fleet` become `headway-fleet`, with everything as it was typed.
+//! `headway sql`, `ingest`, `ship` and `fleet` become `headway-fleet`, with everything as it was typed.
 
 #![allow(clippy::expect_used)] // A panic in a test is a failed test.
 
@@ -17,6 +17,7 @@ fn what_is_typed_reaches_headway_fleet() {
         (vec!["sql", "SELECT 1", "rows", "--format", "json"], "<sql>\n<SELECT 1>\n<rows>\n<--format>\n<json>\n"),
         (vec!["sql", "--format=csv", "SELECT ' '"], "<sql>\n<--format=csv>\n<SELECT ' '>\n"),
         (vec!["ingest", "--version", "1.2", "a.jfr"], "<ingest>\n<--version>\n<1.2>\n<a.jfr>\n"),
+        (vec!["ship", "--store", "s", "-e", "lock"], "<ship>\n<--store>\n<s>\n<-e>\n<lock>\n"),
         (vec!["fleet", "--help"], "<fleet>\n<--help>\n"),
     ] {
         let said = said(headway(&typed).env("PATH", folder.path()));
@@ -26,7 +27,7 @@ fn what_is_typed_reaches_headway_fleet() {
 
 #[test]
 fn where_it_is_missing_one_sentence_says_how_to_get_it() {
-    for command in ["sql", "ingest", "fleet"] {
+    for command in ["sql", "ingest", "ship", "fleet"] {
         let sentence =
             format!("`headway {command}` needs headway-fleet, which is neither beside headway nor on the PATH");
         refuses(headway([command, "x"]).env("PATH", "relative:/nowhere"), 1, &sentence);

@@ -1,7 +1,9 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Many machines' recordings: a store of per-minute rows, and SQL over it
 #[derive(Debug, Parser)]
@@ -18,6 +20,8 @@ pub enum Command {
     Sql(Question),
     /// Add one summary per minute of each recording to a store
     Ingest(Ingest),
+    /// Record the JVMs of this machine and deliver their rows to a store, until a signal
+    Ship(Box<Ship>),
     /// Show, compact or remove what is in a store
     Fleet(Fleet),
 }
@@ -92,6 +96,110 @@ fn label(text: &str) -> Result<String, String> {
     }
 }
 
+/// `ship`.
+#[derive(Debug, Args)]
+#[command(disable_version_flag = true, after_help = OF_SHIP)]
+pub struct Ship {
+    /// The store: a directory, made if there is none, or s3://bucket/prefix
+    #[arg(long, value_name = "PLACE")]
+    pub store: String,
+    /// Folder for recordings and rows until the store has them, made if there is none
+    #[arg(long, value_name = "FOLDER")]
+    pub queue: PathBuf,
+    /// Disk that rows in the queue may take (k, m, g); the earliest rows beyond are left out and counted
+    #[arg(long, value_name = "SIZE", default_value = "1g", value_parser = size)]
+    pub queue_size: u64,
+    /// Record JVMs of this user; repeatable [default: of all users]
+    #[arg(long = "user", value_name = "USER")]
+    pub users: Vec<String>,
+    /// Record JVMs whose main class or jar contains this; repeatable [default: all]
+    #[arg(long = "name", value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Record at most so many JVMs at a time, those that run longest
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(1..))]
+    pub most: u32,
+    /// The service of which the JVMs are instances [default: what the JVM's OTEL_SERVICE_NAME says, else its
+    /// main class]
+    #[arg(long)]
+    pub service: Option<String>,
+    /// The version of the service [default: service.version in the JVM's OTEL_RESOURCE_ATTRIBUTES, else none]
+    #[arg(long)]
+    pub version: Option<String>,
+    /// production, staging and so on [default: deployment.environment.name, likewise]
+    #[arg(long)]
+    pub environment: Option<String>,
+    /// The machine, container or pod [default: this machine]
+    #[arg(long)]
+    pub host: Option<String>,
+    /// Another value to group by; repeatable
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    pub labels: Vec<String>,
+    /// CPUs of this machine
+    #[arg(long)]
+    pub cpus: Option<u32>,
+    /// What to record, as for `headway start`
+    #[arg(short, long, default_value = "lock,steal")]
+    pub events: String,
+    /// Rows of a JVM are delivered so often: a recording is ended, and the next one begun (s, m, h; at least 1s)
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    pub segment: Duration,
+    /// Size of a recording; beyond, its oldest part is removed (k, m, g)
+    #[arg(long, value_name = "SIZE", default_value = "256m", value_parser = size)]
+    pub max_size: u64,
+    /// Leave out command lines, system properties and thread names
+    #[arg(long)]
+    pub redact: bool,
+    /// Look for JVMs so often (s, m, h; at least 1s)
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = time)]
+    pub look: Duration,
+    /// Serve metrics of this process at this address
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9472")]
+    pub listen: SocketAddr,
+    /// The `headway` command [default: beside headway-fleet, else on the PATH]
+    #[arg(long, value_name = "FILE")]
+    pub headway: Option<PathBuf>,
+}
+
+const OF_SHIP: &str = "\
+Examples:
+  headway ship --store s3://acme/locks --queue /var/lib/headway --user shop
+  headway ship --store ./rows --queue ./queue --name com.acme.Shop --service shop --version 1.2
+
+One process for each machine. It may be killed at any time: the next one with the same --queue
+goes on with recordings that go on, and delivers what is on disk, once. SIGTERM ends the recordings
+first. docs/fleet.md has what it counts and which bounds it keeps.";
+
+/// `10m`.
+fn time(text: &str) -> Result<Duration, String> {
+    let expected = || format!("\"{text}\" is no time of at least 1s: write 30s, 10m or 1h");
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return Err(expected()),
+    };
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    // A year: recordings end before.
+    let time = number.checked_mul(seconds).filter(|time| (1..=365 * 24 * 3600).contains(time)).ok_or_else(expected)?;
+    Ok(Duration::from_secs(time))
+}
+
+/// `256m`.
+fn size(text: &str) -> Result<u64, String> {
+    let expected = || format!("\"{text}\" is no size of at least 1m: write 256m or 1g");
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        _ => return Err(expected()),
+    };
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    number.checked_mul(1 << shift).filter(|size| *size >= 1 << 20).ok_or_else(expected)
+}
+
 /// `fleet`.
 #[derive(Debug, Args)]
 pub struct Fleet {
@@ -139,5 +247,22 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_sizes() {
+        let seconds = |text: &str| time(text).map(|time| time.as_secs()).ok();
+        assert_eq!(["30s", "10m", "2h", "7"].map(seconds), [Some(30), Some(600), Some(7200), Some(7)]);
+        for wrong in ["0s", "", "m", "1d", "10ms", "-1s", "1.5h", "99999999999999999999s", "18446744073709551615h"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+        let bytes = |text: &str| size(text).ok();
+        assert_eq!(
+            ["1m", "2G", "2048k", "1048576"].map(bytes),
+            [Some(1 << 20), Some(2 << 30), Some(2 << 20), Some(1 << 20)]
+        );
+        for wrong in ["1k", "", "g", "1t", "-1m", "99999999999999999999m", "18446744073709551615g"] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use datafusion::error::DataFusionError;
 use headway_model::printable;
-use headway_store::StoreError;
+use headway_ship::QueueError;
+use headway_store::{without_answer, StoreError};
 use std::fmt;
 
 /// Why the command fails.
@@ -40,9 +41,15 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<QueueError> for Failure {
+    fn from(error: QueueError) -> Failure {
+        Failure::Failed(error.to_string())
+    }
+}
+
 impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Failure {
-        let text = error.strip_backtrace();
+        let text = without_answer(&error.strip_backtrace());
         // The first line says it; others are contexts and hints for developers.
         let line = text.lines().next().unwrap_or_default().to_owned();
         match error.find_root() {

@@ -85,6 +85,7 @@ pub fn read(file: &Path, source: &Source) -> Result<Rolled, Failure> {
     })
 }
 
-fn this_machine() -> String {
+/// The name of this machine.
+pub fn this_machine() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").map(|name| name.trim().to_owned()).unwrap_or_default()
 }

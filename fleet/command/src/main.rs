@@ -1,6 +1,6 @@
 //! `headway-fleet`: what many machines' recordings add up to.
 //!
-//! `headway sql`, `headway ingest` and `headway fleet` execute this program: what it needs
+//! `headway sql`, `headway ingest`, `headway ship` and `headway fleet` execute this program: what it needs
 //! to read Parquet and SQL is large, and neither the agent nor the command line carries it.
 
 #[cfg(test)]
@@ -12,6 +12,7 @@ mod keep;
 mod output;
 mod question;
 mod session;
+mod ship;
 mod views;
 
 use arguments::{Arguments, Command};
@@ -35,11 +36,11 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("cannot start threads: {error}")))?;
-    runtime.block_on(async {
-        match arguments.command {
-            Command::Sql(question) => question::answer(&question).await,
-            Command::Ingest(ingest) => ingest::ingest(&ingest).await,
-            Command::Fleet(fleet) => keep::keep(&fleet.task).await,
-        }
-    })
+    match arguments.command {
+        Command::Sql(question) => runtime.block_on(question::answer(&question)),
+        Command::Ingest(ingest) => runtime.block_on(ingest::ingest(&ingest)),
+        // Its threads wait for processes and files; they use the runtime where they need it.
+        Command::Ship(asked) => ship::ship(*asked, runtime.handle()),
+        Command::Fleet(fleet) => runtime.block_on(keep::keep(&fleet.task)),
+    }
 }

@@ -1,4 +1,4 @@
-//! `headway sql`, `ingest` and `fleet`: carried out by `headway-fleet`, another
+//! `headway sql`, `ingest`, `ship` and `fleet`: carried out by `headway-fleet`, another
 //! program, because what reads Parquet and SQL is ten times the size of this one.
 
 use crate::error::Failure;
@@ -16,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   headway ingest headway-*.jfr --store ./store --service shop --version 1.2
   headway sql 'SELECT * FROM top_sites ORDER BY blocked_ns DESC LIMIT 10' ./store
+  headway ship --store ./store --queue ./queue --name com.acme.Shop
   headway fleet status --store ./store";
 
 /// What is handed on as it was typed.

@@ -55,6 +55,7 @@ pub fn execute(command: Command) -> Result<u8, Failure> {
         Command::Export(export) => export.execute(),
         Command::Sql(fleet) => fleet.execute("sql"),
         Command::Ingest(fleet) => fleet.execute("ingest"),
+        Command::Ship(fleet) => fleet.execute("ship"),
         Command::Fleet(fleet) => fleet.execute("fleet"),
         Command::Completion(completion) => completion.execute(),
         Command::Man(man) => man.execute(),
