@@ -568,7 +568,7 @@ impl Analysis {
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);
         report.ledger = ledger::report(self, range, &classes, &splits, steal.as_ref());
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);
-        report.pressure = pressure;
+        report.pressure = pressure.filter(|_| !report.ledger.lives_unknown);
         report.steal = steal;
         let grounds = Grounds { classes: &classes, groups: &groups, splits: &splits };
         report.findings = findings::find(self, &mut report, range, open, &grounds);
@@ -576,11 +576,28 @@ impl Analysis {
         report
     }
 
+    /// False for a recording without starts and ends of threads, made by another tool that did
+    /// not record them: when its threads lived is not known. JFR lists what it records.
+    pub(crate) fn knows_lives(&self) -> bool {
+        let Some(info) = self.recording.as_ref().filter(|info| self.is_foreign(info)) else { return true };
+        let enabled = |(name, value): &(String, String)| name == "jdk.ThreadStart#enabled" && value == "true";
+        self.threads.has_starts() || info.settings.iter().any(enabled)
+    }
+
+    /// True for the recording of another tool.
+    pub(crate) fn is_foreign(&self, info: &RecordingInfo) -> bool {
+        !self.numbered && !info.producer.starts_with("headway")
+    }
+
     fn running(&self, range: Range) -> Running {
         let filter = self.options.threads.as_ref();
-        self.threads.running(range, &self.names, |thread| {
+        let running = self.threads.running(range, &self.names, |thread| {
             filter.is_none_or(|filter| filter.accepts(&self.names.thread_text(thread)))
-        })
+        });
+        match self.knows_lives() {
+            true => running,
+            false => Running { threads: running.threads, ..Running::default() },
+        }
     }
 }
 

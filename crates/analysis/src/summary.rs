@@ -266,7 +266,7 @@ fn recording(analysis: &Analysis) -> RecordingSummary {
     let info = analysis.recording.clone().unwrap_or_default();
     RecordingSummary {
         producer: info.producer.clone(),
-        foreign: !analysis.numbered && !info.producer.starts_with("headway"),
+        foreign: analysis.is_foreign(&info),
         jvm: format!("{} {}", info.jvm_name, info.jvm_version).trim().to_owned(),
         pid: info.pid,
         java_arguments: info.java_arguments.clone(),

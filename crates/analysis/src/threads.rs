@@ -30,6 +30,8 @@ pub(crate) struct Threads {
     /// The thread asked for last: one thread's events come in runs.
     latest: u32,
     bound: usize,
+    /// True once a thread was seen to start or end.
+    has_starts: bool,
     pub folded: u64,
 }
 
@@ -46,7 +48,7 @@ pub(crate) struct Running {
 
 impl Threads {
     pub fn new(bound: usize) -> Threads {
-        Threads { ids: Places::default(), lives: Vec::new(), latest: 0, bound, folded: 0 }
+        Threads { ids: Places::default(), lives: Vec::new(), latest: 0, bound, has_starts: false, folded: 0 }
     }
 
     fn life(&mut self, thread: ThreadId) -> Option<&mut ThreadLife> {
@@ -81,13 +83,20 @@ impl Threads {
         self.life(thread);
     }
 
+    /// True once a thread was seen to start or end: then those that were not lived on.
+    pub fn has_starts(&self) -> bool {
+        self.has_starts
+    }
+
     pub fn started(&mut self, thread: ThreadId, time: TimeNs) {
+        self.has_starts = true;
         if let Some(life) = self.life(thread) {
             life.started = Some(time);
         }
     }
 
     pub fn ended(&mut self, thread: ThreadId, time: TimeNs) {
+        self.has_starts = true;
         if let Some(life) = self.life(thread) {
             life.ended = Some(time);
             life.active = life.active.max(time);

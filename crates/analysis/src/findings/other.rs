@@ -139,13 +139,17 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
     }
     let park = report.parks.iter().find(|park| park.is_lock)?;
     let part = share(park.total_ns, report.ledger.active_ns());
-    (part >= LOST).then(|| Finding {
+    let known = Some(part).filter(|_| !report.ledger.lives_unknown);
+    let (parked, share_of_all) = match known.is_none() {
+        true => (format!(" {}", DurationNs(park.total_ns)), String::new()),
+        false => (String::new(), format!(", {} of the active thread time", percent(part))),
+    };
+    (part >= LOST || known.is_none()).then(|| Finding {
         kind: FindingKind::Parks,
         text: format!(
-            "{} parked, waiting for {}, {} of the active thread time: a lock of java.util.concurrent; who owned it is not recorded.",
+            "{} parked{parked}, waiting for {}{share_of_all}: a lock of java.util.concurrent; who owned it is not recorded.",
             count(park.threads, "thread"),
             code(&park.blocker_class),
-            percent(part),
         ),
         details: vec![format!(
             "{} in {}, longest {}",
@@ -154,8 +158,8 @@ pub(super) fn parks(report: &Report) -> Option<Finding> {
             DurationNs(park.max_ns),
         )],
         cost_ns: park.total_ns,
-        share: Some(part),
-        evidence: vec![Evidence::exact("parked", park.total_ns, Some(part))],
+        share: known,
+        evidence: vec![Evidence::exact("parked", park.total_ns, known)],
         ..Finding::default()
     })
 }
@@ -196,11 +200,14 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
             count(pauses.count, "pause"),
             DurationNs(pauses.max_ns),
         ),
-        details: vec![format!(
-            "{} of thread time, {} of it while blocked on locks; without waiting and idle threads",
-            DurationNs(outside + in_locks),
-            DurationNs(in_locks)
-        )],
+        details: match ledger.lives_unknown {
+            true => vec![format!("{} of thread time while blocked on locks", DurationNs(in_locks))],
+            false => vec![format!(
+                "{} of thread time, {} of it while blocked on locks; without waiting and idle threads",
+                DurationNs(outside + in_locks),
+                DurationNs(in_locks)
+            )],
+        },
         cost_ns: outside + in_locks,
         share: Some(part),
         evidence: vec![

@@ -52,7 +52,8 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let totals = &group.totals;
     let cause = cause(totals);
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
-    let part = Some(share(lost_ns(totals), report.ledger.active_ns())).filter(|part| *part <= 1.0);
+    let part = Some(share(lost_ns(totals), report.ledger.active_ns()))
+        .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
     let mut text = format!(
         "Threads {} waited {}{} for a CPU and had one for {}: {}",
         code(&group.name),

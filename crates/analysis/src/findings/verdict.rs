@@ -14,12 +14,23 @@ const BOUND: f64 = 0.5;
 /// The sentence, from the first finding and the ledger.
 pub(super) fn verdict(report: &Report) -> String {
     let ledger = &report.ledger;
-    let active = ledger.total_ns - ledger.ns(EntryKind::WaitWork);
+    let active = ledger.active_ns();
     if let Some(stuck) = report.findings.iter().find(|finding| finding.kind == FindingKind::Deadlock) {
         return stuck.text.clone();
     }
     let ranked = |finding: &&Finding| finding.cost_ns > 0 && finding.kind != FindingKind::Stuck;
     let first = report.findings.iter().filter(ranked).max_by_key(|finding| finding.cost_ns);
+    if ledger.lives_unknown {
+        return match first {
+            Some(first) => format!(
+                "{} of thread time was spent {}; how much threads had is not known.",
+                DurationNs(first.cost_ns),
+                to_what(first),
+            ),
+            None => "No thread was seen to wait for a lock or another thread; how much time threads had is not known."
+                .to_owned(),
+        };
+    }
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
         return format!(

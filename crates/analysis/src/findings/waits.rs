@@ -49,10 +49,19 @@ struct Group {
     paths: FxHashMap<PathId, u64>,
 }
 
+/// When threads lived, within the report's range.
+struct Lives<'a> {
+    threads: &'a Threads,
+    range: Range,
+    /// If not, each counts as long as the range.
+    known: bool,
+}
+
 /// Findings about `Object.wait`, and about parks that acquire no lock; without
 /// those that `told` methods are the subject of already.
 pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, told: &[NameId]) -> Vec<Finding> {
     let names = &analysis.names;
+    let lives = Lives { threads: &analysis.threads, range, known: analysis.knows_lives() };
     let mut grouped: BTreeMap<(TextId, NameId, Synchronizer), Group> = BTreeMap::new();
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let Some(method) = site.method else { continue };
@@ -69,7 +78,7 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
         .iter()
         .filter_map(|((class, method, _), group)| {
             let helper = || group.helper(analysis, grounds);
-            group.finding((names.text(*class), *method), names, &analysis.threads, range, helper)
+            group.finding((names.text(*class), *method), names, &lives, helper)
         })
         .collect();
     findings.sort_by(|a, b| b.cost_ns.cmp(&a.cost_ns).then_with(|| a.text.cmp(&b.text)));
@@ -135,11 +144,10 @@ impl Group {
         &self,
         (class, method): (&str, NameId),
         names: &Names,
-        threads: &Threads,
-        range: Range,
+        lives: &Lives<'_>,
         helper: impl Fn() -> Option<Helper>,
     ) -> Option<Finding> {
-        let life: u64 = self.threads.keys().map(|thread| threads.life_ns(*thread, range)).sum();
+        let life: u64 = self.threads.keys().map(|thread| lives.threads.life_ns(*thread, lives.range)).sum();
         let part = share(self.total, life);
         // One thread that waits for time keeps to a schedule.
         let keeps_to_a_schedule = self.entry == EntryKind::WaitTime && self.threads.len() == 1;
@@ -154,12 +162,12 @@ impl Group {
         let woken = if direct.is_none() { helper() } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
         let (doings, did) = direct.or_else(by_helper).unzip();
+        let whose = if self.threads.len() == 1 { "its" } else { "their" };
+        let of_life = if lives.known { format!(" ({} of {whose} lifetime)", percent(part)) } else { String::new() };
         let mut text = format!(
-            "{} waited {} ({} of {} lifetime) for {} in {}{from}; {}.",
+            "{} waited {}{of_life} for {} in {}{from}; {}.",
             self.waiters(names),
             evidence::time(self.total),
-            percent(part),
-            if self.threads.len() == 1 { "its" } else { "their" },
             self.what_for(names),
             code(&short(method, names)),
             self.outcome(method, names, woken.as_ref().filter(|_| did.is_none()), did.is_some()),
@@ -176,7 +184,7 @@ impl Group {
             details: self.details(class, method, names),
             stacks: self.stacks(names),
             cost_ns: self.total,
-            share: Some(part),
+            share: lives.known.then_some(part),
             evidence,
             advice: None,
         })

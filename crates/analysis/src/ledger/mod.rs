@@ -263,6 +263,11 @@ pub struct Ledger {
     /// Sum of all entries: how long the application's platform threads lived, and of
     /// virtual threads what is recorded of them and their carriers' CPU time.
     pub total_ns: u64,
+    /// True where it is not known when threads lived, as in recordings of other tools without
+    /// starts and ends of threads. Then `total_ns` has only what events say, and
+    /// shares of it say nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lives_unknown: bool,
     /// The entries that are not zero, in the order of [`EntryKind::ALL`].
     pub entries: Vec<Entry>,
     /// Part of `total_ns` that events claim beyond their threads' lifetime: events
@@ -283,13 +288,17 @@ impl Ledger {
         self.entries.iter().find(|entry| entry.entry == kind).map_or(0, |entry| entry.total_ns)
     }
 
-    /// Time of threads that had something to do: all but idle time.
+    /// Time of threads that had something to do: all but idle time. 0 where it is not
+    /// known when threads lived.
     pub fn active_ns(&self) -> u64 {
+        if self.lives_unknown {
+            return 0;
+        }
         self.total_ns.saturating_sub(self.ns(EntryKind::WaitWork))
     }
 
     /// The parts that are not zero, with their time; they add up to
-    /// [`Self::active_ns`].
+    /// [`Self::active_ns`], where that is known.
     pub fn parts(&self) -> impl Iterator<Item = (&'static Part, u64)> + '_ {
         let time = |part: &Part| part.entries.iter().map(|entry| self.ns(*entry)).sum();
         Part::ALL.iter().map(move |part| (part, time(part))).filter(|(_, ns)| *ns > 0)

@@ -44,7 +44,8 @@ pub(crate) fn report(
     steal: Option<&StealReport>,
 ) -> Ledger {
     let mut sums = Sums::default();
-    let mut ledger = Ledger { cpu_users: steal.map(cpu_users), ..Ledger::default() };
+    let lives_unknown = !analysis.knows_lives();
+    let mut ledger = Ledger { lives_unknown, cpu_users: steal.map(cpu_users), ..Ledger::default() };
     // How much of a thread's life was measured.
     let covered = steal.map_or(0.0, |steal| share(steal.covered_ns, range.to.since(range.from).0).min(1.0));
     let (mut life, mut blocked, mut waited) = (0, 0, 0);
@@ -60,6 +61,7 @@ pub(crate) fn report(
                 continue;
             }
             Who::Virtual => life += account.own(),
+            Who::Platform if lives_unknown => life += account.own(),
             Who::Platform => {
                 let Some((start, end)) = analysis.threads.span(thread, range) else { continue };
                 let lived = end.since(start).0;

@@ -3,7 +3,8 @@
 use crate::picture::{at, lock_id, MS};
 use crate::report::{by, rows, texts};
 use crate::story::{chain, lock, method, thread};
-use headway_analysis::Analysis;
+use headway_analysis::report::FindingKind;
+use headway_analysis::{Analysis, Report};
 use headway_model::event::*;
 use headway_model::{ChainId, Event, ThreadId};
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use std::sync::Arc;
 const SELL: u64 = 3;
 const HANDLE: u64 = 4;
 
-#[test]
-fn recordings_of_other_tools_show_what_they_hold() {
-    let info = RecordingInfo { start: at(0), producer: "jfr".to_owned(), ..RecordingInfo::default() };
+/// What a recording of JFR with these settings comes to, in which thread 2 is blocked and both park.
+fn of_jfr(settings: &[(&str, &str)], more: &[Event]) -> Report {
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let info = RecordingInfo { start: at(0), producer: "jfr".to_owned(), settings, ..RecordingInfo::default() };
     let mut events = vec![
         Event::Recording(Arc::new(info)),
         thread(1, "main"),
@@ -55,13 +57,44 @@ fn recordings_of_other_tools_show_what_they_hold() {
             ..Sample::default()
         }));
     }
+    events.extend(more.iter().cloned());
     events.push(Event::Watermark(at(100)));
     let mut analysis = Analysis::new(by("lock,owner-thread,owner-method"));
     for event in &events {
         analysis.feed(event);
     }
-    let report = analysis.finish();
-    assert!(report.recording.foreign);
+    analysis.finish()
+}
+
+/// A setting of JFR that says that starts of threads are recorded.
+const STARTS: (&str, &str) = ("jdk.ThreadStart#enabled", "true");
+
+#[test]
+fn without_starts_of_threads_nothing_is_said_of_how_long_they_lived() {
+    for settings in [&[][..], &[("jdk.ThreadStart#enabled", "false")]] {
+        let report = of_jfr(settings, &[]);
+        let ledger = &report.ledger;
+        // Blocked, and parked at the latch: what is recorded, and no more.
+        assert!(ledger.lives_unknown && ledger.unbalanced_ns == 0, "{ledger:?}");
+        assert_eq!((ledger.total_ns, ledger.active_ns(), report.running_ns), (70 * MS, 0, 0), "{ledger:?}");
+        // Blocked and parked are as long: either may come first.
+        let verdict = &report.verdict;
+        assert!(verdict.starts_with("30.0 ms of thread time was spent "), "{verdict}");
+        assert!(verdict.ends_with("; how much threads had is not known."), "{verdict}");
+        let texts = texts(&report);
+        assert!(texts.iter().all(|text| !text.contains("thread time") && !text.contains("lifetime")), "{texts:?}");
+        assert!(texts.iter().any(|text| text.starts_with("1 thread parked 30.0 ms, waiting for")), "{texts:?}");
+        assert!(report.findings.iter().all(|finding| finding.kind != FindingKind::HotLock || finding.share.is_none()));
+    }
+    let start = ThreadPoint { time: at(10), thread: ThreadId(2) };
+    let report = of_jfr(&[], &[Event::ThreadStart(start)]);
+    assert!(!report.ledger.lives_unknown && report.ledger.total_ns == 190 * MS, "{:?}", report.ledger);
+}
+
+#[test]
+fn recordings_of_other_tools_show_what_they_hold() {
+    let report = of_jfr(&[STARTS], &[]);
+    assert!(report.recording.foreign && !report.ledger.lives_unknown);
     assert_eq!(rows(&report), "com.acme.Inventory#97 30 x1 30\n  main 30 x1 30\n    unknown 30 x1 30");
     let samples = report.samples.as_ref().expect("samples");
     assert_eq!(samples.methods[0].method, "com.acme.Inventory.sell");

@@ -23,7 +23,8 @@ fn thread(id: ThreadId, name: &str) -> Event {
 
 fn begin() -> Vec<Event> {
     let settings = vec![("events".to_owned(), "monitor,steal".to_owned())];
-    let info = RecordingInfo { start: at(0), settings, ..RecordingInfo::default() };
+    let producer = "headway test".to_owned();
+    let info = RecordingInfo { start: at(0), settings, producer, ..RecordingInfo::default() };
     vec![Event::Recording(Arc::new(info)), thread(WORKER, "worker-1"), thread(OTHER, "worker-2")]
 }
 

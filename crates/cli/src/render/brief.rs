@@ -48,6 +48,11 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     }
 }
 
+/// Why there are no shares of thread time.
+const LIVES_UNKNOWN: &str = "The recording has no starts and ends of threads (jdk.ThreadStart, jdk.ThreadEnd), so it \
+     is not known how long threads lived. Missing for that reason: the bar of thread time, shares of active thread time \
+     and of lifetime, and pressure.";
+
 /// What is wrong in a sentence, and where thread time went.
 pub fn head(report: &Report, screen: &Screen, out: &mut String) {
     let _ = writeln!(out);
@@ -58,8 +63,19 @@ pub fn head(report: &Report, screen: &Screen, out: &mut String) {
     bar(&report.ledger, screen, out);
 }
 
+/// Says that and why shares of thread time are missing.
+pub fn lives_unknown(screen: &Screen, out: &mut String) {
+    title("THREAD TIME", "not known", screen, out);
+    for line in prose::wrapped(LIVES_UNKNOWN, screen.width, 2) {
+        let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
 /// Where the time of threads went that had something to do.
 fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
+    if ledger.lives_unknown {
+        return lives_unknown(screen, out);
+    }
     let idle = ledger.ns(EntryKind::WaitWork);
     let active = ledger.active_ns();
     if active == 0 {
@@ -228,6 +244,7 @@ fn trouble(analysed: &Analysed, screen: &Screen, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_analysis::ledger::{Entry, Quality};
 
     #[test]
     fn stacks_show_the_application_and_count_the_rest() {
@@ -250,6 +267,25 @@ mod tests {
         assert_eq!(folded(&through, 40), "waiting in Weather.ask:4 (+2 frames)");
         let jdk = FindingStack { whose: "owned by".into(), frames: vec!["java.util.Vector.add:12".into()] };
         assert_eq!(folded(&jdk, 90), "owned by Vector.add:12");
+    }
+
+    #[test]
+    fn where_it_is_not_known_when_threads_lived_no_bar_is_drawn() {
+        let screen = Screen { width: 80, colour: false, cut: true };
+        let entry = |entry, total_ns| Entry { entry, total_ns, share: 0.0, quality: Quality::Exact };
+        let entries = vec![entry(EntryKind::LockUnknown, 30), entry(EntryKind::Unknown, 70)];
+        let mut report =
+            Report { ledger: Ledger { threads: 2, total_ns: 100, entries, ..Ledger::default() }, ..Report::default() };
+        let shown = |report: &Report| {
+            let mut out = String::new();
+            head(report, &screen, &mut out);
+            out
+        };
+        assert!(shown(&report).contains("blocked on locks 30 %"), "{}", shown(&report));
+        report.ledger.lives_unknown = true;
+        let text = shown(&report);
+        assert!(text.contains("THREAD TIME  not known") && text.contains("jdk.ThreadStart"), "{text}");
+        assert!(!text.contains('%'), "{text}");
     }
 
     #[test]
