@@ -247,8 +247,40 @@ impl Recorded {
     }
 }
 
-/// Scrapes a program at 1 s while it makes and forgets locks, threads and classes, and
-/// compares with the recording of the same. Returns how many phases there were.
+/// What Prometheus stored of one target, up to its last scrape.
+struct Stored {
+    blocked: f64,
+    intervals: f64,
+    phases: u64,
+    /// Scrapes that were answered.
+    scrapes: u64,
+    /// Series of blocked time at any moment.
+    most: u64,
+}
+
+impl Stored {
+    fn of(address: &str) -> Stored {
+        let value = |text: &str| {
+            let series = eventually(text, || query(address, text));
+            assert_eq!(series.len(), 1, "{text}: {series:?}");
+            series[0]["value"][1].as_str().unwrap().parse::<f64>().unwrap()
+        };
+        // The sums of one moment: series that gave way to others are not in its scrape.
+        let last = value("max_over_time(timestamp(headway_intervals_total)[1h:1s])");
+        let then = |sum: &str| value(&format!("{sum} @ {last}"));
+        Stored {
+            blocked: value(&format!("sum(headway_blocked_seconds_total @ {last})")),
+            intervals: then("headway_intervals_total"),
+            phases: then("headway_phases_total") as u64,
+            scrapes: value("sum_over_time(up[1h])") as u64,
+            most: value("max_over_time(count(headway_blocked_seconds_total)[1h:1s])") as u64,
+        }
+    }
+}
+
+/// Has Prometheus, or without one this test, scrape a program at 1 s while it makes and forgets
+/// locks, threads and classes, and compares with the recording of the same. Returns how
+/// many phases there were.
 fn scraped_as_recorded(jdk: &Jdk, program: &[&str], seconds: u64) -> u64 {
     let tools = Tools::find().unwrap();
     let directory = TempDir::new().unwrap();
@@ -257,6 +289,8 @@ fn scraped_as_recorded(jdk: &Jdk, program: &[&str], seconds: u64) -> u64 {
     let mut java = Command::new(jdk.tool("java"));
     java.arg(agent).arg("-jar").arg(&tools.workloads).args(program).args(["--seconds", &seconds.to_string()]);
     let mut java = Guarded(java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    // Metrics that come before it would be the agent's only task: nothing would be recorded.
+    eventually("the recording", || Path::new(&recording).exists().then_some(()));
     let (_headway, address) = eventually("metrics", || {
         let mut headway = Command::new(&tools.headway);
         headway.args(["metrics", "--listen", "127.0.0.1:0", &java.pid()]).env("HEADWAY_AGENT", &tools.agent);
@@ -267,25 +301,40 @@ fn scraped_as_recorded(jdk: &Jdk, program: &[&str], seconds: u64) -> u64 {
         let address = line.trim().strip_prefix("http://")?.strip_suffix("/metrics")?.to_owned();
         Some((headway, address))
     });
+    let watched = prometheus().map(|program| watch(&program, &address, directory.path()));
     let (mut last, mut scrapes, mut most) = (BTreeMap::new(), 0, 0);
     while java.try_wait().unwrap().is_none() {
         thread::sleep(Duration::from_secs(1));
         let Some(now) = scrape(&address) else { continue };
-        most = most.max(now.keys().filter(|key| key.starts_with("headway_blocked_seconds_total{")).count());
+        most = most.max(now.keys().filter(|key| key.starts_with("headway_blocked_seconds_total{")).count() as u64);
         scrapes += 1;
         last = now;
     }
-    let blocked = sum(&last, "headway_blocked_seconds_total{");
-    let (intervals, phases) = (sum(&last, "headway_intervals_total"), sum(&last, "headway_phases_total") as u64);
-    let recorded = Recorded::of(&tools, &recording, intervals);
+    let own = Stored {
+        blocked: sum(&last, "headway_blocked_seconds_total{"),
+        intervals: sum(&last, "headway_intervals_total"),
+        phases: sum(&last, "headway_phases_total") as u64,
+        scrapes,
+        most,
+    };
+    let dropped = sum(&last, "headway_dropped_events_total");
+    let stored = watched.as_ref().map(|(_, address)| ("Prometheus", Stored::of(address)));
+    let each = stored.into_iter().chain([("this test", own)]);
+    let phases = each.map(|(whose, stored)| same_as_recorded(whose, &stored, &tools, &recording, (jdk, program)));
+    let phases = phases.min().unwrap_or(0);
+    println!("JDK {} {program:?}: {dropped} events dropped", jdk.release);
+    phases
+}
+
+/// Compares what was scraped with the recording, and returns its phases.
+fn same_as_recorded(whose: &str, stored: &Stored, tools: &Tools, recording: &str, of: (&Jdk, &[&str])) -> u64 {
+    let (jdk, program) = of;
+    let Stored { blocked, intervals, phases, scrapes, most } = *stored;
+    let recorded = Recorded::of(tools, recording, intervals);
     println!(
-        "JDK {} {program:?}: {scrapes} scrapes, {intervals} intervals, at most {most} series, blocked {blocked:.3} s \
-         beside {:.3} s, {phases} phases beside {} (of {}), {} events dropped",
-        jdk.release,
-        recorded.blocked,
-        recorded.phases,
-        recorded.all_phases,
-        sum(&last, "headway_dropped_events_total")
+        "JDK {} {program:?}, {whose}: {scrapes} scrapes, {intervals} intervals, at most {most} series, blocked \
+         {blocked:.3} s beside {:.3} s, {phases} phases beside {} (of {})",
+        jdk.release, recorded.blocked, recorded.phases, recorded.all_phases,
     );
     assert!(scrapes > 0 && intervals >= 2.0, "{scrapes} scrapes, {intervals} intervals");
     assert!(most <= 101, "{program:?}: {most} series");

@@ -2,7 +2,7 @@
 //! taking turns among JDKs, collectors and locking modes.
 
 use crate::jdks::Jdks;
-use crate::process::{program, run, target_directory};
+use crate::process::{cargo, program, run, target_directory};
 use crate::{products, Problem};
 use std::process::Command;
 
@@ -15,12 +15,32 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
 }
 
 /// `./hw soak --hours N [...]`: one JVM per JDK for hours under everything that
-/// command lines can do to it; the options are those of `headway-soak`.
+/// command lines can do to it; the options are those of `headway-soak`. `./hw soak --metrics`:
+/// ten minutes of churn under Prometheus instead.
 pub fn soak(rest: &[String]) -> Result<(), Problem> {
+    let of_metrics = rest.iter().any(|option| option == "--metrics");
+    if of_metrics && rest.len() > 1 {
+        return Err("soak --metrics takes no other option".into());
+    }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
     products::workloads(jdks.with_compiler())?;
+    if of_metrics {
+        return churn(&jdks);
+    }
     run(built(&jdks, "headway-soak").args(rest))
+}
+
+/// Seconds that Prometheus scrapes programs whose locks die.
+const CHURN_SECONDS: &str = "600";
+
+/// The test of metrics under churn, for longer than `./hw test` has time for.
+fn churn(jdks: &Jdks) -> Result<(), Problem> {
+    let test = "under_churn_series_are_bounded_and_sums_are_those_of_the_recording";
+    let mut churn = cargo();
+    churn.args(["test", "-p", "headway-e2e", "--locked", "--test", "metrics", test, "--", "--exact", "--nocapture"]);
+    churn.env("HEADWAY_CHURN_SECONDS", CHURN_SECONDS);
+    run(&mut with_products(jdks, churn))
 }
 
 /// The program that stresses, as built.
@@ -29,8 +49,12 @@ pub fn driver(jdks: &Jdks) -> Command {
 }
 
 fn built(jdks: &Jdks, name: &str) -> Command {
-    let mut driver = program(target_directory().join("release").join(name));
-    driver.env("HEADWAY_BIN", products::headway());
-    jdks.tell(&mut driver);
-    driver
+    with_products(jdks, program(target_directory().join("release").join(name)))
+}
+
+/// A program that finds the command line and the JDKs.
+fn with_products(jdks: &Jdks, mut program: Command) -> Command {
+    program.env("HEADWAY_BIN", products::headway());
+    jdks.tell(&mut program);
+    program
 }
