@@ -274,8 +274,11 @@ impl Rows {
         for part in minutes.split(start, end) {
             rows.entry(part.minute).or_default().covered_ns += part.ns();
         }
-        for (minute, ns) in self.running(start, end) {
-            rows.entry(minute).or_default().running_ns += ns;
+        // Recordings of other tools may not say when threads lived.
+        if !report.ledger.lives_unknown {
+            for (minute, ns) in self.running(start, end) {
+                rows.entry(minute).or_default().running_ns += ns;
+            }
         }
         for (minute, count) in &self.operations {
             rows.entry(*minute).or_default().operations += count;

@@ -147,7 +147,8 @@ pub struct LoadMinute {
     pub minute: Minute,
     /// How much of it the recording covers.
     pub covered_ns: u64,
-    /// Running time of the application's platform threads: their life without waits.
+    /// Running time of the application's platform threads: their life without waits. 0 if the
+    /// recording, another tool's, does not say when threads lived.
     pub running_ns: u64,
     /// CPU time of the process; `None` if not recorded.
     pub cpu_ns: Option<u64>,
