@@ -90,7 +90,9 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let mut chain = ChainId::NONE;
     if agent.pressure.wants_contender(lock.id()) {
         chain = agent.chains.in_callback(place);
-        agent.chains.name_lock(place, chain);
+        if let Some(name) = agent.chains.name_lock(place, chain) {
+            observer().lock_named(lock.id(), &name);
+        }
     }
     let begun = Begun { start: time, lock: lock.id(), chain, seq, pin: pinned.pin, argument: 0, ..Begun::default() };
     match current.is_virtual {

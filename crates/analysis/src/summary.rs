@@ -8,8 +8,8 @@ use crate::monitor::OpenStretch;
 use crate::names::{NameId, Names, TextId};
 use crate::pressure::Pressure;
 use crate::report::{
-    DegradedMechanism, InFlight, LockSummary, Named, Others, RecordingSummary, Report, WaitSite, WakerSummary,
-    MOST_TOLD, UNKNOWN,
+    DegradedMechanism, InFlight, LockSummary, Named, Others, RecordingSummary, Report, VirtualThreadsReport, WaitSite,
+    WakerSummary, MOST_TOLD, UNKNOWN,
 };
 use crate::threads::Running;
 use crate::wait_class::WaitClasses;
@@ -71,13 +71,20 @@ pub(crate) fn summarise(
         samples,
         owner_activity: analysis.owners.report(&analysis.names),
         parks: analysis.parks.report(),
-        virtual_threads: analysis.virtual_threads.report(&analysis.names, &analysis.threads, range),
+        virtual_threads: virtual_threads(analysis, range),
         ledger: Ledger::default(),
         pressure: None,
         steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
         recording: recording(analysis),
     }
+}
+
+/// How occupied carriers were is known only where it is known when they lived.
+fn virtual_threads(analysis: &Analysis, range: Range) -> Option<VirtualThreadsReport> {
+    let report = analysis.virtual_threads.report(&analysis.names, &analysis.threads, range)?;
+    let occupied_ns = report.occupied_ns.filter(|_| analysis.knows_lives());
+    Some(VirtualThreadsReport { occupied_ns, ..report })
 }
 
 fn losses(analysis: &Analysis) -> BTreeMap<String, u64> {

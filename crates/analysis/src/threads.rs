@@ -83,7 +83,7 @@ impl Threads {
         self.life(thread);
     }
 
-    /// True once a thread was seen to start or end: then those that were not lived on.
+    /// True once a thread was seen to start: then those that were not lived before.
     pub fn has_starts(&self) -> bool {
         self.has_starts
     }
@@ -96,7 +96,6 @@ impl Threads {
     }
 
     pub fn ended(&mut self, thread: ThreadId, time: TimeNs) {
-        self.has_starts = true;
         if let Some(life) = self.life(thread) {
             life.ended = Some(time);
             life.active = life.active.max(time);

@@ -180,10 +180,14 @@ impl VirtualThreads {
             chain = ChainId::NONE;
         }
         let monitors_pin = self.java.is_none_or(|java| java < MONITORS_PIN_UNTIL);
+        let pinning = |names: &Names| pinning(chain, e.monitor_frame, monitors_pin, names);
         let (_, pins) = self.by_chain.entry(chain).or_insert_with(|| {
-            let frame = pinning(chain, e.monitor_frame, monitors_pin, names);
+            let frame = pinning(names);
             (names.path(chain, 0), Pins { frame, ..Pins::default() })
         });
+        if pins.frame.is_none() && e.monitor_frame.is_some() {
+            pins.frame = pinning(names);
+        }
         pins.count += 1;
         pins.total_ns += ns;
         pins.max_ns = pins.max_ns.max(ns);

@@ -166,12 +166,14 @@ impl Chains {
     }
 
     /// Sees to the lock's name, if nobody has: called where the current thread
-    /// is about to acquire it. `chain` is the thread's call chain.
+    /// is about to acquire it. `chain` is the thread's call chain. A name that it has
+    /// got is to be reported to the observer.
     #[inline]
-    pub fn name_lock(&self, place: LockEvent<'_>, chain: ChainId) {
-        if place.lock.needs_name() {
-            self.name_lock_after_site(place, chain);
+    pub fn name_lock(&self, place: LockEvent<'_>, chain: ChainId) -> Option<Arc<str>> {
+        if !place.lock.needs_name() {
+            return None;
         }
+        self.name_lock_after_site(place, chain)
     }
 
     /// The chain of the current thread, in the hook behind a contended exit:
@@ -405,7 +407,7 @@ impl Chains {
     /// Names a lock seen for the first time after the field, class or receiver
     /// that the chain's leaf loaded it from.
     #[cold]
-    fn name_lock_after_site(&self, place: LockEvent<'_>, chain: ChainId) {
+    fn name_lock_after_site(&self, place: LockEvent<'_>, chain: ChainId) -> Option<Arc<str>> {
         let known = self.site_names().get(&chain).cloned();
         let name = known.unwrap_or_else(|| {
             let name: Arc<str> = site::lock_name(&place.core.jvmti, place.jni).unwrap_or_default().into();
@@ -415,19 +417,15 @@ impl Chains {
             }
             name
         });
-        if !name.is_empty() {
-            give_name(place.core, place.lock, name);
-        }
+        (!name.is_empty()).then(|| give_name(place.core, place.lock, name))
     }
 
     /// The same for a synchronizer that the current thread is about to park for,
     /// where it is looked up by JNI.
     #[cold]
-    pub fn name_synchronizer(&self, core: &Core, locks: &Locks, jni: Jni, lock: LockId) {
-        let Some(lock) = locks.by_id(lock).filter(Lock::needs_name) else { return };
-        if let Some(name) = site::synchronizer_name(&core.jvmti, jni) {
-            give_name(core, &lock, name.into());
-        }
+    pub fn name_synchronizer(&self, core: &Core, locks: &Locks, jni: Jni, lock: LockId) -> Option<Arc<str>> {
+        let Some(lock) = locks.by_id(lock).filter(Lock::needs_name) else { return None };
+        site::synchronizer_name(&core.jvmti, jni).map(|name| give_name(core, &lock, name.into()))
     }
 
     fn site_names(&self) -> MutexGuard<'_, HashMap<ChainId, Arc<str>>> {
@@ -467,7 +465,9 @@ impl Chains {
     }
 }
 
-fn give_name(core: &Core, lock: &Lock<'_>, name: Arc<str>) {
+/// The lock is called so from now on; its name again.
+fn give_name(core: &Core, lock: &Lock<'_>, name: Arc<str>) -> Arc<str> {
     lock.is_named();
-    core.definitions.lock_name(lock.id(), name);
+    core.definitions.lock_name(lock.id(), name.clone());
+    name
 }

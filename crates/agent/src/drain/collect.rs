@@ -2,11 +2,9 @@
 //! need it.
 
 use super::{Drain, NOT_YET};
-use crate::agent::Observer;
 use crate::clock;
 use crate::definitions::Definition;
 use crate::naming::suits_class;
-use crate::observing::observer;
 use crate::park::parks;
 use crate::pressure::capture;
 use crate::raw;
@@ -91,7 +89,6 @@ impl Drain {
             match definition {
                 Definition::Event(event) => self.take_event(&event),
                 Definition::LockName(lock, name) => {
-                    observer().lock_named(lock, &name);
                     if let Some(mut def) = self.dictionary.lock(lock).cloned() {
                         if def.name.is_empty() && suits_class(&name, &def.class) {
                             def.name = name;

@@ -98,7 +98,9 @@ impl Blockers {
         let found = self.of_thread(agent, jni, thread, |object, id, is_ownable| {
             if is_ownable {
                 observer().parked_on(agent, jni, id, object);
-                agent.chains.name_synchronizer(agent, &agent.locks, jni, id);
+                if let Some(name) = agent.chains.name_synchronizer(agent, &agent.locks, jni, id) {
+                    observer().lock_named(id, &name);
+                }
             }
             let Some(known) = agent.hotspot.known() else { return };
             let lock = id.0 | if is_ownable { OWNABLE } else { 0 };

@@ -160,8 +160,8 @@ fn end_pinned(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     let (thread, carrier) = (ThreadId(pinned.load(Ordering::Relaxed)), slot.thread());
     name_waker(agent, jni, thread, time);
     let chain = agent.chains.in_native(agent, jni, slot, Side::Blocks);
-    let monitor_frame =
-        agent.chains.monitor_frame(agent, slot, chain).filter(|_| agent.java.version < MONITORS_PIN_UNTIL);
+    let monitors_pin = agent.java.version < MONITORS_PIN_UNTIL;
+    let monitor_frame = monitors_pin.then(|| agent.chains.monitor_frame(agent, slot, chain)).flatten();
     let span = VirtualPinned { time, start, thread, carrier, chain, monitor_frame };
     agent.append(slot, &Record::virtual_pinned(&span));
 }

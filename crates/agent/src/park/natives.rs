@@ -6,7 +6,7 @@
 //! The VM's functions are found by their symbols, and used only if the VM's
 //! methods are bound to them: whoever else has bound them is left alone. They
 //! are bound again when the recording ends, each unless somebody else has bound it
-//! meanwhile (see [`super::bindings`]). Each binding lets the VM make a new piece of native-call code of
+//! meanwhile (see [`bindings`]). Each binding lets the VM make a new piece of native-call code of
 //! about a kilobyte and keep the old one (JDK-8369219), so they are bound when a
 //! recording begins and when it ends, and never in between.
 

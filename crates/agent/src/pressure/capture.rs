@@ -6,10 +6,11 @@
 //! What goes on when the draining thread comes by it tells itself
 //! ([`begins`]), once; the thread then tells the end by an event.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Observer};
 use crate::chain::LockEvent;
 use crate::jni::{Jni, Ref};
 use crate::locks;
+use crate::observing::observer;
 use crate::raw::Record;
 use crate::state::Span;
 use crate::threads::{Begun, Slot};
@@ -84,7 +85,9 @@ fn chain(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: LockId) -> 
     let Some(lock) = agent.locks.by_id(lock) else { return ChainId::NONE };
     let place = LockEvent { core: agent, jni, slot, lock: &lock };
     let chain = agent.chains.in_callback(place);
-    agent.chains.name_lock(place, chain);
+    if let Some(name) = agent.chains.name_lock(place, chain) {
+        observer().lock_named(lock.id(), &name);
+    }
     chain
 }
 

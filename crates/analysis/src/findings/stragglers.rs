@@ -23,7 +23,7 @@ const ROUNDS: u64 = 3;
 /// The findings, and the methods that they are about.
 pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>) -> (Vec<Finding>, Vec<NameId>) {
     if !analysis.knows_lives() {
-        // They are shown as waits, without the part of a life that they took.
+        // Most are shown as waits, without the part of a life that they took.
         return (Vec::new(), Vec::new());
     }
     analysis.stragglers.close_all(&mut analysis.names);

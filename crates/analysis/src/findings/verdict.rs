@@ -27,8 +27,9 @@ pub(super) fn verdict(report: &Report) -> String {
                 DurationNs(first.cost_ns),
                 to_what(first),
             ),
-            None => "No thread was seen to wait for a lock or another thread; how much time threads had is not known."
-                .to_owned(),
+            None => {
+                "No wait for a lock or another thread stands out; how much time threads had is not known.".to_owned()
+            }
         };
     }
     let part = |ns: u64| share(ns, active).min(1.0);

@@ -342,6 +342,11 @@ impl Group {
     /// The same of threads that hand what they had to a helper. When they did, nobody
     /// says: they may have had it.
     fn seen_by_helper(&self, names: &Names, helper: &Helper) -> Option<(Doings, String)> {
+        // Who waits for a result, each for another one, has nothing that others wait for.
+        let for_results = self.many_locks || matches!(self.synchronizer, Synchronizer::Future | Synchronizer::Join);
+        if for_results {
+            return None;
+        }
         self.seen(names, &helper.wakers, "that may have had one")
     }
 

@@ -183,14 +183,18 @@ impl Analysed {
     }
 
     /// Critical section pressure without the locks beyond `top`, and, where
-    /// only phases are wanted, without the locks that have none.
-    pub fn pressure_of_top(&self, phases_only: bool) -> PressureReport {
+    /// only phases are wanted, without the locks that have none. `None` where it is
+    /// not known when threads lived.
+    pub fn pressure_of_top(&self, phases_only: bool) -> Option<PressureReport> {
+        if self.report.ledger.lives_unknown {
+            return None;
+        }
         let mut pressure = self.report.pressure.clone().unwrap_or_default();
         if phases_only {
             pressure.locks.retain(|lock| !lock.phases.is_empty());
         }
         pressure.locks.truncate(self.top);
-        pressure
+        Some(pressure)
     }
 
     /// What the environment took, without the rows beyond `top`.

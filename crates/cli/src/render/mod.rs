@@ -56,9 +56,9 @@ pub fn report(analysed: &Analysed, screen: &Screen) -> String {
 /// Critical section pressure, of all locks or of those with phases.
 pub fn pressure(analysed: &Analysed, phases_only: bool, screen: &Screen) -> String {
     let mut out = heading(analysed, screen);
-    match analysed.report.ledger.lives_unknown {
-        true => brief::lives_unknown(screen, &mut out),
-        false => pressure::write(&analysed.pressure_of_top(phases_only), phases_only, screen, &mut out),
+    match analysed.pressure_of_top(phases_only) {
+        None => brief::lives_unknown(screen, &mut out),
+        Some(pressure) => pressure::write(&pressure, phases_only, screen, &mut out),
     }
     quality::write(analysed, screen, &mut out);
     out
