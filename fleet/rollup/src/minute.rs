@@ -19,7 +19,7 @@ impl Minute {
 
     /// When it begins.
     pub const fn start(self) -> TimeNs {
-        TimeNs(self.0 * MINUTE_NS)
+        TimeNs(self.0.saturating_mul(MINUTE_NS))
     }
 }
 
@@ -101,6 +101,13 @@ mod tests {
         let parts: Vec<(u64, u64)> = span.map(|part| (part.minute.0, part.ns())).collect();
         assert_eq!(parts, [(3, 10), (4, MINUTE_NS), (5, MINUTE_NS)]);
         assert_eq!(minutes.of_end(TimeNs(6 * MINUTE_NS)), Minute(5));
+    }
+
+    #[test]
+    fn the_end_of_time_is_in_the_last_minute_that_there_is() {
+        let minutes = Minutes::from(TimeNs(u64::MAX - 5));
+        let parts: Vec<Part> = minutes.split(TimeNs(u64::MAX - 5), TimeNs(u64::MAX)).take(3).collect();
+        assert_eq!(parts.iter().map(Part::ns).collect::<Vec<_>>(), [5]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A command that takes longer is ended: the JVM does not answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// What a command said is waited for so long after its end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(5);
@@ -126,7 +126,7 @@ impl Jvms for Headway {
         let List { jvms } = self.json(&["list", "--json"])?;
         let jvm = |entry: Entry| {
             let process = Process { pid: entry.pid, started: started(entry.pid)? };
-            let uid = std::fs::metadata(format!("/proc/{}", entry.pid)).ok()?.uid();
+            let uid = user_of(&std::fs::read_to_string(format!("/proc/{}/status", entry.pid)).ok()?)?;
             let environment = std::fs::read(format!("/proc/{}/environ", entry.pid)).unwrap_or_default();
             let names = Names::of_environment(&environment);
             Some(Jvm { process, uid, user: entry.user, main: entry.main, names })
@@ -139,7 +139,13 @@ impl Jvms for Headway {
     }
 
     fn state(&self, pid: u32, file: &Path) -> Result<State, String> {
-        let status: Status = self.json(&["status", "--json", &pid.to_string()])?;
+        // It also says what goes on where it ends with 1, as something could not be taken out of the JVM.
+        let (answer, ended) = self.ask(&["status", "--json", &pid.to_string()], PATIENCE);
+        let status: Status = match (serde_json::from_slice(&answer), ended) {
+            (Ok(status), _) => status,
+            (Err(_), Err(why)) => return Err(why),
+            (Err(error), Ok(())) => return Err(unknown_answer("status", &error)),
+        };
         // The name is nobody else's; how the JVM calls its folder is its business.
         let is_ours =
             |path: &Option<String>| path.as_deref().and_then(|path| Path::new(path).file_name()) == file.file_name();
@@ -177,8 +183,7 @@ impl Jvms for Headway {
 impl Headway {
     fn json<T: for<'a> Deserialize<'a>>(&self, words: &[&str]) -> Result<T, String> {
         let answer = self.run(words)?;
-        let unknown = |error| format!("`headway {}` answers in a way that is not known: {error}", words[0]);
-        serde_json::from_slice(&answer).map_err(unknown)
+        serde_json::from_slice(&answer).map_err(|error| unknown_answer(words[0], &error))
     }
 
     /// Runs the command; returns what it printed.
@@ -187,11 +192,20 @@ impl Headway {
     }
 
     fn run_for(&self, words: &[&str], patience: Duration) -> Result<Vec<u8>, String> {
+        let (answer, ended) = self.ask(words, patience);
+        ended.map(|()| answer)
+    }
+
+    /// What the command printed, and whether it ended well.
+    fn ask(&self, words: &[&str], patience: Duration) -> (Vec<u8>, Result<(), String>) {
         let mut command = Command::new(&self.program);
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What ends this process must not end a command in the middle of its work with a JVM.
         command.process_group(0);
-        let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", self.program.display()))?;
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => return (Vec::new(), Err(format!("cannot run {}: {error}", self.program.display()))),
+        };
         let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
         let deadline = Instant::now() + patience;
         let status = loop {
@@ -210,16 +224,28 @@ impl Headway {
         let stdout = stdout.recv_timeout(rest()).unwrap_or_default();
         let stderr = stderr.recv_timeout(rest()).unwrap_or_default();
         let failed = |why: String| Err(format!("`headway {}` failed: {}", words.join(" "), printable(&why)));
-        match status {
-            Some(status) if status.success() => Ok(stdout),
+        let ended = match status {
+            Some(status) if status.success() => Ok(()),
             Some(status) => {
                 let said = String::from_utf8_lossy(&stderr);
                 let line = said.lines().last().map(|line| line.trim_start_matches("headway: ").to_owned());
                 failed(line.unwrap_or_else(|| status.to_string()))
             }
             None => failed(format!("it did not end within {} s", patience.as_secs())),
-        }
+        };
+        (stdout, ended)
     }
+}
+
+fn unknown_answer(word: &str, error: &serde_json::Error) -> String {
+    format!("`headway {word}` answers in a way that is not known: {error}")
+}
+
+/// The user as whom a process acts, from its `status`: that of its folder in /proc is root's, where its program has
+/// capabilities.
+fn user_of(status: &str) -> Option<u32> {
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// True if a folder of ours is another one, or none, below a process's root. Where that cannot be seen the process
@@ -289,8 +315,12 @@ mod tests {
             (r#"{"still_writing":"/q/7-1.jfr"}"#, State::Writing),
             (r#"{"loaded":false}"#, State::Other),
         ] {
-            let headway = headway(folder.path(), &format!("echo '{answer}'"));
-            assert_eq!(headway.state(7, file), Ok(state), "{answer}");
+            // With 1 it ends where something could not be taken out of the JVM.
+            for code in [0, 1] {
+                let headway = headway(folder.path(), &format!("echo '{answer}'; exit {code}"));
+                assert_eq!(headway.state(7, file), Ok(state), "{answer}");
+            }
+            let headway = headway(folder.path(), "");
             assert!(
                 headway.is_alive(process) && !headway.is_alive(Process { started: process.started + 1, ..process })
             );
@@ -320,6 +350,12 @@ mod tests {
         let said = silent.run_for(&["list"], Duration::from_millis(50)).expect_err("no answer");
         assert!(said.starts_with("`headway list` failed: it did not end within"), "{said}");
         assert!(began.elapsed() < Duration::from_secs(50), "its pipes were waited for");
+    }
+
+    #[test]
+    fn a_process_acts_as_its_effective_user() {
+        assert_eq!(user_of("Name:\tjava\nUid:\t1000\t1001\t1001\t1001\nGid:\t1\t1\t1\t1\n"), Some(1001));
+        assert_eq!(user_of("Name:\tUid: 3\n"), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What a file takes on disk is a multiple of this.
 const BLOCK: u64 = 4096;
@@ -147,8 +148,8 @@ impl Queue {
         let rows = Store::open_or_make(place).await?;
         let losses = read_losses(&losses_path(&folder));
         let queue = Queue { folder, rows, bound, losses: Mutex::new(losses), _lock: lock };
-        // Files that a killed process left behind, once no write can need them.
-        queue.rows.tidy().await?;
+        // Files that a killed process left behind: nobody else writes here.
+        queue.rows.tidy_older_than(Duration::ZERO).await?;
         Ok(queue)
     }
 

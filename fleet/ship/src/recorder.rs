@@ -7,7 +7,7 @@
 
 use crate::backoff::Backoff;
 use crate::counters::Counters;
-use crate::jvms::{Jvm, Jvms, Process, State};
+use crate::jvms::{Jvm, Jvms, Process, State, PATIENCE};
 use crate::policy::{Given, Policy};
 use crate::queue::{Queue, QueueError};
 use crate::segment::Segment;
@@ -179,15 +179,19 @@ impl<J: Jvms> Recorder<J> {
                 Stage::Finished => continue,
                 _ if !self.jvms.is_alive(segment.process()) => Stage::Finished,
                 Stage::Recording(_) => continue,
+                Stage::Unknown if self.is_too_early(segment.process(), now) => continue,
                 Stage::Unknown => match self.jvms.state(segment.pid, &segment.recording) {
                     Ok(State::Recording) => {
+                        self.retries.remove(&segment.process());
                         let age = Duration::from_nanos(wall_ns().saturating_sub(segment.begun_ns));
                         Stage::Recording(now + self.plan.segment.saturating_sub(age))
                     }
                     Ok(State::Writing) => Stage::Unknown,
+                    Ok(State::Other) if may_still_begin(&segment) => Stage::Unknown,
                     Ok(State::Other) => Stage::Finished,
                     Err(why) => {
                         self.failed(why);
+                        self.try_later(segment.process(), now);
                         Stage::Unknown
                     }
                 },
@@ -203,7 +207,7 @@ impl<J: Jvms> Recorder<J> {
             let process = segment.process();
             let due = matches!(self.held[at].stage, Stage::Recording(until) if until <= now);
             // Rows of the one before could not be queued: this one goes on, and removes its oldest part.
-            if !due || self.finished(process) + 1 >= MOST_FILES {
+            if !due || self.finished(process) + 1 >= MOST_FILES || self.is_too_early(process, now) {
                 continue;
             }
             let from_ns = wall_ns();
@@ -212,6 +216,7 @@ impl<J: Jvms> Recorder<J> {
                 Ok(false) => continue,
                 Err(why) => {
                     self.failed(why);
+                    self.try_later(process, now);
                     continue;
                 }
             }
@@ -243,7 +248,7 @@ impl<J: Jvms> Recorder<J> {
             } else if self.finished(jvm.process) >= MOST_FILES {
                 // Its rows could not be queued.
                 continue;
-            } else if self.retries.get(&jvm.process).is_none_or(|retry| retry.at <= now) {
+            } else if !self.is_too_early(jvm.process, now) {
                 let from_ns = self.covered_until.get(&jvm.process).copied();
                 if self.begin(jvm, from_ns, now) {
                     held.insert(jvm.process);
@@ -251,6 +256,16 @@ impl<J: Jvms> Recorder<J> {
             }
         }
         self.counters.left_out.set(left_out);
+    }
+
+    /// True if a process failed to answer a short time ago: asking it takes long.
+    fn is_too_early(&self, process: Process, now: Instant) -> bool {
+        self.retries.get(&process).is_some_and(|retry| retry.at > now)
+    }
+
+    fn try_later(&mut self, process: Process, now: Instant) {
+        let retry = self.retries.remove(&process).unwrap_or_else(|| Retry::new(now));
+        self.retries.insert(process, retry.failed(now));
     }
 
     /// Recordings of a process whose rows are not in the queue yet.
@@ -272,8 +287,7 @@ impl<J: Jvms> Recorder<J> {
             }
             Err(why) => {
                 self.failed(why);
-                let retry = self.retries.remove(&jvm.process).unwrap_or_else(|| Retry::new(now));
-                self.retries.insert(jvm.process, retry.failed(now));
+                self.try_later(jvm.process, now);
                 false
             }
         }
@@ -308,7 +322,7 @@ impl<J: Jvms> Recorder<J> {
     fn stop(&mut self, segment: &Segment, detach: bool) -> Result<bool, String> {
         match self.jvms.state(segment.pid, &segment.recording) {
             Ok(State::Recording) => {}
-            Ok(State::Other) => return Ok(true),
+            Ok(State::Other) => return Ok(!may_still_begin(segment)),
             Ok(State::Writing) => return Ok(false),
             Err(_) if !self.jvms.is_alive(segment.process()) => return Ok(true),
             Err(why) => return Err(why),
@@ -363,6 +377,7 @@ impl<J: Jvms> Recorder<J> {
                 }
                 Err(error) => return Err(format!("cannot queue rows: {error}")),
             },
+            Read::Later(why) => return Err(format!("cannot read {}: {why}", segment.recording.display())),
             Read::Unreadable(why) => {
                 self.queue.lose(|losses| losses.unreadable_recordings += 1).map_err(|error| error.to_string())?;
                 self.say(format!("the recording of process {} is left out: {why}", segment.pid));
@@ -409,17 +424,29 @@ impl<J: Jvms> Recorder<J> {
     }
 }
 
+/// True if the command that begins it may still be under way: it lives on when this program is killed, and until it
+/// has reached the JVM that says that nothing is recorded.
+fn may_still_begin(segment: &Segment) -> bool {
+    let age = Duration::from_nanos(wall_ns().saturating_sub(segment.begun_ns));
+    age < 2 * PATIENCE && !segment.recording.exists()
+}
+
 enum Read {
     /// There is no file, or nothing in it: nothing was recorded.
     Nothing,
     Rows(Box<Rolled>),
     Unreadable(String),
+    /// This machine fails, not the recording.
+    Later(String),
 }
 
 fn read(segment: &Segment) -> Read {
     let file = match open(&segment.recording) {
         Ok(Some(file)) => file,
         Ok(None) => return Read::Nothing,
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EIO)) => {
+            return Read::Later(error.to_string());
+        }
         Err(error) => return Read::Unreadable(error.to_string()),
     };
     // The file that was looked at, whatever its name leads to by now.

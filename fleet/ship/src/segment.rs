@@ -74,6 +74,8 @@ impl Segment {
     pub fn remove(&self, notes: &Path) -> io::Result<()> {
         for path in [&self.recording, &self.note(notes)] {
             match std::fs::remove_file(path) {
+                // Its user put a folder in its place: that user's business.
+                Err(error) if error.kind() == io::ErrorKind::IsADirectory => {}
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }

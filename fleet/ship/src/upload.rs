@@ -4,7 +4,7 @@ use crate::backoff::Backoff;
 use crate::counters::Counters;
 use crate::queue::{Outcome, Queue, QueueError, Waiting};
 use headway_model::printable;
-use headway_store::Store;
+use headway_store::{Store, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -74,22 +74,29 @@ impl Uploader {
 
     async fn deliver(&self, waiting: &mut Vec<Waiting>, go_on: impl Fn() -> bool) -> Result<(), QueueError> {
         let store = self.open().await?;
-        let mut done = 0;
         let mut result = Ok(());
-        for batch in waiting.iter() {
+        let mut left = Vec::new();
+        let mut batches = std::mem::take(waiting).into_iter();
+        for batch in batches.by_ref() {
             if !go_on() {
+                left.push(batch);
                 break;
             }
-            match self.queue.deliver(&store, batch).await {
+            match self.queue.deliver(&store, &batch).await {
                 Ok(outcome) => self.count(&outcome),
                 Err(error) => {
+                    let is_of_one = is_of_one_batch(&error);
                     result = Err(error);
-                    break;
+                    left.push(batch);
+                    // What is wrong with one batch, or one day of the store, must not hold up the others.
+                    if !is_of_one {
+                        break;
+                    }
                 }
             }
-            done += 1;
         }
-        waiting.drain(..done);
+        left.extend(batches);
+        *waiting = left;
         result
     }
 
@@ -102,8 +109,13 @@ impl Uploader {
             return Store::open(&self.place).await.map_err(QueueError::Store);
         }
         let store = Store::open_or_make(&self.place).await.map_err(QueueError::Store)?;
-        let written = std::fs::write(&known, &self.place);
-        written.map_err(|error| QueueError::Disk(format!("write {}", known.display()), error))?;
+        // On a full disk the store is noted later: what is delivered makes room.
+        let part = known.with_extension("part");
+        let written = std::fs::write(&part, &self.place).and_then(|()| std::fs::rename(&part, &known));
+        if let Err(error) = written {
+            let _ = std::fs::remove_file(&part);
+            eprintln!("headway-fleet: cannot write {} ({error}); rows are delivered all the same", known.display());
+        }
         Ok(store)
     }
 
@@ -150,5 +162,18 @@ impl Uploader {
         let until = now + self.backoff.failed();
         self.not_before = Some(until);
         Some(until)
+    }
+}
+
+/// True if other batches can be delivered all the same.
+fn is_of_one_batch(error: &QueueError) -> bool {
+    use StoreError::{Arrow, Conflict, Contended, Damaged, Parquet, Retired, TooSlow, Unsettled};
+    match error {
+        QueueError::Rows(_) => true,
+        QueueError::Store(error) => matches!(
+            error,
+            Arrow(_) | Conflict(_) | Contended(_) | Damaged(..) | Parquet(..) | Retired(_) | TooSlow | Unsettled(_)
+        ),
+        QueueError::Taken(_) | QueueError::Inside(_) | QueueError::Disk(..) => false,
     }
 }

@@ -172,6 +172,31 @@ fn a_store_that_fails_takes_nothing_out_of_the_queue() {
 }
 
 #[test]
+fn what_is_damaged_in_the_store_holds_up_nothing_else() {
+    check(|places| async move {
+        let queue = Arc::new(open(&places.queue).await);
+        let store = Store::open_or_make(&places.store).await.expect("a store");
+        for minute in [0, 1, 2] {
+            queue.put(&rolled("shop", 1, NOON + minute)).await.expect("queued");
+        }
+        let first = queue.waiting().await.expect("a list").remove(0).commit.batch;
+        let commit = Path::new(&places.store).join("day=2026-11-25/commits").join(format!("{first}.json"));
+        std::fs::create_dir_all(commit.parent().expect("a folder")).expect("made");
+        std::fs::write(&commit, "x").expect("written");
+        let counters = Arc::new(Counters::default());
+        let mut uploader = Uploader::new(queue.clone(), places.store.clone(), counters.clone());
+        assert!(uploader.round(Instant::now(), || true).await.is_some(), "the first is tried again");
+        let left: Vec<String> =
+            queue.waiting().await.expect("a list").into_iter().map(|batch| batch.commit.batch).collect();
+        assert_eq!((left, counters.delivered_batches.get()), (vec![first], 2));
+        std::fs::remove_file(&commit).expect("removed");
+        uploader.try_now();
+        assert!(uploader.round(Instant::now(), || true).await.is_none());
+        assert_eq!(rows(&store).await[0], 6);
+    });
+}
+
+#[test]
 fn what_cannot_be_counted_is_not_left_out_and_is_delivered_all_the_same() {
     check(|places| async move {
         let queue = open(&places.queue).await;

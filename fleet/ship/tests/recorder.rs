@@ -209,6 +209,45 @@ fn a_jvm_that_answers_late_is_neither_recorded_twice_nor_forgotten() {
     assert_eq!(scene.waiting(), ["Main7"]);
 }
 
+/// The command that begins a recording outlives a killed recorder, and until it has reached the JVM that
+/// says that nothing is recorded.
+#[test]
+fn a_recording_that_begins_after_the_recorder_was_killed_is_not_forgotten() {
+    let scene = Scene::new(&[7]);
+    let mut recorder = scene.recorder(8);
+    recorder.round(scene.now);
+    let file = scene.machine.recording(7).expect("it began");
+    drop(recorder);
+    // As before the command has reached the JVM.
+    scene.machine.stop(7, false).expect("stopped");
+    std::fs::remove_file(&file).expect("removed");
+    let mut recorder = scene.recorder(8);
+    recorder.round(scene.now);
+    assert_eq!((scene.machine.recording(7), scene.files("segments")), (None, 1), "it may still begin");
+    scene.machine.start(7, &file).expect("it begins");
+    recorder.round(scene.now);
+    assert_eq!(scene.counters.recorded.get(), 1);
+    recorder.end();
+    drop(recorder);
+    assert_eq!((scene.files("recordings"), scene.files("segments")), (0, 0));
+    assert_eq!(scene.waiting(), ["Main7"]);
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_recording_is_left_alone() {
+    let scene = Scene::new(&[7]);
+    let mut recorder = scene.recorder(8);
+    recorder.round(scene.now);
+    let file = scene.machine.recording(7).expect("it began");
+    scene.machine.with(7, |made| made.is_dead = true);
+    std::fs::remove_file(&file).expect("removed");
+    std::fs::create_dir(&file).expect("made");
+    recorder.round(scene.now);
+    recorder.round(scene.now);
+    drop(recorder);
+    assert_eq!((scene.files("segments"), scene.queue().losses().unreadable_recordings), (0, 1));
+}
+
 #[test]
 fn so_many_at_a_time_and_those_that_refuse_are_tried_later() {
     let mut scene = Scene::new(&[1, 2, 3, 4]);

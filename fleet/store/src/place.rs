@@ -127,6 +127,11 @@ impl Store {
         &self.place
     }
 
+    /// True if the place is a directory of this machine, not an object store.
+    pub(crate) fn is_directory(&self) -> bool {
+        !self.place.contains("://")
+    }
+
     /// The objects below the place; nothing else can be reached through them.
     pub fn objects(&self) -> Arc<dyn ObjectStore> {
         self.objects.clone()

@@ -4,7 +4,7 @@ use crate::columns::batches;
 use crate::error::StoreError;
 use crate::files::Part;
 use crate::layout::{batch_name, bucket, commit_path, Day};
-use crate::manifest::{Commit, Content};
+use crate::manifest::{Commit, Content, DataFile};
 use crate::place::{from_json, to_json, Store};
 use crate::table::{Table, FORMAT};
 use crate::LONGEST_WRITE;
@@ -92,15 +92,28 @@ impl Store {
         let unique = format!("{batch}-{}", unique());
         let mut files = Vec::new();
         for part in parts {
-            files.push(self.put_file(day, &unique, part).await?);
+            match self.put_file(day, &unique, part).await {
+                Ok(file) => files.push(file),
+                Err(error) => return Err(self.give_up(&files, error).await),
+            }
         }
         if began.elapsed() > LONGEST_WRITE {
-            return Err(StoreError::TooSlow);
+            return Err(self.give_up(&files, StoreError::TooSlow).await);
         }
         let rows = files.iter().map(|file| file.rows).sum::<u64>();
         let commit = Commit { format: FORMAT, batch: batch.to_owned(), content, files };
         // The one moment that makes the rows part of the store.
-        if self.create(&commit_path(day, batch), to_json(&commit)?).await? {
+        let created = self.create(&commit_path(day, batch), to_json(&commit)?).await;
+        let created = match created {
+            // In a directory it is there or not; over a network it may still arrive.
+            Err(error)
+                if self.is_directory() && matches!(self.get_if_there(&commit_path(day, batch)).await, Ok(None)) =>
+            {
+                return Err(self.give_up(&commit.files, error).await);
+            }
+            created => created?,
+        };
+        if created {
             delivered.new.push(batch.to_owned());
             delivered.rows += rows;
             return Ok(());
@@ -114,6 +127,15 @@ impl Store {
         }
         delivered.known.push(batch.to_owned());
         Ok(())
+    }
+
+    /// Takes back files that no commit names: written again and again on a full disk, they would fill what
+    /// becomes free. What cannot be removed is tidied away later.
+    async fn give_up(&self, files: &[DataFile], error: StoreError) -> StoreError {
+        for file in files {
+            let _ = self.delete(&file.path.as_str().into()).await;
+        }
+        error
     }
 
     /// True if the batch was delivered before, with these rows.

@@ -6,6 +6,7 @@ use headway_rollup::rows::Rolled;
 use headway_store::{Day, Snapshot, Store, StoreError, Table};
 use made_up::{counts, rolled, NOON};
 use std::future::Future;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs a test in a new store.
@@ -307,6 +308,35 @@ fn a_path_out_of_the_store_is_refused() {
             // What it names is not deleted either.
             store.tidy_older_than(Duration::ZERO).await.expect_err("damaged");
             assert!(outside.exists());
+        }
+    });
+}
+
+/// On a full disk, for example, it is tried again and again.
+#[test]
+fn a_delivery_that_fails_leaves_no_files_behind() {
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+    let is_parquet = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "parquet");
+    check(|store| async move {
+        let batch = rolled("shop", 1, NOON);
+        deliver(&store, &batch).await;
+        let place = Path::new(store.place());
+        let written: Vec<PathBuf> = files(place).into_iter().filter(is_parquet).collect();
+        assert!(written.len() > 3, "{written:?}");
+        for file in &written {
+            // A file where a folder has to be.
+            let blocked = file.parent().expect("a folder").strip_prefix(place).expect("below").to_owned();
+            let other = tempfile::tempdir().expect("a folder");
+            let again = Store::open_or_make(other.path().to_str().expect("UTF-8")).await.expect("a store");
+            let blocked = other.path().join(blocked);
+            std::fs::create_dir_all(blocked.parent().expect("a folder")).expect("made");
+            std::fs::write(&blocked, "").expect("written");
+            again.deliver(&batch).await.expect_err("one part cannot be written");
+            let left: Vec<PathBuf> = files(other.path()).into_iter().filter(is_parquet).collect();
+            assert!(left.is_empty(), "{left:?}");
         }
     });
 }

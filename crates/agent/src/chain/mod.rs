@@ -424,7 +424,7 @@ impl Chains {
     /// where it is looked up by JNI.
     #[cold]
     pub fn name_synchronizer(&self, core: &Core, locks: &Locks, jni: Jni, lock: LockId) -> Option<Arc<str>> {
-        let Some(lock) = locks.by_id(lock).filter(Lock::needs_name) else { return None };
+        let lock = locks.by_id(lock).filter(Lock::needs_name)?;
         site::synchronizer_name(&core.jvmti, jni).map(|name| give_name(core, &lock, name.into()))
     }
 
