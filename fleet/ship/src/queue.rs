@@ -146,6 +146,7 @@ impl Queue {
             return Err(doing("use the queue", &folder)(error));
         };
         let rows = Store::open_or_make(place).await?;
+        std::fs::set_permissions(place, Permissions::from_mode(0o700)).map_err(doing("keep to oneself", &folder))?;
         let losses = read_losses(&losses_path(&folder));
         let queue = Queue { folder, rows, bound, losses: Mutex::new(losses), _lock: lock };
         // Files that a killed process left behind: nobody else writes here.

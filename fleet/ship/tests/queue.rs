@@ -7,6 +7,7 @@ use headway_ship::{Counters, Outcome, Queue, QueueError, Uploader};
 use headway_store::{Day, Store};
 use made_up::{counts, rolled, NOON};
 use std::future::Future;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -82,9 +83,11 @@ fn what_is_in_the_queue_outlives_its_process_and_arrives_once() {
 }
 
 #[test]
-fn a_queue_has_one_process() {
+fn a_queue_has_one_process_and_its_rows_one_reader() {
     check(|places| async move {
         let _queue = open(&places.queue).await;
+        let mode = std::fs::metadata(places.queue.join("rows")).expect("rows").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
         let refused = Queue::open(&places.queue, LARGE).await.expect_err("taken");
         assert!(matches!(refused, QueueError::Taken(_)), "{refused}");
     });
