@@ -93,7 +93,7 @@ impl Stage {
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(&self.tools.headway);
         command.args(arguments).current_dir(self.directory.path()).stdin(Stdio::null());
-        command.env_remove("JAVA_TOOL_OPTIONS").env("COLUMNS", "120");
+        command.env_remove("JAVA_TOOL_OPTIONS").env("COLUMNS", "1000");
         command
     }
 
