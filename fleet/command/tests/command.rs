@@ -188,6 +188,30 @@ fn a_damaged_recording_is_used_and_said() {
 }
 
 #[test]
+fn a_missing_file_is_no_answer_without_its_rows() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let mut folders = vec![folder.path().to_owned()];
+    let mut removed = 0;
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if next.ends_with("lock_minute") {
+                std::fs::remove_file(entry).expect("removed");
+                removed += 1;
+            }
+        }
+    }
+    assert_eq!(removed, 1);
+    let said = fleet(["sql", "SELECT count(*) AS n FROM lock_minute", &place]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{}", said.stderr);
+    assert!(said.stderr.contains("it is missing") && said.stderr.lines().count() == 1, "{}", said.stderr);
+    let others = fleet(["sql", "SELECT count(*) > 0 AS some FROM load_minute", &place, "--format", "csv"]);
+    assert_eq!(others.stdout, "some\ntrue\n", "{}", others.stderr);
+}
+
+#[test]
 fn a_service_can_be_removed() {
     let (_folder, place) = store();
     assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));

@@ -93,9 +93,13 @@ pub fn without_answer(sentence: &str) -> String {
         (None, Some(at)) => sentence.split_at(at + ERROR.len() - 2),
         (None, None) => return sentence.to_owned(),
     };
-    let code = body.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
-    let code = code.filter(|code| code.len() <= 32 && code.bytes().all(|byte| byte.is_ascii_alphabetic()));
-    code.map_or_else(|| begin.to_owned(), |code| format!("{begin}: {code}"))
+    code_of(body).map_or_else(|| begin.to_owned(), |code| format!("{begin}: {code}"))
+}
+
+/// The error code in a server's answer.
+pub(crate) fn code_of(answer: &str) -> Option<&str> {
+    let code = answer.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+    code.filter(|code| code.len() <= 32 && code.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
 impl From<object_store::Error> for StoreError {

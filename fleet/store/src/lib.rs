@@ -35,6 +35,7 @@ mod error;
 mod files;
 mod layout;
 mod manifest;
+mod named;
 mod place;
 mod remove;
 mod table;

@@ -1,6 +1,7 @@
 //! Where a store is, and what every part does with it: put, get, list.
 
-use crate::error::StoreError;
+use crate::error::{code_of, StoreError};
+use crate::named::Named;
 use crate::table::FORMAT;
 use crate::write::unique;
 use bytes::Bytes;
@@ -132,9 +133,10 @@ impl Store {
         !self.place.contains("://")
     }
 
-    /// The objects below the place; nothing else can be reached through them.
+    /// The objects below the place, to be read by their names; nothing else can be reached through them, and nothing
+    /// can be listed or written.
     pub fn objects(&self) -> Arc<dyn ObjectStore> {
-        self.objects.clone()
+        Arc::new(Named(self.objects.clone()))
     }
 
     /// Puts an object if there is none of that name. False if there is another one.
@@ -165,7 +167,12 @@ impl Store {
     pub(crate) async fn get_if_there(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
         match self.get(path).await {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(StoreError::Object(object_store::Error::NotFound { .. })) => Ok(None),
+            // Where the bucket is missing, or the credentials are, it is not known what is there.
+            Err(StoreError::Object(object_store::Error::NotFound { source, .. }))
+                if code_of(&source.to_string()).is_none_or(|code| code == "NoSuchKey") =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -9,9 +9,10 @@ use headway_store::{Day, Store, StoreError};
 use made_up::{counts, rolled, NOON};
 use object_store::memory::InMemory;
 use object_store::path::Path;
+use object_store::prefix::PrefixStore;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 use std::collections::HashSet;
 use std::fmt;
@@ -164,5 +165,27 @@ fn objects_whose_condition_is_ignored_are_no_store() {
         assert_eq!(objects.list(None).count().await, 0, "nothing is written before it is known");
         let error = opened.expect_err("no store");
         assert!(error.to_string().starts_with("s3://bucket/place cannot be a store: it does not refuse"), "{error}");
+    });
+}
+
+#[test]
+fn below_a_prefix_a_file_has_the_name_by_which_it_is_read() {
+    run(async {
+        let bucket = Arc::new(PrefixStore::new(InMemory::new(), "acme/rows"));
+        let store = Store::open_or_make_on(bucket, "test://acme/rows").await.expect("a store");
+        store.deliver(&rolled("shop", 1, NOON)).await.expect("a delivery");
+        let snapshot = store.snapshot(day()).await.expect("a snapshot");
+        let objects = store.objects();
+        for file in snapshot.files() {
+            let path = Path::from(file.path.as_str());
+            let found = objects.head(&path).await.expect("a file");
+            assert_eq!((found.location, found.size), (path, file.bytes));
+        }
+        // Whoever takes a missing file for a folder meets an error, and what is read only stays as it is.
+        let nowhere = Path::from("nowhere.parquet");
+        let listed: Vec<_> = objects.list(Some(&nowhere)).collect().await;
+        assert!(matches!(listed[..], [Err(Error::NotFound { .. })]), "{listed:?}");
+        let put = objects.put(&nowhere, "rows".into()).await;
+        assert!(matches!(put, Err(Error::NotImplemented { .. })), "{put:?}");
     });
 }
