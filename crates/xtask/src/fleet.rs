@@ -1,9 +1,19 @@
 //! The workspace `fleet/`: checks and tests, like those of the workspace above it.
 
-use crate::process::{cargo, root, run, run_and_read};
+use crate::process::{cargo, is_on_path, program, root, run, run_and_read};
 use crate::tally::Tally;
-use crate::Problem;
+use crate::{takes_nothing, Problem};
+use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
+
+/// The S3 server of `./hw fleet-test`: a separate program, only for tests, which is built of its sources by Go.
+const SERVER: &str = "github.com/versity/versitygw/cmd/versitygw";
+/// Its version; `docs/fleet.md` names it, too.
+const SERVER_VERSION: &str = "v1.8.0";
+/// The test program that needs it (`fleet/command/tests/s3`), and the variable by which that finds it.
+const SERVER_TESTS: &str = "s3";
+const SERVER_PATH: &str = "HEADWAY_S3_SERVER";
 
 /// Cargo in the fleet's workspace, which has its own lock file and target directory.
 fn in_fleet() -> Command {
@@ -25,7 +35,11 @@ pub fn lints(allowed_in_tests: &[&str]) -> Result<(), Problem> {
         clippy
     };
     run(clippy().args(["--", "-D", "warnings"]))?;
-    run(clippy().args(["--tests", "--", "-D", "warnings"]).args(allowed_in_tests))
+    // `--tests` leaves out what only `./hw fleet-test` runs.
+    for tests in [&["--tests"][..], &["--test", SERVER_TESTS]] {
+        run(clippy().args(tests).args(["--", "-D", "warnings"]).args(allowed_in_tests))?;
+    }
+    Ok(())
 }
 
 /// All its tests.
@@ -34,4 +48,40 @@ pub fn tests() -> Result<Tally, Problem> {
     tests.args(["test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]);
     let (output, content) = run_and_read(&mut tests)?;
     Ok(Tally::of_cargo(&output, content))
+}
+
+/// `./hw fleet-test`: the store on a real S3 server, which the tests start and end.
+pub fn on_s3(rest: &[String]) -> Result<(), Problem> {
+    takes_nothing(rest)?;
+    let server = server()?;
+    let began = Instant::now();
+    let mut tests = in_fleet();
+    tests.args(["test", "--locked", "--package", "headway-fleet", "--test", SERVER_TESTS]);
+    tests.args(["--", "--show-output"]).env(SERVER_PATH, server);
+    let (output, content) = run_and_read(&mut tests)?;
+    let Tally { passed, failed, .. } = Tally::of_cargo(&output, content);
+    println!("on {SERVER} {SERVER_VERSION}, {:.0} s, building the tests included", began.elapsed().as_secs_f64());
+    println!("{passed} passed, {failed} failed");
+    match (passed, failed) {
+        (0, 0) => Err("no test ran".into()),
+        (_, 0) => Ok(()),
+        _ => Err(format!("{failed} tests failed").into()),
+    }
+}
+
+/// The server's program; built the first time.
+fn server() -> Result<PathBuf, Problem> {
+    let folder = root().join("fleet/target/s3").join(SERVER_VERSION);
+    let server = folder.join("versitygw");
+    if server.is_file() {
+        return Ok(server);
+    }
+    if !is_on_path("go") {
+        return Err(format!("the S3 server {SERVER} is built by Go, which is not here (https://go.dev/dl)").into());
+    }
+    println!("building {SERVER} {SERVER_VERSION}, once: some minutes");
+    let mut go = program("go");
+    go.args(["install", "-trimpath", &format!("{SERVER}@{SERVER_VERSION}")]);
+    run(go.env("GOBIN", &folder).env("GOFLAGS", "-mod=mod"))?;
+    Ok(server)
 }

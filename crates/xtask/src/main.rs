@@ -2,7 +2,7 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
+//! `test`, `fleet-test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
 //! `guard`, `tidy`, `licences`.
 
 mod bench;
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         "build" => products::build(rest),
         "demo" => demo::demo(rest),
         "test" => test::test(rest),
+        "fleet-test" => fleet::on_s3(rest),
         "stress" => stress::stress(rest),
         "soak" => stress::soak(rest),
         "bench" => bench::bench(rest),

@@ -1,0 +1,9 @@
+//! The store on a real S3 server: conditions on puts, writers at once and killed, compaction, commands, a server that
+//! goes away. `./hw fleet-test` runs it; `HEADWAY_S3_SERVER` is the server's program.
+
+mod commands;
+mod server;
+mod writers;
+
+#[path = "../../../store/tests/made_up/mod.rs"]
+mod made_up;
