@@ -19,7 +19,16 @@ const SERVER_PATH: &str = "HEADWAY_S3_SERVER";
 fn in_fleet() -> Command {
     let mut command = cargo();
     command.current_dir(root().join("fleet"));
+    // What cargo says of this program: ring is built again where it differs, and DataFusion with it, for minutes.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_about_a_package(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Is it a variable that cargo sets for the package that it runs?
+fn is_about_a_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
 }
 
 /// Is it formatted?
@@ -84,4 +93,18 @@ fn server() -> Result<PathBuf, Problem> {
     go.args(["install", "-trimpath", &format!("{SERVER}@{SERVER_VERSION}")]);
     run(go.env("GOBIN", &folder).env("GOFLAGS", "-mod=mod"))?;
     Ok(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_fleet;
+
+    #[test]
+    fn the_fleet_is_not_built_again_because_of_who_starts_cargo() {
+        // Cargo sets them for this test, as for `./hw`.
+        for name in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR"] {
+            assert!(std::env::var_os(name).is_some(), "{name} is not set here");
+            assert!(in_fleet().get_envs().any(|(removed, value)| removed == name && value.is_none()), "{name}");
+        }
+    }
 }
