@@ -121,11 +121,14 @@ fn disabled_by(mechanism: &str) -> Option<&'static str> {
     })
 }
 
+/// Columns of a mechanism's name, at most; a longer one is not cut. A format panics at a width above 65,535.
+const NAME: usize = 40;
+
 fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     if !reply.mechanisms.is_empty() {
         out.push_str("\nMechanisms\n");
     }
-    let width = reply.mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0);
+    let width = reply.mechanisms.iter().map(|m| m.name.len()).max().unwrap_or(0).min(NAME);
     for mechanism in &reply.mechanisms {
         let state = format!("{:<8}", mechanism.state.word());
         let state = if mechanism.state == State::Degraded { screen.warning(&state) } else { state };
@@ -138,5 +141,23 @@ fn mechanisms(reply: &Reply, screen: &Screen, out: &mut String) {
     }
     for degraded in &reply.degraded {
         let _ = writeln!(out, "  {}: {}", degraded.mechanism, degraded.reason);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_protocol::MechanismState;
+
+    #[test]
+    fn a_mechanism_of_very_many_blanks_is_printed_like_any_other() {
+        let names = ["walker".to_owned(), " ".repeat(100_000)];
+        let mechanisms = names.map(|name| MechanismState { name, state: State::On, ..MechanismState::default() });
+        let reply = Reply { mechanisms: mechanisms.to_vec(), ..Reply::default() };
+        let mut out = String::new();
+        let screen = Screen { width: 80, colour: false, cut: true };
+        super::mechanisms(&reply, &screen, &mut out);
+        let walker = out.lines().find(|line| line.contains("walker")).expect("a line");
+        assert_eq!(walker.find("active"), Some(2 + NAME + 2), "{walker}");
     }
 }

@@ -1,7 +1,6 @@
 //! Sentences and names on lines of a limited width.
 
 use crate::terminal::{self, Screen};
-use std::fmt::Write as _;
 use std::io;
 use unicode_width::UnicodeWidthStr;
 
@@ -18,7 +17,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
 
 /// A text of several lines, each of which is broken as [`wrapped`] does it where it is
 /// wider than the screen and the screen's lines are cut. What is aligned in a line stays
-/// so, and its further lines hang behind its first.
+/// so, and its further lines hang behind its first; both stand in the left half of the screen.
 pub fn folded(text: &str, screen: &Screen) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -27,8 +26,9 @@ pub fn folded(text: &str, screen: &Screen) -> String {
             out.push_str(line);
             continue;
         }
-        let indent = ended.len() - ended.trim_start_matches(' ').len();
-        let lines = broken(words(ended).into_iter(), screen.width, indent, indent + HANGING);
+        let indent = (ended.len() - ended.trim_start_matches(' ').len()).min(screen.width / 2);
+        let hanging = (indent + HANGING).min(screen.width / 2);
+        let lines = broken(words(ended).into_iter(), screen.width, indent, hanging);
         out.push_str(&lines.join("\n"));
         out.push_str(line.get(ended.len()..).unwrap_or_default());
     }
@@ -50,18 +50,24 @@ fn broken(words: impl Iterator<Item = Word>, width: usize, indent: usize, hangin
     for Word { gap, text } in words {
         let wide = columns(&text);
         if !line.is_empty() && margin + length + gap + wide > width {
-            lines.push(format!("{:margin$}{line}", ""));
+            lines.push(format!("{}{line}", blanks(margin)));
             line.clear();
             (length, margin) = (0, hanging);
         }
         let gap = if line.is_empty() { 0 } else { gap };
-        let _ = write!(line, "{:gap$}{text}", "");
+        line.push_str(&blanks(gap));
+        line.push_str(&text);
         length += gap + wide;
     }
     if !line.is_empty() {
-        lines.push(format!("{:margin$}{line}", ""));
+        lines.push(format!("{}{line}", blanks(margin)));
     }
     lines
+}
+
+/// Not by a width in a format: one above 65,535 panics, and a text may begin with more blanks.
+fn blanks(count: usize) -> String {
+    " ".repeat(count)
 }
 
 /// `items` with commas between them, on lines that break between items only.
@@ -236,6 +242,20 @@ mod tests {
         let colourful = Screen { colour: true, width: 12, ..NARROW };
         let painted = format!("{} is {}", colourful.strong("four"), colourful.alarm("five"));
         assert_eq!(folded(&painted, &colourful), painted, "styles take no columns");
+    }
+
+    #[test]
+    fn a_text_of_very_many_blanks_is_folded_like_any_other() {
+        let blank = " ".repeat(100_000);
+        let text = format!("{blank}a note{blank}that goes on\n{blank}\n");
+        for (width, lines) in [
+            (0, "a\nnote\nthat\ngoes\non\n\n"),
+            (1, "a\nnote\nthat\ngoes\non\n\n"),
+            (20, "          a note\n          that goes\n          on\n\n"),
+        ] {
+            assert_eq!(folded(&text, &Screen { width, ..NARROW }), lines, "{width} columns");
+        }
+        assert_eq!(folded(&text, &Screen { cut: false, ..NARROW }), text);
     }
 
     #[test]
