@@ -46,14 +46,19 @@ impl Watched {
     /// # Errors
     /// Those of attaching and starting.
     pub fn open(jvm: &Jvm) -> Result<Watched, Failure> {
+        let (pid, own_agent) = (jvm.process.pid, jvm.agent_path.is_none());
         let mut session = Session::open(jvm)?;
         let status = session.command(AgentOptions::new("status"))?;
         let own_recording = status.recording.is_none();
-        let path = match status.recording {
-            Some(path) => PathBuf::from(path),
-            None => begin(&mut session)?,
+        let path = match status.recording.map_or_else(|| begin(&mut session), |path| Ok(PathBuf::from(path))) {
+            Ok(path) => path,
+            Err(failure) => {
+                if own_agent {
+                    detach_unused(&mut session);
+                }
+                return Err(failure);
+            }
         };
-        let (pid, own_agent) = (jvm.process.pid, jvm.agent_path.is_none());
         let shown = match own_recording {
             true => format!(
                 "Recording {pid} ({}) as long as this command runs; what it records is then removed. `headway start` \
@@ -164,6 +169,15 @@ impl Watched {
     fn opener(&self) -> Open {
         let (process, path) = (self.session.process().clone(), self.path.clone());
         Box::new(move || target_file::open(&process, &path))
+    }
+}
+
+/// Takes out an agent that records nothing. Why nothing was begun says more than how this fails.
+fn detach_unused(session: &mut Session) {
+    let status = session.command(AgentOptions::new("status"));
+    // Somebody else may have begun a recording meanwhile.
+    if status.is_ok_and(|status| status.recording.is_none()) {
+        let _ = session.command(AgentOptions::new("detach"));
     }
 }
 
