@@ -730,6 +730,8 @@ pub struct Now {
     /// Changes where the front of the recording was removed: ids stand for something else then, and
     /// times count from a later moment.
     pub beginning: u64,
+    /// By how much times count from a later moment than in the first reading.
+    pub removed_ns: u64,
     /// The recording; none if the generation is the one that was asked about.
     pub recordings: Vec<Facts>,
     /// Why nothing is added any more, a sentence; empty while the recording goes on.

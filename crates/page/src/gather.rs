@@ -221,7 +221,7 @@ impl Gather {
         facts.folded_threads = self.rows.table.folded().count() as u64;
         facts.stretches = self.rows.table.count_by_kind();
         facts.links = links::of(&facts, &self.rows.names);
-        Recording::new(facts, self.rows.names, self.rows.table, whole)
+        Recording::new(facts, start, self.rows.names, self.rows.table, whole)
     }
 }
 

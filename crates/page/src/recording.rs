@@ -7,12 +7,15 @@ use crate::scope::Selection;
 use crate::table::{Row, Table};
 use crate::{group, lanes, whole};
 use headway_jfr::{Problem, Reader};
+use headway_model::TimeNs;
 use std::path::Path;
 
 /// A recording, read once, that answers queries.
 #[derive(Debug)]
 pub struct Recording {
     facts: Facts,
+    /// From which all times count.
+    start: TimeNs,
     names: Names,
     table: Table,
     /// Text of the method that each chain is about.
@@ -60,9 +63,14 @@ impl Recording {
         Ok(gather.finish(Facts { file, problems, ..Facts::default() }))
     }
 
-    pub(crate) fn new(facts: Facts, names: Names, table: Table, whole: Whole) -> Recording {
+    pub(crate) fn new(facts: Facts, start: TimeNs, names: Names, table: Table, whole: Whole) -> Recording {
         let acting = names.acting_methods();
-        Recording { facts, names, table, acting, whole }
+        Recording { facts, start, names, table, acting, whole }
+    }
+
+    /// The moment from which times in questions and answers count, on the clock of the recording.
+    pub fn start(&self) -> TimeNs {
+        self.start
     }
 
     /// What is known before anything is asked.

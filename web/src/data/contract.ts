@@ -853,6 +853,10 @@ generation: number,
  */
 beginning: number, 
 /**
+ * By how much times count from a later moment than in the first reading.
+ */
+removedNs: number, 
+/**
  * The recording; none if the generation is the one that was asked about.
  */
 recordings: Array<Facts>, 

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { Now, Opening, Query } from "./contract";
 import { NameBook } from "./names";
-import { recordingOf, type AnswerTo, type Source } from "./source";
+import { recordingOf, shiftedQuery, type AnswerTo, type Source } from "./source";
 
 /** There is nobody to ask any more. */
 export class Ended extends Error {
@@ -16,6 +16,8 @@ export class ServedSource implements Source {
   /** What is known of the recordings; components that read it follow it. */
   readonly #opening;
   #books: NameBook[] = [];
+  /** Takes how far the recording was read where its front was removed meanwhile. */
+  moved: (now: Now) => void = (now) => this.take(now);
   /** The question before: one at a time, so that one connection is enough. */
   #before: Promise<unknown> = Promise.resolve();
 
@@ -32,10 +34,15 @@ export class ServedSource implements Source {
     return this.#opening.value.live?.generation ?? 0;
   }
 
+  /** By how much times count from a later moment than in the first reading. */
+  get #removed(): number {
+    return this.opening.live?.removedNs ?? 0;
+  }
+
   /** How far a running recording was read; the command reads it again for that if it is time to. */
   async now(): Promise<Now> {
     // Not behind other questions, nor they behind this one: reading may take long.
-    return (await reply("now", String(this.generation))).json() as Promise<Now>;
+    return (await good(await reply("now", String(this.generation)))).json() as Promise<Now>;
   }
 
   /** From here on, answers are of this reading. */
@@ -51,23 +58,41 @@ export class ServedSource implements Source {
   }
 
   ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
-    const answer = this.#before.then(() => this.#ask(query));
+    const removed = this.#removed;
+    const answer = this.#before.then(() => this.#ask(query, removed));
     this.#before = answer.catch(() => undefined);
     return answer;
   }
 
-  async #ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
-    const answer = (await (await reply("query", JSON.stringify(query))).json()) as AnswerTo<Q>;
+  /** Times in the question count from when so much had been removed. */
+  async #ask<Q extends Query>(query: Q, removed: number): Promise<AnswerTo<Q>> {
+    let reply = await this.#send(query, removed);
+    if (reply.status === MOVED) {
+      this.moved(await this.now());
+      reply = await this.#send(query, removed);
+    }
+    const answer = (await (await good(reply)).json()) as AnswerTo<Q>;
     this.names(recordingOf(query)).learn(answer.names);
     return answer;
   }
+
+  #send(query: Query, removed: number): Promise<Response> {
+    const { live } = this.opening;
+    return reply(live ? `query?beginning=${live.beginning}` : "query", JSON.stringify(shiftedQuery(query, this.#removed - removed)));
+  }
 }
 
+/** The status of an answer to a question whose times count from a beginning that is gone. */
+const MOVED = 409;
+
 /** What the command answers. The page's own path carries the token. */
-async function reply(path: string, body: string): Promise<Response> {
-  const reply = await fetch(path, { method: "POST", body, cache: "no-store" }).catch(() => {
+function reply(path: string, body: string): Promise<Response> {
+  return fetch(path, { method: "POST", body, cache: "no-store" }).catch(() => {
     throw new Ended();
   });
+}
+
+async function good(reply: Response): Promise<Response> {
   if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
   return reply;
 }

@@ -10,6 +10,14 @@ export function recordingOf(query: Query): number {
   return "scope" in query ? query.scope.recording : query.recording;
 }
 
+/** The same question where times count from a moment that is later by `removed`. */
+export function shiftedQuery<Q extends Query>(query: Q, removed: number): Q {
+  const shifted = (time: number) => Math.max(0, time - removed);
+  if (removed === 0) return query;
+  if ("scope" in query) return { ...query, scope: { ...query.scope, from: shifted(query.scope.from), to: shifted(query.scope.to) } };
+  return "start" in query ? { ...query, start: shifted(query.start) } : query;
+}
+
 export interface Source {
   readonly opening: Opening;
   /** Changes when answers may: with each reading of a recording that is still being written. */

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Kind, Lane, Scope, Slice, Stretch } from "../data/contract";
 import type { NameBook } from "../data/names";
 import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
-import { rangeOf, scopeOf, useAnswers, useNames } from "../state/asking";
+import { rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
 import { show, view } from "../state/view";
@@ -41,8 +41,9 @@ const HEIGHTS: Record<Kind, number> = {
 
 export function Threads() {
   const whole = useDuration();
-  const { recording, stretch: wanted, kind } = view.value;
+  const { recording, contention: wanted, kind } = view.value;
   const names = useNames(recording);
+  const { live } = useSource().opening;
   const blocked = scopeOf(view.value, whole).kinds;
   const kinds = kind === "all" ? KINDS_SHOWN : [...blocked, ...KINDS_SHOWN.slice(2)];
   const scope = scopeOf(view.value, whole, kinds);
@@ -74,7 +75,7 @@ export function Threads() {
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
       </section>
       {stretch && <Detail stretch={stretch} names={names} lanes={all} />}
-      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, or the address is of another recording.</p>}
+      {!stretch && wanted && picked && <p class="card problem" role="alert">There is no single {KIND_WORDS[wanted.kind]} of {wanted.thread} that begins at {moment(wanted.start, whole)}: this page keeps only the sum of short ones, {live ? "that part was removed from the recording, " : ""}or the address is of another recording.</p>}
       {!stretch && !wanted && <Hint />}
     </>
   );
@@ -197,7 +198,7 @@ function LaneCanvas({ lane, from, to, width, selected, name, threadKey }: Canvas
     }
   }, [lane, from, to, width, selected?.start, selected?.thread, theme.value]);
   const at = (event: MouseEvent) => segmentAt(lane, from + event.offsetX / scale, 3 / scale);
-  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.longest[segment] !== ONLY_SUMS && show({ stretch: { kind: kindOf(lane.kind[segment]!), start: lane.longest[segment]!, thread: threadKey } });
+  const pick = (segment: number | null) => segment !== null && kindOf(lane.kind[segment]!) !== "alive" && lane.longest[segment] !== ONLY_SUMS && show({ contention: { kind: kindOf(lane.kind[segment]!), start: lane.longest[segment]!, thread: threadKey } });
   const step = (event: KeyboardEvent) => {
     const way = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (way === undefined) return;
@@ -295,13 +296,13 @@ function Detail({ stretch, names, lanes }: { stretch: Stretch; names: NameBook; 
         {stretch.unfinished && "; it had not ended when the recording did"}
         {stretch.summed && "; several short contentions added up"}
         <button type="button" class="small" title="Make this the time range of every page" onClick={() => show({ range: around(stretch, whole) })}>zoom to it</button>
-        <button type="button" class="small" onClick={() => show({ stretch: null })}>close</button>
+        <button type="button" class="small" onClick={() => show({ contention: null })}>close</button>
       </p>
       {blocked && <Slices stretch={stretch} names={names} />}
       {holder && blocked && (
         <p>
           {next ? (
-            <button type="button" onClick={() => show({ stretch: next })} title="The owner was itself blocked at that time">
+            <button type="button" onClick={() => show({ contention: next })} title="The owner was itself blocked at that time">
               Follow: <code>{names.threadText(holder.owner)}</code> was itself blocked meanwhile →
             </button>
           ) : (

@@ -15,7 +15,7 @@ describe("the address tells the whole view", () => {
       sort: "-self",
       open: ["owner-chain:811c9dc59747b28c", pathOf([{ by: "owner-chain", key: "811c9dc59747b28c" }, { by: "lock", key: "a/b:c~d (x.Y@1) %2F" }])],
       pick: [{ by: "contender-thread", key: "request-1 ~ x#21" }],
-      stretch: { kind: "monitor", start: 17, thread: "request-1#2@1" },
+      contention: { kind: "monitor", start: 17, thread: "request-1#2@1" },
       mode: "holding.-max",
       search: "x y",
       zoom: "1.2.-1",

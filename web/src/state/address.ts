@@ -28,7 +28,7 @@ export interface View {
   /** The selected row, as a path. */
   pick: Step[];
   /** The selected contention, wait or park. */
-  stretch: ContentionKey | null;
+  contention: ContentionKey | null;
   /** A page's own choice, such as the weights of the profile. */
   mode: string;
   /** What is searched for in a profile. */
@@ -51,7 +51,7 @@ export const DEFAULT: View = {
   sort: "",
   open: [],
   pick: [],
-  stretch: null,
+  contention: null,
   mode: "",
   search: "",
   zoom: "",
@@ -84,7 +84,7 @@ export function toAddress(view: View): string {
   if (view.by.join() !== DEFAULT.by.join()) told.set("by", view.by.join());
   if (view.open.length > 0) told.set("open", view.open.join("~"));
   if (view.pick.length > 0) told.set("pick", pathOf(view.pick));
-  if (view.stretch !== null) told.set("contention", `${view.stretch.kind}@${view.stretch.start}@${view.stretch.thread}`);
+  if (view.contention !== null) told.set("contention", `${view.contention.kind}@${view.contention.start}@${view.contention.thread}`);
   if (view.recording > 0) told.set("recording", String(view.recording));
   const rest = told.toString();
   return `#/${view.page}${rest ? `?${rest}` : ""}`;
@@ -113,7 +113,7 @@ export function fromAddress(hash: string, problems: string[] = []): View {
   if (by) view.by = [...new Set(by)];
   view.open = part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];
   view.pick = part("pick", "no row is", (text) => (stepsOf(text).length > 0 ? stepsOf(text) : null)) ?? [];
-  view.stretch = part("contention", "no contention is", contentionOf);
+  view.contention = part("contention", "no contention is", contentionOf);
   view.recording = part("recording", "there is no recording", (text) => (text === "1" ? 1 : text === "0" ? 0 : null)) ?? 0;
   return view;
 }

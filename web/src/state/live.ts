@@ -1,6 +1,6 @@
 // A recording that is still being written: what is new is asked for every few seconds.
 import { signal } from "@preact/signals";
-import type { Facts, Now } from "../data/contract";
+import type { Now } from "../data/contract";
 import { Ended, type ServedSource } from "../data/served";
 import type { View } from "./address";
 import { opened } from "./opened";
@@ -19,15 +19,15 @@ let pressed = false;
 export async function follow(source: ServedSource): Promise<void> {
   let now = source.opening.live;
   if (!now) return;
-  addEventListener("pointerdown", () => (pressed = true), true);
-  for (const over of ["pointerup", "pointercancel"]) addEventListener(over, () => (pressed = false), true);
+  watchPointer();
+  source.moved = (now) => take(source, now);
   ended.value = over(now);
-  while (ended.value === "") {
-    await new Promise((done) => setTimeout(done, now!.againMs));
-    // A page that nobody sees costs nothing.
-    if (paused.value || document.hidden) continue;
+  for (let skipped = 0; ended.value === ""; ) {
+    await after(now.againMs);
+    // A page that nobody sees costs nothing, and one that is paused shows only the end.
+    if (document.hidden || (paused.value && ++skipped % WHILE_PAUSED !== 0)) continue;
     try {
-      now = await source.now();
+      now = await again(source);
       await released();
       // Paused while that was on its way: it comes with the next one.
       if (paused.value && now.ended === "") continue;
@@ -38,28 +38,50 @@ export async function follow(source: ServedSource): Promise<void> {
   }
 }
 
+/** A paused page asks this many times less often. */
+const WHILE_PAUSED = 5;
+/** Until the second attempt, milliseconds: a connection may end without the command. */
+const SECOND_ATTEMPT_MS = 1000;
+
+function after(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}
+
+async function again(source: ServedSource): Promise<Now> {
+  return source.now().catch(() => after(SECOND_ATTEMPT_MS).then(() => source.now()));
+}
+
+/** Of what does not drag, and of what the browser takes over, no end may come. */
+function watchPointer(): void {
+  addEventListener("pointerdown", ({ button }) => (pressed = button === 0), true);
+  for (const over of ["pointerup", "pointercancel", "contextmenu", "blur"]) addEventListener(over, () => (pressed = false), true);
+}
+
 function over({ ended }: Now): string {
   return ended && `${ended} The page keeps what was recorded until then.`;
 }
 
 async function released(): Promise<void> {
-  while (pressed) await new Promise((done) => setTimeout(done, 100));
+  while (pressed) await after(100);
 }
 
 function take(source: ServedSource, now: Now): void {
-  const { recordings, live } = source.opening;
+  // A later one was taken while this was on its way.
+  if (now.generation < source.generation) return;
   ended.value = over(now);
   if (now.recordings.length === 0) return;
-  const moved = live?.beginning !== now.beginning;
+  const removed = now.removedNs - (source.opening.live?.removedNs ?? 0);
   source.take(now);
   opened.value = source.opening;
-  if (moved) show({ range: shifted(view.value.range, recordings[0], now.recordings[0]) }, false);
+  if (removed !== 0) show(shifted(view.value, removed), false);
 }
 
-/** The same part of a recording whose front was removed; null if it was part of that. */
-export function shifted(range: View["range"], before: Facts | undefined, after: Facts | undefined): View["range"] {
-  if (!range || !before || !after) return range;
-  const removed = Math.round((after.startEpochMs - before.startEpochMs) * 1e6);
-  const [from, to] = [Math.max(0, range.from - removed), range.to - removed];
-  return from < to ? { from, to } : null;
+/** What was chosen, where times count from a moment that is later by `removed`; no range if it was part of what is gone. */
+export function shifted({ range, contention }: Pick<View, "range" | "contention">, removed: number): Pick<View, "range" | "contention"> {
+  const later = (time: number) => Math.max(0, time - removed);
+  return {
+    range: range && range.to > removed ? { from: later(range.from), to: later(range.to) } : null,
+    // What began before the new beginning and goes on is shown from there.
+    contention: contention && { ...contention, start: later(contention.start) },
+  };
 }

@@ -63,7 +63,7 @@ export function App() {
           {PAGES.map((name) => (
             <a
               key={name}
-              href={address({ page: name, stretch: null, zoom: "", mode: "", sort: "", search: "" })}
+              href={address({ page: name, contention: null, zoom: "", mode: "", sort: "", search: "" })}
               aria-current={name === page ? "page" : undefined}
             >
               {TITLES[name]}
@@ -111,7 +111,7 @@ function Recordings() {
     <select
       aria-label="Recording"
       value={view.value.recording}
-      onChange={(event) => show({ recording: Number(event.currentTarget.value), pick: [], open: [], stretch: null })}
+      onChange={(event) => show({ recording: Number(event.currentTarget.value), pick: [], open: [], contention: null })}
     >
       <option value={0}>before</option>
       <option value={1}>after</option>

@@ -5,6 +5,7 @@
 //! before took, and for [`REFRESH`] at least. Nothing is read while no page asks.
 
 use headway_jfr::Problem;
+use headway_model::DurationNs;
 use headway_page::contract::{Facts, Now, Opening};
 use headway_page::sources::Sources;
 use headway_page::Recording;
@@ -12,7 +13,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
@@ -62,6 +63,7 @@ struct Shown {
     recording: Arc<Recording>,
     generation: u64,
     beginning: u64,
+    removed: DurationNs,
     ended: String,
 }
 
@@ -98,6 +100,12 @@ impl State {
     }
 }
 
+/// The same for two files only if they are one; a file that is open keeps its own.
+fn identity(file: &File) -> Option<(u64, u64)> {
+    let about = file.metadata().ok()?;
+    Some((about.dev(), about.ino()))
+}
+
 fn place(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -117,15 +125,22 @@ impl Live {
             recording: Arc::new(with_sources(recording, &reading.source_path)),
             generation: 1,
             beginning: 1,
+            removed: DurationNs(0),
             ended: String::new(),
         };
         let progress = Progress { kept, state, due: reading.next(began), tries: 0 };
         Ok(Live { reading, open, shown: RwLock::new(shown), progress: Mutex::new(progress) })
     }
 
-    /// The recording, for questions.
-    pub fn recording(&self) -> Arc<Recording> {
+    #[cfg(test)]
+    fn recording(&self) -> Arc<Recording> {
         self.shown().recording
+    }
+
+    /// The recording, for questions whose times count from this beginning; `None` if there is another one.
+    pub fn recording_since(&self, beginning: u64) -> Option<Arc<Recording>> {
+        let shown = self.shown();
+        (shown.beginning == beginning).then_some(shown.recording)
     }
 
     /// With what a page begins.
@@ -162,9 +177,18 @@ impl Live {
         shown.generation += 1;
     }
 
-    /// When the file was written last, if it is there.
+    /// When the file was written last, if it is there. Another file in its place is kept for the last
+    /// reading: by then there may be none.
     pub fn written(&self) -> Option<SystemTime> {
-        (self.open)().ok()?.metadata().ok()?.modified().ok()
+        let file = (self.open)().ok()?;
+        let written = file.metadata().ok()?.modified().ok();
+        // Whoever reads keeps what it opens; the next call comes soon.
+        if let Ok(mut progress) = self.progress.try_lock() {
+            if identity(&progress.kept) != identity(&file) {
+                progress.kept = file;
+            }
+        }
+        written
     }
 
     fn shown(&self) -> Shown {
@@ -195,11 +219,13 @@ impl Live {
         }
         progress.tries = 0;
         progress.state = state;
+        let removed = recording.start().since(before.recording.start());
         let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
         *shown = Shown {
             recording: Arc::new(with_sources(recording, &self.reading.source_path)),
             generation: before.generation + 1,
             beginning: before.beginning + u64::from(!same),
+            removed: before.removed + if same { DurationNs(0) } else { removed },
             ended: String::new(),
         };
     }
@@ -238,16 +264,19 @@ fn with_sources(mut recording: Recording, source_path: &[PathBuf]) -> Recording 
 
 fn now(shown: &Shown, recordings: Vec<Facts>) -> Now {
     let (generation, beginning, ended) = (shown.generation, shown.beginning, shown.ended.clone());
-    Now { generation, beginning, recordings, ended, again_ms: REFRESH.as_millis() as u32 }
+    let (removed_ns, again_ms) = (shown.removed.0, REFRESH.as_millis() as u32);
+    Now { generation, beginning, removed_ns, recordings, ended, again_ms }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::site::{Asked, Content, Site};
     use super::*;
     use headway_jfr::{RecordingWriter, WriterConfig};
     use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
-    use headway_model::{Dictionary, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
-    use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Query, Scope};
+    use headway_model::{Dictionary, Event, LockId, Seq, ThreadId, TimeNs};
+    use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Lanes, Query, Scope};
+    use std::collections::BTreeMap;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -383,6 +412,66 @@ mod tests {
         let whole = Recording::read(&path, 1000).expect("read");
         assert_eq!(now.recordings, [whole.facts().clone()]);
         assert_eq!(locks(&live.recording()), locks(&whole));
+    }
+
+    #[test]
+    fn times_count_from_a_later_moment_once_the_front_was_removed_and_a_question_says_from_which() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, Some(DurationNs(8 * SECOND)));
+        (0..30).for_each(|_| writing.second());
+        let live = Arc::new(live(&path, Duration::ZERO));
+        let site = Site::new(Content::Live(live.clone()), 4711).expect("random numbers");
+        let ask = |parameters: &str| {
+            let path = format!("/{}/query{parameters}", site.token());
+            let body = r#"{"ask":"whole","recording":0}"#;
+            site.reply(&Asked { get: false, path: &path, host: "127.0.0.1:4711", origin: None, body }).status
+        };
+        let before = starts(&live.recording());
+        assert_eq!(ask("?beginning=1"), 200);
+        (0..4).for_each(|_| writing.second());
+        let mut now = next(&live, 1);
+        while now.beginning == 1 {
+            writing.second();
+            now = next(&live, now.generation);
+        }
+        let after = starts(&live.recording());
+        let both: Vec<&String> = after.keys().filter(|thread| before.contains_key(*thread)).collect();
+        assert!(!both.is_empty() && now.removed_ns > 0, "{now:?}");
+        for thread in both {
+            // What goes on since before the removal is shown from the new beginning on.
+            assert_eq!(before[thread].saturating_sub(now.removed_ns), after[thread], "{thread}");
+        }
+        assert!(after.values().any(|start| *start > SECOND), "{after:?}");
+        assert_eq!(["?beginning=1", "?beginning=2", "", "?beginning=two"].map(ask), [409, 200, 400, 400]);
+    }
+
+    /// When each thread was blocked, by its name; each was once.
+    fn starts(recording: &Recording) -> BTreeMap<String, u64> {
+        let (to, filter) = (recording.facts().duration_ns, Filter::default());
+        let scope = Scope { recording: 0, from: 0, to, filter, kinds: vec![Kind::Monitor], within: Vec::new() };
+        match recording.answer(&Query::Lanes { scope, first: 0, count: 1000, pixels: 1 << 30 }) {
+            Answer::Lanes(Lanes { lanes, names, .. }) => lanes
+                .iter()
+                .map(|lane| (names.threads[&lane.thread].name.clone(), u64::try_from(lane.longest[0]).expect("no sum")))
+                .collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_last_reading_is_of_the_file_that_took_the_place_of_the_first() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.jfr");
+        let mut writing = Writing::begin(&path, Some(DurationNs(8 * SECOND)));
+        writing.second();
+        let live = live(&path, Duration::from_secs(1 << 20));
+        (0..30).for_each(|_| writing.second());
+        let whole = Recording::read(&path, 1000).expect("read");
+        assert!(live.written().is_some());
+        std::fs::remove_file(&path).expect("removed");
+        live.end("The JVM 7 has ended.".into());
+        assert_eq!(live.now(1).recordings, [whole.facts().clone()]);
     }
 
     #[test]

@@ -82,9 +82,10 @@ impl Site {
         let Some(rest) = self.after_token(asked.path) else {
             return refusal(404, "there is nothing here; the address that `headway view` printed is longer");
         };
+        let (rest, parameters) = rest.split_once('?').unwrap_or((rest, ""));
         match (asked.get, rest) {
             (true, "") => self.page(),
-            (false, "query") => self.query(asked.body),
+            (false, "query") => self.query(parameters, asked.body),
             (false, "now") => self.now(asked.body),
             _ => refusal(404, "there is nothing here"),
         }
@@ -97,7 +98,8 @@ impl Site {
         (differences == 0 && token.len() == self.token.len()).then_some(rest)
     }
 
-    fn query(&self, body: &str) -> Reply {
+    /// An answer. Of a running recording, `beginning=N` says which beginning the question's times count from.
+    fn query(&self, parameters: &str, body: &str) -> Reply {
         let query: Query = match serde_json::from_str(body) {
             Ok(query) => query,
             Err(error) => return refusal(400, &format!("this is no question: {error}")),
@@ -105,7 +107,18 @@ impl Site {
         let asked = Recording::asked(&query);
         let answer = match &self.content {
             Content::Whole(_, recordings) => recordings.get(asked).map(|recording| recording.answer(&query)),
-            Content::Live(live) => (asked == 0).then(|| live.recording().answer(&query)),
+            Content::Live(live) => {
+                let Some(Ok(beginning)) = parameters.strip_prefix("beginning=").map(str::parse) else {
+                    return refusal(400, "the question does not say from which beginning its times count");
+                };
+                let Some(recording) = live.recording_since(beginning) else {
+                    return refusal(
+                        409,
+                        "the front of this recording was removed: its times count from a later moment",
+                    );
+                };
+                (asked == 0).then(|| recording.answer(&query))
+            }
         };
         answer.map_or_else(|| refusal(400, "there is no such recording"), |answer| json(&answer))
     }
