@@ -21,8 +21,6 @@ use serde::Serialize;
 
 const ACC_SYNCHRONIZED: u32 = 0x20;
 const ACC_NATIVE: u32 = 0x100;
-/// The first JDK on which a monitor does not pin.
-const MONITORS_PIN_UNTIL: u32 = 24;
 
 /// What is known of virtual threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -179,7 +177,7 @@ impl VirtualThreads {
             self.folded += 1;
             chain = ChainId::NONE;
         }
-        let monitors_pin = self.java.is_none_or(|java| java < MONITORS_PIN_UNTIL);
+        let monitors_pin = self.java.is_none_or(|java| java < VirtualPinned::MONITORS_PIN_UNTIL);
         let pinning = |names: &Names| pinning(chain, e.monitor_frame, monitors_pin, names);
         let (_, pins) = self.by_chain.entry(chain).or_insert_with(|| {
             let frame = pinning(names);

@@ -508,6 +508,11 @@ pub struct VirtualPinned {
     pub monitor_frame: Option<u16>,
 }
 
+impl VirtualPinned {
+    /// The first JDK on which a monitor does not pin.
+    pub const MONITORS_PIN_UNTIL: u32 = 24;
+}
+
 /// See [`Event::ShortParks`]: where the recording has a floor (the setting
 /// `park_floor`, in ns), a park that ends sooner has no [`ParkBegin`] and
 /// [`Park`] of its own; it is summed up here, once a second at most for each

@@ -1,7 +1,10 @@
 //! `ship` beside a real JVM: killed, without its store, and at the end all rows are there once.
 
+mod scrape;
+
+use scrape::metric;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -151,15 +154,6 @@ impl Scene {
         }
         count(&self.path(name))
     }
-}
-
-fn metric(address: &str, name: &str) -> f64 {
-    let mut stream = TcpStream::connect(address).expect("connected");
-    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("written");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("an answer");
-    let value = text.lines().find_map(|line| line.strip_prefix(&format!("headway_ship_{name} ")));
-    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name}: {text}"))
 }
 
 fn ask(query: &str, paths: &[PathBuf]) -> String {

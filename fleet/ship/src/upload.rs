@@ -72,7 +72,7 @@ impl Uploader {
         self.not_before = None;
     }
 
-    async fn deliver(&self, waiting: &mut Vec<Waiting>, go_on: impl Fn() -> bool) -> Result<(), QueueError> {
+    async fn deliver(&mut self, waiting: &mut Vec<Waiting>, go_on: impl Fn() -> bool) -> Result<(), QueueError> {
         let store = self.open().await?;
         let mut result = Ok(());
         let mut left = Vec::new();
@@ -85,11 +85,12 @@ impl Uploader {
             match self.queue.deliver(&store, &batch).await {
                 Ok(outcome) => self.count(&outcome),
                 Err(error) => {
-                    let is_of_one = is_of_one_batch(&error);
-                    result = Err(error);
                     left.push(batch);
                     // What is wrong with one batch, or one day of the store, must not hold up the others.
-                    if !is_of_one {
+                    let goes_on = is_of_one_batch(&error);
+                    self.say(&error);
+                    result = Err(error);
+                    if !goes_on {
                         break;
                     }
                 }

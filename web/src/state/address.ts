@@ -76,17 +76,17 @@ export const ASPECTS: readonly Aspect[] = [
 const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom"] as const;
 
 export function toAddress(view: View): string {
-  const told = new URLSearchParams();
-  if (view.range) told.set("range", `${view.range.from}-${view.range.to}`);
-  for (const name of TEXTS) if (view[name]) told.set(name, view[name]);
-  if (view.kind !== "all") told.set("kind", view.kind);
-  if (view.services) told.set("services", "yes");
-  if (view.by.join() !== DEFAULT.by.join()) told.set("by", view.by.join());
-  if (view.open.length > 0) told.set("open", view.open.join("~"));
-  if (view.pick.length > 0) told.set("pick", pathOf(view.pick));
-  if (view.contention !== null) told.set("contention", `${view.contention.kind}@${view.contention.start}@${view.contention.thread}`);
-  if (view.recording > 0) told.set("recording", String(view.recording));
-  const rest = told.toString();
+  const parameters = new URLSearchParams();
+  if (view.range) parameters.set("range", `${view.range.from}-${view.range.to}`);
+  for (const name of TEXTS) if (view[name]) parameters.set(name, view[name]);
+  if (view.kind !== "all") parameters.set("kind", view.kind);
+  if (view.services) parameters.set("services", "yes");
+  if (view.by.join() !== DEFAULT.by.join()) parameters.set("by", view.by.join());
+  if (view.open.length > 0) parameters.set("open", view.open.join("~"));
+  if (view.pick.length > 0) parameters.set("pick", pathOf(view.pick));
+  if (view.contention !== null) parameters.set("contention", `${view.contention.kind}@${view.contention.start}@${view.contention.thread}`);
+  if (view.recording > 0) parameters.set("recording", String(view.recording));
+  const rest = parameters.toString();
   return `#/${view.page}${rest ? `?${rest}` : ""}`;
 }
 

@@ -27,9 +27,6 @@ use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// The first JDK on which a monitor does not pin a virtual thread.
-const MONITORS_PIN_UNTIL: u32 = 24;
-
 /// The VM's thread, entered now if no event announced it.
 #[inline]
 fn slot_of_current(agent: &'static Agent, jni: Jni) -> Option<&'static Slot> {
@@ -160,7 +157,7 @@ fn end_pinned(agent: &'static Agent, jni: Jni, slot: &'static Slot) {
     let (thread, carrier) = (ThreadId(pinned.load(Ordering::Relaxed)), slot.thread());
     name_waker(agent, jni, thread, time);
     let chain = agent.chains.in_native(agent, jni, slot, Side::Blocks);
-    let monitors_pin = agent.java.version < MONITORS_PIN_UNTIL;
+    let monitors_pin = agent.java.version < VirtualPinned::MONITORS_PIN_UNTIL;
     let monitor_frame = monitors_pin.then(|| agent.chains.monitor_frame(agent, slot, chain)).flatten();
     let span = VirtualPinned { time, start, thread, carrier, chain, monitor_frame };
     agent.append(slot, &Record::virtual_pinned(&span));

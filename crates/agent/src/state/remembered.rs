@@ -53,8 +53,9 @@ mod tests {
     #[test]
     fn an_address_is_remembered_until_something_moves() {
         let remembered = Remembered::default();
-        remembered.set(0x1000, Calm(4), 9);
-        assert_eq!(remembered.get(0x1000, Calm(4)), Some(9));
+        // Whoever remembers may mark a lock by its upper bits.
+        remembered.set(0x1000, Calm(4), 9 | 1 << 62);
+        assert_eq!(remembered.get(0x1000, Calm(4)), Some(9 | 1 << 62));
         assert_eq!(remembered.get(0x1000, Calm(5)), None);
         assert_eq!(remembered.get(0x2008, Calm(4)), None);
     }

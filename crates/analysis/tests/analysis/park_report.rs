@@ -290,15 +290,15 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     assert_eq!(links[0], ("Ledger.lock (com.acme.Ledger@a3)", "com.acme.Ledger.audit"));
     assert_eq!(links[1].1, "com.acme.Cache.load");
     assert_eq!((chain.blocked_ns, chain.count), (120 * MS, 2));
-    let told = findings(&report, FindingKind::WaitFor);
+    let waits = findings(&report, FindingKind::WaitFor);
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
-        told[0].starts_with(
+        waits[0].starts_with(
             "Threads lost 180 ms blocked (75 % of all blocked time) because of `Cache.lock`, owned by `Cache.load`"
         ),
-        "{told:?}"
+        "{waits:?}"
     );
-    assert!(told[0].contains("of it on another lock, `Ledger.lock`, whose owner, `Ledger.audit`, was itself blocked"));
+    assert!(waits[0].contains("of it on another lock, `Ledger.lock`, whose owner, `Ledger.audit`, was itself blocked"));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(finding.details, ["60.0 ms blocked by it directly, 120 ms through others"], "the rest is in the text");
     // What is counted at the root is not counted at the lock before it as well.

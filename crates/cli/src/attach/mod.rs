@@ -24,15 +24,20 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::process::Process;
 use crate::jvm::{self, Jvm};
+use crate::recording::file_name::literal_for_agent;
 use place::Place;
 use protocol::{Answer, Version};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use trigger::Socket;
 use turn::Turn;
 use view::View;
 
 /// Name of reply files in the private directory.
 const REPLY_FILE: &str = "reply.json";
+/// A JVM that ends finishes its recordings first; so much later it is gone.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A JVM that we can send commands to.
 #[derive(Debug)]
@@ -125,6 +130,39 @@ impl Session {
         identity::acting_as(process, || {
             place.hold_lease().map_err(Failure::doing("cannot lock a file in the private directory"))
         })
+    }
+
+    /// Begins the options of a recording that is not for keeping: it ends when we do, however
+    /// that comes about.
+    ///
+    /// # Errors
+    /// As for [`Self::hold_lease`]; or the file's name cannot be an option.
+    pub fn start_ephemeral(&mut self, file: &Path) -> Result<AgentOptions, Failure> {
+        let lease = self.hold_lease()?;
+        let options = AgentOptions::new("start").with_path("file", &literal_for_agent(file))?;
+        Ok(options.with_path("lease", &lease)?.with_flag("ephemeral", true))
+    }
+
+    /// Takes out an agent that records nothing, after a recording was refused: why it was says more than
+    /// how this fails.
+    pub fn detach_unused(&mut self) {
+        let status = self.command(AgentOptions::new("status"));
+        // Somebody else may have begun a recording meanwhile.
+        if status.is_ok_and(|status| status.recording.is_none()) {
+            let _ = self.command(AgentOptions::new("detach"));
+        }
+    }
+
+    /// True if the target is gone, or goes within a moment: it finishes its recordings first.
+    pub fn target_ends_soon(&self) -> bool {
+        let began = Instant::now();
+        while self.target_lives() {
+            if began.elapsed() >= ENDS_WITHIN {
+                return false;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        true
     }
 
     /// The private directory, for files that the agent shall write for us.

@@ -92,6 +92,10 @@ pub fn events() -> Vec<Event> {
         let (weight, cpu) = (DurationNs(MS), Some(cpu));
         Event::Sample(Sample { time: at(ms), thread: VIRTUAL, chain: WAIT_CHAIN, state, weight, cpu })
     };
+    let pinned = |monitor_frame| {
+        let (time, start, chain) = (at(68), at(67), WAIT_CHAIN);
+        Event::VirtualPinned(VirtualPinned { time, start, thread: VIRTUAL, carrier: WORKER, chain, monitor_frame })
+    };
     let begin = |ms, seq, blocker, owner, limit| {
         Event::ParkBegin(ParkBegin { time: at(ms), thread: VIRTUAL, seq: Seq(seq), chain, blocker, owner, limit })
     };
@@ -193,22 +197,8 @@ pub fn events() -> Vec<Event> {
             carrier: WORKER,
             blocker: BLOCKER,
         }),
-        Event::VirtualPinned(VirtualPinned {
-            time: at(68),
-            start: at(67),
-            thread: VIRTUAL,
-            carrier: WORKER,
-            chain: WAIT_CHAIN,
-            monitor_frame: Some(1),
-        }),
-        Event::VirtualPinned(VirtualPinned {
-            time: at(68),
-            start: at(67),
-            thread: VIRTUAL,
-            carrier: WORKER,
-            chain: WAIT_CHAIN,
-            monitor_frame: None,
-        }),
+        pinned(Some(1)),
+        pinned(None),
         Event::ShortParks(ShortParks {
             time: at(68),
             thread: WORKER,

@@ -1,10 +1,11 @@
 //! The commands on `s3://`, and `ship` while the server goes away and comes back.
 
 use crate::made_up::{counts, rolled, NOON};
+use crate::scrape::metric;
 use crate::server::{runtime, until, Guarded, Server};
 use headway_store::{Day, Store};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -93,15 +94,6 @@ fn what_the_server_refuses_is_said_in_a_sentence_without_credentials() {
         let (exit, _, stderr) = fleet(&server, words);
         assert!(exit == Some(1) && stderr.contains("NoSuchBucket") && stderr.lines().count() == 1, "{stderr}");
     }
-}
-
-fn metric(address: &str, name: &str) -> f64 {
-    let mut stream = TcpStream::connect(address).expect("connected");
-    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("written");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("an answer");
-    let value = text.lines().find_map(|line| line.strip_prefix(&format!("headway_ship_{name} ")));
-    value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {name}: {text}"))
 }
 
 #[test]

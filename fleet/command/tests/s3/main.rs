@@ -5,5 +5,8 @@ mod commands;
 mod server;
 mod writers;
 
+#[path = "../scrape/mod.rs"]
+mod scrape;
+
 #[path = "../../../store/tests/made_up/mod.rs"]
 mod made_up;

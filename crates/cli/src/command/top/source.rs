@@ -16,9 +16,6 @@ const RECORDING: &str = "top.jfr";
 const RECORDING_BYTES: u64 = 1 << 20;
 /// How often the agent is told that we watch.
 const TOUCH_EVERY: Duration = Duration::from_secs(2);
-/// How long a target may take to end after its recording did.
-const ENDS_WITHIN: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// See the module.
 pub struct Source {
@@ -50,17 +47,17 @@ impl Source {
         source.touch()?;
         let status = source.session.command(AgentOptions::new("status"))?;
         if status.recording.is_none() {
-            // Killed, we could not end it.
-            let lease = source.session.hold_lease()?;
             let file = source.session.place().path_of(RECORDING);
-            let start = AgentOptions::new("start")
-                .with("events", "pressure")
+            let start = source.session.start_ephemeral(&file)?.with("events", "pressure");
+            let start = start
                 .with("pressure_interval", &interval.ns.to_string())
-                .with("max_size", &RECORDING_BYTES.to_string())
-                .with_path("file", &crate::recording::file_name::literal_for_agent(&file))?
-                .with_path("lease", &lease)?
-                .with_flag("ephemeral", true);
-            source.session.command(start)?;
+                .with("max_size", &RECORDING_BYTES.to_string());
+            if let Err(failure) = source.session.command(start) {
+                if source.own_agent {
+                    source.session.detach_unused();
+                }
+                return Err(failure);
+            }
             source.own_recording = true;
         }
         let live = AgentOptions::new("live").with_path("file", &source.session.place().path_of(PICTURE))?;
@@ -81,7 +78,7 @@ impl Source {
             Ok(text) => text,
             Err(_) if !self.session.target_lives() => return Err(self.ended()),
             // A VM that ends finishes its recordings first.
-            Err(_) if self.latest.is_some() && self.ends_soon() => return Err(self.ended()),
+            Err(_) if self.latest.is_some() && self.session.target_ends_soon() => return Err(self.ended()),
             Err(_) if self.latest.is_some() => {
                 return Err(Failure::Agent {
                     message: "the recording that was being watched has ended".into(),
@@ -115,7 +112,7 @@ impl Source {
         }
         if std::mem::take(&mut self.own_recording) {
             let left = self.leave();
-            if left.is_err() && self.ends_soon() {
+            if left.is_err() && self.session.target_ends_soon() {
                 return Ok(());
             }
             return left;
@@ -129,18 +126,6 @@ impl Source {
             self.session.command(AgentOptions::new("detach"))?;
         }
         Ok(())
-    }
-
-    /// True if the target is gone, or goes within a moment.
-    fn ends_soon(&self) -> bool {
-        let began = Instant::now();
-        while self.session.target_lives() {
-            if began.elapsed() >= ENDS_WITHIN {
-                return false;
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        true
     }
 
     fn ended(&self) -> Failure {

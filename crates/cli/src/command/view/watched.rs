@@ -8,7 +8,6 @@ use crate::error::Failure;
 use crate::interrupt;
 use crate::jvm::{target_file, Jvm};
 use crate::recording::analysed::unreadable;
-use crate::recording::file_name::literal_for_agent;
 use crate::terminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,8 +21,6 @@ const RECORDING_BYTES: u64 = 256 << 20;
 const SILENT: Duration = Duration::from_secs(3);
 /// How long a recording may take to be readable.
 const READABLE_WITHIN: Duration = Duration::from_secs(20);
-/// A JVM that ends finishes its recordings first; so much later it is gone.
-const ENDS_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// See the module.
@@ -54,7 +51,7 @@ impl Watched {
             Ok(path) => path,
             Err(failure) => {
                 if own_agent {
-                    detach_unused(&mut session);
+                    session.detach_unused();
                 }
                 return Err(failure);
             }
@@ -113,7 +110,7 @@ impl Watched {
         let status = self.session.command(AgentOptions::new("status"));
         let is_over = status.is_ok_and(|status| status.recording.is_none_or(|path| Path::new(&path) != self.path));
         match is_over {
-            true if self.ends_soon() => Some(format!("The JVM {pid} has ended.")),
+            true if self.session.target_ends_soon() => Some(format!("The JVM {pid} has ended.")),
             true => Some(format!("The recording in the JVM {pid} was stopped.")),
             false => None,
         }
@@ -128,7 +125,7 @@ impl Watched {
             return Ok(());
         }
         let left = self.leave();
-        if left.is_err() && self.ends_soon() {
+        if left.is_err() && self.session.target_ends_soon() {
             return Ok(());
         }
         left
@@ -148,17 +145,6 @@ impl Watched {
         Ok(())
     }
 
-    fn ends_soon(&self) -> bool {
-        let began = Instant::now();
-        while self.session.target_lives() {
-            if began.elapsed() >= ENDS_WITHIN {
-                return false;
-            }
-            std::thread::sleep(LOOK_AGAIN);
-        }
-        true
-    }
-
     fn name(&self) -> String {
         match self.own_recording {
             true => format!("process {}", self.pid),
@@ -172,25 +158,10 @@ impl Watched {
     }
 }
 
-/// Takes out an agent that records nothing. Why nothing was begun says more than how this fails.
-fn detach_unused(session: &mut Session) {
-    let status = session.command(AgentOptions::new("status"));
-    // Somebody else may have begun a recording meanwhile.
-    if status.is_ok_and(|status| status.recording.is_none()) {
-        let _ = session.command(AgentOptions::new("detach"));
-    }
-}
-
-/// Begins a recording that ends when we do, however that comes about.
+/// Begins a recording that ends when we do.
 fn begin(session: &mut Session) -> Result<PathBuf, Failure> {
-    let lease = session.hold_lease()?;
     let path = session.place().path_of(RECORDING);
-    let start = AgentOptions::new("start")
-        .with("events", EVENTS)
-        .with("max_size", &RECORDING_BYTES.to_string())
-        .with_path("file", &literal_for_agent(&path))?
-        .with_path("lease", &lease)?
-        .with_flag("ephemeral", true);
+    let start = session.start_ephemeral(&path)?.with("events", EVENTS).with("max_size", &RECORDING_BYTES.to_string());
     warn_of_degraded(&session.command(start)?);
     Ok(path)
 }
