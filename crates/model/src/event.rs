@@ -15,10 +15,33 @@ use std::sync::Arc;
 pub use crate::causal::Experiment;
 pub use crate::steal::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction, TransactionPoint};
 
+/// Checks that an entry that names no texts has none: a text cannot be copied.
+macro_rules! is_without_text {
+    ([] $($data:ty),+) => {
+        const _: () = {
+            const fn is_copied<T: Copy>() {}
+            $(is_copied::<$data>();)+
+        };
+    };
+    ([$($text:tt)+] $($data:ty),+) => {};
+}
+
+macro_rules! is_there {
+    () => {
+        false
+    };
+    ($word:ident) => {
+        true
+    };
+}
+
 /// The kinds of events, one entry each: what it carries, the word under which `status`
-/// counts it (definitions and bookkeeping have none), and when it happened.
+/// counts it (definitions and bookkeeping have none), when it happened, the texts in it (`by hand` where
+/// [`printable_event`](crate::printable::printable_event) sees to them), and whether it is what a
+/// thread did at a lock or with a permit.
 macro_rules! events {
-    ($($(#[$doc:meta])* $kind:ident($($data:ty),+) $(, word $word:literal)? $(, at |$e:ident| $time:expr)?;)*) => {
+    ($($(#[$doc:meta])* $kind:ident($($data:ty),+) $(, word $word:literal)? $(, at |$e:ident| $time:expr)?
+        $(, texts |$t:ident| [$($text:expr),*])? $(, texts by $hand:ident)? $(, of $a:ident lock)?;)*) => {
         /// Anything that is fed to an analysis or written to a recording.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
@@ -32,11 +55,16 @@ macro_rules! events {
             $($kind,)*
         }
 
+        $(is_without_text! { [$($($text)*)? $($hand)?] $($data),+ })*
+
         impl Event {
             /// The word of each kind, at its number; `None` for what is not counted.
             pub const WORDS: &[Option<&'static str>] = &[$(last(&[None, $(Some($word))?]),)*];
 
-            /// The number of its kind: a place in [`Event::WORDS`].
+            /// The name of each kind, at its number.
+            pub const NAMES: &[&'static str] = &[$(stringify!($kind)),*];
+
+            /// The number of its kind: a place in [`Event::WORDS`] and [`Event::NAMES`].
             #[inline]
             pub const fn kind(&self) -> usize {
                 match self {
@@ -51,6 +79,30 @@ macro_rules! events {
                     _ => None,
                 }
             }
+
+            /// True for what a thread did at a lock or with a permit. Where only pressure is
+            /// recorded, these are counted in it and recorded nowhere else.
+            pub const fn is_of_a_lock(&self) -> bool {
+                match self {
+                    $(Event::$kind(..) => is_there!($($a)?),)*
+                }
+            }
+
+            /// True if all its texts satisfy `is_fine`; those by hand are left out.
+            pub(crate) fn texts_are(&self, is_fine: impl Fn(&str) -> bool) -> bool {
+                match self {
+                    $($(Event::$kind($t) => true $(&& is_fine(&$text))*,)?)*
+                    _ => true,
+                }
+            }
+
+            /// Changes all its texts, except those by hand.
+            pub(crate) fn change_texts(&mut self, change: impl Fn(&mut Arc<str>)) {
+                match self {
+                    $($(Event::$kind($t) => { $(change(&mut $text);)* })?)*
+                    _ => {}
+                }
+            }
         }
     };
 }
@@ -61,15 +113,15 @@ const fn last(words: &[Option<&'static str>]) -> Option<&'static str> {
 
 events! {
     /// Facts about the recording itself; first, and again when they change.
-    Recording(Arc<RecordingInfo>);
+    Recording(Arc<RecordingInfo>), texts by hand;
     /// A thread's identity. Comes again when its name changes.
-    Thread(ThreadDef);
+    Thread(ThreadDef), texts |e| [e.name, e.group];
     /// A method's names.
-    Method(MethodId, Arc<Method>);
+    Method(MethodId, Arc<Method>), texts by hand;
     /// The frames of a call chain.
-    Chain(Arc<ChainDef>);
+    Chain(Arc<ChainDef>), texts by hand;
     /// A lock's identity. Comes again when its readable name becomes known.
-    Lock(LockDef);
+    Lock(LockDef), texts |e| [e.class, e.name];
 
     /// A thread started.
     ThreadStart(ThreadPoint), word "thread_start", at |e| e.time;
@@ -77,26 +129,26 @@ events! {
     ThreadEnd(ThreadPoint), word "thread_end", at |e| e.time;
 
     /// A thread found a monitor owned and is about to block.
-    MonitorEnter(MonitorEnter), word "monitor_enter", at |e| e.time;
+    MonitorEnter(MonitorEnter), word "monitor_enter", at |e| e.time, of a lock;
     /// A thread that had blocked acquired the monitor.
-    MonitorEntered(MonitorEntered), word "monitor_entered", at |e| e.time;
+    MonitorEntered(MonitorEntered), word "monitor_entered", at |e| e.time, of a lock;
     /// An owner released a monitor for which others queue.
-    MonitorExit(MonitorExit), word "monitor_exit", at |e| e.time;
+    MonitorExit(MonitorExit), word "monitor_exit", at |e| e.time, of a lock;
     /// A thread begins `Object.wait`, still owning the monitor.
-    MonitorWait(MonitorWait), word "monitor_wait", at |e| e.time;
+    MonitorWait(MonitorWait), word "monitor_wait", at |e| e.time, of a lock;
     /// A waiter was chosen by `notify`; its contended re-acquisition begins.
-    MonitorNotify(MonitorNotify), word "monitor_notify", at |e| e.time;
+    MonitorNotify(MonitorNotify), word "monitor_notify", at |e| e.time, of a lock;
     /// `Object.wait` is over, the monitor not yet acquired again.
-    MonitorWaited(MonitorWaited), word "monitor_waited", at |e| e.time;
+    MonitorWaited(MonitorWaited), word "monitor_waited", at |e| e.time, of a lock;
     /// A waiter acquired its monitor again.
-    MonitorReentered(MonitorReentered), word "monitor_reentered", at |e| e.time;
+    MonitorReentered(MonitorReentered), word "monitor_reentered", at |e| e.time, of a lock;
 
     /// A thread is about to park. Not in foreign recordings.
-    ParkBegin(ParkBegin), word "park_begin", at |e| e.time;
+    ParkBegin(ParkBegin), word "park_begin", at |e| e.time, of a lock;
     /// A thread parked in `LockSupport.park` or its like came back.
-    Park(Park), word "park", at |e| e.time;
+    Park(Park), word "park", at |e| e.time, texts |e| [e.blocker_class], of a lock;
     /// A thread got the permit to go on. Not in foreign recordings.
-    Unpark(Unpark), word "unpark", at |e| e.time;
+    Unpark(Unpark), word "unpark", at |e| e.time, of a lock;
     /// Parks of one thread that were too short to be recorded one by one.
     ShortParks(ShortParks), word "short_parks", at |e| e.time;
     /// A virtual thread that was unparked runs again.
@@ -104,7 +156,7 @@ events! {
     /// A virtual thread parked without leaving its carrier.
     VirtualPinned(VirtualPinned), word "virtual_pinned", at |e| e.time;
     /// What a thread spent on one lock, added up.
-    Spent(Spent), at |e| e.time;
+    Spent(Spent), at |e| e.time, of a lock;
     /// A sample of what a thread executed (or, for wall clock, where it waited).
     Sample(Sample), word "cpu_sample", at |e| e.time;
     /// The same of a thread that others wait for just then: of no other threads, and so
@@ -127,20 +179,20 @@ events! {
     /// How the container's CPU quota held threads back in an interval.
     Throttling(Throttling), word "throttling", at |e| e.start + e.duration;
     /// A unit of work that the application named, complete.
-    Transaction(Transaction), word "transaction", at |e| e.time;
+    Transaction(Transaction), word "transaction", at |e| e.time, texts |e| [e.kind];
     /// Such a unit began or ended. Only on its way inside the agent, never in a
     /// recording.
     TransactionPoint(TransactionPoint), at |e| e.time;
 
     /// A window of causal profiling.
-    Experiment(Experiment), word "experiment", at |e| e.end;
+    Experiment(Experiment), word "experiment", at |e| e.end, texts |e| [e.kind, e.target, e.point];
 
     /// A pause of the VM.
     StopTheWorld(StopTheWorld), word "stop_the_world", at |e| e.start + e.duration;
     /// Something is missing; adds `count` to the cause.
     Lost(Loss, u64);
     /// A mechanism that is not active, and what is used instead.
-    Degraded(Degraded);
+    Degraded(Degraded), texts |e| [e.mechanism, e.reason];
     /// Load of process and machine.
     CpuLoad(CpuLoad), at |e| e.time;
     /// The profiler's own cost so far.
@@ -148,7 +200,7 @@ events! {
     /// No event that happened before this time follows.
     Watermark(TimeNs), at |time| *time;
     /// An event of a type that Headway does not know, by its type's name.
-    Other(Arc<str>);
+    Other(Arc<str>), texts |name| [*name];
 }
 
 /// Facts about the recording.
@@ -209,7 +261,7 @@ pub struct LockDef {
 }
 
 /// Something that happened to a thread at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ThreadPoint {
     /// When.
     pub time: TimeNs,

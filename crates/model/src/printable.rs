@@ -6,7 +6,7 @@
 //! beside it. This is the one place that says which characters are let through.
 //! Formats that can carry every character (JSON) keep names as they are.
 
-use crate::event::{Degraded, Event, Experiment, LockDef, Park, RecordingInfo, ThreadDef, Transaction};
+use crate::event::{Event, RecordingInfo};
 use crate::stack::Method;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,74 +41,31 @@ fn is_plain(text: &str) -> bool {
 pub fn printable_event(event: &Event) -> Option<Event> {
     match event {
         Event::Recording(info) => printable_recording(info),
-        Event::Thread(ThreadDef { name, group, .. }) => changed([name, group], |[name, group]| {
-            let Event::Thread(def) = event.clone() else { return event.clone() };
-            Event::Thread(ThreadDef { name, group, ..def })
-        }),
-        Event::Method(id, method) => {
-            let Method { class, name, descriptor, source_file, .. } = &**method;
-            changed([class, name, descriptor, source_file], |[class, name, descriptor, source_file]| {
-                Event::Method(*id, Arc::new(Method { class, name, descriptor, source_file, ..(**method).clone() }))
-            })
+        Event::Method(id, method) => printable_method(method).map(|method| Event::Method(*id, method)),
+        _ if event.texts_are(is_plain) => None,
+        _ => {
+            let mut shown = event.clone();
+            shown.change_texts(show);
+            Some(shown)
         }
-        Event::Lock(lock) => {
-            changed([&lock.class, &lock.name], |[class, name]| Event::Lock(LockDef { class, name, ..lock.clone() }))
-        }
-        Event::Park(park) => {
-            changed([&park.blocker_class], |[blocker_class]| Event::Park(Park { blocker_class, ..park.clone() }))
-        }
-        Event::Transaction(transaction) => {
-            changed([&transaction.kind], |[kind]| Event::Transaction(Transaction { kind, ..transaction.clone() }))
-        }
-        Event::Experiment(experiment) => {
-            let Experiment { kind, target, point, .. } = experiment;
-            changed([kind, target, point], |[kind, target, point]| {
-                Event::Experiment(Experiment { kind, target, point, ..experiment.clone() })
-            })
-        }
-        Event::Degraded(Degraded { mechanism, reason }) => {
-            changed([mechanism, reason], |[mechanism, reason]| Event::Degraded(Degraded { mechanism, reason }))
-        }
-        Event::Other(name) => changed([name], |[name]| Event::Other(name)),
-        // Every variant stands here, so that a new one with a name is not forgotten.
-        Event::Chain(_)
-        | Event::ThreadStart(_)
-        | Event::ThreadEnd(_)
-        | Event::MonitorEnter(_)
-        | Event::MonitorEntered(_)
-        | Event::MonitorExit(_)
-        | Event::MonitorWait(_)
-        | Event::MonitorNotify(_)
-        | Event::MonitorWaited(_)
-        | Event::MonitorReentered(_)
-        | Event::ParkBegin(_)
-        | Event::Unpark(_)
-        | Event::ShortParks(_)
-        | Event::VirtualMount(_)
-        | Event::VirtualPinned(_)
-        | Event::Spent(_)
-        | Event::Sample(_)
-        | Event::OwnerSample(_)
-        | Event::PressureWindow(_)
-        | Event::PressurePhase(_)
-        | Event::ParkStatistics(_)
-        | Event::MachineTime(_)
-        | Event::ThreadTime(_)
-        | Event::Throttling(_)
-        | Event::TransactionPoint(_)
-        | Event::StopTheWorld(_)
-        | Event::Lost(..)
-        | Event::CpuLoad(_)
-        | Event::SelfCost(_)
-        | Event::Watermark(_) => None,
     }
 }
 
-/// What is made of the printable names, if one of them changed.
-fn changed<const N: usize>(names: [&Arc<str>; N], make: impl FnOnce([Arc<str>; N]) -> Event) -> Option<Event> {
-    let all_plain = names.iter().all(|name| is_plain(name));
-    let shown = |name: &Arc<str>| if is_plain(name) { name.clone() } else { Arc::from(&*printable(name)) };
-    (!all_plain).then(|| make(names.map(shown)))
+fn show(text: &mut Arc<str>) {
+    if !is_plain(text) {
+        *text = Arc::from(&*printable(text));
+    }
+}
+
+fn printable_method(method: &Method) -> Option<Arc<Method>> {
+    let Method { class, name, descriptor, source_file, .. } = method;
+    if [class, name, descriptor, source_file].into_iter().all(|text| is_plain(text)) {
+        return None;
+    }
+    let mut method = method.clone();
+    let Method { class, name, descriptor, source_file, .. } = &mut method;
+    [class, name, descriptor, source_file].into_iter().for_each(show);
+    Some(Arc::new(method))
 }
 
 fn printable_recording(info: &RecordingInfo) -> Option<Event> {
@@ -133,7 +90,8 @@ fn printable_recording(info: &RecordingInfo) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::ThreadId;
+    use crate::event::{Experiment, ThreadDef};
+    use crate::id::{MethodId, ThreadId};
 
     #[test]
     fn what_a_terminal_would_obey_is_replaced() {
@@ -155,6 +113,16 @@ mod tests {
             |name: &str| Event::Thread(ThreadDef { id: ThreadId(7), name: name.into(), ..ThreadDef::default() });
         assert_eq!(printable_event(&thread("main")), None);
         assert_eq!(printable_event(&thread("ma\nin")), Some(thread("ma\u{fffd}in")));
+        let method = |source: &str| {
+            let method = Method { name: "run".into(), source_file: source.into(), ..Method::default() };
+            Event::Method(MethodId(3), Arc::new(method))
+        };
+        assert_eq!(printable_event(&method("A.java")), None);
+        assert_eq!(printable_event(&method("A\u{1b}.java")), Some(method("A\u{fffd}.java")));
+        let experiment =
+            |target: &str| Event::Experiment(Experiment { visits: 9, target: target.into(), ..Experiment::default() });
+        assert_eq!(printable_event(&experiment("A.run")), None);
+        assert_eq!(printable_event(&experiment("A\n.run")), Some(experiment("A\u{fffd}.run")));
         let settings = |value: &str| {
             let settings = vec![("events".to_owned(), value.to_owned())];
             Event::Recording(Arc::new(RecordingInfo { pid: 7, settings, ..RecordingInfo::default() }))

@@ -137,22 +137,8 @@ impl Drain {
     /// True if the event is to be recorded now. What the recording's minimum holds
     /// back comes out of its `flush`.
     fn is_recorded(&mut self, event: &Event) -> bool {
-        let of_a_lock = matches!(
-            event,
-            Event::MonitorEnter(_)
-                | Event::MonitorEntered(_)
-                | Event::MonitorExit(_)
-                | Event::MonitorWait(_)
-                | Event::MonitorNotify(_)
-                | Event::MonitorWaited(_)
-                | Event::MonitorReentered(_)
-                | Event::ParkBegin(_)
-                | Event::Park(_)
-                | Event::Unpark(_)
-                | Event::Spent(_)
-        );
         match self.pressure.is_alone() {
-            true => !of_a_lock,
+            true => !event.is_of_a_lock(),
             false => self.minimum.records(event),
         }
     }
