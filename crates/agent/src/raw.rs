@@ -2,16 +2,14 @@
 //! the thread's buffer, turned into [`Event`]s by the draining thread.
 //!
 //! Word 0 is the header: bits 0-15 are the buffer's (the record's length),
-//! bits 16-23 the kind, bits 24-31 flags, bits 32-47 a small argument.
+//! bits 16-23 the kind, those above belong to small fields. What else an event
+//! says is a word each.
 
-use headway_model::event::{
-    ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    Park, ParkBegin, ParkLimit, ParkOutcome, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, TransactionPoint,
-    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
-};
+use headway_model::event::{ExitCause, ParkLimit, ParkOutcome, SpentOn, WaitOutcome};
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
-use std::sync::Arc;
 
+const KIND_SHIFT: u32 = 16;
+const SMALL_SHIFT: u32 = 24;
 const LIMIT_KIND_SHIFT: u32 = 62;
 const LIMIT_VALUE: u64 = (1 << LIMIT_KIND_SHIFT) - 1;
 
@@ -25,64 +23,77 @@ pub struct Record {
     len: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum RawKind {
-    Enter = 1,
-    Entered,
-    Exit,
-    Wait,
-    Notify,
-    Waited,
-    Reentered,
-    ThreadStart,
-    ThreadEnd,
-    StopTheWorld,
-    ParkBegin,
-    Park,
-    Unpark,
-    ShortParks,
-    Transaction,
-    Spent,
-    VirtualMount,
-    VirtualPinned,
+/// The records, one entry each: the function that makes one, the event and the type of its data, the fields that
+/// are a word each, in their order, and those that are some bits of the header. Other fields have their default.
+macro_rules! records {
+    ($($make:ident: $kind:ident($data:ident) [$($word:ident),*] $(, header [$($small:ident),*])?;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        enum RawKind {
+            /// What zeroed memory would be; no record.
+            None,
+            $($kind,)*
+        }
+
+        impl RawKind {
+            const ALL: &'static [RawKind] = &[RawKind::None, $(RawKind::$kind),*];
+        }
+
+        impl Record {
+            $(
+                #[doc = concat!("See [`Event::", stringify!($kind), "`].")]
+                #[inline]
+                pub fn $make(e: &headway_model::event::$data) -> Record {
+                    let small = packed([$($((Small::to_bits(e.$small), Small::width(&e.$small))),*)?]);
+                    Record::new(RawKind::$kind, small, [$(Word::to_word(e.$word)),*])
+                }
+            )*
+        }
+
+        /// The event that a record stands for; `None` if the words are no record.
+        #[allow(clippy::needless_update)] // some records have all fields
+        pub fn decode(words: &[u64]) -> Option<Event> {
+            let (header, body) = words.split_first()?;
+            let (mut small, mut body) = (header >> SMALL_SHIFT, body.iter());
+            match RawKind::of(*header)? {
+                RawKind::None => None,
+                $(RawKind::$kind => Some(Event::$kind(headway_model::event::$data {
+                    $($word: Word::of_word(*body.next()?),)*
+                    $($($small: unpacked(&mut small)?,)*)?
+                    ..Default::default()
+                })),)*
+            }
+        }
+    };
+}
+
+records! {
+    enter: MonitorEnter(MonitorEnter) [time, thread, lock, seq, chain, owner];
+    entered: MonitorEntered(MonitorEntered) [time, thread, lock, seq, chain, start, previous_owner];
+    exit: MonitorExit(MonitorExit) [time, thread, lock, seq, chain], header [holder_frame, holder_approximate, cause];
+    wait: MonitorWait(MonitorWait) [time, thread, lock, seq, chain, timeout];
+    notify: MonitorNotify(MonitorNotify) [time, thread, lock, seq, waiter];
+    waited: MonitorWaited(MonitorWaited) [time, thread, lock, seq, chain, start, timeout, notifier], header [outcome];
+    reentered: MonitorReentered(MonitorReentered) [time, thread, lock, seq, chain, start, start_seq], header [bound];
+    thread_start: ThreadStart(ThreadPoint) [time, thread];
+    thread_end: ThreadEnd(ThreadPoint) [time, thread];
+    stop_the_world: StopTheWorld(StopTheWorld) [start, duration];
+    park_begin: ParkBegin(ParkBegin) [time, thread, blocker, seq, chain, owner, limit];
+    park: Park(Park) [time, thread, blocker, seq, chain, owner, limit, start, start_seq, unpark, waker], header [outcome];
+    unpark: Unpark(Unpark) [time, thread, target, seq, chain];
+    short_parks: ShortParks(ShortParks) [time, thread, blocker, count, chain, total];
+    virtual_mount: VirtualMount(VirtualMount) [time, thread, blocker, unparked, carrier, ready];
+    virtual_pinned: VirtualPinned(VirtualPinned) [time, thread, start, carrier, chain, monitor_frame];
+    spent: Spent(Spent) [time, thread, lock, count, total], header [on];
+    transaction: TransactionPoint(TransactionPoint) [time, thread, id, kind, cpu], header [is_end];
 }
 
 impl RawKind {
-    const ALL: &'static [RawKind] = &[
-        RawKind::Enter,
-        RawKind::Entered,
-        RawKind::Exit,
-        RawKind::Wait,
-        RawKind::Notify,
-        RawKind::Waited,
-        RawKind::Reentered,
-        RawKind::ThreadStart,
-        RawKind::ThreadEnd,
-        RawKind::StopTheWorld,
-        RawKind::ParkBegin,
-        RawKind::Park,
-        RawKind::Unpark,
-        RawKind::ShortParks,
-        RawKind::Transaction,
-        RawKind::Spent,
-        RawKind::VirtualMount,
-        RawKind::VirtualPinned,
-    ];
-
     fn of(header: u64) -> Option<RawKind> {
-        let number = (header >> 16) as u8;
-        RawKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+        let number = (header >> KIND_SHIFT) as u8;
+        RawKind::ALL.get(usize::from(number)).copied()
     }
 }
-
-const FLAG_WAIT: u64 = 1;
-const FLAG_APPROXIMATE: u64 = 2;
-const FLAG_TIMED_OUT: u64 = 1;
-const FLAG_INTERRUPTED: u64 = 2;
-const FLAG_BOUND: u64 = 1;
-const FLAG_END: u64 = 1;
-const FLAG_NO_CPU: u64 = 2;
 
 impl Record {
     /// The words to append.
@@ -92,299 +103,179 @@ impl Record {
     }
 
     #[inline]
-    fn new<const N: usize>(kind: RawKind, flags: u64, argument: u16, body: [u64; N]) -> Record {
+    fn new<const N: usize>(kind: RawKind, small: u64, body: [u64; N]) -> Record {
+        const { assert!(N < MAX_WORDS) };
         let mut words = [0; MAX_WORDS];
-        words[0] = (N as u64 + 1) | (kind as u64) << 16 | flags << 24 | u64::from(argument) << 32;
+        words[0] = (N as u64 + 1) | (kind as u64) << KIND_SHIFT | small << SMALL_SHIFT;
         for (place, word) in words.iter_mut().skip(1).zip(body) {
             *place = word;
         }
         Record { words, len: N + 1 }
     }
+}
 
-    /// See [`Event::MonitorEnter`].
+/// Small values and their widths in bits as one number, the first one lowest.
+#[inline]
+fn packed<const N: usize>(values: [(u64, u32); N]) -> u64 {
+    values.into_iter().rev().fold(0, |packed, (bits, width)| packed << width | bits)
+}
+
+/// Takes the lowest value out of `bits`.
+fn unpacked<T: Small>(bits: &mut u64) -> Option<T> {
+    let value = *bits & ((1 << T::WIDTH) - 1);
+    *bits >>= T::WIDTH;
+    T::of_bits(value)
+}
+
+/// A field that is a word of a record.
+trait Word {
+    fn to_word(self) -> u64;
+    fn of_word(word: u64) -> Self;
+}
+
+macro_rules! words {
+    ($($number:ident)*) => {
+        $(impl Word for $number {
+            #[inline]
+            fn to_word(self) -> u64 {
+                self.0
+            }
+
+            #[inline]
+            fn of_word(word: u64) -> $number {
+                $number(word)
+            }
+        })*
+    };
+}
+
+words! { TimeNs DurationNs ThreadId LockId ChainId Seq }
+
+impl Word for u64 {
     #[inline]
-    pub fn enter(e: &MonitorEnter) -> Record {
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.owner.0];
-        Record::new(RawKind::Enter, 0, 0, body)
+    fn to_word(self) -> u64 {
+        self
     }
 
-    /// See [`Event::MonitorEntered`].
     #[inline]
-    pub fn entered(e: &MonitorEntered) -> Record {
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.previous_owner.0];
-        Record::new(RawKind::Entered, 0, 0, body)
-    }
-
-    /// See [`Event::MonitorExit`].
-    #[inline]
-    pub fn exit(e: &MonitorExit) -> Record {
-        let wait = if e.cause == ExitCause::Wait { FLAG_WAIT } else { 0 };
-        let approximate = if e.holder_approximate { FLAG_APPROXIMATE } else { 0 };
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0];
-        Record::new(RawKind::Exit, wait | approximate, e.holder_frame, body)
-    }
-
-    /// See [`Event::MonitorWait`].
-    #[inline]
-    pub fn wait(e: &MonitorWait) -> Record {
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.timeout.0];
-        Record::new(RawKind::Wait, 0, 0, body)
-    }
-
-    /// See [`Event::MonitorNotify`].
-    #[inline]
-    pub fn notify(e: &MonitorNotify) -> Record {
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.waiter.0];
-        Record::new(RawKind::Notify, 0, 0, body)
-    }
-
-    /// See [`Event::MonitorWaited`].
-    #[inline]
-    pub fn waited(e: &MonitorWaited) -> Record {
-        let flags = match e.outcome {
-            WaitOutcome::Notified => 0,
-            WaitOutcome::TimedOut => FLAG_TIMED_OUT,
-            WaitOutcome::Interrupted => FLAG_INTERRUPTED,
-        };
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.timeout.0, e.notifier.0];
-        Record::new(RawKind::Waited, flags, 0, body)
-    }
-
-    /// See [`Event::MonitorReentered`].
-    #[inline]
-    pub fn reentered(e: &MonitorReentered) -> Record {
-        let flags = if e.bound { FLAG_BOUND } else { 0 };
-        let body = [e.time.0, e.thread.0, e.lock.0, e.seq.0, e.chain.0, e.start.0, e.start_seq.0];
-        Record::new(RawKind::Reentered, flags, 0, body)
-    }
-
-    /// See [`Event::ThreadStart`].
-    pub fn thread_start(e: &ThreadPoint) -> Record {
-        Record::new(RawKind::ThreadStart, 0, 0, [e.time.0, e.thread.0])
-    }
-
-    /// See [`Event::ThreadEnd`].
-    pub fn thread_end(e: &ThreadPoint) -> Record {
-        Record::new(RawKind::ThreadEnd, 0, 0, [e.time.0, e.thread.0])
-    }
-
-    /// See [`Event::ParkBegin`].
-    #[inline]
-    pub fn park_begin(e: &ParkBegin) -> Record {
-        let body = [e.time.0, e.thread.0, e.blocker.0, e.seq.0, e.chain.0, e.owner.0, limit_to_word(e.limit)];
-        Record::new(RawKind::ParkBegin, 0, 0, body)
-    }
-
-    /// See [`Event::Park`].
-    #[inline]
-    pub fn park(e: &Park) -> Record {
-        let body = [
-            e.time.0,
-            e.thread.0,
-            e.blocker.0,
-            e.seq.0,
-            e.chain.0,
-            e.owner.0,
-            limit_to_word(e.limit),
-            e.start.0,
-            e.start_seq.0,
-            e.unpark.0,
-            e.waker.0,
-        ];
-        Record::new(RawKind::Park, e.outcome as u64, 0, body)
-    }
-
-    /// See [`Event::Unpark`].
-    #[inline]
-    pub fn unpark(e: &Unpark) -> Record {
-        Record::new(RawKind::Unpark, 0, 0, [e.time.0, e.thread.0, e.target.0, e.seq.0, e.chain.0])
-    }
-
-    /// See [`Event::ShortParks`].
-    pub fn short_parks(e: &ShortParks) -> Record {
-        let body = [e.time.0, e.thread.0, e.blocker.0, e.count, e.chain.0, e.total.0];
-        Record::new(RawKind::ShortParks, 0, 0, body)
-    }
-
-    /// See [`Event::VirtualMount`].
-    #[inline]
-    pub fn virtual_mount(e: &VirtualMount) -> Record {
-        let body = [e.time.0, e.thread.0, e.blocker.0, e.unparked.0, e.carrier.0, e.ready.0];
-        Record::new(RawKind::VirtualMount, 0, 0, body)
-    }
-
-    /// See [`Event::VirtualPinned`].
-    pub fn virtual_pinned(e: &VirtualPinned) -> Record {
-        let monitor = e.monitor_frame.map_or(0, |frame| u64::from(frame) + 1);
-        let body = [e.time.0, e.thread.0, e.start.0, e.carrier.0, e.chain.0, monitor];
-        Record::new(RawKind::VirtualPinned, 0, 0, body)
-    }
-
-    /// See [`Event::Spent`].
-    #[inline]
-    pub fn spent(e: &Spent) -> Record {
-        Record::new(RawKind::Spent, e.on as u64, 0, [e.time.0, e.thread.0, e.lock.0, e.count, e.total.0])
-    }
-
-    /// See [`Event::TransactionPoint`].
-    #[inline]
-    pub fn transaction(e: &TransactionPoint) -> Record {
-        let end = if e.is_end { FLAG_END } else { 0 };
-        let no_cpu = if e.cpu.is_none() { FLAG_NO_CPU } else { 0 };
-        let body = [e.time.0, e.thread.0, e.id, u64::from(e.kind), e.cpu.map_or(0, |cpu| cpu.0)];
-        Record::new(RawKind::Transaction, end | no_cpu, 0, body)
-    }
-
-    /// See [`Event::StopTheWorld`].
-    pub fn stop_the_world(e: &StopTheWorld) -> Record {
-        Record::new(RawKind::StopTheWorld, 0, 0, [e.start.0, e.duration.0])
+    fn of_word(word: u64) -> u64 {
+        word
     }
 }
 
-/// The event that a record stands for; `None` if the words are no record.
-pub fn decode(words: &[u64]) -> Option<Event> {
-    let header = *words.first()?;
-    let word = |index: usize| words.get(index).copied();
-    let flags = (header >> 24) & 0xFF;
-    let kind = RawKind::of(header)?;
-    let time = TimeNs(word(1)?);
-    if kind == RawKind::StopTheWorld {
-        return Some(Event::StopTheWorld(StopTheWorld { start: time, duration: DurationNs(word(2)?) }));
+impl Word for u32 {
+    #[inline]
+    fn to_word(self) -> u64 {
+        u64::from(self)
     }
-    let thread = ThreadId(word(2)?);
-    if kind == RawKind::ThreadStart {
-        return Some(Event::ThreadStart(ThreadPoint { time, thread }));
+
+    #[inline]
+    fn of_word(word: u64) -> u32 {
+        word as u32
     }
-    if kind == RawKind::ThreadEnd {
-        return Some(Event::ThreadEnd(ThreadPoint { time, thread }));
-    }
-    if kind == RawKind::Transaction {
-        let (id, kind, cpu) = (word(3)?, word(4)? as u32, DurationNs(word(5)?));
-        let (cpu, is_end) = ((flags & FLAG_NO_CPU == 0).then_some(cpu), flags & FLAG_END != 0);
-        return Some(Event::TransactionPoint(TransactionPoint { time, thread, id, kind, cpu, is_end }));
-    }
-    let (lock, seq) = (LockId(word(3)?), Seq(word(4)?));
-    if kind == RawKind::Spent {
-        let (on, count, total) = (spent_on(flags)?, seq.0, DurationNs(word(5)?));
-        return Some(Event::Spent(Spent { time, thread, lock, chain: ChainId::NONE, on, count, total }));
-    }
-    if kind == RawKind::VirtualMount {
-        let (unparked, carrier, ready) = (TimeNs(seq.0), ThreadId(word(5)?), TimeNs(word(6)?));
-        return Some(Event::VirtualMount(VirtualMount { time, unparked, ready, thread, carrier, blocker: lock }));
-    }
-    if kind == RawKind::VirtualPinned {
-        let (start, carrier, chain) = (TimeNs(lock.0), ThreadId(seq.0), ChainId(word(5)?));
-        let monitor_frame = word(6)?.checked_sub(1).and_then(|frame| u16::try_from(frame).ok());
-        return Some(Event::VirtualPinned(VirtualPinned { time, start, thread, carrier, chain, monitor_frame }));
-    }
-    if kind == RawKind::Notify {
-        let waiter = ThreadId(word(5)?);
-        return Some(Event::MonitorNotify(MonitorNotify { time, thread, waiter, lock, seq }));
-    }
-    let chain = ChainId(word(5)?);
-    Some(match kind {
-        RawKind::Enter => {
-            let owner = ThreadId(word(6)?);
-            Event::MonitorEnter(MonitorEnter { time, thread, lock, seq, chain, owner })
-        }
-        RawKind::Entered => Event::MonitorEntered(MonitorEntered {
-            time,
-            start: TimeNs(word(6)?),
-            thread,
-            lock,
-            seq,
-            chain,
-            previous_owner: ThreadId(word(7)?),
-        }),
-        RawKind::Exit => Event::MonitorExit(MonitorExit {
-            time,
-            thread,
-            lock,
-            seq,
-            chain,
-            holder_frame: (header >> 32) as u16,
-            holder_approximate: flags & FLAG_APPROXIMATE != 0,
-            cause: if flags & FLAG_WAIT != 0 { ExitCause::Wait } else { ExitCause::Exit },
-        }),
-        RawKind::Wait => {
-            let timeout = DurationNs(word(6)?);
-            Event::MonitorWait(MonitorWait { time, thread, lock, seq, chain, timeout })
-        }
-        RawKind::Waited => Event::MonitorWaited(MonitorWaited {
-            time,
-            start: TimeNs(word(6)?),
-            thread,
-            lock,
-            seq,
-            chain,
-            timeout: DurationNs(word(7)?),
-            outcome: match flags {
-                FLAG_TIMED_OUT => WaitOutcome::TimedOut,
-                FLAG_INTERRUPTED => WaitOutcome::Interrupted,
-                _ => WaitOutcome::Notified,
-            },
-            notifier: ThreadId(word(8)?),
-        }),
-        RawKind::Reentered => Event::MonitorReentered(MonitorReentered {
-            time,
-            start: TimeNs(word(6)?),
-            thread,
-            lock,
-            start_seq: Seq(word(7)?),
-            seq,
-            chain,
-            bound: flags & FLAG_BOUND != 0,
-        }),
-        _ => return decode_park(kind, flags, words),
-    })
 }
 
-fn decode_park(kind: RawKind, flags: u64, words: &[u64]) -> Option<Event> {
-    let word = |index: usize| words.get(index).copied();
-    let (time, thread) = (TimeNs(word(1)?), ThreadId(word(2)?));
-    let (blocker, seq, chain) = (LockId(word(3)?), Seq(word(4)?), ChainId(word(5)?));
-    Some(match kind {
-        RawKind::Unpark => Event::Unpark(Unpark { time, thread, seq, chain, target: ThreadId(blocker.0) }),
-        RawKind::ShortParks => {
-            let total = DurationNs(word(6)?);
-            Event::ShortParks(ShortParks { time, thread, blocker, chain, count: seq.0, total })
-        }
-        RawKind::ParkBegin => {
-            let (owner, limit) = (ThreadId(word(6)?), limit_of_word(word(7)?));
-            Event::ParkBegin(ParkBegin { time, thread, seq, chain, blocker, owner, limit })
-        }
-        RawKind::Park => Event::Park(Park {
-            time,
-            start: TimeNs(word(8)?),
-            thread,
-            start_seq: Seq(word(9)?),
-            seq,
-            chain,
-            blocker_class: Arc::default(),
-            blocker,
-            owner: ThreadId(word(6)?),
-            limit: limit_of_word(word(7)?),
-            outcome: outcome_of(flags)?,
-            unpark: Seq(word(10)?),
-            waker: ThreadId(word(11)?),
-        }),
-        _ => return None,
-    })
+/// Counted from one, so that 0 means none.
+impl Word for Option<u16> {
+    #[inline]
+    fn to_word(self) -> u64 {
+        self.map_or(0, |value| u64::from(value) + 1)
+    }
+
+    #[inline]
+    fn of_word(word: u64) -> Option<u16> {
+        word.checked_sub(1).and_then(|value| u16::try_from(value).ok())
+    }
 }
 
-fn spent_on(flags: u64) -> Option<SpentOn> {
-    [SpentOn::Monitor, SpentOn::Park, SpentOn::OwnedPark].into_iter().find(|on| *on as u64 == flags)
+/// Counted from one, so that 0 means none.
+impl Word for Option<DurationNs> {
+    #[inline]
+    fn to_word(self) -> u64 {
+        self.map_or(0, |duration| duration.0.saturating_add(1))
+    }
+
+    #[inline]
+    fn of_word(word: u64) -> Option<DurationNs> {
+        word.checked_sub(1).map(DurationNs)
+    }
 }
 
-fn outcome_of(flags: u64) -> Option<ParkOutcome> {
-    const ALL: [ParkOutcome; 5] = [
-        ParkOutcome::Unknown,
-        ParkOutcome::Unparked,
-        ParkOutcome::TimedOut,
-        ParkOutcome::Interrupted,
-        ParkOutcome::Spurious,
-    ];
-    ALL.into_iter().find(|outcome| *outcome as u64 == flags)
+impl Word for ParkLimit {
+    #[inline]
+    fn to_word(self) -> u64 {
+        limit_to_word(self)
+    }
+
+    #[inline]
+    fn of_word(word: u64) -> ParkLimit {
+        limit_of_word(word)
+    }
+}
+
+/// A field that is some bits of a record's header.
+trait Small: Sized + Copy {
+    const WIDTH: u32;
+    fn to_bits(self) -> u64;
+    fn of_bits(bits: u64) -> Option<Self>;
+
+    #[inline]
+    fn width(&self) -> u32 {
+        Self::WIDTH
+    }
+}
+
+impl Small for bool {
+    const WIDTH: u32 = 1;
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline]
+    fn of_bits(bits: u64) -> Option<bool> {
+        Some(bits != 0)
+    }
+}
+
+impl Small for u16 {
+    const WIDTH: u32 = u16::BITS;
+
+    #[inline]
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline]
+    fn of_bits(bits: u64) -> Option<u16> {
+        u16::try_from(bits).ok()
+    }
+}
+
+macro_rules! small_choices {
+    ($($choice:ident: $width:literal bits, $($value:ident)*;)*) => {
+        $(impl Small for $choice {
+            const WIDTH: u32 = $width;
+
+            #[inline]
+            fn to_bits(self) -> u64 {
+                self as u64
+            }
+
+            #[inline]
+            fn of_bits(bits: u64) -> Option<$choice> {
+                [$($choice::$value),*].into_iter().find(|value| *value as u64 == bits)
+            }
+        })*
+    };
+}
+
+small_choices! {
+    ExitCause: 1 bits, Exit Wait;
+    WaitOutcome: 2 bits, Notified TimedOut Interrupted;
+    ParkOutcome: 3 bits, Unknown Unparked TimedOut Interrupted Spurious;
+    SpentOn: 2 bits, Monitor Park OwnedPark;
 }
 
 /// A limit as one word.
@@ -408,6 +299,10 @@ pub fn limit_of_word(word: u64) -> ParkLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headway_model::event::{
+        MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
+        ParkBegin, ShortParks, Spent, StopTheWorld, ThreadPoint, TransactionPoint, Unpark, VirtualMount, VirtualPinned,
+    };
 
     fn check(record: Record, event: Event) {
         assert_eq!(decode(record.words()), Some(event));
@@ -486,6 +381,10 @@ mod tests {
         let e = ThreadPoint { time, thread };
         check(Record::thread_start(&e), Event::ThreadStart(e));
         check(Record::thread_end(&e), Event::ThreadEnd(e));
+        for (cpu, is_end) in [(None, true), (Some(DurationNs(0)), false), (Some(timeout), true)] {
+            let e = TransactionPoint { time, thread, id: 1 << 40, kind: 3, cpu, is_end };
+            check(Record::transaction(&e), Event::TransactionPoint(e));
+        }
         let e = StopTheWorld { start, duration: timeout };
         check(Record::stop_the_world(&e), Event::StopTheWorld(e));
     }
