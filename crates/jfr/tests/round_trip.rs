@@ -51,6 +51,18 @@ fn every_event_comes_back() {
     }
 }
 
+/// Kinds that are no events of a recording: definitions, what stays inside the agent, and what only readers make.
+const UNRECORDED: [&str; 7] = ["Recording", "Thread", "Method", "Chain", "Lock", "TransactionPoint", "Other"];
+
+/// So that one that is written but not read, or neither, fails the test above.
+#[test]
+fn every_kind_that_is_recorded_is_among_those_that_come_back() {
+    let written: HashSet<usize> = events().iter().chain([&Event::Watermark(at(100))]).map(Event::kind).collect();
+    let names = Event::NAMES.iter().enumerate();
+    let without: Vec<&str> = names.filter(|(kind, _)| !written.contains(kind)).map(|(_, name)| *name).collect();
+    assert_eq!(without, UNRECORDED);
+}
+
 /// With its definitions, whoever else names them.
 #[test]
 fn samples_of_owners_come_back() {

@@ -1,7 +1,7 @@
 //! From values to the events of causal profiling.
 
 use super::chunk::Chunk;
-use super::plan::Slot;
+use super::slot::slot;
 use headway_model::event::Experiment;
 use headway_model::DurationNs;
 
@@ -11,23 +11,23 @@ impl Chunk {
         Experiment {
             start: self.start(),
             end: self.end(),
-            number: number(Slot::Experiment),
-            speedup: self.values.float(Slot::Speedup),
-            delay: DurationNs(number(Slot::Delay)),
-            stopped: DurationNs(number(Slot::Stopped)),
-            selected_samples: number(Slot::Selected),
-            samples: number(Slot::Samples),
-            period: DurationNs(number(Slot::Period)),
-            cpus: u32::try_from(number(Slot::Cpus)).unwrap_or(0),
-            off_cpu: number(Slot::OffCpu),
-            interpreted: number(Slot::Interpreted),
-            wakes: number(Slot::Wakes),
-            run_queue: DurationNs(number(Slot::RunQueue)),
-            in_flight: self.values.float(Slot::InFlight),
-            visits: number(Slot::Visits),
-            kind: self.values.text(Slot::Kind),
-            target: self.values.text(Slot::ExperimentTarget),
-            point: self.values.text(Slot::ProgressPoint),
+            number: number(slot!("experiment")),
+            speedup: self.values.float(slot!("speedup")),
+            delay: DurationNs(number(slot!("delay"))),
+            stopped: DurationNs(number(slot!("stopped"))),
+            selected_samples: number(slot!("selected")),
+            samples: number(slot!("samples")),
+            period: DurationNs(number(slot!("period"))),
+            cpus: u32::try_from(number(slot!("cpus"))).unwrap_or(0),
+            off_cpu: number(slot!("offCpu")),
+            interpreted: number(slot!("interpreted")),
+            wakes: number(slot!("wakes")),
+            run_queue: DurationNs(number(slot!("runQueue"))),
+            in_flight: self.values.float(slot!("inFlight")),
+            visits: number(slot!("visits")),
+            kind: self.values.text(slot!("kind")),
+            target: self.values.text(slot!("experimentTarget")),
+            point: self.values.text(slot!("progressPoint")),
         }
     }
 }

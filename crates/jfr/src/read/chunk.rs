@@ -4,7 +4,8 @@ use super::cursor::Cursor;
 use super::detail::{Detail, Places};
 use super::info::InfoGatherer;
 use super::intern::Interner;
-use super::plan::{EventKind, Plan, Ticks, Values};
+use super::kinds::{self, EventKind};
+use super::plan::{Plan, Ticks, Values};
 use super::pools::Pools;
 use super::problem::Problem;
 use super::resolve::Resolver;
@@ -158,13 +159,14 @@ impl Chunk {
     /// What the chunk says about the recording, on top of what is known.
     pub(crate) fn info(&mut self, known: RecordingInfo) -> RecordingInfo {
         let mut gatherer = InfoGatherer::new(known);
-        let wanted = self.types_of(&[EventKind::Info, EventKind::LockDefinition, EventKind::ServiceThread]);
-        self.resolver.pools.names_service_threads = !self.types_of(&[EventKind::ServiceThread]).is_empty();
-        self.has_safepoints = self.types_of(&[EventKind::SafepointEnd]).iter().any(|ty| self.survey.saw(*ty));
+        let wanted = self.types_of(|kind| kinds::is_apart(kind) && kind != kinds::RESERVE);
+        self.resolver.pools.names_service_threads = !self.types_of(|kind| kind == kinds::SERVICE_THREAD).is_empty();
+        let ends = self.types_of(|kind| kind == kinds::SAFEPOINT_END);
+        self.has_safepoints = ends.iter().any(|ty| self.survey.saw(*ty));
         if !self.has_safepoints {
             // Without ends, begins say of no pause how long it was: they are counted by name only.
-            let begins = self.plans.iter_mut().filter(|plan| plan.kind == EventKind::SafepointBegin);
-            begins.for_each(|plan| plan.kind = EventKind::Other);
+            let begins = self.plans.iter_mut().filter(|plan| plan.kind == kinds::SAFEPOINT_BEGIN);
+            begins.for_each(|plan| plan.kind = kinds::OTHER);
         }
         if let Some(sampler) = self.choose_sampler() {
             gatherer.sampler(sampler);
@@ -177,8 +179,8 @@ impl Chunk {
                 continue;
             };
             let read = match plan.kind {
-                EventKind::Info => gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver),
-                EventKind::ServiceThread => {
+                kind if kinds::is_info(kind) => gatherer.event(plan.ty, &mut body, &self.schema, &self.resolver),
+                kinds::SERVICE_THREAD => {
                     self.resolver.pools.service_thread(&self.schema.types[plan.ty], &self.schema, &mut body)
                 }
                 _ => self.resolver.pools.lock(&self.schema.types[plan.ty], &self.schema, &mut body),
@@ -203,13 +205,13 @@ impl Chunk {
         let seen = |name: &&&str| schema.id_of(name).is_some_and(|ty| survey.saw(ty));
         let chosen = SAMPLERS.iter().find(seen).copied()?;
         let unused = |name: &str| SAMPLERS.contains(&name) && name != chosen;
-        self.plans.iter_mut().filter(|plan| unused(&plan.name)).for_each(|plan| plan.kind = EventKind::Other);
+        self.plans.iter_mut().filter(|plan| unused(&plan.name)).for_each(|plan| plan.kind = kinds::OTHER);
         Some(chosen)
     }
 
     /// Numbers of the types of some kinds of events.
-    fn types_of(&self, kinds: &[EventKind]) -> Vec<u64> {
-        let of_kind = self.plans.iter().filter(|plan| kinds.contains(&plan.kind));
+    fn types_of(&self, is_wanted: impl Fn(EventKind) -> bool) -> Vec<u64> {
+        let of_kind = self.plans.iter().filter(|plan| is_wanted(plan.kind));
         of_kind.filter_map(|plan| self.schema.types.get(plan.ty)).map(|ty| ty.id).collect()
     }
 
@@ -226,8 +228,8 @@ impl Chunk {
                 continue;
             };
             match plan.kind {
-                EventKind::Info | EventKind::LockDefinition | EventKind::ServiceThread | EventKind::Reserve => {}
-                EventKind::Other => {
+                kind if kinds::is_apart(kind) => {}
+                kinds::OTHER => {
                     out.push(Event::Other(plan.name.clone()));
                     return Step::Events;
                 }
@@ -237,7 +239,7 @@ impl Chunk {
                         self.places.lost = true;
                         continue;
                     }
-                    if kind == EventKind::Detail {
+                    if kinds::is_detail(kind) {
                         self.last_detail = Detail::of(&self.values);
                         continue;
                     }

@@ -3,7 +3,8 @@
 use super::chunk::Chunk;
 use super::detail::before;
 use super::intern::Interner;
-use super::plan::{EventKind, Slot};
+use super::kinds::{self, EventKind};
+use super::slot::{slot, Slot};
 use crate::schema::values::monitor_frame;
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
@@ -21,12 +22,12 @@ const MAX_OPEN_SAFEPOINTS: usize = 16;
 impl Chunk {
     #[inline]
     pub(super) fn start(&self) -> TimeNs {
-        TimeNs(self.values.get(Slot::Start))
+        TimeNs(self.values.get(slot!("startTime")))
     }
 
     #[inline]
     pub(super) fn end(&self) -> TimeNs {
-        self.start() + DurationNs(self.values.get(Slot::Duration))
+        self.start() + DurationNs(self.values.get(slot!("duration")))
     }
 
     #[inline]
@@ -38,25 +39,25 @@ impl Chunk {
     /// are the most: put where it goes, without a detour. False if it is another.
     #[inline]
     pub(super) fn contended(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> bool {
-        if !matches!(kind, EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit) {
+        if !matches!(kind, kinds::MONITOR_ENTER | kinds::MONITOR_ENTERED | kinds::MONITOR_EXIT) {
             return false;
         }
-        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let (start, thread) = (self.start(), self.thread(Slot::Thread));
+        let chain = self.resolver.chain(self.values.get(slot!("stackTrace")), interner, out);
+        let (start, thread) = (self.start(), self.thread(slot!("eventThread")));
         let seq = match kind {
-            EventKind::MonitorEntered => {
+            kinds::MONITOR_ENTERED => {
                 let detail = self.detail();
                 self.lock_place(Some(&detail))
             }
             _ => self.lock_place(None),
         };
         let lock = self.lock(interner, out);
-        let (other, number) = (self.thread(Slot::Other), |slot| self.values.get(slot));
+        let (other, number) = (self.thread(slot!("owner")), |slot| self.values.get(slot));
         match kind {
-            EventKind::MonitorEnter => {
+            kinds::MONITOR_ENTER => {
                 out.push(Event::MonitorEnter(MonitorEnter { time: start, thread, lock, seq, chain, owner: other }));
             }
-            EventKind::MonitorEntered => {
+            kinds::MONITOR_ENTERED => {
                 let (time, previous_owner) = (self.end(), other);
                 let entered = MonitorEntered { time, start, thread, lock, seq, chain, previous_owner };
                 out.push(Event::MonitorEntered(entered));
@@ -67,9 +68,9 @@ impl Chunk {
                 lock,
                 seq,
                 chain,
-                holder_frame: number(Slot::HolderFrame).min(u64::from(u16::MAX)) as u16,
-                holder_approximate: number(Slot::HolderApproximate) != 0,
-                cause: self.resolver.exit_cause(number(Slot::Cause)),
+                holder_frame: number(slot!("holderFrame")).min(u64::from(u16::MAX)) as u16,
+                holder_approximate: number(slot!("holderApproximate")) != 0,
+                cause: self.resolver.exit_cause(number(slot!("cause"))),
             })),
         }
         true
@@ -78,9 +79,9 @@ impl Chunk {
     /// The lock of the event that was just read.
     #[inline]
     fn lock(&mut self, interner: &mut Interner, out: &mut Vec<Event>) -> LockId {
-        match (self.values.get(Slot::Lock), self.values.get(Slot::Address)) {
+        match (self.values.get(slot!("lock")), self.values.get(slot!("address"))) {
             (0, 0) => LockId::NONE,
-            (0, address) => self.resolver.lock_at(address, self.values.get(Slot::Class), interner, out),
+            (0, address) => self.resolver.lock_at(address, self.values.get(slot!("monitorClass")), interner, out),
             (key, _) => self.resolver.lock(key, interner, out),
         }
     }
@@ -88,28 +89,25 @@ impl Chunk {
     /// The event that was just read, if [`Chunk::contended`] did not make it; `None`
     /// if it is none of its own.
     pub(super) fn event(&mut self, kind: EventKind, interner: &mut Interner, out: &mut Vec<Event>) -> Option<Event> {
-        if kind == EventKind::NativeLock {
+        if kind == kinds::NATIVE_LOCK {
             return Some(self.native_lock(interner, out));
         }
-        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let (start, end, thread) = (self.start(), self.end(), self.thread(Slot::Thread));
+        let chain = self.resolver.chain(self.values.get(slot!("stackTrace")), interner, out);
+        let (start, end, thread) = (self.start(), self.end(), self.thread(slot!("eventThread")));
         let lock = self.lock(interner, out);
         let number = |slot| self.values.get(slot);
-        let other = self.thread(Slot::Other);
-        let timeout = DurationNs(number(Slot::Timeout));
+        let other = self.thread(slot!("owner"));
+        let timeout = DurationNs(number(slot!("timeout")));
         Some(match kind {
-            EventKind::MonitorEnter | EventKind::MonitorEntered | EventKind::MonitorExit | EventKind::NativeLock => {
-                return None
-            }
-            EventKind::MonitorWait => {
+            kinds::MONITOR_WAIT => {
                 let seq = self.lock_place(None);
                 Event::MonitorWait(MonitorWait { time: start, thread, lock, seq, chain, timeout })
             }
-            EventKind::MonitorNotify => {
+            kinds::MONITOR_NOTIFY => {
                 let seq = self.lock_place(None);
                 Event::MonitorNotify(MonitorNotify { time: start, thread, waiter: other, lock, seq })
             }
-            EventKind::MonitorWaited => {
+            kinds::MONITOR_WAITED => {
                 let detail = self.detail();
                 Event::MonitorWaited(MonitorWaited {
                     time: end,
@@ -123,13 +121,13 @@ impl Chunk {
                     notifier: other,
                 })
             }
-            EventKind::MonitorReentered => {
+            kinds::MONITOR_REENTERED => {
                 let seq = self.lock_place(None);
-                let start_seq = match self.values.get(Slot::StartBack) {
-                    0 => Seq(self.values.get(Slot::StartSeq)),
+                let start_seq = match self.values.get(slot!("startBack")) {
+                    0 => Seq(self.values.get(slot!("startSeq"))),
                     back => before(seq, back),
                 };
-                let bound = self.values.get(Slot::Bound) != 0;
+                let bound = self.values.get(slot!("bound")) != 0;
                 Event::MonitorReentered(MonitorReentered {
                     time: end,
                     start,
@@ -141,7 +139,7 @@ impl Chunk {
                     bound,
                 })
             }
-            EventKind::ParkBegin => Event::ParkBegin(ParkBegin {
+            kinds::PARK_BEGIN => Event::ParkBegin(ParkBegin {
                 time: start,
                 thread,
                 seq: self.park_place(None),
@@ -150,64 +148,64 @@ impl Chunk {
                 owner: other,
                 limit: self.park_limit(),
             }),
-            EventKind::Park => Event::Park(self.park(lock, chain)),
-            EventKind::Unpark => {
+            kinds::THREAD_PARK => Event::Park(self.park(lock, chain)),
+            kinds::UNPARK => {
                 let seq = self.park_place(None);
                 Event::Unpark(Unpark { time: start, thread, seq, chain, target: other })
             }
-            EventKind::VirtualMount => Event::VirtualMount(VirtualMount {
+            kinds::VIRTUAL_MOUNT => Event::VirtualMount(VirtualMount {
                 time: end,
                 unparked: start,
-                ready: (start + DurationNs(number(Slot::CpuWait))).min(end),
+                ready: (start + DurationNs(number(slot!("cpuWait")))).min(end),
                 thread,
-                carrier: self.thread(Slot::Carrier),
+                carrier: self.thread(slot!("carrierThread")),
                 blocker: lock,
             }),
-            EventKind::VirtualPinned => Event::VirtualPinned(VirtualPinned {
+            kinds::THREAD_PINNED => Event::VirtualPinned(VirtualPinned {
                 time: end,
                 start,
                 thread,
-                carrier: self.thread(Slot::Carrier),
+                carrier: self.thread(slot!("carrierThread")),
                 chain,
-                monitor_frame: monitor_frame(&self.values.text(Slot::PinnedReason)),
+                monitor_frame: monitor_frame(&self.values.text(slot!("pinnedReason"))),
             }),
-            EventKind::ShortParks => Event::ShortParks(ShortParks {
+            kinds::SHORT_PARKS => Event::ShortParks(ShortParks {
                 time: start,
                 thread,
                 blocker: lock,
                 chain,
-                count: number(Slot::Count),
-                total: DurationNs(number(Slot::ThreadTime)),
+                count: number(slot!("count")),
+                total: DurationNs(number(slot!("threadTime"))),
             }),
-            EventKind::ShortEnters => Event::Spent(Spent {
+            kinds::SHORT_ENTERS => Event::Spent(Spent {
                 time: start,
                 thread,
                 lock,
                 chain,
                 on: SpentOn::Monitor,
-                count: number(Slot::Count),
-                total: DurationNs(number(Slot::ThreadTime)),
+                count: number(slot!("count")),
+                total: DurationNs(number(slot!("threadTime"))),
             }),
-            EventKind::PressureWindow => Event::PressureWindow(PressureWindow {
+            kinds::PRESSURE_WINDOW => Event::PressureWindow(PressureWindow {
                 start,
                 duration: end.since(start),
                 lock,
-                acquiring: DurationNs(number(Slot::Acquiring)),
-                running: DurationNs(number(Slot::Running)),
+                acquiring: DurationNs(number(slot!("acquiring"))),
+                running: DurationNs(number(slot!("running"))),
             }),
-            EventKind::PressurePhase => Event::PressurePhase(PressurePhase {
+            kinds::PRESSURE_PHASE => Event::PressurePhase(PressurePhase {
                 start,
                 end,
                 lock,
-                mean: self.values.float(Slot::Mean),
-                peak: self.values.float(Slot::Peak),
+                mean: self.values.float(slot!("mean")),
+                peak: self.values.float(slot!("peak")),
                 acquiring_chain: chain,
-                owner_chain: self.resolver.chain(self.values.get(Slot::OwnerStack), interner, out),
+                owner_chain: self.resolver.chain(self.values.get(slot!("ownerStackTrace")), interner, out),
             }),
-            EventKind::ParkStatistics => Event::ParkStatistics(self.park_statistics(chain, lock)),
-            EventKind::JavaSample | EventKind::NativeSample | EventKind::WallSample => {
+            kinds::PARK_STATISTICS => Event::ParkStatistics(self.park_statistics(chain, lock)),
+            kinds::EXECUTION_SAMPLE | kinds::NATIVE_SAMPLE | kinds::WALL_SAMPLE => {
                 let detail = self.detail();
-                let cpu = detail.cpu_from_one.max(self.values.get(Slot::CpuFromOne));
+                let cpu = detail.cpu_from_one.max(self.values.get(slot!("cpu")));
                 Event::Sample(Sample {
                     time: start,
                     thread,
@@ -217,82 +215,77 @@ impl Chunk {
                     cpu: cpu.checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
                 })
             }
-            EventKind::OwnerSample => Event::OwnerSample(OwnerSample {
+            kinds::OWNER_SAMPLE => Event::OwnerSample(OwnerSample {
                 sample: Sample {
                     time: start,
                     thread,
                     chain,
-                    state: self.sample_state(EventKind::WallSample),
-                    weight: DurationNs(number(Slot::Weight)),
+                    state: self.sample_state(kinds::WALL_SAMPLE),
+                    weight: DurationNs(number(slot!("weight"))),
                     cpu: None,
                 },
                 lock,
-                waiter_chain: self.resolver.chain(self.values.get(Slot::OwnerStack), interner, out),
-                waiters: u32::try_from(number(Slot::Count)).unwrap_or(u32::MAX),
+                waiter_chain: self.resolver.chain(self.values.get(slot!("ownerStackTrace")), interner, out),
+                waiters: u32::try_from(number(slot!("count"))).unwrap_or(u32::MAX),
             }),
-            EventKind::ThreadStart => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
-            EventKind::ThreadEnd => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
-            EventKind::MachineTime => Event::MachineTime(self.machine_time()),
-            EventKind::ThreadTime => Event::ThreadTime(self.thread_time()),
-            EventKind::Throttling => Event::Throttling(self.throttling()),
-            EventKind::Transaction => Event::Transaction(self.transaction()),
-            EventKind::Experiment => Event::Experiment(self.experiment()),
-            EventKind::StopTheWorld => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
+            kinds::THREAD_START => Event::ThreadStart(ThreadPoint { time: start, thread: self.subject() }),
+            kinds::THREAD_END => Event::ThreadEnd(ThreadPoint { time: start, thread: self.subject() }),
+            kinds::MACHINE_TIME => Event::MachineTime(self.machine_time()),
+            kinds::THREAD_TIME => Event::ThreadTime(self.thread_time()),
+            kinds::THROTTLING => Event::Throttling(self.throttling()),
+            kinds::TRANSACTION => Event::Transaction(self.transaction()),
+            kinds::EXPERIMENT => Event::Experiment(self.experiment()),
+            kinds::STOP_THE_WORLD => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
             // Collections stop the world inside safepoints, which say it better.
-            EventKind::GcPause if self.has_safepoints => return None,
-            EventKind::GcPause => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
-            EventKind::SafepointBegin => {
+            kinds::GC_PAUSE if self.has_safepoints => return None,
+            kinds::GC_PAUSE => Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }),
+            kinds::SAFEPOINT_BEGIN => {
                 self.open_safepoints.truncate(MAX_OPEN_SAFEPOINTS - 1);
-                self.open_safepoints.push((number(Slot::SafepointId), start.0));
+                self.open_safepoints.push((number(slot!("safepointId")), start.0));
                 return None;
             }
-            EventKind::SafepointEnd => return self.safepoint(end),
-            EventKind::Loss => Event::Lost(self.resolver.loss(number(Slot::Cause))?, number(Slot::Count)),
-            EventKind::SamplesLost => Event::Lost(Loss::SampleLost, number(Slot::Count)),
-            EventKind::DataLoss => Event::Lost(Loss::RecorderBytes, number(Slot::Count)),
-            EventKind::Degraded => Event::Degraded(Degraded {
-                mechanism: self.values.text(Slot::Mechanism),
-                reason: self.values.text(Slot::Reason),
+            kinds::SAFEPOINT_END => return self.safepoint(end),
+            kinds::LOSS => Event::Lost(self.resolver.loss(number(slot!("cause")))?, number(slot!("count"))),
+            kinds::SAMPLES_LOST => Event::Lost(Loss::SampleLost, number(slot!("count"))),
+            kinds::DATA_LOSS => Event::Lost(Loss::RecorderBytes, number(slot!("count"))),
+            kinds::DEGRADED => Event::Degraded(Degraded {
+                mechanism: self.values.text(slot!("mechanism")),
+                reason: self.values.text(slot!("reason")),
             }),
-            EventKind::CpuLoad => Event::CpuLoad(CpuLoad {
+            kinds::CPU_LOAD => Event::CpuLoad(CpuLoad {
                 time: start,
-                jvm_user: self.values.float(Slot::JvmUser),
-                jvm_system: self.values.float(Slot::JvmSystem),
-                machine_total: self.values.float(Slot::MachineTotal),
+                jvm_user: self.values.float(slot!("jvmUser")),
+                jvm_system: self.values.float(slot!("jvmSystem")),
+                machine_total: self.values.float(slot!("machineTotal")),
             }),
-            EventKind::SelfCost => Event::SelfCost(SelfCost {
+            kinds::SELF_COST => Event::SelfCost(SelfCost {
                 time: start,
-                own_cpu: DurationNs(number(Slot::OwnCpu)),
-                attach_pause: DurationNs(number(Slot::AttachPause)),
-                memory_bytes: number(Slot::Memory),
-                attach_cpu: DurationNs(number(Slot::AttachCpu)),
-                process_cpu: DurationNs(number(Slot::ProcessCpu)),
-                hook_cpu: DurationNs(number(Slot::HookCpu)),
-                hook_cpu_error: DurationNs(number(Slot::HookCpuError)),
-                timed_calls: number(Slot::TimedCalls),
+                own_cpu: DurationNs(number(slot!("ownCpu"))),
+                attach_pause: DurationNs(number(slot!("attachPause"))),
+                memory_bytes: number(slot!("memory")),
+                attach_cpu: DurationNs(number(slot!("attachCpu"))),
+                process_cpu: DurationNs(number(slot!("processCpu"))),
+                hook_cpu: DurationNs(number(slot!("hookCpu"))),
+                hook_cpu_error: DurationNs(number(slot!("hookCpuError"))),
+                timed_calls: number(slot!("timedCalls")),
             }),
-            EventKind::Flush => Event::Watermark(start),
-            EventKind::Info
-            | EventKind::LockDefinition
-            | EventKind::ServiceThread
-            | EventKind::Detail
-            | EventKind::Reserve
-            | EventKind::Other => return None,
+            kinds::FLUSH => Event::Watermark(start),
+            _ => return None,
         })
     }
 
     /// A mutex of native code, which async-profiler records as one event per
     /// contention, as JFR does for a monitor.
     fn native_lock(&mut self, interner: &mut Interner, out: &mut Vec<Event>) -> Event {
-        let chain = self.resolver.chain(self.values.get(Slot::Stack), interner, out);
-        let lock = match self.values.get(Slot::Address) {
+        let chain = self.resolver.chain(self.values.get(slot!("stackTrace")), interner, out);
+        let lock = match self.values.get(slot!("address")) {
             0 => LockId::NONE,
             address => interner.lock(address, LockDef { class: NATIVE_MUTEX.into(), ..LockDef::default() }, out),
         };
         Event::MonitorEntered(MonitorEntered {
             time: self.end(),
             start: self.start(),
-            thread: self.thread(Slot::Thread),
+            thread: self.thread(slot!("eventThread")),
             lock,
             chain,
             ..MonitorEntered::default()
@@ -302,8 +295,8 @@ impl Chunk {
     /// The thread that a start or end is about; some makers name it only as
     /// the event's own thread.
     fn subject(&self) -> ThreadId {
-        match self.thread(Slot::Subject) {
-            ThreadId::NONE => self.thread(Slot::Thread),
+        match self.thread(slot!("thread")) {
+            ThreadId::NONE => self.thread(slot!("eventThread")),
             subject => subject,
         }
     }
@@ -315,27 +308,27 @@ impl Chunk {
         let seq = self.park_place(Some(&detail));
         let own = |slot| Seq(self.values.get(slot));
         let either = |slot, told: u64| self.resolver.thread(self.values.get(slot).max(told));
-        let outcome = self.values.get(Slot::Outcome).max(detail.outcome);
+        let outcome = self.values.get(slot!("outcome")).max(detail.outcome);
         Park {
             time: self.end(),
             start: self.start(),
-            thread: self.thread(Slot::Thread),
-            start_seq: if detail.start_back == 0 { own(Slot::StartSeq) } else { before(seq, detail.start_back) },
+            thread: self.thread(slot!("eventThread")),
+            start_seq: if detail.start_back == 0 { own(slot!("startSeq")) } else { before(seq, detail.start_back) },
             seq,
             chain,
             blocker,
-            owner: either(Slot::Other, detail.owner),
+            owner: either(slot!("owner"), detail.owner),
             limit: self.park_limit(),
             outcome: self.resolver.park_outcome(outcome),
-            unpark: if detail.unpark_back == 0 { own(Slot::Unpark) } else { before(seq, detail.unpark_back) },
-            waker: either(Slot::Waker, detail.waker),
-            blocker_class: self.resolver.class(self.values.get(Slot::Class)),
+            unpark: if detail.unpark_back == 0 { own(slot!("unpark")) } else { before(seq, detail.unpark_back) },
+            waker: either(slot!("waker"), detail.waker),
+            blocker_class: self.resolver.class(self.values.get(slot!("monitorClass"))),
         }
     }
 
     fn wait_outcome(&self, told: u64) -> WaitOutcome {
-        let timed_out = self.values.get(Slot::TimedOut) != 0;
-        match self.resolver.wait_outcome(self.values.get(Slot::Outcome).max(told)) {
+        let timed_out = self.values.get(slot!("timedOut")) != 0;
+        match self.resolver.wait_outcome(self.values.get(slot!("outcome")).max(told)) {
             Some(outcome) => outcome,
             None if timed_out => WaitOutcome::TimedOut,
             None => WaitOutcome::Notified,
@@ -344,7 +337,7 @@ impl Chunk {
 
     /// The JDK writes the smallest number for no limit, async-profiler zero.
     fn park_limit(&self) -> ParkLimit {
-        let (timeout, until) = (self.values.get(Slot::Timeout), self.values.get(Slot::Until));
+        let (timeout, until) = (self.values.get(slot!("timeout")), self.values.get(slot!("until")));
         match (timeout, until as i64) {
             (_, 1..) => ParkLimit::UntilEpochMs(until),
             (1.., _) => ParkLimit::For(DurationNs(timeout)),
@@ -358,43 +351,43 @@ impl Chunk {
         ParkStatistics {
             time: self.start(),
             blocker,
-            thread: self.thread(Slot::Subject),
+            thread: self.thread(slot!("thread")),
             chain,
-            times_parked: number(Slot::TimesParked),
-            parked_now: small(Slot::ParkedNow),
-            peak_parked: small(Slot::PeakParked),
-            thread_time: DurationNs(number(Slot::ThreadTime)),
-            real_time: DurationNs(number(Slot::RealTime)),
-            first_parked: TimeNs(number(Slot::FirstParked)),
-            last_alive: TimeNs(number(Slot::LastAlive)),
+            times_parked: number(slot!("timesParked")),
+            parked_now: small(slot!("parkedNow")),
+            peak_parked: small(slot!("peakParked")),
+            thread_time: DurationNs(number(slot!("threadTime"))),
+            real_time: DurationNs(number(slot!("realTime"))),
+            first_parked: TimeNs(number(slot!("firstParked"))),
+            last_alive: TimeNs(number(slot!("lastAlive"))),
         }
     }
 
     fn weight(&self, kind: EventKind, told: u64) -> DurationNs {
-        let told = self.values.get(Slot::Weight).max(told);
+        let told = self.values.get(slot!("weight")).max(told);
         let interval = match kind {
-            EventKind::JavaSample => self.intervals.cpu,
-            EventKind::WallSample => self.intervals.wall,
+            kinds::EXECUTION_SAMPLE => self.intervals.cpu,
+            kinds::WALL_SAMPLE => self.intervals.wall,
             _ => 0,
         };
         match told {
-            0 => DurationNs(interval.saturating_mul(self.values.get(Slot::Samples).max(1))),
+            0 => DurationNs(interval.saturating_mul(self.values.get(slot!("samples")).max(1))),
             _ => DurationNs(told),
         }
     }
 
     fn sample_state(&self, kind: EventKind) -> SampleState {
         match kind {
-            EventKind::NativeSample => SampleState::Native,
-            EventKind::WallSample => self.resolver.sample_state(self.values.get(Slot::State)),
+            kinds::NATIVE_SAMPLE => SampleState::Native,
+            kinds::WALL_SAMPLE => self.resolver.sample_state(self.values.get(slot!("state"))),
             // As older versions of async-profiler write wall-clock samples.
-            _ if self.resolver.is_sleeping(self.values.get(Slot::State)) => SampleState::Waiting,
+            _ if self.resolver.is_sleeping(self.values.get(slot!("state"))) => SampleState::Waiting,
             _ => SampleState::Java,
         }
     }
 
     fn safepoint(&mut self, end: TimeNs) -> Option<Event> {
-        let id = self.values.get(Slot::SafepointId);
+        let id = self.values.get(slot!("safepointId"));
         let index = self.open_safepoints.iter().position(|(open, _)| *open == id)?;
         let start = TimeNs(self.open_safepoints.swap_remove(index).1);
         Some(Event::StopTheWorld(StopTheWorld { start, duration: end.since(start) }))

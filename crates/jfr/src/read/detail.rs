@@ -2,7 +2,8 @@
 //! the order of locks, which are written as steps.
 
 use super::chunk::Chunk;
-use super::plan::{Slot, Values};
+use super::plan::Values;
+use super::slot::slot;
 use crate::hash::IdTable;
 use crate::schema::unzigzag;
 use headway_model::Seq;
@@ -25,16 +26,16 @@ pub(crate) struct Detail {
 impl Detail {
     pub(super) fn of(values: &Values) -> Detail {
         Detail {
-            start: values.get(Slot::Start),
-            thread: values.get(Slot::Thread),
-            seq_step: values.get(Slot::SeqStep),
-            start_back: values.get(Slot::StartBack),
-            unpark_back: values.get(Slot::UnparkBack),
-            outcome: values.get(Slot::Outcome),
-            owner: values.get(Slot::Other),
-            waker: values.get(Slot::Waker),
-            weight: values.get(Slot::Weight),
-            cpu_from_one: values.get(Slot::CpuFromOne),
+            start: values.get(slot!("startTime")),
+            thread: values.get(slot!("eventThread")),
+            seq_step: values.get(slot!("seqStep")),
+            start_back: values.get(slot!("startBack")),
+            unpark_back: values.get(slot!("unparkBack")),
+            outcome: values.get(slot!("outcome")),
+            owner: values.get(slot!("owner")),
+            waker: values.get(slot!("waker")),
+            weight: values.get(slot!("weight")),
+            cpu_from_one: values.get(slot!("cpu")),
         }
     }
 }
@@ -87,7 +88,8 @@ impl Chunk {
     #[inline]
     pub(super) fn detail(&mut self) -> Detail {
         let detail = std::mem::take(&mut self.last_detail);
-        if detail.start == self.values.get(Slot::Start) && detail.thread == self.values.get(Slot::Thread) {
+        if detail.start == self.values.get(slot!("startTime")) && detail.thread == self.values.get(slot!("eventThread"))
+        {
             return detail;
         }
         Detail::default()
@@ -97,13 +99,13 @@ impl Chunk {
     /// that of an event that has no such field.
     #[inline]
     pub(super) fn lock_place(&mut self, detail: Option<&Detail>) -> Seq {
-        let step = detail.map_or(self.values.get(Slot::SeqStep), |detail| detail.seq_step);
+        let step = detail.map_or(self.values.get(slot!("seqStep")), |detail| detail.seq_step);
         if step == 0 {
             // As recordings of format version 1 have it.
-            return Seq(self.values.get(Slot::Seq));
+            return Seq(self.values.get(slot!("seq")));
         }
-        let lock = match self.values.get(Slot::Lock) {
-            0 => self.values.get(Slot::Address),
+        let lock = match self.values.get(slot!("lock")) {
+            0 => self.values.get(slot!("address")),
             lock => lock,
         };
         self.places.lock(lock, step)
@@ -111,8 +113,8 @@ impl Chunk {
 
     /// The same for parks and unparks.
     pub(super) fn park_place(&mut self, detail: Option<&Detail>) -> Seq {
-        match detail.map_or(self.values.get(Slot::SeqStep), |detail| detail.seq_step) {
-            0 => Seq(self.values.get(Slot::Seq)),
+        match detail.map_or(self.values.get(slot!("seqStep")), |detail| detail.seq_step) {
+            0 => Seq(self.values.get(slot!("seq"))),
             step => self.places.park(step),
         }
     }

@@ -2,200 +2,11 @@
 //! chunk a list of steps, made once from the chunk's metadata.
 
 use super::cursor::{Cursor, Text};
+use super::kinds::{self, EventKind};
 use super::schema::{Field, Schema, Type, Unit, Wire};
+use super::slot::{slot, Slot, SLOTS};
 use crate::header::ChunkHeader;
 use std::sync::Arc;
-
-/// Kinds of events and the names of their types, one entry each.
-macro_rules! event_kinds {
-    ($($(#[$doc:meta])* $kind:ident: $($name:literal)|+;)*) => {
-        /// What an event is, by its type's name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum EventKind {
-            $($(#[$doc])* $kind,)*
-            Other,
-        }
-
-        fn kind(name: &str) -> EventKind {
-            match name {
-                $($($name)|+ => EventKind::$kind,)*
-                _ => EventKind::Other,
-            }
-        }
-    };
-}
-
-event_kinds! {
-    ThreadStart: "jdk.ThreadStart";
-    ThreadEnd: "jdk.ThreadEnd";
-    MonitorEnter: "headway.MonitorContendedEnter";
-    MonitorEntered: "jdk.JavaMonitorEnter";
-    MonitorExit: "headway.MonitorContendedExit";
-    MonitorWait: "headway.MonitorWaitBegin";
-    MonitorNotify: "headway.MonitorNotify";
-    MonitorWaited: "jdk.JavaMonitorWait";
-    MonitorReentered: "headway.MonitorReenter";
-    ParkBegin: "headway.ParkBegin";
-    Park: "jdk.ThreadPark";
-    Unpark: "headway.Unpark";
-    ShortParks: "headway.ShortParks";
-    VirtualMount: "headway.VirtualThreadMount";
-    VirtualPinned: "jdk.VirtualThreadPinned";
-    ShortEnters: "headway.ShortEnters";
-    JavaSample: "jdk.ExecutionSample" | "jdk.CPUTimeSample";
-    NativeSample: "jdk.NativeMethodSample";
-    WallSample: "profiler.WallClockSample" | "headway.WallSample";
-    OwnerSample: "headway.OwnerSample";
-    PressureWindow: "headway.PressureWindow";
-    PressurePhase: "headway.PressurePhase";
-    ParkStatistics: "headway.ParkStatistics";
-    MachineTime: "headway.Steal";
-    ThreadTime: "headway.ThreadTime";
-    Throttling: "headway.Throttling";
-    Transaction: "headway.Transaction";
-    Experiment: "headway.CausalExperiment";
-    StopTheWorld: "headway.StopTheWorld";
-    GcPause: "jdk.GCPhasePause";
-    NativeLock: "profiler.NativeLock";
-    SamplesLost: "jdk.CPUTimeSamplesLost";
-    DataLoss: "jdk.DataLoss";
-    SafepointBegin: "jdk.SafepointBegin";
-    SafepointEnd: "jdk.SafepointEnd";
-    Loss: "headway.Loss";
-    Degraded: "headway.Degraded";
-    CpuLoad: "jdk.CPULoad";
-    SelfCost: "headway.SelfCost";
-    Flush: "headway.Flush";
-    /// Facts about the recording, read before everything else of a chunk.
-    Info: "jdk.JVMInformation" | "jdk.ActiveSetting" | "headway.Recording";
-    /// A lock's identity, read before everything else of a chunk.
-    LockDefinition: "headway.Lock";
-    /// A thread that is none of the application's, read before everything else.
-    ServiceThread: "headway.ServiceThread";
-    /// What completes the event behind it.
-    Detail: "headway.MonitorEnterDetail" | "headway.MonitorWaitDetail" | "headway.ThreadParkDetail" | "headway.SampleDetail";
-    /// Room that a killed writer left.
-    Reserve: "headway.Reserve";
-}
-
-/// Places of values and the names of the fields whose values they take, one entry each.
-macro_rules! slots {
-    ($($(#[$doc:meta])* $slot:ident: $($field:literal)|+;)*) => {
-        /// Where a value goes, by the field's name.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(usize)]
-        pub(crate) enum Slot {
-            $($(#[$doc])* $slot,)*
-        }
-
-        /// Number of slots.
-        pub(crate) const SLOTS: usize = [$(Slot::$slot),*].len();
-
-        fn slot(field: &str) -> Option<Slot> {
-            Some(match field {
-                $($($field)|+ => Slot::$slot,)*
-                _ => return None,
-            })
-        }
-    };
-}
-
-slots! {
-    Start: "startTime";
-    Duration: "duration";
-    Thread: "eventThread" | "sampledThread";
-    Subject: "thread";
-    Stack: "stackTrace";
-    Class: "monitorClass" | "parkedClass";
-    Other: "previousOwner" | "owner" | "notifier" | "waiter" | "target";
-    Address: "address";
-    Lock: "lock" | "blocker";
-    Seq: "seq";
-    StartSeq: "startSeq";
-    Timeout: "timeout";
-    TimedOut: "timedOut";
-    Outcome: "outcome";
-    HolderFrame: "holderFrame";
-    HolderApproximate: "holderApproximate";
-    Cause: "cause";
-    State: "state";
-    Weight: "weight" | "samplingPeriod";
-    Samples: "samples";
-    Bound: "bound";
-    Count: "count" | "waiters" | "lostSamples" | "amount";
-    JvmUser: "jvmUser";
-    JvmSystem: "jvmSystem";
-    MachineTotal: "machineTotal";
-    OwnCpu: "ownCpu";
-    AttachPause: "attachPause";
-    Memory: "memory";
-    AttachCpu: "attachCpu";
-    ProcessCpu: "processCpu";
-    HookCpu: "hookCpu";
-    HookCpuError: "hookCpuError";
-    TimedCalls: "timedCalls";
-    SafepointId: "safepointId";
-    Failed: "failed";
-    Mechanism: "mechanism";
-    Reason: "reason";
-    Until: "until";
-    Unpark: "unpark";
-    Waker: "waker";
-    /// One more than the number of the CPU, so that 0 means none.
-    CpuFromOne: "cpu";
-    Acquiring: "acquiring";
-    Running: "running";
-    Mean: "mean";
-    Peak: "peak";
-    OwnerStack: "ownerStackTrace" | "waiterStackTrace";
-    TimesParked: "timesParked";
-    ParkedNow: "parkedNow";
-    PeakParked: "peakParked";
-    ThreadTime: "threadTime";
-    RealTime: "realTime";
-    FirstParked: "firstParked";
-    LastAlive: "lastAlive";
-    Busy: "busy";
-    Stolen: "stolen";
-    Idle: "idle";
-    Accounting: "accounting";
-    CpuTime: "cpuTime";
-    CpuTimeKnown: "cpuTimeKnown";
-    RunQueue: "runQueue";
-    RunQueueKnown: "runQueueKnown";
-    Throttled: "throttled";
-    Periods: "periods";
-    ThrottledPeriods: "throttledPeriods";
-    Quota: "quota";
-    Period: "period";
-    Used: "used";
-    Kind: "kind";
-    Id: "id";
-    Parent: "parent";
-    Blocked: "blocked";
-    Parked: "parked";
-    Waited: "waited";
-    Forgotten: "forgotten";
-    Experiment: "experiment";
-    Speedup: "speedup";
-    Delay: "delay";
-    Stopped: "stopped";
-    Selected: "selected";
-    Cpus: "cpus";
-    OffCpu: "offCpu";
-    Interpreted: "interpreted";
-    Wakes: "wakes";
-    InFlight: "inFlight";
-    Visits: "visits";
-    ExperimentTarget: "experimentTarget";
-    ProgressPoint: "progressPoint";
-    SeqStep: "seqStep";
-    StartBack: "startBack";
-    UnparkBack: "unparkBack";
-    Carrier: "carrierThread";
-    PinnedReason: "pinnedReason";
-    CpuWait: "cpuWait";
-}
 
 /// Converts a chunk's ticks.
 #[derive(Clone, Copy, Debug)]
@@ -301,7 +112,7 @@ impl Values {
             return;
         }
         for slot in self.filled.drain(..) {
-            self.numbers[slot as usize] = 0;
+            self.numbers[slot.index()] = 0;
         }
         self.filled.extend(&plan.fills);
         self.ty = plan.ty;
@@ -310,7 +121,7 @@ impl Values {
     /// A number; 0 if the event has none.
     #[inline]
     pub(crate) fn get(&self, slot: Slot) -> u64 {
-        self.numbers[slot as usize]
+        self.numbers[slot.index()]
     }
 
     /// A floating-point number.
@@ -341,18 +152,10 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(ty: usize, schema: &Schema) -> Plan {
         let Type { name, fields, .. } = &schema.types[ty];
-        let kind = kind(name);
-        let mut steps: Vec<Step> = if matches!(
-            kind,
-            EventKind::Other
-                | EventKind::Info
-                | EventKind::LockDefinition
-                | EventKind::ServiceThread
-                | EventKind::Reserve
-        ) {
-            Vec::new()
-        } else {
-            fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect()
+        let kind = kinds::of(name);
+        let mut steps: Vec<Step> = match kind == kinds::OTHER || kinds::is_apart(kind) {
+            true => Vec::new(),
+            false => fields.iter().enumerate().map(|(i, field)| step(i, field, schema)).collect(),
         };
         // What stands behind the last value of use need not be walked.
         let used = steps.iter().rposition(|s| !matches!(s, Step::Skip(_) | Step::SkipByte | Step::SkipNumber(_)));
@@ -373,20 +176,20 @@ impl Plan {
         values.make_ready(self);
         for step in &self.steps {
             match *step {
-                Step::Number(width, slot) => values.numbers[slot as usize] = cursor.integer(usize::from(width))?,
+                Step::Number(width, slot) => values.numbers[slot.index()] = cursor.integer(usize::from(width))?,
                 Step::FromOne(width, slot) => {
                     let value = cursor.integer(usize::from(width))? as i32;
-                    values.numbers[slot as usize] = u64::from(value.wrapping_add(1) as u32);
+                    values.numbers[slot.index()] = u64::from(value.wrapping_add(1) as u32);
                 }
-                Step::Time(slot) => values.numbers[slot as usize] = ticks.time(cursor.long()?),
-                Step::TickSpan(slot) => values.numbers[slot as usize] = ticks.span(cursor.long()?),
+                Step::Time(slot) => values.numbers[slot.index()] = ticks.time(cursor.long()?),
+                Step::TickSpan(slot) => values.numbers[slot.index()] = ticks.span(cursor.long()?),
                 Step::Span(nanos, slot) => {
                     let span = cursor.long()?;
                     let span = if (span as i64) < 0 { 0 } else { span.saturating_mul(nanos) };
-                    values.numbers[slot as usize] = span;
+                    values.numbers[slot.index()] = span;
                 }
-                Step::Byte(slot) => values.numbers[slot as usize] = u64::from(cursor.byte()?),
-                Step::Float(slot) => values.numbers[slot as usize] = u64::from(cursor.float()?.to_bits()),
+                Step::Byte(slot) => values.numbers[slot.index()] = u64::from(cursor.byte()?),
+                Step::Float(slot) => values.numbers[slot.index()] = u64::from(cursor.float()?.to_bits()),
                 Step::Text(slot) => values.texts.push((slot, cursor.string()?)),
                 Step::SkipNumber(width) => {
                     cursor.integer(usize::from(width))?;
@@ -405,7 +208,7 @@ fn step(index: usize, field: &Field, schema: &Schema) -> Step {
     let Some(ty) = schema.types.get(field.ty).filter(|_| !field.array) else {
         return Step::Skip(index);
     };
-    let slot = slot(&field.name);
+    let slot = Slot::named(&field.name);
     let wire = if field.pool { Wire::Integer(8) } else { ty.wire };
     match (wire, slot) {
         (Wire::Integer(8), Some(slot)) => match field.unit {
@@ -414,7 +217,7 @@ fn step(index: usize, field: &Field, schema: &Schema) -> Step {
             Unit::Span(nanos) => Step::Span(nanos, slot),
             Unit::None | Unit::EpochTime(_) => Step::Number(8, slot),
         },
-        (Wire::Integer(width), Some(Slot::CpuFromOne)) => Step::FromOne(width, Slot::CpuFromOne),
+        (Wire::Integer(width), Some(slot)) if slot == slot!("cpu") => Step::FromOne(width, slot),
         (Wire::Integer(width), Some(slot)) => Step::Number(width, slot),
         (Wire::Integer(width), None) => Step::SkipNumber(width),
         (Wire::Byte, Some(slot)) => Step::Byte(slot),

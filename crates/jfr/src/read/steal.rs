@@ -1,7 +1,7 @@
 //! From values to the events of stolen time and transactions.
 
 use super::chunk::Chunk;
-use super::plan::Slot;
+use super::slot::{slot, Slot};
 use headway_model::event::{MachineTime, StealAccounting, ThreadTime, Throttling, Transaction};
 use headway_model::DurationNs;
 
@@ -15,14 +15,14 @@ impl Chunk {
     }
 
     pub(super) fn machine_time(&self) -> MachineTime {
-        let accounting = self.values.get(Slot::Accounting) as usize;
+        let accounting = self.values.get(slot!("accounting")) as usize;
         MachineTime {
             start: self.start(),
             duration: self.end().since(self.start()),
-            cpu: self.values.get(Slot::CpuFromOne).checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
-            busy: self.time_in(Slot::Busy),
-            stolen: self.time_in(Slot::Stolen),
-            idle: self.time_in(Slot::Idle),
+            cpu: self.values.get(slot!("cpu")).checked_sub(1).and_then(|cpu| u16::try_from(cpu).ok()),
+            busy: self.time_in(slot!("busy")),
+            stolen: self.time_in(slot!("stolen")),
+            idle: self.time_in(slot!("idle")),
             accounting: StealAccounting::ALL.get(accounting).copied().unwrap_or_default(),
         }
     }
@@ -31,9 +31,9 @@ impl Chunk {
         ThreadTime {
             start: self.start(),
             duration: self.end().since(self.start()),
-            thread: self.thread(Slot::Thread),
-            cpu: self.time_in(Slot::CpuTime),
-            run_queue: self.time_if(Slot::RunQueueKnown, Slot::RunQueue),
+            thread: self.thread(slot!("eventThread")),
+            cpu: self.time_in(slot!("cpuTime")),
+            run_queue: self.time_if(slot!("runQueueKnown"), slot!("runQueue")),
         }
     }
 
@@ -41,12 +41,12 @@ impl Chunk {
         Throttling {
             start: self.start(),
             duration: self.end().since(self.start()),
-            throttled: self.time_in(Slot::Throttled),
-            periods: self.values.get(Slot::Periods),
-            throttled_periods: self.values.get(Slot::ThrottledPeriods),
-            quota: self.time_in(Slot::Quota),
-            period: self.time_in(Slot::Period),
-            used: self.time_in(Slot::Used),
+            throttled: self.time_in(slot!("throttled")),
+            periods: self.values.get(slot!("periods")),
+            throttled_periods: self.values.get(slot!("throttledPeriods")),
+            quota: self.time_in(slot!("quota")),
+            period: self.time_in(slot!("period")),
+            used: self.time_in(slot!("used")),
         }
     }
 
@@ -54,16 +54,16 @@ impl Chunk {
         Transaction {
             time: self.end(),
             start: self.start(),
-            thread: self.thread(Slot::Thread),
-            kind: self.values.text(Slot::Kind),
-            count: self.values.get(Slot::Count),
-            id: self.values.get(Slot::Id),
-            parent: self.values.get(Slot::Parent),
-            cpu: self.time_if(Slot::CpuTimeKnown, Slot::CpuTime),
-            blocked: self.time_in(Slot::Blocked),
-            parked: self.time_in(Slot::Parked),
-            waited: self.time_in(Slot::Waited),
-            forgotten: self.values.get(Slot::Forgotten) != 0,
+            thread: self.thread(slot!("eventThread")),
+            kind: self.values.text(slot!("kind")),
+            count: self.values.get(slot!("count")),
+            id: self.values.get(slot!("id")),
+            parent: self.values.get(slot!("parent")),
+            cpu: self.time_if(slot!("cpuTimeKnown"), slot!("cpuTime")),
+            blocked: self.time_in(slot!("blocked")),
+            parked: self.time_in(slot!("parked")),
+            waited: self.time_in(slot!("waited")),
+            forgotten: self.values.get(slot!("forgotten")) != 0,
         }
     }
 }

@@ -152,7 +152,7 @@ macro_rules! event_types {
         }
 
         $(#[$doc])*
-        pub(crate) static $table: &[Type] = &[$(super::event(id::$number_name, $name, $fields, $notes)),*];
+        pub(crate) const $table: &[Type] = &[$(super::event(id::$number_name, $name, $fields, $notes)),*];
     };
 }
 use event_types;
@@ -189,6 +189,10 @@ const fn annotation(id: TypeId, name: &'static str, fields: &'static [Field], no
 const fn event(id: TypeId, name: &'static str, fields: &'static [Field], notes: &'static [Note]) -> Type {
     Type { id, name, role: Role::Event, fields, notes }
 }
+
+/// The types of the events that Headway writes.
+pub(crate) const WRITTEN_EVENTS: [&[Type]; 5] =
+    [JDK_EVENTS, DETAIL_EVENTS, HEADWAY_EVENTS, STEAL_EVENTS, CAUSAL_EVENTS];
 
 /// All types, in the order in which the metadata declares them.
 pub(crate) fn types() -> impl Iterator<Item = &'static Type> {

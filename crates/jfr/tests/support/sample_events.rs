@@ -259,6 +259,19 @@ pub fn events() -> Vec<Event> {
         sample(62, SampleState::Java, 10 * MS),
         sample(63, SampleState::Native, 10 * MS),
         sample(64, SampleState::Waiting, 0),
+        Event::OwnerSample(OwnerSample {
+            sample: Sample {
+                time: at(65),
+                thread: WORKER,
+                chain,
+                state: SampleState::Waiting,
+                weight: DurationNs(10 * MS),
+                cpu: None,
+            },
+            lock: BLOCKER,
+            waiter_chain: WAIT_CHAIN,
+            waiters: 4,
+        }),
         Event::MachineTime(MachineTime {
             start: at(60),
             duration: DurationNs(10 * MS),
