@@ -293,6 +293,25 @@ mod tests {
         }
     }
 
+    /// Other readers go by what the document says.
+    #[test]
+    fn the_formats_description_has_the_fields_of_every_event_in_their_order() {
+        let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recording-format.md");
+        let document = std::fs::read_to_string(document).unwrap();
+        let rows: Vec<&str> = document.lines().filter(|line| line.starts_with("| `")).collect();
+        for ty in WRITTEN_EVENTS.into_iter().flatten() {
+            let row = rows.iter().find_map(|row| {
+                let (names, fields) = row.split_once(" | ")?;
+                names.contains(&format!("`{}`", ty.name)).then_some(fields)
+            });
+            let mut rest = row.unwrap_or_else(|| panic!("docs/recording-format.md has no row of {}", ty.name));
+            for Field { name, .. } in ty.fields {
+                let after = rest.split_once(name).map(|(_, after)| after);
+                rest = after.unwrap_or_else(|| panic!("docs/recording-format.md, {}: no {name} in its place", ty.name));
+            }
+        }
+    }
+
     #[test]
     fn numbers_and_names_are_unique_and_every_field_has_a_declared_type() {
         let ids: HashSet<u8> = types().map(|t| t.id).collect();
