@@ -8,7 +8,6 @@ pub mod accuracy;
 pub mod concurrent;
 pub mod faults;
 pub mod guarded;
-pub mod jdk;
 pub mod majority;
 pub mod profiler;
 pub mod recorded;
@@ -19,6 +18,8 @@ pub mod stress;
 pub mod tools;
 pub mod truth;
 pub mod waits;
+
+pub use headway_jdk as jdk;
 
 /// Any problem, as a sentence that says what went wrong with which value.
 pub type Problem = Box<dyn std::error::Error + Send + Sync>;

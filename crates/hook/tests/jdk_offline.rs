@@ -3,19 +3,12 @@
 // One call is unsafe by its type.
 #![allow(unsafe_code, clippy::unwrap_used, clippy::expect_used)]
 
-mod jdk;
-
 use headway_hook::known::Known;
 use headway_hook::{HookError, Image, ImageError};
+use headway_jdk::Jdk;
 
 fn images() -> Vec<(u32, Image)> {
-    jdk::VERSIONS
-        .into_iter()
-        .filter_map(|version| {
-            let home = jdk::home(version)?;
-            Some((version, Image::of_file(&jdk::libjvm(&home)).unwrap()))
-        })
-        .collect()
+    Jdk::all().into_iter().map(|jdk| (jdk.release, Image::of_file(&jdk.libjvm()).unwrap())).collect()
 }
 
 #[test]

@@ -3,9 +3,9 @@
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod jdk;
 mod probe_library;
 
+use headway_jdk::{Jdk, RELEASES};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ fn classes() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT
         .get_or_init(|| {
-            let javac = jdk::home(17)?.join("bin/javac");
+            let javac = Jdk::wanted(17)?.tool("javac");
             let out = Path::new(TARGET).join("classes");
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/HookProbe.java");
             let status = Command::new(javac).args(["--release", "17", "-d"]).arg(&out).arg(source).status().unwrap();
@@ -34,8 +34,7 @@ fn run(version: u32, arguments: &[&str]) -> Option<BTreeMap<String, i64>> {
 }
 
 fn run_with(version: u32, options: &[&str], arguments: &[&str]) -> Option<BTreeMap<String, i64>> {
-    let home = jdk::home(version)?;
-    let output = Command::new(home.join("bin/java"))
+    let output = Command::new(Jdk::wanted(version)?.tool("java"))
         .args(options)
         .args(["-Xmx256m", "-cp"])
         .arg(classes()?)
@@ -150,7 +149,7 @@ fn virtual_threads_resume_through_the_hook_on_25() {
 
 #[test]
 fn the_flag_for_debug_information_is_set_and_tells_what_it_was() {
-    for version in jdk::VERSIONS {
+    for version in RELEASES {
         let Some(v) = run(version, &["flag"]) else {
             continue;
         };

@@ -15,7 +15,7 @@ fn main() {
     let json = arguments.iter().any(|word| word == "--json");
     let chosen = arguments.iter().skip_while(|word| *word != "--jdk").nth(1).map(|number| number.parse().unwrap());
     for version in [17, 21, 25].into_iter().filter(|version| chosen.is_none_or(|only: u32| only == *version)) {
-        let Some(jdk) = jvm::jdk(version) else { continue };
+        let Some(jdk) = jvm::Jdk::wanted(version) else { continue };
         for (code, flags) in [("compiled", ["-Ddepth=80", "-XX:+UseG1GC"]), ("interpreted", ["-Ddepth=19", "-Xint"])] {
             let seen = jvm::run(&jdk, &flags, "Bench");
             let frames = seen.get("bench_frames");

@@ -6,13 +6,13 @@
 
 mod jvm;
 
-use jvm::{jdk, run, Seen};
+use jvm::{run, Jdk, Seen};
 
 const SHAPES: &str = "Shapes";
 const ALL: [u32; 3] = [17, 21, 25];
 
 fn check(version: u32, flags: &[&str], program: &str, at_least: u64) -> Option<Seen> {
-    let jdk = jdk(version)?;
+    let jdk = Jdk::wanted(version)?;
     let seen = run(&jdk, flags, program);
     seen.assert_agreement(at_least);
     Some(seen)
@@ -89,7 +89,7 @@ const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonS
 /// The releasing method at a contended exit, against what the program wrote
 /// down. Right or marked approximate; never wrong.
 fn check_exits(version: u32, flags: &[&str], right_per_mille: u64) {
-    let Some(jdk) = jdk(version) else { return };
+    let Some(jdk) = Jdk::wanted(version) else { return };
     let seen = run(&jdk, flags, "Exits");
     seen.assert_agreement(500);
     for wrong in ["exit_wrong", "wait_wrong", "exits_incomplete"] {

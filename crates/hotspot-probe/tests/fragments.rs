@@ -9,7 +9,7 @@
 
 mod jvm;
 
-use jvm::{jdk, run_with};
+use jvm::{run_with, Jdk};
 use std::path::Path;
 
 const ALL: [u32; 3] = [17, 21, 25];
@@ -17,7 +17,7 @@ const DEBUG_INFO: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonS
 
 fn check(name: &str, flags: &[&str]) {
     for version in ALL {
-        let Some(jdk) = jdk(version) else { continue };
+        let Some(jdk) = Jdk::wanted(version) else { continue };
         let mut environment = Vec::new();
         if let Some(directory) = std::env::var_os("HEADWAY_FRAGMENTS_DIRECTORY") {
             let file = Path::new(&directory).join(format!("{name}-{version}.zst"));

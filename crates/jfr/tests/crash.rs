@@ -3,12 +3,12 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::Event;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::jdk::jdks;
 use support::{read, synthetic, Scratch};
 
 const CHILD: &str = "HEADWAY_TEST_WRITE_TO";
@@ -104,12 +104,12 @@ fn ends_with_its_last_chunk(path: &Path) -> bool {
 #[test]
 fn a_killed_plain_recording_is_read_by_the_jdk_as_it_is() {
     let scratch = Scratch::new();
-    for (round, jdk) in jdks().iter().enumerate() {
-        let path = scratch.file(&format!("killed-{}.jfr", jdk.version));
+    for (round, jdk) in Jdk::all().iter().enumerate() {
+        let path = scratch.file(&format!("killed-{}.jfr", jdk.release));
         let flushes = killed_complete(&path, Duration::from_millis(50 + 13 * round as u64));
         let text = jdk.jfr(&["print", "--events", "headway.Flush"], &path);
         let marks = text.matches("headway.Flush {").count() as u64;
-        assert!(marks >= flushes, "JDK {}: {marks} flushes read, {flushes} told", jdk.version);
+        assert!(marks >= flushes, "JDK {}: {marks} flushes read, {flushes} told", jdk.release);
     }
 }
 

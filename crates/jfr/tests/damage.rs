@@ -3,10 +3,10 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::{repair, Problem, Reader, RecordingWriter, Summary, WriterConfig};
 use headway_model::{Dictionary, Event, TimeNs};
 use std::path::Path;
-use support::jdk::jdks;
 use support::sample_events::{at, definitions, events};
 use support::{is_definition, read, read_sound, synthetic, Scratch};
 
@@ -77,7 +77,7 @@ fn what_was_cut_is_readable_by_the_jdk_after_repair() {
             repair(&cut, &repaired).unwrap();
             assert_eq!(events_in(&cut), events_in(&repaired), "{name} cut to {len}");
             assert!(read(&repaired).1.is_empty());
-            for jdk in jdks().iter().take(1) {
+            for jdk in Jdk::all().iter().take(1) {
                 let text = jdk.jfr(&["print", "--events", "jdk.JavaMonitorEnter"], &repaired);
                 assert!(text.contains("rebuildIndex"), "{name} cut to {len} bytes: {text}");
             }
@@ -103,7 +103,7 @@ fn a_torn_tail_behind_a_finished_chunk_is_told_and_skipped() {
     assert!(matches!(problems[..], [Problem::TrailingBytes(_, 10)]), "{problems:?}");
     let repaired = scratch.file("b.jfr");
     assert_eq!(repair(&path, &repaired).unwrap().problems.len(), 1);
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         jdk.jfr(&["summary"], &repaired);
     }
 }
@@ -205,7 +205,7 @@ fn the_reserve_of_a_killed_writer_is_no_damage_and_goes_with_repair() {
     drop(writer);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), len, "a writer that ends takes it away");
     assert_eq!(read_sound(&killed), read_sound(&path));
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         let text = jdk.jfr(&["print", "--events", "headway.Flush,headway.Reserve"], &killed);
         assert_eq!((text.matches("headway.Flush {").count(), text.matches("headway.Reserve {").count()), (3, 1));
     }

@@ -4,6 +4,7 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::Summary;
 use headway_model::event::{ParkLimit, SampleState};
 use headway_model::{Dictionary, Event, Loss, TimeNs};
@@ -11,7 +12,6 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::jdk::{jdks, Jdk};
 use support::{read, read_sound, Scratch};
 
 fn golden(name: &str) -> PathBuf {
@@ -172,12 +172,12 @@ fn samples_of_one_sampler_count_and_the_others_are_named() {
 fn losses_of_jfr_and_native_locks_are_read() {
     let scratch = Scratch::new();
     let path = scratch.file("rare.jfr");
-    let Some(jdk) = jdks().into_iter().find(|jdk| jdk.version == 17) else {
+    let Some(jdk) = Jdk::all().into_iter().find(|jdk| jdk.release == 17) else {
         return eprintln!("SKIPPED: no JDK 17: this test did not run");
     };
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/RarelySeen.java");
     let option = format!("-XX:StartFlightRecording:filename={}", path.display());
-    let output = jdk.tool("java").arg(option).arg(source).output().unwrap();
+    let output = Command::new(jdk.tool("java")).arg(option).arg(source).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (mut samples, mut bytes, mut mutexes, mut blocked) = (0, 0, HashSet::new(), 0);
     for event in read_sound(&path) {
@@ -198,14 +198,14 @@ fn compile(scratch: &Scratch, jdks: &[Jdk]) -> Option<PathBuf> {
     let jdk = jdks.iter().find(|jdk| jdk.home.join("bin/javac").exists())?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Contended.java");
     let classes = scratch.file("classes");
-    let status = jdk.tool("javac").args(["--release", "17", "-d"]).arg(&classes).arg(source).status().unwrap();
+    let status =
+        Command::new(jdk.tool("javac")).args(["--release", "17", "-d"]).arg(&classes).arg(source).status().unwrap();
     assert!(status.success());
     Some(classes)
 }
 
 fn record(jdk: &Jdk, classes: &Path, option: String) {
-    let output = jdk
-        .tool("java")
+    let output = Command::new(jdk.tool("java"))
         .arg("-Xmx64m")
         .arg(option)
         .arg("-cp")
@@ -312,12 +312,12 @@ fn compare_with_summary(jdk: &Jdk, path: &Path) {
 #[test]
 fn fresh_recordings_of_jfr_read_like_jfr_print() {
     let scratch = Scratch::new();
-    let jdks = jdks();
+    let jdks = Jdk::all();
     let Some(classes) = compile(&scratch, &jdks) else {
         return eprintln!("no javac: this test did not run");
     };
     for jdk in &jdks {
-        let path = scratch.file(&format!("jfr-{}.jfr", jdk.version));
+        let path = scratch.file(&format!("jfr-{}.jfr", jdk.release));
         let settings = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/contended.jfc");
         record(
             jdk,
@@ -333,13 +333,13 @@ fn fresh_recordings_of_jfr_read_like_jfr_print() {
 #[test]
 fn fresh_recordings_of_async_profiler_read_like_jfr_print() {
     let scratch = Scratch::new();
-    let jdks = jdks();
+    let jdks = Jdk::all();
     let (Some(classes), Some(library)) = (compile(&scratch, &jdks), async_profiler(&scratch)) else {
         assert!(std::env::var("CI").as_deref() != Ok("true"), "javac or async-profiler is missing");
         return eprintln!("javac or async-profiler's jar, which Maven fetches, is missing: this test did not run");
     };
-    for jdk in jdks.iter().filter(|jdk| jdk.version != 21) {
-        let path = scratch.file(&format!("async-{}.jfr", jdk.version));
+    for jdk in jdks.iter().filter(|jdk| jdk.release != 21) {
+        let path = scratch.file(&format!("async-{}.jfr", jdk.release));
         let library = library.display();
         record(jdk, &classes, format!("-agentpath:{library}=start,event=cpu,wall=5ms,lock=0,file={}", path.display()));
         check_contention(&read_sound(&path), "async fresh");

@@ -3,12 +3,12 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::{repair, RecordingWriter, WriterConfig};
 use headway_model::Dictionary;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use support::jdk::jdks;
 use support::sample_events::{at, definitions, events};
 use support::{synthetic, Scratch};
 
@@ -42,7 +42,7 @@ fn jfr_summary_counts_every_event() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
     write_all_events(&path);
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         let counts = counts(&jdk.jfr(&["summary"], &path));
         let expected = [
             ("jdk.ThreadStart", 1),
@@ -74,7 +74,7 @@ fn jfr_summary_counts_every_event() {
             ("headway.Flush", 2),
         ];
         for (name, count) in expected {
-            assert_eq!(counts.get(name), Some(&count), "{name} by JDK {}", jdk.version);
+            assert_eq!(counts.get(name), Some(&count), "{name} by JDK {}", jdk.release);
         }
         assert!(jdk.jfr(&["summary"], &path).contains("Duration: 1 s"));
     }
@@ -91,7 +91,7 @@ fn jfr_print_shows_every_field() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
     write_all_events(&path);
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         let json: Value = serde_json::from_str(&jdk.jfr(&["print", "--json", "--stack-depth", "64"], &path)).unwrap();
         let entered = &json_events(&json, "jdk.JavaMonitorEnter")[0];
         assert_eq!(entered["duration"], "PT0.012S");
@@ -137,7 +137,7 @@ fn jfr_print_shows_every_field() {
         assert_eq!(json_events(&json, "headway.SelfCost")[0]["ownCpu"], "PT0.005S");
 
         let text = jdk.jfr(&["print"], &path);
-        assert!(text.contains("com.acme.Inventory.rebuildIndex(long, String) line: 42"), "JDK {}", jdk.version);
+        assert!(text.contains("com.acme.Inventory.rebuildIndex(long, String) line: 42"), "JDK {}", jdk.release);
     }
 }
 
@@ -196,7 +196,7 @@ fn jfr_metadata_shows_our_types_like_the_jdks_own() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
     write_all_events(&path);
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         let ours = jdk.jfr(&["metadata"], &path);
         for expected in [
             "@Name(\"headway.MonitorContendedExit\")",
@@ -206,7 +206,7 @@ fn jfr_metadata_shows_our_types_like_the_jdks_own() {
             "@MemoryAddress",
             "class JavaMonitorEnter extends jdk.jfr.Event",
         ] {
-            assert!(ours.contains(expected), "{expected} by JDK {}", jdk.version);
+            assert!(ours.contains(expected), "{expected} by JDK {}", jdk.release);
         }
     }
 }
@@ -216,7 +216,7 @@ fn jfr_view_shows_contention() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
     write_all_events(&path);
-    for jdk in jdks().into_iter().filter(|jdk| jdk.version >= 21) {
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
         let by_class = jdk.jfr(&["view", "contention-by-class"], &path);
         assert!(by_class.contains("com.acme.Inventory") && by_class.contains("12.0 ms"), "{by_class}");
         let by_site = jdk.jfr(&["view", "--width", "200", "contention-by-site"], &path);
@@ -229,7 +229,7 @@ fn jfr_view_knows_what_was_recorded_and_every_type_it_looks_for() {
     let scratch = Scratch::new();
     let path = scratch.file("a.jfr");
     write_all_events(&path);
-    for jdk in jdks().into_iter().filter(|jdk| jdk.version >= 21) {
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
         let settings = jdk.jfr(&["view", "active-settings"], &path);
         let row = |label: &str| {
             let row = settings.lines().find(|line| line.starts_with(label)).unwrap_or_default();
@@ -241,7 +241,7 @@ fn jfr_view_knows_what_was_recorded_and_every_type_it_looks_for() {
             ["latencies-by-type", "pinned-threads", "thread-count", "thread-cpu-load", "safepoints", "gc-pauses"]
         {
             let shown = jdk.jfr(&["view", view], &path);
-            assert!(!shown.contains("Can't find event type"), "{view} by JDK {}: {shown}", jdk.version);
+            assert!(!shown.contains("Can't find event type"), "{view} by JDK {}: {shown}", jdk.release);
         }
         assert!(jdk.jfr(&["view", "latencies-by-type"], &path).contains("Java Monitor Blocked"));
     }
@@ -271,7 +271,7 @@ fn many_chunks_read_the_same_by_all_jdks() {
         std::fs::read(&unpacked).unwrap(),
         "packing and unpacking changes nothing"
     );
-    for jdk in jdks() {
+    for jdk in Jdk::all() {
         let text = jdk.jfr(&["print", "--events", "jdk.JavaMonitorEnter"], &path);
         assert!(!text.contains("N/A") && !text.contains("null."), "a constant is missing");
         assert!(text.matches("monitorClass = com.acme.store.Shard").count() > 1000);

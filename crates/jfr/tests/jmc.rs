@@ -3,12 +3,13 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{CpuLoad, Sample};
 use headway_model::{Dictionary, DurationNs, Event};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use support::jdk::{jdks, Jdk};
+use std::process::Command;
 use support::sample_events::{at, definitions, events, CHAIN, MAIN};
 use support::{synthetic, Scratch};
 
@@ -17,7 +18,7 @@ use support::{synthetic, Scratch};
 fn checker() -> Option<(Jdk, PathBuf)> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../java/jmc-check/target/headway-jmc-check.jar");
     let jar = std::env::var_os("HEADWAY_JMC_CHECK").map_or(built, PathBuf::from);
-    let jdk = jdks().into_iter().next();
+    let jdk = Jdk::all().into_iter().next();
     if jdk.is_none() || !jar.exists() {
         eprintln!("{} is missing (mvn -f java package builds it): this test did not run", jar.display());
         assert!(std::env::var("CI").as_deref() != Ok("true"), "the check by JMC's parser did not run");
@@ -27,7 +28,7 @@ fn checker() -> Option<(Jdk, PathBuf)> {
 }
 
 fn run(checker: &(Jdk, PathBuf), path: &Path, ty: Option<&str>) -> String {
-    let output = checker.0.tool("java").arg("-jar").arg(&checker.1).arg(path).args(ty).output().unwrap();
+    let output = Command::new(checker.0.tool("java")).arg("-jar").arg(&checker.1).arg(path).args(ty).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

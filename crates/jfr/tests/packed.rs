@@ -3,10 +3,10 @@
 
 mod support;
 
+use headway_jdk::Jdk;
 use headway_jfr::{repair, RecordingWriter, WriterConfig};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use support::jdk::jdks;
 use support::{read, read_sound, synthetic, Scratch};
 
 /// Extension and tool.
@@ -62,10 +62,10 @@ fn a_packed_recording_unpacks_to_a_plain_one_with_the_compressors_tool() {
         let exported = scratch.file(&format!("{extension}-exported.jfr"));
         assert!(repair(&packed, &exported).unwrap().problems.is_empty());
         assert_eq!(std::fs::read(&exported).unwrap(), bytes, "export gives what {tool} gives");
-        for jdk in jdks() {
+        for jdk in Jdk::all() {
             let summary = jdk.jfr(&["summary"], &result);
             let row = summary.lines().find(|line| line.contains("jdk.JavaMonitorEnter")).unwrap();
-            assert_eq!(row.split_whitespace().nth(1), Some(contentions.to_string().as_str()), "JDK {}", jdk.version);
+            assert_eq!(row.split_whitespace().nth(1), Some(contentions.to_string().as_str()), "JDK {}", jdk.release);
         }
     }
 }

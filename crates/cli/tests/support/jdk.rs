@@ -1,56 +1,19 @@
 //! The JDKs under test, and a program to run on them.
 
 use super::{eventually, Guarded};
+use headway_jdk::Jdk;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The versions that tests run on.
-pub const VERSIONS: [u32; 3] = [17, 21, 25];
-
-/// Home of a JDK of this version: `HEADWAY_JDK17` and so on, else `JAVA_HOME`,
-/// `java` on the `PATH`, `/usr/lib/jvm`. A missing one is named, and fails the
-/// test where `CI=true`.
-pub fn home(version: u32) -> Option<PathBuf> {
-    let variable = format!("HEADWAY_JDK{version}");
-    let found = match std::env::var_os(&variable) {
-        Some(home) => Some(PathBuf::from(home)),
-        None => candidates().into_iter().find(|home| has_version(home, version)),
-    };
-    if found.is_none() {
-        let message = format!("JDK {version} not found: set {variable}");
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{message}");
-        println!("SKIPPED: {message}");
-    }
-    found
-}
-
-/// All JDKs that are there.
+/// All JDKs that are there, by release.
 pub fn homes() -> Vec<(u32, PathBuf)> {
-    VERSIONS.into_iter().filter_map(|version| Some((version, home(version)?))).collect()
+    Jdk::all().into_iter().map(|jdk| (jdk.release, jdk.home)).collect()
 }
 
 /// Any JDK that is there.
 pub fn any_home() -> Option<PathBuf> {
     homes().into_iter().next().map(|(_, home)| home)
-}
-
-fn candidates() -> Vec<PathBuf> {
-    let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME").into_iter().map(PathBuf::from).collect();
-    for directory in std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()) {
-        let java = directory.join("java").canonicalize().ok();
-        homes.extend(java.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned));
-    }
-    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    homes.extend(installed.map(|entry| entry.path()));
-    homes
-}
-
-fn has_version(home: &Path, version: u32) -> bool {
-    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let wanted = format!("JAVA_VERSION=\"{version}");
-    let fits = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
-    release.lines().any(|line| line.strip_prefix(&wanted).is_some_and(fits)) && home.join("bin/java").exists()
 }
 
 /// A directory with the test program's classes, compiled once.

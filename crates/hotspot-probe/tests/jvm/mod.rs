@@ -1,52 +1,13 @@
-//! Finding JDKs, compiling the test programs, and running them in JVMs of
+//! Compiling the test programs, and running them in JVMs of
 //! their own with the probe loaded.
 
+pub use headway_jdk::Jdk;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::{env, fs};
-
-/// A JDK to test with.
-#[derive(Clone, Debug)]
-pub struct Jdk {
-    pub version: u32,
-    pub home: PathBuf,
-}
-
-/// The JDK of this feature release, or `None` after having said that it is
-/// missing; in CI a missing one is a failure.
-pub fn jdk(version: u32) -> Option<Jdk> {
-    let found = candidates(version).into_iter().find(|home| feature_release(home) == Some(version));
-    if found.is_none() {
-        let message = format!("JDK {version} not found: set HEADWAY_JDK{version}; not tested");
-        assert!(env::var("CI").as_deref() != Ok("true"), "{message}");
-        eprintln!("{message}");
-    }
-    found.map(|home| Jdk { version, home })
-}
-
-fn candidates(version: u32) -> Vec<PathBuf> {
-    if let Some(home) = env::var_os(format!("HEADWAY_JDK{version}")) {
-        return vec![home.into()];
-    }
-    let mut homes: Vec<PathBuf> = env::var_os("JAVA_HOME").into_iter().map(Into::into).collect();
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&path).filter_map(|dir| dir.join("java").canonicalize().ok());
-    homes.extend(on_path.filter_map(|java| Some(java.parent()?.parent()?.to_path_buf())));
-    let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    homes.extend(installed.map(|entry| entry.path()));
-    homes
-}
-
-/// What the `release` file beside a JDK's `bin` says.
-fn feature_release(home: &Path) -> Option<u32> {
-    let release = fs::read_to_string(home.join("release")).ok()?;
-    let line = release.lines().find(|l| l.starts_with("JAVA_VERSION="))?;
-    let version = line.split('"').nth(1)?;
-    version.split('.').next()?.parse().ok()
-}
 
 /// The probe, which cargo builds beside the tests.
 fn library() -> PathBuf {
@@ -62,7 +23,7 @@ fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     CLASSES.get_or_init(|| {
         let compiler = [17, 25, 21].into_iter().find_map(|version| {
-            let javac = jdk(version)?.home.join("bin/javac");
+            let javac = Jdk::wanted(version)?.tool("javac");
             javac.exists().then_some(javac)
         });
         let out = scratch("classes");
@@ -96,7 +57,7 @@ impl Seen {
         self.counters.get(name).copied().unwrap_or(0)
     }
 
-    #[allow(dead_code)] // as above
+    #[allow(dead_code)] // each test file takes what it needs
     /// All stacks equal, all names and lines equal, no key for two stacks, and
     /// re-used walks like fresh ones.
     pub fn assert_agreement(&self, at_least: u64) {
@@ -137,7 +98,7 @@ pub fn run(jdk: &Jdk, flags: &[&str], program: &str) -> Seen {
 /// The same with more in the environment.
 pub fn run_with(jdk: &Jdk, flags: &[&str], program: &str, environment: &[(&str, OsString)]) -> Seen {
     let library = library();
-    let report = scratch("report").join(format!("{}-{program}{}", jdk.version, flags.concat()));
+    let report = scratch("report").join(format!("{}-{program}{}", jdk.release, flags.concat()));
     let output = Command::new(jdk.home.join("bin/java"))
         .arg(format!("-agentpath:{}={}", library.display(), report.display()))
         .arg(format!("-Dprobe.library={}", library.display()))
@@ -157,7 +118,7 @@ pub fn run_with(jdk: &Jdk, flags: &[&str], program: &str, environment: &[(&str, 
         Some((name.to_string(), value.parse().ok()?))
     };
     let counters = text.lines().filter_map(counter).collect();
-    Seen { counters, text: format!("{} {flags:?} {program}\n{text}", jdk.version) }
+    Seen { counters, text: format!("{} {flags:?} {program}\n{text}", jdk.release) }
 }
 
 fn said(output: &Output) -> String {

@@ -1,7 +1,6 @@
-//! What the tests of this crate share: sample events, places for files, JDKs.
+//! What the tests of this crate share: sample events and places for files.
 #![allow(dead_code)]
 
-pub mod jdk;
 pub mod sample_events;
 pub mod synthetic;
 

@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The feature releases that Headway supports.
 pub const RELEASES: [u32; 3] = [17, 21, 25];
@@ -37,12 +38,17 @@ impl Jdk {
     /// If one is missing and `CI` is `true`, so that no release goes untested
     /// in silence.
     pub fn all() -> Vec<Jdk> {
-        let mut found = Vec::new();
-        for release in RELEASES {
-            match Jdk::find(release) {
-                Some(jdk) => found.push(jdk),
-                None => missing(release),
-            }
+        RELEASES.into_iter().filter_map(Jdk::wanted).collect()
+    }
+
+    /// The JDK of this release; one that is not here is named on standard error.
+    ///
+    /// # Panics
+    /// As [`Jdk::all`].
+    pub fn wanted(release: u32) -> Option<Jdk> {
+        let found = Jdk::find(release);
+        if found.is_none() {
+            missing(release);
         }
         found
     }
@@ -50,6 +56,25 @@ impl Jdk {
     /// A program of the JDK, `java`, `jfr`, `jcmd`.
     pub fn tool(&self, name: &str) -> PathBuf {
         self.home.join("bin").join(name)
+    }
+
+    /// The VM's library.
+    pub fn libjvm(&self) -> PathBuf {
+        self.home.join("lib/server/libjvm.so")
+    }
+
+    /// What `jfr ARGUMENTS FILE` prints.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn jfr(&self, arguments: &[&str], file: &Path) -> String {
+        let jfr = self.tool("jfr");
+        let output = Command::new(&jfr).args(arguments).arg(file).output();
+        let output = output.unwrap_or_else(|error| panic!("{}: {error}", jfr.display()));
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (said, complained) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "jfr {arguments:?} of JDK {}: {said}{complained}", self.release);
+        said
     }
 }
 
