@@ -8,6 +8,7 @@
 
 use crate::id::{ChainId, LockId, MethodId, Seq, ThreadId};
 use crate::loss::Loss;
+pub use crate::schedule::Sampling;
 use crate::stack::{ChainDef, Method};
 use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;
@@ -155,6 +156,8 @@ events! {
     VirtualMount(VirtualMount), word "virtual_mount", at |e| e.time;
     /// A virtual thread parked without leaving its carrier.
     VirtualPinned(VirtualPinned), word "virtual_pinned", at |e| e.time;
+    /// From when on contentions and waits are sampled, or recorded one by one again.
+    Sampling(Sampling), at |e| e.time;
     /// What a thread spent on one lock, added up.
     Spent(Spent), at |e| e.time, of a lock;
     /// A sample of what a thread executed (or, for wall clock, where it waited).

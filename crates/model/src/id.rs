@@ -46,6 +46,9 @@ impl ThreadId {
     /// Set in the ids of threads that have no Java identity.
     pub const NATIVE: u64 = 1 << 62;
 
+    /// Stands for virtual threads whose parks were added up together: there may be millions.
+    pub const SOME_VIRTUAL: ThreadId = ThreadId(1 << 61);
+
     /// The id of a thread that only the kernel knows.
     pub const fn native(os_id: u32) -> ThreadId {
         ThreadId(Self::NATIVE | os_id as u64)

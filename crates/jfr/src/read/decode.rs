@@ -9,8 +9,8 @@ use crate::schema::values::monitor_frame;
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
-    Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark, VirtualMount,
-    VirtualPinned, WaitOutcome,
+    Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark,
+    VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -185,6 +185,11 @@ impl Chunk {
                 on: SpentOn::Monitor,
                 count: number(slot!("count")),
                 total: DurationNs(number(slot!("threadTime"))),
+            }),
+            kinds::SAMPLING => Event::Sampling(Sampling {
+                time: start,
+                window: DurationNs(number(slot!("window"))),
+                seed: number(slot!("seed")),
             }),
             kinds::PRESSURE_WINDOW => Event::PressureWindow(PressureWindow {
                 start,

@@ -191,6 +191,12 @@ event_types! {
             Label("Short Contended Enters"),
             Description("Contended enters of one thread that were too short to be told one by one"),
         ];
+    SAMPLING = 116, "headway.Sampling", fields! {
+            "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the first window began")];
+            "window" Inline LONG [NANO_SPAN, Label("Window"), Description("Length of a window, which has one random instant; 0 if everything is recorded")];
+            "seed" Inline LONG [Label("Seed"), Description("What the instants are drawn from")];
+        },
+        &[LOCKS, Label("Sampling"), Description("From when on only those contentions and parks are recorded in which a random instant lies; others are added up")];
     PRESSURE_WINDOW = 96, "headway.PressureWindow", fields! {
             "startTime" Inline LONG [Label("Start Time"), TICKS];
             "duration" Inline LONG [Label("Duration"), TICK_SPAN];

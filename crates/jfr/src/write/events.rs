@@ -8,8 +8,8 @@ use crate::schema::{self, id, TypeId};
 use headway_model::event::{
     Degraded, ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait,
     MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkOutcome, ParkStatistics, PressurePhase, PressureWindow,
-    RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark, VirtualMount,
-    VirtualPinned, WaitOutcome,
+    RecordingInfo, Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, Unpark,
+    VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{Dictionary, Event, Loss, TimeNs};
 
@@ -80,6 +80,7 @@ impl Context<'_> {
             Event::VirtualMount(e) => self.virtual_mount(e, out),
             Event::VirtualPinned(e) => self.virtual_pinned(e, out),
             Event::Spent(e) if e.on == SpentOn::Monitor => self.short_enters(e, out),
+            Event::Sampling(e) => self.sampling(*e, out),
             Event::PressureWindow(e) => self.pressure_window(e, out),
             Event::PressurePhase(e) => self.pressure_phase(e, out),
             Event::ParkStatistics(e) => self.park_statistics(e, out),
@@ -341,6 +342,14 @@ impl Context<'_> {
             o.varint(e.lock.0);
             o.varint(e.count);
             o.varint(e.total.0);
+        });
+    }
+
+    fn sampling(&mut self, e: Sampling, out: &mut Encoder) {
+        out.event(|o| {
+            self.head(id::SAMPLING, e.time, o);
+            o.varint(e.window.0);
+            o.varint(e.seed);
         });
     }
 

@@ -216,6 +216,7 @@ pub fn events() -> Vec<Event> {
             count: 2_000,
             total: DurationNs(5 * MS),
         }),
+        Event::Sampling(Sampling { time: at(70), window: DurationNs(MS), seed: u64::MAX - 5 }),
         Event::PressureWindow(PressureWindow {
             start: at(60),
             duration: DurationNs(10 * MS),
@@ -400,6 +401,7 @@ pub fn as_read(event: &Event, offset: i64) -> Event {
         Event::VirtualPinned(e) => [&mut e.time, &mut e.start].into_iter().for_each(move_time),
         Event::ShortParks(e) => move_time(&mut e.time),
         Event::Spent(e) => move_time(&mut e.time),
+        Event::Sampling(e) => move_time(&mut e.time),
         Event::PressureWindow(e) => move_time(&mut e.start),
         Event::PressurePhase(e) => [&mut e.start, &mut e.end].into_iter().for_each(move_time),
         Event::ParkStatistics(e) => {
