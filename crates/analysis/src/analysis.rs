@@ -15,6 +15,7 @@ use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{java_version, Pressure, Recorded};
 use crate::report::Report;
+use crate::sampled::{Sampled, SamplingReport, Share};
 use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
@@ -76,6 +77,7 @@ pub struct Analysis {
     pub(crate) park: ParkReplay,
     pub(crate) wait_for: WaitFor,
     pub(crate) stragglers: Stragglers,
+    pub(crate) sampled: Sampled,
     /// What each thread was last blocked on.
     blocked_on: ById<ThreadId, LockId>,
     range: Range,
@@ -122,6 +124,7 @@ impl Analysis {
             park: ParkReplay::new(bounds),
             wait_for: WaitFor::new(bounds.sites),
             stragglers: Stragglers::new(bounds.sites),
+            sampled: Sampled::new(bounds.pending_events),
             blocked_on: ById::default(),
             range: Range { from: TimeNs(0), to: TimeNs(u64::MAX) },
             range_known: false,
@@ -140,7 +143,7 @@ impl Analysis {
         self.feed_to(event, &mut Nobody);
     }
 
-    /// Takes in an event, and hands every blocked stretch that it completes to
+    /// Takes in an event, and hands every blocked contention that it completes to
     /// `also`: whole, whatever the options leave out of the report.
     pub fn feed_to(&mut self, event: &Event, also: &mut dyn StretchSink) {
         self.events += 1;
@@ -224,7 +227,15 @@ impl Analysis {
             Event::Method(..) | Event::Chain(_) | Event::Lock(_) => self.names.feed(event),
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
-            Event::StopTheWorld(_) | Event::Watermark(_) => self.feed_replay(event, also),
+            Event::StopTheWorld(_) => self.feed_replay(event, also),
+            Event::Watermark(_) => {
+                self.feed_replay(event, also);
+                self.share_out(also);
+            }
+            Event::Sampling(sampling) => {
+                self.sampled.changes(*sampling);
+                self.feed_replay(event, also);
+            }
             Event::ParkBegin(_) | Event::Park(_) | Event::Unpark(_) => self.feed_park(event, also),
             Event::ShortParks(parks) => self.add_short_parks(parks, event, also),
             Event::VirtualMount(mount) if self.accepts(mount.thread) => {
@@ -280,6 +291,7 @@ impl Analysis {
             range: self.range,
             pressure: self.pressure.as_mut(),
             steal: &mut self.steal,
+            sampled: &mut self.sampled,
             also: &mut *also,
         };
         match placing {
@@ -384,7 +396,7 @@ impl Analysis {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
         self.numbered = true;
         self.threads.acts(thread, time);
-        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 }, also);
+        self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), time, count, total), also);
     }
 
     fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
@@ -398,13 +410,48 @@ impl Analysis {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }
         let kind = if acquires { Kind::Juc } else { Kind::Conditional };
-        self.add_sum(&Sum { kind, lock: blocker, thread, chain, time, count, total_ns: total.0 }, also);
+        self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), time, count, total), also);
+    }
+
+    /// Where a recording samples, a sum waits for what says where its time was spent.
+    fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
+        if let Some(sum) = self.sampled.keep(sum) {
+            self.add_sum(&sum, also);
+        }
+    }
+
+    /// Adds what is known by now of contentions and waits that were only added up.
+    fn share_out(&mut self, also: &mut dyn StretchSink) {
+        let names = &self.names;
+        for Share { sum, wait } in self.sampled.share_out(|lock| names.lock_class_text(lock).into()) {
+            self.add_sum(&sum, also);
+            if let Some(wait) = wait {
+                self.add_waits_like(&wait, &sum, also);
+            }
+        }
+    }
+
+    /// Adds waits of which the recording has only the sum, and which were like this one.
+    fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn StretchSink) {
+        let is_service = self.names.thread(sum.thread).is_some_and(|def| def.is_service);
+        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
+        if is_service || !in_range || !self.accepts(sum.thread) {
+            return;
+        }
+        if !wait.synchronizer.is_conditional() {
+            let is_io = wait.synchronizer == Synchronizer::Io;
+            return self.accounts.parked_sum(sum.thread, sum.total_ns, is_io);
+        }
+        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
+        self.waits.sum(wait, sum, &mut context);
+        also.waited_sum(wait, sum);
+        self.accounts.waited_sum(sum.thread, sum.total_ns);
     }
 
     /// Stretches that were summed up where they were recorded. How long each was is
     /// not known: a minimum leaves them all out.
     fn add_sum(&mut self, sum: &Sum, also: &mut dyn StretchSink) {
-        also.summed(sum);
+        also.summed(sum, self.replay.holders());
         if !self.accepts(sum.thread) {
             return;
         }
@@ -434,6 +481,7 @@ impl Analysis {
         let mut waits = self.park.take_waits();
         for wait in waits.drain(..) {
             also.park_wait(&wait);
+            self.sampled.wait(&wait);
             let is_service = self.names.thread(wait.thread).is_some_and(|def| def.is_service);
             if is_service || !self.accepts(wait.thread) {
                 continue;
@@ -481,7 +529,7 @@ impl Analysis {
         self.finish_to(&mut Nobody)
     }
 
-    /// The same, and hands the stretches that had not ended to `also`.
+    /// The same, and hands the contentions that had not ended to `also`.
     pub fn finish_to(mut self, also: &mut dyn StretchSink) -> Report {
         let end = self.latest;
         let mut collector = Collector {
@@ -496,6 +544,7 @@ impl Analysis {
             range: self.range,
             pressure: self.pressure.as_mut(),
             steal: &mut self.steal,
+            sampled: &mut self.sampled,
             also: &mut *also,
         };
         // Whether a thread is still blocked is not known if events were dropped since.
@@ -508,6 +557,10 @@ impl Analysis {
         open.extend(self.park.finish(end, active, holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
+        self.share_out(also);
+        for sum in self.sampled.rest() {
+            self.add_sum(&sum, also);
+        }
         self.follow_holders();
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
@@ -576,6 +629,11 @@ impl Analysis {
         report
     }
 
+    /// See [`Report::sampling`].
+    pub(crate) fn sampling(&self) -> Option<SamplingReport> {
+        self.sampled.report(self.start)
+    }
+
     /// False for a recording without starts and ends of threads, made by another tool that did
     /// not record them: when its threads lived is not known. JFR lists what it records.
     pub(crate) fn knows_lives(&self) -> bool {
@@ -603,11 +661,11 @@ impl Analysis {
 
 /// True if the replay of parks makes anything of the event.
 fn is_about_parks(event: &Event) -> bool {
-    use Event::{Park, ParkBegin, StopTheWorld, Unpark, Watermark};
-    matches!(event, ParkBegin(_) | Park(_) | Unpark(_) | StopTheWorld(_) | Watermark(_))
+    use Event::{Park, ParkBegin, Sampling, StopTheWorld, Unpark, Watermark};
+    matches!(event, ParkBegin(_) | Park(_) | Unpark(_) | Sampling(_) | StopTheWorld(_) | Watermark(_))
 }
 
-/// Sorts stretches out, and adds up the rest.
+/// Sorts contentions out, and adds up the rest.
 struct Collector<'a> {
     options: &'a Options,
     accepted: &'a mut FxHashMap<ThreadId, bool>,
@@ -621,10 +679,11 @@ struct Collector<'a> {
     range: Range,
     pressure: Option<&'a mut Pressure>,
     steal: &'a mut Steal,
+    sampled: &'a mut Sampled,
     also: &'a mut dyn StretchSink,
 }
 
-/// Takes stretches in and forgets them.
+/// Takes contentions in and forgets them.
 struct Nobody;
 
 impl StretchSink for Nobody {
@@ -649,6 +708,7 @@ impl StretchSink for Collector<'_> {
             return self.conditional(stretch);
         }
         self.also.stretch(stretch);
+        self.sampled.contention(stretch);
         if let Some(pressure) = &mut self.pressure {
             pressure.stretch(stretch);
         }
@@ -677,7 +737,7 @@ fn accepts(options: &Options, accepted: &mut FxHashMap<ThreadId, bool>, names: &
     *accepted.entry(thread).or_insert_with(|| filter.accepts(&names.thread_text(thread)))
 }
 
-/// True if the recording leaves out events of short stretches on purpose, as this
+/// True if the recording leaves out events of short contentions on purpose, as this
 /// setting says.
 fn leaves_out_short(info: &RecordingInfo, setting: &str) -> bool {
     info.settings.iter().any(|(name, value)| {

@@ -38,6 +38,7 @@ mod findings;
 mod lock_groups;
 mod meanwhile;
 mod pauses;
+pub mod sampled;
 mod sites;
 mod summary;
 mod threads;

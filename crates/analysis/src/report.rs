@@ -13,6 +13,7 @@ pub use crate::method::report::{
 use crate::monitor::Kind;
 use crate::park::Synchronizer;
 use crate::pressure::report::PressureReport;
+use crate::sampled::SamplingReport;
 use crate::steal::report::StealReport;
 pub use crate::virtual_threads::{PinReason, PinSite, VirtualThreadsReport};
 use serde::Serialize;
@@ -106,6 +107,10 @@ pub struct Report {
     /// Events of types that Headway does not analyse, by type name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub other_events: BTreeMap<String, u64>,
+    /// What stands for what, if contentions and waits were sampled: totals are exact
+    /// then, shares by call stack and owner estimated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingReport>,
     /// What made the recording, and of what.
     pub recording: RecordingSummary,
 }

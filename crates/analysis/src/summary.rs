@@ -76,6 +76,7 @@ pub(crate) fn summarise(
         pressure: None,
         steal: None,
         other_events: analysis.others.iter().map(|(name, count)| (name.to_string(), *count)).collect(),
+        sampling: analysis.sampling(),
         recording: recording(analysis),
     }
 }

@@ -6,7 +6,7 @@
 //! where both are recorded the wait is cut where the re-acquisition begins.
 
 use crate::aggregate::Range;
-use crate::monitor::Waited;
+use crate::monitor::{Sum, Waited};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::park::{ParkWait, Synchronizer};
 use crate::threads::Threads;
@@ -341,6 +341,29 @@ impl Waits {
         }
     }
 
+    /// Adds waits of which only the sum is known, and which were like `wait`.
+    pub fn sum(&mut self, wait: &ParkWait, sum: &Sum, context: &mut Context<'_>) {
+        context.threads.waited(sum.thread, sum.total_ns);
+        let waker = wait.waker.thread.is_some().then(|| {
+            let path = context.names.path(wait.waker.chain, 0);
+            (context.names.group(wait.waker.thread), path)
+        });
+        let site = self.site((sum.lock, sum.thread), wait.chain, wait.synchronizer, context.names);
+        let site = &mut self.sites[site as usize];
+        site.count_waits(sum.thread, sum.lock, (sum.total_ns, sum.count), self.bound);
+        site.max_ns = site.max_ns.max(sum.longest_ns);
+        match wait.outcome {
+            Some(ParkOutcome::TimedOut) => site.timed_out += sum.count,
+            Some(ParkOutcome::Interrupted) => site.interrupted += sum.count,
+            Some(ParkOutcome::Unparked | ParkOutcome::Spurious) => site.notified += sum.count,
+            Some(ParkOutcome::Unknown) | None => {}
+        }
+        if let Some(waker) = waker {
+            *site.notifiers.entry(waker.0).or_default() += sum.count;
+            site.count_wakers(waker, (sum.total_ns, sum.count), self.bound);
+        }
+    }
+
     fn site(
         &mut self,
         (lock, thread): (LockId, ThreadId),
@@ -374,19 +397,28 @@ impl Waits {
 
 impl Site {
     fn count_waker(&mut self, waker: (TextId, Option<PathId>), ns: u64, bound: usize) {
+        self.count_wakers(waker, (ns, 1), bound);
+    }
+
+    fn count_wakers(&mut self, waker: (TextId, Option<PathId>), (ns, count): (u64, u64), bound: usize) {
         if self.wakers.len() < bound || self.wakers.contains_key(&waker) {
             let ended = self.wakers.entry(waker).or_default();
-            ended.0 += 1;
+            ended.0 += count;
             ended.1 += ns;
         }
     }
 
     fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
+        self.count_waits(thread, lock, (ns, 1), bound);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// So many waits with so much time together.
+    fn count_waits(&mut self, thread: ThreadId, lock: LockId, (ns, count): (u64, u64), bound: usize) {
         self.many_locks |= self.lock != lock;
         self.changes_lock |= self.lock != lock && self.first == thread;
         self.total_ns += ns;
-        self.count += 1;
-        self.max_ns = self.max_ns.max(ns);
+        self.count += count;
         if self.threads.len() < bound || self.threads.contains_key(&thread) {
             *self.threads.entry(thread).or_default() += ns;
         }

@@ -68,7 +68,7 @@ struct Wait {
 }
 
 impl Gather {
-    /// Nothing yet. About `rows` rows are kept; beyond them short stretches are
+    /// Nothing yet. About `rows` rows are kept; beyond them short contentions are
     /// added up.
     pub fn new(rows: usize) -> Gather {
         Gather::with_names(rows, Names::default())
@@ -343,11 +343,15 @@ impl StretchSink for Rows {
 
     /// Of those that were shorter than the recording's minimum it is known when the last one
     /// ended, and how long they were together: they stand side by side before that moment.
-    fn summed(&mut self, sum: &monitor::Sum) {
+    fn summed(&mut self, sum: &monitor::Sum, owners: &monitor::OwnersById) {
         let origin = *self.start.get_or_insert(sum.time);
         let end = sum.time.max(origin).since(origin).0;
-        let how = if sum.kind == monitor::Kind::Conditional { How::None } else { How::Unproven };
+        let how = if sum.kind == monitor::Kind::Conditional { How::None } else { how(sum.basis) };
+        let Held { owner, owner_chain, flags } = held(sum.owner, owners, &mut self.holders, &mut self.names);
         let row = Row {
+            owner,
+            owner_chain,
+            flags,
             start: end.saturating_sub(sum.total_ns),
             span: sum.total_ns.min(end).max(1),
             thread: self.names.thread(sum.thread),
@@ -357,8 +361,7 @@ impl StretchSink for Rows {
             how: how as u8,
             ..Row::default()
         };
-        let longest = sum.total_ns / sum.count.max(1);
-        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, longest));
+        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.longest_ns));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {

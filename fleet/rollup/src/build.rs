@@ -5,7 +5,8 @@ use crate::identity;
 use crate::minute::{Minute, Minutes, MINUTE_NS};
 use crate::names::Names;
 use crate::rows::{CpuMinute, Jvm, LoadMinute, Phase, Rolled};
-use headway_analysis::monitor::{Contention, Kind, Slice, StretchSink, Sum, Waited};
+use headway_analysis::monitor::{Contention, Kind, OwnersById, Slice, StretchSink, Sum, Waited};
+use headway_analysis::park::ParkWait;
 use headway_analysis::{Analysis, Options, Report};
 use headway_jfr::{Problem, Reader};
 use headway_model::event::{RecordingInfo, Sample, SampleState};
@@ -405,8 +406,25 @@ impl StretchSink for Rows {
         }
     }
 
-    fn summed(&mut self, sum: &Sum) {
-        if sum.count == 0 || self.start.is_none_or(|start| sum.time < start) {
+    fn waited_sum(&mut self, wait: &ParkWait, sum: &Sum) {
+        if self.start.is_none_or(|start| sum.time < start) {
+            return;
+        }
+        let minute = self.minutes.of_end(sum.time);
+        let (stack, is_virtual) = (self.names.stack(sum.chain, 0), self.names.is_virtual(sum.thread));
+        let cell = self.waits.of(WaitKey { minute, lock: sum.lock, synchronizer: wait.synchronizer, stack, is_virtual });
+        cell.ns += sum.total_ns;
+        cell.count(sum.longest_ns, sum.count);
+        let place = (sum.thread, minute);
+        match self.waited.len() < MOST_WAITED || self.waited.contains_key(&place) {
+            _ if is_virtual => {}
+            true => *self.waited.entry(place).or_default() += sum.total_ns,
+            false => self.folded += 1,
+        }
+    }
+
+    fn summed(&mut self, sum: &Sum, owners: &OwnersById) {
+        if (sum.count, sum.total_ns) == (0, 0) || self.start.is_none_or(|start| sum.time < start) {
             return;
         }
         self.lives.entry(sum.thread).or_default();
@@ -414,13 +432,19 @@ impl StretchSink for Rows {
         let stack = self.names.stack(sum.chain, 0);
         let is_virtual = self.names.is_virtual(sum.thread);
         let cell = match sum.kind {
-            // Waits that came as sums are in no list of waits of the report either.
+            // Those that the report counts come by as waits, too.
             Kind::Conditional => return,
-            kind => self.locks.of(LockKey { minute, lock: sum.lock, kind, waiter: stack, owner: None, is_virtual }),
+            kind => {
+                let owned = owners.get(sum.owner);
+                let is_known = sum.basis.is_known() && owned.chain.is_some();
+                let owner = is_known.then(|| self.names.owner_stack(owned.chain, owned.frame)).flatten();
+                self.locks.of(LockKey { minute, lock: sum.lock, kind, waiter: stack, owner, is_virtual })
+            }
         };
         cell.ns += sum.total_ns;
-        cell.unknown_ns += sum.total_ns;
-        cell.count(sum.total_ns / sum.count, sum.count);
+        cell.handoff_ns += if sum.basis.is_hand_off() { sum.total_ns } else { 0 };
+        cell.unknown_ns += if sum.basis.is_hand_off() || sum.basis.is_known() { 0 } else { sum.total_ns };
+        cell.count(sum.longest_ns, sum.count);
     }
 }
 

@@ -59,6 +59,21 @@ impl Accounts {
         }
     }
 
+    /// The thread waited so long; when is not known, so that pauses count as outside of it.
+    pub fn waited_sum(&mut self, thread: ThreadId, ns: u64) {
+        if let Some(account) = self.account(thread) {
+            account.waited += ns;
+        }
+    }
+
+    /// The thread slept so long, or parked for input or output; likewise.
+    pub fn parked_sum(&mut self, thread: ThreadId, ns: u64, is_io: bool) {
+        if let Some(account) = self.account(thread) {
+            account.parked += ns;
+            *if is_io { &mut self.io } else { &mut self.slept } += ns;
+        }
+    }
+
     /// The thread waited in this span.
     pub fn waited(&mut self, thread: ThreadId, start: TimeNs, end: TimeNs) {
         if let Some(account) = self.account(thread) {

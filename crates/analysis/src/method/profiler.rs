@@ -6,11 +6,11 @@ use super::context::{ContextTree, Step};
 use super::samples::{group, lane, lanes, SampleCounts, Samples};
 use super::weight::{Grouping, Measure, Weight};
 use crate::aggregate::Range;
-use crate::monitor::{Kind, Slice, Stretch, StretchSink};
+use crate::monitor::{Holder, Kind, OwnersById, Slice, Stretch, StretchSink, Sum};
 use crate::names::Names;
 use crate::options::{Bound, Bounds, ThreadFilter};
 use headway_model::event::{RecordingInfo, Sample};
-use headway_model::{DurationNs, Event, FrameKind, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, FrameKind, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Default for ProfileOptions {
     }
 }
 
-/// A sample, or the begin of a blocked stretch.
+/// A sample, or the begin of a blocked contention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// When.
@@ -100,7 +100,7 @@ pub struct Profile {
     pub folded: u64,
 }
 
-/// Takes in a recording's events, and for blocked time the stretches that an
+/// Takes in a recording's events, and for blocked time the contentions that an
 /// analysis hands on, and makes a [`Profile`].
 #[derive(Debug)]
 pub struct Profiler {
@@ -210,21 +210,29 @@ impl Profiler {
     fn by_contender(&mut self, stretch: &Stretch<'_>, thread: u32) {
         let end = stretch.start + stretch.duration;
         let Some((from, to)) = self.range.clip(stretch.start, end) else { return };
-        let top = group(&mut self.blocked, self.options.grouping, stretch.thread, &mut self.names);
-        let chain = self.blocked.of_chain(top, stretch.chain, &mut self.names);
-        let context = self.blocked.below(chain, Step::Lock(stretch.lock), FrameKind::default());
+        let context = self.contender(stretch.thread, stretch.chain, stretch.lock);
         self.blocked(from, to, thread, context);
+    }
+
+    fn contender(&mut self, thread: ThreadId, chain: ChainId, lock: LockId) -> u32 {
+        let top = group(&mut self.blocked, self.options.grouping, thread, &mut self.names);
+        let chain = self.blocked.of_chain(top, chain, &mut self.names);
+        self.blocked.below(chain, Step::Lock(lock), FrameKind::default())
     }
 
     /// A slice belongs to the chain of the frame that held the lock; what that
     /// frame had called when it let go of it says nothing.
     fn by_owner(&mut self, slice: &Slice, stretch: &Stretch<'_>, thread: u32) {
         let Some((from, to)) = self.range.clip(slice.start, slice.start + slice.duration) else { return };
-        let holder = stretch.holders.get(slice.holder);
-        let top = group(&mut self.blocked, self.options.grouping, holder.thread, &mut self.names);
-        let chain = match self.names.chain(holder.chain) {
+        let context = self.owner(stretch.holders.get(slice.holder), stretch.lock);
+        self.blocked(from, to, thread, context);
+    }
+
+    fn owner(&mut self, owner: Holder, lock: LockId) -> u32 {
+        let top = group(&mut self.blocked, self.options.grouping, owner.thread, &mut self.names);
+        let chain = match self.names.chain(owner.chain) {
             Some(def) => {
-                let frames = def.chain.frames.get(usize::from(holder.frame)..).unwrap_or_default();
+                let frames = def.chain.frames.get(usize::from(owner.frame)..).unwrap_or_default();
                 let top = match def.chain.truncated {
                     true => self.blocked.below(top, Step::Unknown, FrameKind::default()),
                     false => top,
@@ -233,8 +241,7 @@ impl Profiler {
             }
             None => self.blocked.below(top, Step::Unknown, FrameKind::default()),
         };
-        let context = self.blocked.below(chain, Step::Lock(stretch.lock), FrameKind::default());
-        self.blocked(from, to, thread, context);
+        self.blocked.below(chain, Step::Lock(lock), FrameKind::default())
     }
 
     /// The recording is over: the profile.
@@ -289,5 +296,20 @@ impl StretchSink for Profiler {
         for slice in stretch.slices {
             self.by_owner(slice, stretch, thread);
         }
+    }
+
+    fn summed(&mut self, sum: &Sum, owners: &OwnersById) {
+        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
+        if !in_range || !self.options.measure.is_blocked_time() || sum.kind == Kind::Conditional {
+            return;
+        }
+        if self.thread(sum.thread).is_none() {
+            return;
+        }
+        let context = match self.options.measure {
+            Measure::Contender => self.contender(sum.thread, sum.chain, sum.lock),
+            _ => self.owner(owners.get(sum.owner), sum.lock),
+        };
+        self.blocked.weigh(context, 0, Weight::sample(sum.total_ns));
     }
 }

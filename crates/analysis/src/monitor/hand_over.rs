@@ -5,6 +5,7 @@ use super::holders::{HolderId, Holders};
 use super::lock::{Blocked, LockReplay};
 use super::stretch::{Basis, Kind, Slice, Stretch, StretchSink};
 use crate::pauses::Pauses;
+use crate::sampled::Schedules;
 use headway_model::event::MonitorEntered;
 use headway_model::{DurationNs, LockId};
 
@@ -12,6 +13,8 @@ use headway_model::{DurationNs, LockId};
 #[derive(Debug)]
 pub(crate) struct HandOver {
     pub pauses: Pauses,
+    /// When what was sampled.
+    pub schedules: Schedules,
     /// Kept for its memory.
     slices: Vec<Slice>,
     /// Slices of which it was checked that they add up.
@@ -34,7 +37,13 @@ pub(crate) struct Told {
 impl HandOver {
     /// Remembers at most `pauses` pauses.
     pub fn new(pauses: usize) -> HandOver {
-        HandOver { pauses: Pauses::new(pauses), slices: Vec::new(), checked: 0, wrong: 0 }
+        HandOver {
+            pauses: Pauses::new(pauses),
+            schedules: Schedules::default(),
+            slices: Vec::new(),
+            checked: 0,
+            wrong: 0,
+        }
     }
 
     /// Who held the lock at the end of the stretch handed over last.
@@ -68,7 +77,15 @@ impl HandOver {
             shared: None,
             holders,
         };
-        let shared = replay.slice(blocked, in_flight, &mut slices);
+        // Re-acquisitions of monitors, and all that release those, are recorded in any case.
+        let is_sampled = replay.kind != Kind::Monitor || !blocked.origin.after_wait();
+        let shared = match self.schedules.sampling(blocked.start, blocked.end).filter(|_| is_sampled) {
+            Some(schedule) => {
+                replay.slice_by_instants(&blocked, schedule, &mut slices);
+                None
+            }
+            None => replay.slice(blocked, in_flight, &mut slices),
+        };
         self.finish(Stretch { shared, ..stretch }, &mut slices, sink);
         self.slices = slices;
     }

@@ -6,19 +6,20 @@ use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::segments::Segments;
 use super::slicing::{Former, Mark, MarkKind, Slicer};
-use super::stretch::{Kind, Shared, Slice};
+use super::stretch::{Basis, Kind, Shared, Slice};
+use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// Marks always kept, for stretches whose begin is told only at their end.
+/// Marks always kept, for contentions whose begin is told only at their end.
 const KEPT_MARKS: usize = 64;
-/// So many marks are walked for a stretch alone as quickly as it is found out
+/// So many marks are walked for a contention alone as quickly as it is found out
 /// what they are for all.
 const FEW_MARKS: usize = 16;
 
-/// A blocked stretch that is going on, or waits to be handed over.
+/// A blocked contention that is going on, or waits to be handed over.
 #[derive(Debug, Default)]
 pub(crate) struct Blocked {
     pub thread: ThreadId,
@@ -54,7 +55,7 @@ struct Settled {
     up_to_seq: u64,
 }
 
-/// What began a blocked stretch.
+/// What began a blocked contention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A contended enter.
@@ -185,7 +186,7 @@ impl LockReplay {
         }
     }
 
-    /// A park on this lock is over: its stretch ends. `acquired` if the thread
+    /// A park on this lock is over: its contention ends. `acquired` if the thread
     /// may have the lock now.
     pub fn unparked(&mut self, event: &LockEvent, acquired: Option<MarkKind>, holders: &mut Holders) {
         let blocked = match self.blocked.remove(event.thread) {
@@ -243,14 +244,14 @@ impl LockReplay {
         self.now_left(event);
     }
 
-    /// The stretch that has just begun is a re-acquisition after a wait, or not.
+    /// The contention that has just begun is a re-acquisition after a wait, or not.
     pub fn after_wait(&mut self, thread: ThreadId, after_wait: bool) {
         if let Some(blocked) = self.blocked.get_mut(thread).filter(|_| after_wait) {
             blocked.origin = Origin::Notified;
         }
     }
 
-    /// The thread's stretch is told in another way.
+    /// The thread's contention is told in another way.
     pub fn forget(&mut self, thread: ThreadId) {
         self.blocked.remove(thread);
     }
@@ -391,7 +392,7 @@ impl LockReplay {
     }
 
     /// The thread did something with the lock that it cannot do while blocked
-    /// on it: a stretch still open has ended unseen, or never was one.
+    /// on it: a contention still open has ended unseen, or never was one.
     fn acts(&mut self, thread: ThreadId, counts: &mut Counts) {
         if let Some(blocked) = self.blocked.remove(thread) {
             if blocked.origin == Origin::Enter {
@@ -427,7 +428,7 @@ impl LockReplay {
         }
     }
 
-    /// A stretch whose begin was not recorded, only told by its end.
+    /// A contention whose begin was not recorded, only told by its end.
     fn begin_told_late(&self, event: &LockEvent) -> Blocked {
         let origin = match event.kind {
             LockEventKind::Reentered => Origin::Waited,
@@ -479,7 +480,7 @@ impl LockReplay {
         }
     }
 
-    /// Takes out the stretches that ended before `watermark`.
+    /// Takes out the contentions that ended before `watermark`.
     pub fn take_done(&mut self, watermark: TimeNs) -> SmallVec<[Blocked; 1]> {
         if self.done.iter().all(|blocked| blocked.end <= watermark) {
             return std::mem::take(&mut self.done);
@@ -489,7 +490,7 @@ impl LockReplay {
         ready
     }
 
-    /// True if the end of a stretch still open may be among what was lost.
+    /// True if the end of a contention still open may be among what was lost.
     pub fn may_have_lost_end(&self, blocked: &Blocked) -> bool {
         self.last_lost > blocked.start_seq
     }
@@ -505,7 +506,7 @@ impl LockReplay {
         all
     }
 
-    /// Appends the slices of a stretch.
+    /// Appends the slices of a contention.
     ///
     /// Who held the lock between two exits is the same for everybody who was
     /// blocked meanwhile: only what lies before the stretch's first exit and
@@ -556,13 +557,48 @@ impl LockReplay {
         same.filter(|shared| shared.end <= out.len())
     }
 
+    /// Appends the slices of a stretch of which a schedule says at which instants it is
+    /// known who had the lock: each stands for its window.
+    pub fn slice_by_instants(&self, blocked: &Blocked, schedule: &Schedule, out: &mut Vec<Slice>) {
+        let (mut begin, end) = (blocked.start, blocked.end);
+        let mut instants = schedule.within(begin, end).peekable();
+        let mut known = (HolderId::UNKNOWN, Basis::NoMark);
+        while let Some(instant) = instants.next() {
+            known = self.owner_at(instant, blocked.thread);
+            if instants.peek().is_some() {
+                let to = schedule.window_end(instant).clamp(begin, end);
+                append(begin, to, known, out);
+                begin = to;
+            }
+        }
+        append(begin, end, known, out);
+    }
+
+    /// Who had the lock at an instant for which `blocked` waited: the first event after it
+    /// says so.
+    fn owner_at(&self, instant: TimeNs, blocked: ThreadId) -> (HolderId, Basis) {
+        let first = self.marks.partition_point(|mark| mark.time < instant);
+        for mark in self.marks.range(first..) {
+            match mark.kind {
+                MarkKind::Gap => break,
+                MarkKind::Acquired if mark.thread == blocked => return (HolderId::UNKNOWN, Basis::WakeUp),
+                _ if mark.thread == blocked => {}
+                MarkKind::Exit => return (mark.holder, Basis::Exit),
+                MarkKind::LastReader => return (mark.holder, Basis::LastReader),
+                MarkKind::Held | MarkKind::Waiting | MarkKind::Seen => return (mark.holder, Basis::Held),
+                MarkKind::Acquired | MarkKind::Woken => return (HolderId::UNKNOWN, Basis::HandOver),
+            }
+        }
+        (HolderId::UNKNOWN, Basis::NoMark)
+    }
+
     fn first_mark_after(&self, start: TimeNs) -> usize {
         let earlier = self.marks.iter().rposition(|mark| mark.kind != MarkKind::Gap && mark.time <= start);
         earlier.map_or(0, |at| at + 1)
     }
 
-    /// Forgets the marks that no stretch needs any more.
-    pub fn drop_marks(&mut self) {
+    /// Forgets the marks that no stretch needs any more, and that are from before `from`.
+    pub fn drop_marks(&mut self, from: TimeNs) {
         if self.marks.len() <= KEPT_MARKS {
             return;
         }
@@ -579,7 +615,8 @@ impl LockReplay {
             .min()
             .unwrap_or(u64::MAX);
         let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
-        let count = unneeded.min(self.marks.len() - KEPT_MARKS);
+        let old = self.marks.partition_point(|mark| mark.time < from);
+        let count = unneeded.min(self.marks.len() - KEPT_MARKS).min(old);
         if let Some(segments) = &mut self.segments {
             segments.forget(count);
         }
@@ -610,6 +647,23 @@ impl LockReplay {
             blocked.settled = Some(settled);
         }
         folded
+    }
+}
+
+/// A slice from `begin` to `end`; the one before it goes on where it has the same owner.
+fn append(begin: TimeNs, end: TimeNs, (owner, basis): (HolderId, Basis), out: &mut Vec<Slice>) {
+    let duration = end.since(begin);
+    match out.last_mut() {
+        _ if duration == DurationNs::ZERO => {}
+        Some(last) if (last.holder, last.basis) == (owner, basis) => last.duration += duration,
+        _ => out.push(Slice {
+            start: begin,
+            duration,
+            stop_the_world: DurationNs::ZERO,
+            holder: owner,
+            basis,
+            holder_blocked: owner.is_known(),
+        }),
     }
 }
 

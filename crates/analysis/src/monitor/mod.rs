@@ -1,9 +1,9 @@
-//! `monitor`: replays the events of each lock into blocked stretches, split
+//! `monitor`: replays the events of each lock into blocked contentions, split
 //! by who held the lock.
 //!
 //! [`MonitorReplay`] brings the events of each lock into the lock's own order,
-//! notes what is certain about its owner, and hands every stretch to a
-//! [`StretchSink`] once all that happened before the stretch's end has arrived.
+//! notes what is certain about its owner, and hands every contention to a
+//! [`StretchSink`] once all that happened before the contention's end has arrived.
 //! The rules of who gets which part are in `slicing.rs`.
 
 pub(crate) mod coverage;
@@ -17,7 +17,7 @@ pub(crate) mod slicing;
 mod stretch;
 pub(crate) mod table;
 
-pub use holders::{Holder, HolderId, Holders};
+pub use holders::{Holder, HolderId, Holders, Holders as OwnersById};
 #[cfg(test)]
 pub(crate) use stretch::List;
 pub(crate) use stretch::Shared;
@@ -36,7 +36,7 @@ use table::LockTable;
 /// From so many locks on, those on which nothing is going on give back memory.
 const MANY: usize = 1 << 12;
 
-/// Replays monitor events into blocked stretches.
+/// Replays monitor events into blocked contentions.
 #[derive(Debug)]
 pub struct MonitorReplay {
     locks: LockTable,
@@ -206,6 +206,7 @@ impl MonitorReplay {
             Event::MonitorEntered(e) if e.seq.is_none() => self.entered_unnumbered(e, sink),
             Event::MonitorReentered(e) => self.reentered(e, sink),
             Event::StopTheWorld(e) => self.hand_over.pauses.add(e.start, e.duration),
+            Event::Sampling(e) => self.hand_over.schedules.add(*e),
             Event::Watermark(time) => self.advance(*time, sink),
             _ => {}
         }
@@ -371,19 +372,20 @@ impl MonitorReplay {
         if replay.settle(self.bounds.slices_per_stretch) {
             self.counts.folded += 1;
         }
-        replay.drop_marks();
+        replay.drop_marks(TimeNs(u64::MAX));
     }
 
     fn advance(&mut self, watermark: TimeNs, sink: &mut impl StretchSink) {
         self.watermark = self.watermark.max(watermark);
         let many = self.locks.len() > MANY;
+        let needed_from = self.hand_over.schedules.needed_from(self.watermark);
         for index in std::mem::take(&mut self.listed) {
             let Some((_, replay)) = self.locks.get_mut(index as usize) else { continue };
             replay.listed = true;
             self.go_on(index);
             self.give_done(index, self.watermark, sink);
             let replay = &mut self.locks[index as usize].1;
-            replay.drop_marks();
+            replay.drop_marks(needed_from);
             replay.listed = replay.is_waiting();
             if replay.listed {
                 self.listed.push(index);

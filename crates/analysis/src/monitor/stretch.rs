@@ -1,6 +1,7 @@
 //! Contentions and their slices: what a replay hands over.
 
 use super::holders::{Holder, HolderId, Holders};
+use super::OwnersById;
 use crate::park::{ParkWait, Synchronizer};
 use crate::steal::ThreadInterval;
 use headway_model::event::SampleState;
@@ -91,6 +92,13 @@ pub struct Slice {
     pub holder_blocked: bool,
 }
 
+impl Slice {
+    /// Who had the lock.
+    pub const fn owner_id(&self) -> HolderId {
+        self.holder
+    }
+}
+
 /// Slices that are the same for all who were blocked on a lock meanwhile: one
 /// after the other in a list that the lock has. None of them was paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +107,9 @@ pub(crate) struct Shared {
     pub list: List,
     /// Number of the first one in that list.
     pub first: u64,
-    /// Those with lower numbers are in no stretch to come.
+    /// Those with lower numbers are in no contention to come.
     pub kept_from: u64,
-    /// Place of the first one among the stretch's slices.
+    /// Place of the first one among the contention's slices.
     pub start: usize,
     /// Place behind the last one.
     pub end: usize,
@@ -117,7 +125,7 @@ pub(crate) struct List {
     pub begin: u64,
 }
 
-/// Slices that a stretch shares, and which they are.
+/// Slices that a contention shares, and which they are.
 pub(crate) type SharedSlices<'a> = (Shared, &'a [Slice]);
 
 /// What [`Stretch`] is called where it is read.
@@ -188,14 +196,20 @@ pub trait StretchSink {
         let _ = wait;
     }
 
-    /// Called once for each sum of contentions or waits that were too short to be
-    /// recorded one by one. By default nothing is done with it.
-    fn summed(&mut self, sum: &Sum) {
-        let _ = sum;
+    /// Called once for each sum of contentions or waits that were not recorded one by
+    /// one; `owners` says who its owner is. By default nothing is done with it.
+    fn summed(&mut self, sum: &Sum, owners: &OwnersById) {
+        let _ = (sum, owners);
+    }
+
+    /// Called once for each sum of waits that the report counts as waits like `wait`. By default
+    /// nothing is done with it.
+    fn waited_sum(&mut self, wait: &ParkWait, sum: &Sum) {
+        let _ = (wait, sum);
     }
 
     /// Called once for each sample of a thread that held a lock for which
-    /// `stretch` was blocked meanwhile. By default nothing is done with it.
+    /// `contention` was blocked meanwhile. By default nothing is done with it.
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
         let _ = (stretch, slice, sample);
     }
@@ -241,7 +255,7 @@ pub struct Waited {
 }
 
 /// Contentions or waits of which a recording has only the sum: they were shorter than the
-/// minimum that it was asked for.
+/// minimum that it was asked for, or no random instant lay in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     /// What kind of contentions they are.
@@ -258,4 +272,38 @@ pub struct Sum {
     pub count: u64,
     /// Their time together.
     pub total_ns: u64,
+    /// The longest of them was no shorter than this: their mean.
+    pub longest_ns: u64,
+    /// Who had the lock meanwhile; [`HolderId::UNKNOWN`] if not known.
+    pub owner: HolderId,
+    /// How that is known, or why not.
+    pub basis: Basis,
+    /// True if call stack and owner are estimated: the sum is a share of one whose time
+    /// and number are exact.
+    pub is_estimated: bool,
+}
+
+impl Sum {
+    /// A sum of which nobody knows who had the lock.
+    pub fn without_owner(
+        kind: Kind,
+        (lock, thread, chain): (LockId, ThreadId, ChainId),
+        time: TimeNs,
+        count: u64,
+        total: DurationNs,
+    ) -> Sum {
+        Sum {
+            kind,
+            lock,
+            thread,
+            chain,
+            time,
+            count,
+            total_ns: total.0,
+            longest_ns: total.0 / count.max(1),
+            owner: HolderId::UNKNOWN,
+            basis: Basis::NoMark,
+            is_estimated: false,
+        }
+    }
 }

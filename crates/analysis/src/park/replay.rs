@@ -13,7 +13,7 @@ use crate::monitor::table::LockTable;
 use crate::monitor::{Basis, Holders, Kind, StretchSink};
 use crate::names::Names;
 use crate::options::Bounds;
-use headway_model::event::ParkOutcome;
+use headway_model::event::{ParkOutcome, Sampling};
 use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
@@ -28,7 +28,7 @@ pub struct ParkCounts {
     pub folded: u64,
     /// Parks whose end was lost.
     pub ends_lost: u64,
-    /// Slices of which it was checked that they add up to their stretch.
+    /// Slices of which it was checked that they add up to their contention.
     pub slices_checked: u64,
     /// Stretches whose slices did not.
     pub slices_wrong: u64,
@@ -43,6 +43,8 @@ pub(crate) enum Prepared {
     Told(ParkEvent),
     /// The world stood still.
     Pause(TimeNs, DurationNs),
+    /// What is sampled changes.
+    Sampling(Sampling),
     /// Nothing earlier follows.
     Watermark(TimeNs),
     /// Nothing.
@@ -104,7 +106,7 @@ struct Given {
     last_blocked: LockId,
 }
 
-/// Replays parks into blocked stretches and conditional waits.
+/// Replays parks into blocked contentions and conditional waits.
 #[derive(Debug)]
 pub struct ParkReplay {
     order: Order<ParkEvent>,
@@ -161,7 +163,7 @@ impl ParkReplay {
     }
 
     /// What an event says about parks. Apart from [`ParkReplay::take`], because
-    /// who takes the stretches in may need the names, too.
+    /// who takes the contentions in may need the names, too.
     ///
     /// `last_blocked` is what the event's thread was last blocked on.
     pub(crate) fn prepare(&mut self, event: &Event, last_blocked: LockId, names: &Names) -> Prepared {
@@ -174,6 +176,7 @@ impl ParkReplay {
                 Prepared::Placed(ParkEvent::unpark(e, last_blocked, classifier, names))
             }
             Event::StopTheWorld(e) => Prepared::Pause(e.start, e.duration),
+            Event::Sampling(e) => Prepared::Sampling(*e),
             Event::Watermark(time) => Prepared::Watermark(*time),
             _ => Prepared::Nothing,
         }
@@ -185,6 +188,7 @@ impl ParkReplay {
             Prepared::Placed(event) => self.place(*event, holders, sink),
             Prepared::Told(event) => self.told_at_end(event, holders, sink),
             Prepared::Pause(start, duration) => self.hand_over.pauses.add(*start, *duration),
+            Prepared::Sampling(sampling) => self.hand_over.schedules.add(*sampling),
             Prepared::Watermark(time) => self.advance(*time, holders, sink),
             Prepared::Nothing => {}
         }
@@ -254,13 +258,14 @@ impl ParkReplay {
                 Next::Gap { count, last } => self.lose(count, last),
             }
         }
+        let needed_from = self.hand_over.schedules.needed_from(self.watermark);
         for index in std::mem::take(&mut self.listed) {
             let Some((lock, replay)) = self.locks.get_mut(index as usize) else { continue };
             replay.note_lost(self.last_lost);
             for blocked in replay.take_done(self.watermark) {
                 self.hand_over.give(*lock, replay, blocked, false, holders, sink);
             }
-            replay.drop_marks();
+            replay.drop_marks(needed_from);
             replay.listed = replay.is_waiting();
             if replay.listed {
                 self.listed.push(index);
@@ -484,12 +489,22 @@ impl ParkReplay {
         let ParkEventKind::End { unpark, waker, .. } = event.kind else { return };
         let Some((told, outcome)) = parked_of(event) else { return };
         self.bound_parkers();
-        let begun = self.parkers.entry(event.thread).or_default().parked.take();
+        let parker = self.parkers.entry(event.thread).or_default();
+        let begun = parker.parked.take();
+        // Where parks are sampled, only the end of one says that there was one, and what ended it came before.
+        let early = parker.permit.take_if(|given| begun.is_none() && unpark != 0 && given.waker.seq == unpark);
         if begun.is_none() && (told.start == TimeNs(0) || told.start > event.time) {
             self.counts.unpaired += 1;
             return;
         }
-        let parked = begun.unwrap_or(told);
+        let mut parked = begun.unwrap_or(told);
+        if parked.chain.is_none() {
+            (parked.chain, parked.what) = (told.chain, told.what);
+        }
+        if let Some(given) = early {
+            self.exit(&given, &parked, true, holders);
+            parked.given = Some(given);
+        }
         let given = parked.given.filter(|given| unpark == 0 || given.waker.seq == unpark);
         let given = given.filter(|_| matches!(outcome, ParkOutcome::Unparked | ParkOutcome::Unknown));
         if !parked.what.synchronizer.is_lock() {
@@ -562,7 +577,7 @@ impl ParkReplay {
         if replay.settle(self.bounds.slices_per_stretch) {
             self.counts.folded += 1;
         }
-        replay.drop_marks();
+        replay.drop_marks(TimeNs(u64::MAX));
     }
 
     fn lock(&mut self, id: LockId) -> Option<u32> {

@@ -17,6 +17,7 @@ mod pressure;
 mod properties;
 mod queued;
 mod report;
+mod sampled;
 mod simulation;
 mod steal;
 mod story;

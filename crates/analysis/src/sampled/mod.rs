@@ -1,0 +1,255 @@
+//! `sampled`: recordings in which only those contentions and waits stand one by one that
+//! a random instant lies in.
+//!
+//! Of the others a recording has the exact number and time for each thread and lock. By
+//! whom, where and behind which owner they were spent is estimated: each contention that
+//! was recorded by chance stands for those like it that were not, in proportion to its
+//! time and to how improbable it was (Horvitz and Thompson 1952), and the exact sums are
+//! shared out in these proportions. Totals are therefore exact, and shares are ratio
+//! estimates.
+//!
+//! Sums are shared out once a second, among what was seen of the same lock; where nothing
+//! was, among what was seen of locks of the same class; and where nothing was either,
+//! later. What is left at the end has no call stack and no owner.
+
+mod schedules;
+mod share_out;
+
+pub(crate) use schedules::Schedules;
+
+use crate::monitor::{Basis, Contention, HolderId, Kind, Sum};
+use crate::park::ParkWait;
+use headway_model::event::Sampling;
+use headway_model::{ChainId, LockId, ThreadId, TimeNs};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use share_out::share_out;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a report came by what it says of contentions and waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SamplingReport {
+    /// Contentions and waits that were recorded because a random instant lies in them.
+    pub recorded: u64,
+    /// Contentions and waits of which only number and time were recorded.
+    pub added_up: u64,
+    /// Their time.
+    pub added_up_ns: u64,
+    /// The part of it for which nothing recorded says where it was spent.
+    pub unknown_ns: u64,
+    /// Random instants at which somebody was blocked or waited.
+    pub instants: u64,
+    /// From when on windows had which length, in nanoseconds since the recording began:
+    /// one random instant lies in each window. A length of 0: everything was recorded.
+    pub windows: Vec<SamplingWindow>,
+}
+
+/// See [`SamplingReport::windows`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SamplingWindow {
+    /// When the first window of this length began, since the recording began.
+    pub from_ns: u64,
+    /// Length of a window; 0 if everything was recorded.
+    pub window_ns: u64,
+}
+
+/// What was recorded by chance: a part of a contention with one owner, or a wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    kind: Kind,
+    thread: ThreadId,
+    chain: ChainId,
+    owner: HolderId,
+    basis: Basis,
+    /// Time not recorded one by one that it stands for, in ns.
+    weight: f64,
+    /// The wait, if it was one.
+    wait: Option<ParkWait>,
+}
+
+/// A share of a sum, and the wait that it is like if it was one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    /// Where it was spent, estimated.
+    pub sum: Sum,
+    /// A wait like those of which the sum is.
+    pub wait: Option<ParkWait>,
+}
+
+/// What locks are distinguished by: parks and monitors are added up by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key {
+    is_monitor: bool,
+    lock: LockId,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Sampled {
+    schedules: Schedules,
+    /// What was added up since it was shared out last. In the order of locks, so that the
+    /// same recording gives the same report.
+    sums: BTreeMap<Key, Vec<Sum>>,
+    seen: FxHashMap<Key, Vec<Seen>>,
+    waiting: usize,
+    bound: usize,
+    report: SamplingReport,
+    latest_instant: TimeNs,
+}
+
+impl Sampled {
+    /// Keeps so many sums at most until they are shared out.
+    pub fn new(bound: usize) -> Sampled {
+        Sampled { bound, ..Sampled::default() }
+    }
+
+    /// Windows have another length from now on.
+    pub fn changes(&mut self, sampling: Sampling) {
+        self.schedules.add(sampling);
+    }
+
+    /// True if anything is or was sampled.
+    pub fn is_used(&self) -> bool {
+        self.schedules.any_samples()
+    }
+
+    /// Keeps a sum until it is known where it was spent; gives it back if there is no
+    /// room, or nothing is sampled.
+    pub fn keep(&mut self, sum: Sum) -> Option<Sum> {
+        if !self.is_used() || sum.chain.is_some() || sum.count == 0 {
+            return Some(sum);
+        }
+        self.report.added_up += sum.count;
+        self.report.added_up_ns += sum.total_ns;
+        if self.waiting >= self.bound {
+            self.report.unknown_ns += sum.total_ns;
+            return Some(sum);
+        }
+        self.waiting += 1;
+        let key = Key { is_monitor: sum.kind == Kind::Monitor, lock: sum.lock };
+        self.sums.entry(key).or_default().push(sum);
+        None
+    }
+
+    /// Takes note of a contention that is over.
+    pub fn contention(&mut self, contention: &Contention<'_>) {
+        let end = contention.start + contention.duration;
+        if contention.in_flight || contention.kind == Kind::Monitor && contention.after_wait {
+            // Recorded in any case.
+            return;
+        }
+        let Some(more) = self.stands_for(contention.start, end) else { return };
+        let key = Key { is_monitor: contention.kind == Kind::Monitor, lock: contention.lock };
+        let seen = self.seen.entry(key).or_default();
+        seen.extend(contention.slices.iter().map(|slice| Seen {
+            kind: contention.kind,
+            thread: contention.thread,
+            chain: contention.chain,
+            owner: slice.owner_id(),
+            basis: slice.basis,
+            weight: more * slice.duration.0 as f64,
+            wait: None,
+        }));
+    }
+
+    /// Takes note of a wait that is over.
+    pub fn wait(&mut self, wait: &ParkWait) {
+        let Some(more) = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some()) else { return };
+        let key = Key { is_monitor: false, lock: wait.blocker };
+        self.seen.entry(key).or_default().push(Seen {
+            kind: Kind::Conditional,
+            thread: wait.thread,
+            chain: wait.chain,
+            owner: HolderId::UNKNOWN,
+            basis: Basis::NoMark,
+            weight: more * wait.end.since(wait.start).0 as f64,
+            wait: Some(*wait),
+        });
+    }
+
+    /// How many more of the same, in time, something recorded by chance stands for;
+    /// `None` if it would have been recorded in any case.
+    fn stands_for(&mut self, start: TimeNs, end: TimeNs) -> Option<f64> {
+        let schedule = self.schedules.chose(start, end)?;
+        let chance = schedule.chance(start, end);
+        self.report.recorded += 1;
+        for instant in schedule.within(start.max(self.latest_instant), end) {
+            self.report.instants += 1;
+            self.latest_instant = instant;
+        }
+        Some(1.0 / chance.max(f64::MIN_POSITIVE) - 1.0)
+    }
+
+    /// Shares out what can be. `class` says of which class a lock is.
+    pub fn share_out(&mut self, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
+        let mut shares = Vec::new();
+        let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
+        for (key, sums) in std::mem::take(&mut self.sums) {
+            match self.seen.get_mut(&key) {
+                Some(seen) => share_out(sums, seen, &mut shares),
+                None => drop(left.insert(key, sums)),
+            }
+        }
+        if !left.is_empty() && !self.seen.is_empty() {
+            left = self.share_out_by_class(left, class, &mut shares);
+        }
+        self.waiting = left.values().map(Vec::len).sum();
+        self.sums = left;
+        self.seen.clear();
+        shares
+    }
+
+    /// Sums of locks of which nothing was seen: as those of the same class.
+    fn share_out_by_class(
+        &self,
+        left: BTreeMap<Key, Vec<Sum>>,
+        class: impl Fn(LockId) -> Arc<str>,
+        shares: &mut Vec<Share>,
+    ) -> BTreeMap<Key, Vec<Sum>> {
+        let mut of_class: FxHashMap<(bool, Arc<str>), Vec<Seen>> = FxHashMap::default();
+        let mut seen: Vec<_> = self.seen.iter().collect();
+        seen.sort_by_key(|(key, _)| **key);
+        for (key, seen) in seen {
+            of_class.entry((key.is_monitor, class(key.lock))).or_default().extend(seen);
+        }
+        let mut sums: BTreeMap<(bool, Arc<str>), Vec<Sum>> = BTreeMap::new();
+        let mut unmatched = BTreeMap::new();
+        for (key, all) in left {
+            let name = (key.is_monitor, class(key.lock));
+            match of_class.contains_key(&name) {
+                true => sums.entry(name).or_default().extend(all),
+                false => drop(unmatched.insert(key, all)),
+            }
+        }
+        for (name, sums) in sums {
+            if let Some(seen) = of_class.get_mut(&name) {
+                share_out(sums, seen, shares);
+            }
+        }
+        unmatched
+    }
+
+    /// What could not be shared out, at the end.
+    pub fn rest(&mut self) -> Vec<Sum> {
+        self.waiting = 0;
+        let rest: Vec<Sum> = std::mem::take(&mut self.sums).into_values().flatten().collect();
+        self.report.unknown_ns += rest.iter().map(|sum| sum.total_ns).sum::<u64>();
+        rest
+    }
+
+    /// What there is to say of it; `None` if everything was recorded. Times are since `start`.
+    pub fn report(&self, start: TimeNs) -> Option<SamplingReport> {
+        let windows = self
+            .schedules
+            .all()
+            .iter()
+            .map(|schedule| SamplingWindow { from_ns: schedule.from().since(start).0, window_ns: schedule.window().0 });
+        self.is_used().then(|| SamplingReport { windows: windows.collect(), ..self.report.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Sums are shared out exactly, in proportion, and repeatably.
+
+use super::*;
+use headway_model::DurationNs;
+
+fn sampling() -> Sampled {
+    let mut sampled = Sampled::new(1_000);
+    sampled.changes(Sampling { time: TimeNs(0), window: DurationNs(1_000), seed: 3 });
+    sampled
+}
+
+fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
+    let (lock, thread, time) = (LockId(lock), ThreadId(thread), TimeNs(9_000));
+    Sum {
+        kind: Kind::Monitor,
+        lock,
+        thread,
+        chain: ChainId::NONE,
+        time,
+        count,
+        total_ns,
+        longest_ns: total_ns / count.max(1),
+        owner: HolderId::UNKNOWN,
+        basis: Basis::NoMark,
+        is_estimated: false,
+    }
+}
+
+fn seen(sampled: &mut Sampled, lock: u64, thread: u64, chain: u64, weight: f64) {
+    let key = Key { is_monitor: true, lock: LockId(lock) };
+    sampled.seen.entry(key).or_default().push(Seen {
+        kind: Kind::Monitor,
+        thread: ThreadId(thread),
+        chain: ChainId(chain),
+        owner: HolderId::UNKNOWN,
+        basis: Basis::Exit,
+        weight,
+        wait: None,
+    });
+}
+
+fn class(lock: LockId) -> Arc<str> {
+    if lock.0 < 10 { "Low" } else { "High" }.into()
+}
+
+/// Time and number by chain.
+fn by_chain(shares: &[Share]) -> Vec<(u64, u64, u64)> {
+    let mut by_chain: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for Share { sum, .. } in shares {
+        let all = by_chain.entry(sum.chain.0).or_default();
+        *all = (all.0 + sum.total_ns, all.1 + sum.count);
+    }
+    by_chain.into_iter().map(|(chain, (ns, count))| (chain, ns, count)).collect()
+}
+
+#[test]
+fn sums_are_shared_out_in_proportion_and_stay_exact() {
+    let mut sampled = sampling();
+    for (thread, count, ns) in [(1, 10, 4_000), (2, 7, 3_000), (3, 3, 1_003)] {
+        assert_eq!(sampled.keep(sum(5, thread, count, ns)), None);
+    }
+    seen(&mut sampled, 5, 1, 71, 300.0);
+    seen(&mut sampled, 5, 3, 72, 100.0);
+    let shares = sampled.share_out(class);
+    let chains = by_chain(&shares);
+    assert_eq!(chains.iter().map(|(_, ns, _)| ns).sum::<u64>(), 8_003);
+    assert_eq!(chains.iter().map(|(.., count)| count).sum::<u64>(), 20);
+    assert_eq!((chains[0].0, chains[0].1), (71, 6_002), "three quarters");
+    for thread in 1..=3 {
+        let of_thread = shares.iter().filter(|share| share.sum.thread == ThreadId(thread));
+        let (ns, count) = of_thread.fold((0, 0), |all, share| (all.0 + share.sum.total_ns, all.1 + share.sum.count));
+        assert_eq!((ns, count), [(4_000, 10), (3_000, 7), (1_003, 3)][thread as usize - 1]);
+    }
+    assert!(sampled.share_out(class).is_empty() && sampled.rest().is_empty());
+}
+
+#[test]
+fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
+    let mut sampled = sampling();
+    assert_eq!(sampled.keep(sum(5, 1, 1, 100)), None);
+    assert_eq!(sampled.keep(sum(50, 1, 2, 200)), None);
+    seen(&mut sampled, 6, 9, 71, 10.0);
+    assert_eq!(by_chain(&sampled.share_out(class)), [(71, 100, 1)]);
+    seen(&mut sampled, 60, 9, 72, 10.0);
+    assert_eq!(by_chain(&sampled.share_out(class)), [(72, 200, 2)]);
+    assert_eq!(sampled.keep(sum(5, 1, 4, 400)), None);
+    let rest = sampled.rest();
+    assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 400));
+}
+
+#[test]
+fn without_sampling_with_a_call_stack_or_without_room_a_sum_is_not_kept() {
+    let one = sum(5, 1, 1, 100);
+    assert_eq!(Sampled::new(9).keep(one), Some(one));
+    let with_stack = Sum { chain: ChainId(4), ..one };
+    assert_eq!(sampling().keep(with_stack), Some(with_stack));
+    let mut full = Sampled { bound: 0, ..sampling() };
+    assert_eq!(full.keep(one), Some(one));
+    assert_eq!(full.report.unknown_ns, 100);
+}
+
+#[test]
+fn what_would_have_been_recorded_in_any_case_stands_for_nothing_else() {
+    let mut sampled = sampling();
+    assert!(sampled.stands_for(TimeNs(100), TimeNs(600)).is_some_and(|more| (more - 1.0).abs() < 1e-9));
+    assert_eq!(sampled.stands_for(TimeNs(100), TimeNs(2_100)), None, "two windows");
+    sampled.changes(Sampling { time: TimeNs(5_000), window: DurationNs(100), seed: 3 });
+    assert_eq!(sampled.stands_for(TimeNs(4_990), TimeNs(5_010)), None, "began under another schedule");
+    sampled.changes(Sampling { time: TimeNs(8_000), window: DurationNs(0), seed: 3 });
+    assert_eq!(sampled.stands_for(TimeNs(8_100), TimeNs(8_101)), None, "everything is recorded");
+}
