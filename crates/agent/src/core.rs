@@ -9,6 +9,7 @@ use crate::heap::Heap;
 use crate::java::JavaFacts;
 use crate::jvmti::Jvmti;
 use crate::own_cost::OwnCost;
+use crate::state::Sampling;
 use crate::vm::HotSpot;
 use headway_model::event::ThreadDef;
 use headway_model::{Dictionary, Loss, TimeNs};
@@ -45,6 +46,8 @@ pub struct Core {
     pub collections: AtomicU64,
     /// Objects in the Java heap, and when they move.
     pub heap: Heap,
+    /// Which contentions and parks are recorded one by one.
+    pub sampling: Sampling,
     /// Closed when the VM dies.
     pub vm_memory: Gate,
     /// What earlier recordings defined: ids of methods, chains and locks go on.
@@ -72,6 +75,7 @@ impl Core {
             gc_end: AtomicU64::new(0),
             collections: AtomicU64::new(0),
             heap: Heap::default(),
+            sampling: Sampling::default(),
             vm_memory: Gate::default(),
             dictionary: Mutex::default(),
             recording: AtomicBool::new(false),

@@ -3,6 +3,7 @@
 //! and blocks all signals but those that tell of its own faults.
 
 mod collect;
+mod govern;
 mod output;
 mod retain;
 mod route;
@@ -24,9 +25,10 @@ use crate::recompile::Recompilation;
 use crate::removal;
 use crate::steal;
 use crate::thread_events::blocked_throughout;
+use govern::Governor;
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
-use headway_model::event::{RecordingInfo, SelfCost};
+use headway_model::event::{RecordingInfo, Sampling, SelfCost};
 use headway_model::{DurationNs, Event, Loss, ThreadId, TimeNs};
 use output::writer_config;
 use retain::{forget, CodeIds, Dying, Kept};
@@ -188,6 +190,11 @@ pub struct Drain {
     monitors: bool,
     steal: steal::Drained,
     recompilation: Option<Recompilation>,
+    governor: Governor,
+    /// What had been spent when the governor was asked last, and when that was.
+    governed: (Spent, TimeNs),
+    /// What is sampled, if anything was.
+    sampling: Option<Sampling>,
     max_size: Option<u64>,
     max_age: Option<DurationNs>,
 }
@@ -234,6 +241,9 @@ impl Drain {
             monitors: options.wants("monitor"),
             steal: steal::Drained::new(agent, options),
             recompilation: None,
+            governor: Governor::new(options.budget, options.sampling_window_ns),
+            governed: (Spent::so_far(agent), start),
+            sampling: None,
             max_size: options.size_limit(),
             max_age: options.max_age_ns.map(DurationNs),
         };
@@ -318,6 +328,7 @@ impl Drain {
         self.tell_losses();
         self.tell_load(watermark);
         self.tell_self_cost(watermark);
+        self.govern(clock::now());
         self.take_event(&Event::Watermark(watermark));
         let closed = self.pressure.advance(watermark, &self.dictionary);
         self.record_held_back(watermark);

@@ -9,19 +9,19 @@ use crate::agent::{Agent, Observer};
 use crate::chain::LockEvent;
 use crate::clock;
 use crate::jni::{Jni, Ref};
-use crate::locks;
+use crate::locks::{self, Lock};
 use crate::observing::observer;
 use crate::pressure::capture as pressure;
 use crate::raw::Record;
-use crate::state::Holder;
+use crate::state::{Holder, Span};
 use crate::thread_entry;
 use crate::threads::{Begun, InEvent, Slot};
 use crate::vm::Waiter;
 use headway_model::event::{
     ExitCause, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited,
-    WaitOutcome,
+    SpentOn, WaitOutcome,
 };
-use headway_model::{ChainId, DurationNs, LockId, Loss, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 use jni_sys::{jboolean, jlong};
 use std::sync::atomic::Ordering;
 
@@ -84,6 +84,13 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let Some(pinned) = agent.locks.pin(agent, jni, lane, monitor, object) else { return };
     let lock = pinned.lock;
     let time = clock::now();
+    if !current.is_virtual && agent.sampling.at(time).is_some() {
+        slot.acts();
+        agent.sampling.awaits(lock.id(), time);
+        slot.enter.begin(Begun { start: time, lock: lock.id(), pin: pinned.pin, ..Begun::default() });
+        observer().contended(agent, jni, lock.id(), monitor, object);
+        return observer().block(slot);
+    }
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
     let place = LockEvent { core: agent, jni, slot, lock: &lock };
@@ -122,15 +129,27 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
         return;
     }
     let begun = match current.is_virtual {
-        false => slot.enter.end(),
-        true => agent.virtuals.end_enter(current.thread),
+        false => slot.enter.finish(),
+        true => agent.virtuals.end_enter(current.thread).map(|begun| (begun, false)),
     };
-    let Some(begun) = begun else {
+    let Some((mut begun, is_reported)) = begun else {
         return entered_without_enter(agent, jni, &current, object, time);
     };
     agent.locks.unpin(begun.pin);
     let Some(lock) = agent.locks.by_id(begun.lock) else { return };
     observer().acquired(slot, begun.lock, time);
+    if begun.seq.is_none() {
+        if !is_reported && !agent.sampling.records(begun.start, time) {
+            let Begun { start, lock, .. } = begun;
+            return pressure::spend(
+                agent,
+                slot,
+                Span { start, end: time, thread: slot.thread(), lock, on: SpentOn::Monitor },
+            );
+        }
+        agent.sampling.settles(begun.lock, time);
+        begun.chain = chain_of_sampled(agent, jni, slot, &lock);
+    }
     let entered = MonitorEntered {
         time,
         start: begun.start,
@@ -141,6 +160,29 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
         previous_owner: lock.last_releaser(),
     };
     agent.append(slot, &Record::entered(&entered));
+}
+
+/// The call chain of a contention that a random instant lies in. It is known only now that
+/// it does: the one chain that is walked while the lock is held. Of a lock that is waited for
+/// all the time that is one walk per window and waiter.
+#[cold]
+fn chain_of_sampled(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: &Lock<'_>) -> ChainId {
+    let place = LockEvent { core: agent, jni, slot, lock };
+    let chain = agent.chains.in_callback(place);
+    if let Some(name) = agent.chains.name_lock(place, chain) {
+        observer().lock_named(lock.id(), &name);
+    }
+    chain
+}
+
+/// Reports that a platform thread has been blocked since before `before`, where contentions
+/// are sampled. Draining thread only; once.
+pub fn report_sampled(agent: &Agent, slot: &Slot, before: TimeNs) -> Option<Event> {
+    slot.enter.peek().filter(|begun| begun.seq.is_none() && begun.start < before)?;
+    let begun = slot.enter.tell(before).filter(|begun| begun.seq.is_none())?;
+    let seq = agent.locks.by_id(begun.lock)?.next_seq();
+    let Begun { start: time, lock, .. } = begun;
+    Some(Event::MonitorEnter(MonitorEnter { time, thread: slot.thread(), lock, seq, ..MonitorEnter::default() }))
 }
 
 /// A virtual thread that was resumed from `Object.wait` acquires its monitor
@@ -160,7 +202,7 @@ fn entered_without_enter(agent: &'static Agent, jni: Jni, current: &Current, obj
 }
 
 /// A platform thread owns a monitor that it was found blocked on when the
-/// recording began: its stretch counts from then on.
+/// recording began: its contention counts from then on.
 fn entered_at_last(agent: &'static Agent, jni: Jni, current: &Current, object: Ref, time: TimeNs) {
     let start = TimeNs(current.slot.found_blocked.swap(0, Ordering::Relaxed));
     if current.slot.is_filtered.load(Ordering::Relaxed) {
@@ -200,13 +242,17 @@ pub fn before_exit(agent: &'static Agent, monitor: u64, vm_thread: u64) -> Optio
     let event = InEvent::begin(slot, agent.threads.epoch());
     let lock = agent.locks.at_address(locks::lane(vm_thread), monitor)?;
     let time = clock::now();
-    let seq = lock.next_seq();
+    let is_recorded = agent.sampling.settles(lock.id(), time);
+    let seq = if is_recorded { lock.next_seq() } else { Seq::NONE };
     let thread = match slot.is_carrier.load(Ordering::Relaxed) {
         false => slot.thread(),
         true => agent.owner_of(monitor),
     };
     lock.set_last_releaser(thread);
     observer().released(slot, lock.id(), time);
+    if !is_recorded {
+        return None;
+    }
     exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock: lock.id(), seq, ..MonitorExit::default() })
 }
 
@@ -216,9 +262,12 @@ pub fn after_release(agent: &'static Agent, slot: &'static Slot, lock: LockId, m
     let event = InEvent::begin(slot, agent.threads.epoch());
     let time = clock::now();
     let known = agent.locks.by_id(lock)?;
-    let seq = known.next_seq();
     let thread = agent.hotspot.mounted_on(slot);
     known.set_last_releaser(thread);
+    if !agent.sampling.settles(lock, time) {
+        return None;
+    }
+    let seq = known.next_seq();
     exit_of(agent, slot, event, monitor, MonitorExit { time, thread, lock, seq, ..MonitorExit::default() })
 }
 
@@ -281,6 +330,7 @@ pub fn on_wait(agent: &'static Agent, jni: Jni, thread: Ref, object: Ref, timeou
     }
     let slot = current.slot;
     let Some(lock) = agent.locks.of_object(agent, jni, object) else { return };
+    agent.sampling.waits_on(lock.id());
     let time = clock::now();
     let seq = lock.next_seq();
     let chain = match agent.pressure.wants_contender(lock.id()) {

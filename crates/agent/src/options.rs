@@ -144,6 +144,11 @@ pub struct Options {
     /// Contended enters and parks that end sooner are summed up, in ns; 0 or none:
     /// each is told.
     pub min_duration_ns: Option<u64>,
+    /// How much of the process's CPU time the recording may cost, 0 to 1; beyond it
+    /// contentions and parks are sampled. None: everything is recorded.
+    pub budget: Option<f64>,
+    /// Length of the windows with which sampling begins, in ns.
+    pub sampling_window_ns: Option<u64>,
     /// Time between samples of stolen time in ns.
     pub steal_interval_ns: Option<u64>,
     /// How stacks are taken.
@@ -278,6 +283,8 @@ impl Options {
             "interval" => self.interval_ns = Some(interval(value)?),
             "park_floor" => self.park_floor_ns = Some(number("park_floor", value)?),
             "min_duration" => self.min_duration_ns = Some(number("min_duration", value)?),
+            "budget" => self.budget = Some(fraction("budget", value)?),
+            "sampling_window" => self.sampling_window_ns = Some(number("sampling_window", value)?),
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
@@ -289,7 +296,7 @@ impl Options {
             "lease" => self.terms.file = Some(PathBuf::from(value)),
             "duration" => self.terms.duration = Some(Duration::from_nanos(number("duration", value)?)),
             "ephemeral" => self.terms.is_ephemeral = flag("ephemeral", value)?,
-            "phase_threshold" => self.phase_threshold = Some(fraction(value)?),
+            "phase_threshold" => self.phase_threshold = Some(fraction("phase_threshold", value)?),
             "on_phase" => self.on_phase = Some(Announce::parse(&value)),
             "parks" => self.parks_to = Some(PrintTo::parse(value)),
             "parks_json" => self.parks_json = flag("parks_json", value)?,
@@ -376,9 +383,9 @@ fn pressure_interval(value: String) -> Result<u64, OptionError> {
     number.ok_or(OptionError::BadValue { key: "pressure_interval", value, expected })
 }
 
-fn fraction(value: String) -> Result<f64, OptionError> {
+fn fraction(key: &'static str, value: String) -> Result<f64, OptionError> {
     let number = value.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
-    number.ok_or(OptionError::BadValue { key: "phase_threshold", value, expected: "a fraction above 0, up to 1" })
+    number.ok_or(OptionError::BadValue { key, value, expected: "a fraction above 0, up to 1" })
 }
 
 /// `BEGIN>END;BEGIN>END`.

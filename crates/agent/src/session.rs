@@ -250,11 +250,12 @@ fn begin(
     let started = info.start;
     let drain =
         Drain::create(agent, place, options, (*info).clone(), degraded_events(&mechanisms)).map_err(StartError::Output);
-    let drain = drain.inspect_err(|_| unprepare(agent))?;
+    let mut drain = drain.inspect_err(|_| unprepare(agent))?;
     let path = drain.path().map(Path::to_path_buf);
     vm::rest();
 
     reset(agent);
+    drain.begin_sampling(started);
     agent.locks.begin_parks(options.park_threshold.unwrap_or(0));
     parks().count(match (options.counts_parks(), &path) {
         (false, _) => Counting::No,
@@ -358,6 +359,8 @@ fn unprepare(agent: &'static Agent) {
 /// Forgets what an earlier recording left.
 fn reset(agent: &Agent) {
     agent.losses.reset();
+    agent.sampling.reset();
+    agent.samples.look_slower(1);
     // A pause that an earlier recording did not see the end of.
     agent.gc_start.store(0, Ordering::SeqCst);
     parks().reset();
@@ -380,6 +383,7 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
         ("events".to_owned(), events),
         ("park_floor".to_owned(), options.park_floor_ns.unwrap_or(0).to_string()),
         ("min_duration".to_owned(), options.min_duration_ns.unwrap_or(0).to_string()),
+        ("budget".to_owned(), options.budget.map_or("none".to_owned(), |budget| format!("{} %", budget * 100.0))),
         ("safe".to_owned(), options.safe.to_string()),
         ("redact".to_owned(), options.redact.to_string()),
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),

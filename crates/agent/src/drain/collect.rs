@@ -4,6 +4,7 @@
 use super::{Drain, NOT_YET};
 use crate::clock;
 use crate::definitions::Definition;
+use crate::monitor;
 use crate::naming::suits_class;
 use crate::park::parks;
 use crate::pressure::capture;
@@ -35,6 +36,7 @@ impl Drain {
     pub(super) fn drain_all(&mut self) -> TimeNs {
         let agent = self.agent;
         let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
+        let watermark = agent.sampling.settled(watermark).max(self.drained_to);
         let mut batch = std::mem::take(&mut self.batch);
         if self.unread.is_none() && self.is_late() {
             self.unread = Some(0);
@@ -49,6 +51,8 @@ impl Drain {
                 agent.collect_refusals(slot);
                 if agent.pressure.is_sparing() {
                     batch.extend(capture::begins(slot, watermark));
+                } else if agent.sampling.is_used() {
+                    batch.extend(monitor::report_sampled(agent, slot, watermark));
                 }
             }
             // What was handed over while we went round, by threads that ended.

@@ -4,7 +4,7 @@ use super::Drain;
 use crate::agent::Agent;
 use crate::clock;
 use crate::hooks::HOOKS;
-use crate::own_cost::CallCost;
+use crate::own_cost::{CallCost, ONE_IN};
 use headway_model::event::SelfCost;
 use headway_model::{DurationNs, Event, TimeNs};
 
@@ -14,7 +14,7 @@ const SELF_COST_FLUSHES: u64 = 10;
 /// What the process and the agent in it have spent in their lives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
-    process: DurationNs,
+    pub process: DurationNs,
     own_threads: DurationNs,
     calls: CallCost,
 }
@@ -27,6 +27,16 @@ impl Spent {
             own_threads: agent.own_cost.of_threads(),
             calls: agent.threads.call_cost(),
         }
+    }
+
+    /// CPU time of the agent's threads and its hooks.
+    pub(super) fn of_agent(&self) -> DurationNs {
+        self.own_threads + self.calls.of_all()
+    }
+
+    /// How many calls of hooks there were since then, estimated.
+    pub(super) fn calls_since(&self, before: Spent) -> f64 {
+        (self.calls - before.calls).calls as f64 * ONE_IN as f64
     }
 }
 

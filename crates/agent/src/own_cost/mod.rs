@@ -8,7 +8,7 @@
 
 mod timed_calls;
 
-pub use timed_calls::{CallCost, TimedCalls};
+pub use timed_calls::{CallCost, TimedCalls, ONE_IN};
 
 use crate::clock;
 use headway_model::DurationNs;

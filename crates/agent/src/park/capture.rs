@@ -23,9 +23,13 @@ use crate::threads::{InEvent, Slot, NAME_CHECK_NS};
 use headway_model::event::{
     MonitorExit, Park, ParkBegin, ParkLimit, ParkOutcome, SpentOn, Unpark, VirtualMount, VirtualPinned,
 };
+use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+
+/// The number of an unpark that is not recorded: who finds it still knows who woke it.
+const UNRECORDED: Seq = Seq(1 << 62);
 
 /// The VM's thread, entered now if no event announced it.
 #[inline]
@@ -193,7 +197,8 @@ pub fn begin_virtual(agent: &'static Agent, jni: Jni, limit: ParkLimit) -> u64 {
         agent.losses.add(Loss::ThreadTableFull, 1);
         return 0;
     };
-    if place.is_name_due(now, NAME_CHECK_NS) {
+    // Where parks are sampled, at the end of those that are recorded.
+    if agent.sampling.at(now).is_none() && place.is_name_due(now, NAME_CHECK_NS) {
         define_virtual(agent, jni, thread, now);
     }
     let VirtualPark { park, permit, .. } = place;
@@ -227,18 +232,27 @@ pub fn end_virtual(agent: &'static Agent, jni: Jni, token: u64) {
 fn begin(current: &Current<'_>, limit: ParkLimit, time: TimeNs) {
     let Current { agent, jni, slot, thread, is_virtual, .. } = *current;
     let (spends, only_counts) = (current.spends(), current.only_counts());
+    let is_sampled = !spends && !only_counts && agent.sampling.at(time).is_some();
     // Where each park is told, its number stands for it; else its time does.
-    let seq = if spends || only_counts && !is_virtual { Seq(time.0) } else { parks().next_seq() };
+    let seq = match is_virtual {
+        true if is_sampled => parks().next_unrecorded(),
+        false if spends || only_counts || is_sampled => Seq(time.0),
+        _ => parks().next_seq(),
+    };
     let parking = Parking { agent, jni, vm_thread: slot.vm_thread(), is_virtual, remembered: &slot.parks.remembered };
     let blocker = parks().blockers.of_current(&parking, agent.heap.fields(), &agent.heap.pauses);
     let walk = || agent.chains.in_native(agent, jni, slot, Side::Blocks);
-    let chain = match !only_counts && agent.pressure.wants_contender(blocker.id) {
+    let chain = match !only_counts && !is_sampled && agent.pressure.wants_contender(blocker.id) {
         true => walk(),
         false => ChainId::NONE,
     };
     let begin = ParkBegin { time, thread, seq, chain, blocker: blocker.id, owner: blocker.owner, limit };
     if !spends {
-        count_park(agent, &begin, || if only_counts { walk() } else { chain });
+        count_park(agent, &begin, || if only_counts || is_sampled { walk() } else { chain });
+    }
+    if is_sampled {
+        agent.sampling.awaits(blocker.id, time);
+        return current.park.begin(&begin, false);
     }
     if only_counts {
         return current.park.begin(&begin, true);
@@ -264,9 +278,18 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     if !current.is_virtual {
         slot.parks.ready_ns.store(time.0, Ordering::Relaxed);
     }
-    let seq = parks().next_seq();
-    let Some((begin, is_told)) = current.park.end() else { return };
+    let is_sampled = agent.sampling.is_used() && current.park.is_sampled();
+    let seq = (!is_sampled).then(|| parks().next_seq());
+    let Some((mut begin, is_told)) = current.park.end() else { return };
     let (outcome, given) = outcome(current, &begin, time, was_known);
+    let is_left_out = seq.is_none() && !is_told && !agent.sampling.records(begin.time, time);
+    if seq.is_none() && !is_left_out {
+        agent.sampling.settles(begin.blocker, time);
+        begin.chain = agent.chains.in_native(agent, current.jni, slot, Side::Blocks);
+        if current.is_virtual {
+            define_virtual(agent, current.jni, begin.thread, time);
+        }
+    }
     if outcome == ParkOutcome::Unparked && !current.is_virtual {
         agent.samples.got(&slot.exchanged, begin.blocker, begin.chain, time);
     }
@@ -284,13 +307,16 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
     count_return(agent, &begin, time);
     if !is_told {
         let duration = time.since(begin.time);
-        if duration < parks().floor() {
+        if is_left_out || seq.is_some() && duration < parks().floor() {
             let ParkBegin { thread, blocker, chain, .. } = begin;
+            let thread = if is_left_out && current.is_virtual { ThreadId::SOME_VIRTUAL } else { thread };
             let sums = slot.parks.short.get_or_init(Box::default);
             let due = sums.add(Short { time, thread, blocker, chain, duration });
             return due.iter().for_each(|sum| agent.append(slot, &Record::short_parks(sum)));
         }
-        agent.append(slot, &Record::park_begin(&begin));
+        if seq.is_some() {
+            agent.append(slot, &Record::park_begin(&begin));
+        }
     }
     if current.is_virtual && parks().tells_mounts.load(Ordering::Relaxed) {
         mounts(current, &begin, given, time);
@@ -299,15 +325,15 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         time,
         start: begin.time,
         thread: begin.thread,
-        start_seq: begin.seq,
-        seq,
+        start_seq: if seq.is_some() { begin.seq } else { Seq::NONE },
+        seq: seq.unwrap_or_else(|| parks().next_seq()),
         chain: begin.chain,
         blocker_class: Arc::default(),
         blocker: begin.blocker,
         owner: begin.owner,
         limit: begin.limit,
         outcome,
-        unpark: given.map_or(Seq::NONE, |given| given.seq),
+        unpark: given.map_or(Seq::NONE, |given| if given.seq == UNRECORDED { Seq::NONE } else { given.seq }),
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
     };
     agent.append(slot, &Record::park(&park));
@@ -434,12 +460,16 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
         true => mounted(agent, jni, slot).unwrap_or(slot.thread()),
     };
     let time = clock::now();
-    if thread != slot.thread() {
+    let schedule = agent.sampling.at(time);
+    if thread != slot.thread() && schedule.is_none() {
         name_waker(agent, jni, thread, time);
     }
-    let seq = parks().next_seq();
+    let mut seq = if schedule.is_some() { UNRECORDED } else { parks().next_seq() };
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
+        if schedule.is_some_and(|schedule| ends_a_recorded_park(agent, park, &schedule, time)) {
+            seq = parks().next_seq();
+        }
         observer().released(slot, park.blocker(), time);
         let (lock, chain) = park.waits_for();
         agent.samples.gave(&slot.exchanged, lock, chain, time);
@@ -464,12 +494,24 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
             None => agent.java.thread_id(jni, target),
         },
     };
-    if slot.is_filtered.load(Ordering::Relaxed) {
+    if slot.is_filtered.load(Ordering::Relaxed) || seq == UNRECORDED {
         return None;
+    }
+    if thread != slot.thread() && schedule.is_some() {
+        name_waker(agent, jni, thread, time);
     }
     let unpark = Unpark { time, thread, seq, target: id, ..Unpark::default() };
     event.pause();
     Some(Unparking { slot, unpark, blocker, event })
+}
+
+/// True if it is known by now that the target's park will be recorded, or if nobody has
+/// said yet who had what it waits for at the last random instant.
+#[inline]
+fn ends_a_recorded_park(agent: &Agent, park: &InProgress, schedule: &Schedule, time: TimeNs) -> bool {
+    let Some(start) = park.start() else { return false };
+    let is_recorded = start < schedule.from() || schedule.hits(start, time);
+    agent.sampling.settles(park.blocker(), time) || is_recorded
 }
 
 /// The permit is given: walk and record.

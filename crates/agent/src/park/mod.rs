@@ -32,7 +32,7 @@ use crate::sole;
 use crate::state::Sums;
 use blocker::Blockers;
 use headway_hook::Image;
-use headway_model::event::ShortParks;
+use headway_model::event::{ParkBegin, ShortParks};
 use headway_model::stack::ChainDef;
 use headway_model::{Dictionary, DurationNs, Event, Seq, TimeNs};
 use natives::Natives;
@@ -75,6 +75,8 @@ pub enum Counting {
 #[derive(Default)]
 pub struct Parks {
     order: Order,
+    /// Parks of virtual threads that have no place in that order when they begin.
+    unrecorded: Order,
     floor_ns: AtomicU64,
     /// True if each mount of a virtual thread that was unparked is recorded.
     pub(super) tells_mounts: AtomicBool,
@@ -101,6 +103,12 @@ impl Parks {
     #[inline]
     fn next_seq(&self) -> Seq {
         Seq(self.order.0.fetch_add(1, Ordering::SeqCst) + 1)
+    }
+
+    /// Stands for a park of a virtual thread that may not be recorded.
+    #[inline]
+    fn next_unrecorded(&self) -> Seq {
+        Seq(self.unrecorded.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Parks shorter than this are summed up; zero if each is told.
@@ -219,17 +227,21 @@ impl Parks {
     /// draining thread records them, where there is a floor. Begins that are not
     /// before the watermark wait: what their threads did before is not collected.
     pub fn collect(&self, agent: &Agent, watermark: TimeNs, take: &mut impl FnMut(Event)) {
-        let tells_now = self.floor() == DurationNs::ZERO && !agent.pressure.is_sparing();
+        let tells_now = self.floor() == DurationNs::ZERO && !agent.pressure.is_sparing() && !agent.sampling.is_used();
         if tells_now || self.counting() == Counting::Only {
             return;
         }
+        let numbered = |begin: ParkBegin| match begin.chain.is_none() && agent.sampling.is_used() {
+            true => Event::ParkBegin(ParkBegin { seq: self.next_seq(), ..begin }),
+            false => Event::ParkBegin(begin),
+        };
         for slot in agent.threads.iter() {
-            slot.parks.park.send(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            slot.parks.park.send(watermark).into_iter().for_each(|begin| take(numbered(begin)));
             let sums = slot.parks.short().into_iter().flat_map(Sums::take);
             sums.for_each(|sum| take(Event::ShortParks(sum)));
         }
         for place in self.virtuals.iter() {
-            place.park.send(watermark).into_iter().for_each(|begin| take(Event::ParkBegin(begin)));
+            place.park.send(watermark).into_iter().for_each(|begin| take(numbered(begin)));
         }
     }
 

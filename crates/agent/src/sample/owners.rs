@@ -91,7 +91,7 @@ impl Owners {
         }
         self.find_waiters(now);
         let is_calm = self.waited_for.is_empty();
-        self.next_ns = now + if is_calm { LOOKS_NS.1 } else { LOOKS_NS.0 };
+        self.next_ns = now + self.pause_ns();
         let since = now.saturating_sub(self.last_ns).min(MAX_WEIGHT_NS);
         self.last_ns = now;
         if !is_calm {
@@ -105,13 +105,22 @@ impl Owners {
 
     /// How long until the next look.
     pub fn pause(&self) -> Duration {
-        Duration::from_nanos(if self.waited_for.is_empty() { LOOKS_NS.1 } else { LOOKS_NS.0 })
+        Duration::from_nanos(self.pause_ns())
+    }
+
+    fn pause_ns(&self) -> u64 {
+        let busy = LOOKS_NS.0 * self.agent.samples.slower();
+        if self.waited_for.is_empty() {
+            busy.max(LOOKS_NS.1)
+        } else {
+            busy
+        }
     }
 
     /// What a sample of a running thread stands for: nothing if nobody waits for it.
     pub fn running(&self, subject: &Subject, sample: Sample) -> Option<OwnerSample> {
         let (waited, until) = self.armed.get(&subject.os_id)?;
-        let fresh = until.saturating_sub(ARMED_NS) + 2 * LOOKS_NS.0 >= sample.time.0;
+        let fresh = until.saturating_sub(ARMED_NS) + 2 * LOOKS_NS.0 * self.agent.samples.slower() >= sample.time.0;
         fresh.then(|| waited.sample(sample))
     }
 

@@ -89,6 +89,20 @@ impl InProgress {
         Seq(self.state.load(Ordering::Relaxed) >> 1)
     }
 
+    /// True if its call chain was not walked: the park is recorded only if a random instant
+    /// turns out to lie in it.
+    #[inline]
+    pub fn is_sampled(&self) -> bool {
+        self.chain.load(Ordering::Relaxed) == ChainId::NONE.0
+    }
+
+    /// Since when the thread is parked.
+    #[inline]
+    pub fn start(&self) -> Option<TimeNs> {
+        let state = self.state.load(Ordering::Acquire);
+        (state != 0).then(|| TimeNs(self.start.load(Ordering::Relaxed)))
+    }
+
     /// What the thread is parked on; `NONE` if it is not parked.
     #[inline]
     pub fn blocker(&self) -> LockId {

@@ -9,6 +9,7 @@
 //! * `remembered`: the last objects that it blocked or parked on.
 //! * `observed`: what is kept of it for who follows what threads do.
 //! * `spans`: what a thread spends on locks, added up by itself.
+//! * `sampling`: by which random instants contentions and parks are recorded.
 //! * `requests`, `found`: which locks' chains are worth taking, and who waits already.
 //! * `ended`, `mounted`, `transactions`: of feature `steal`.
 
@@ -23,6 +24,7 @@ mod permit;
 mod remembered;
 mod requests;
 mod samples;
+mod sampling;
 mod scratch;
 mod short;
 mod spans;
@@ -40,6 +42,7 @@ pub use permit::{Given, Permit};
 pub use remembered::Remembered;
 pub use requests::Requests;
 pub use samples::{Samples, Started};
+pub use sampling::Sampling;
 pub use scratch::{Scratch, ScratchCell, Side, Taken};
 pub use short::{Short, Sums};
 pub use spans::{Grid, Span, Spans};

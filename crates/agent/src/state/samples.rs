@@ -31,6 +31,8 @@ pub struct Samples {
     on: AtomicBool,
     /// True while those are sampled that others wait for.
     owners: AtomicBool,
+    /// How many times longer the sampler waits between two looks at owners.
+    slower: AtomicU64,
     settled: AtomicU64,
     /// What outlives a recording.
     pub lasting: Lasting,
@@ -43,6 +45,7 @@ impl Default for Samples {
             started: Mutex::default(),
             on: AtomicBool::new(false),
             owners: AtomicBool::new(false),
+            slower: AtomicU64::new(1),
             settled: AtomicU64::new(u64::MAX),
             lasting: Lasting::default(),
         }
@@ -63,6 +66,16 @@ impl Samples {
         batch.truncate(room);
         events.append(batch);
         refused as u64
+    }
+
+    /// Owners are looked at this many times less often.
+    pub fn look_slower(&self, times: u64) {
+        self.slower.store(times.max(1), Ordering::Relaxed);
+    }
+
+    /// See [`Self::look_slower`].
+    pub fn slower(&self) -> u64 {
+        self.slower.load(Ordering::Relaxed)
     }
 
     /// Takes what was handed over since the last call.
