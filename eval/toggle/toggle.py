@@ -106,6 +106,10 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
         return Headway(options.java_home, directory, options.headway)
     if name == "default":
         return Headway(options.java_home, directory, options.headway, "lock,steal")
+    if name == "sampled":
+        return Headway(options.java_home, directory, options.headway, "lock,steal", ("--sampling-window", "20ms"))
+    if name == "budget":
+        return Headway(options.java_home, directory, options.headway, "lock,steal", ("--budget", "1"))
     if name == "pressure":
         return Headway(options.java_home, directory, options.headway, "pressure")
     if name in STEAL_INTERVALS:
@@ -120,7 +124,7 @@ def make_profiler(name: str, options: Options, directory: Path) -> Profiler:
     if name == "async":
         return AsyncProfiler(options.java_home, directory, options.async_profiler_jar)
     raise ProfilerError(
-        f"there is no profiler {name}; there are null, floor, headway, default, pressure, steal-1s, steal-100ms, "
+        f"there is no profiler {name}; there are null, floor, headway, default, sampled, budget, pressure, steal-1s, steal-100ms, "
         "steal-10ms, causal, jfr, async"
     )
 

@@ -82,6 +82,16 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
+    /// Let the recording cost at most this part of the process's CPU time, in percent. Beyond it,
+    /// contentions and parks are sampled: their number and time stay exact, shares by call stack
+    /// and owner become estimates
+    #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
+    pub budget: Option<f64>,
+
+    /// Sample contentions and parks from the start, at one random instant in each TIME (us, ms)
+    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
+    pub sampling_window: Option<Span>,
+
     /// Limit for the memory of event buffers; default: 16m
     #[arg(long, value_name = "SIZE", value_parser = quantity::bytes, hide_short_help = true)]
     pub memory: Option<u64>,
@@ -315,6 +325,8 @@ impl Capture {
             .with_some("steal_interval", self.steal_interval.map(|span| span.ns))
             .with_some("min_duration", self.min_duration.map(|span| span.ns))
             .with_some("park_floor", self.park_floor.map(|span| span.ns))
+            .with_some("budget", self.budget)
+            .with_some("sampling_window", self.sampling_window.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
             .with_some("max_age", self.max_age.map(|span| span.ns))

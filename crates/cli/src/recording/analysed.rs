@@ -173,7 +173,16 @@ impl Analysed {
             Ok(event) => analysis.feed(event),
             Err(problem) => problems.push(problem),
         });
-        Ok(Analysed { path: path.to_owned(), report: analysis.finish(), problems, top: question.top })
+        let report = analysis.finish();
+        if report.sampling.is_some() && question.min_duration.is_some() {
+            return Err(Failure::NothingToShow {
+                path: path.to_owned(),
+                problem: "samples short contentions, so that --min-duration cannot say how many there were: leave it \
+                          out, or record without --budget"
+                    .into(),
+            });
+        }
+        Ok(Analysed { path: path.to_owned(), report, problems, top: question.top })
     }
 
     /// The failure that tells of a damaged file whose readable part was shown.

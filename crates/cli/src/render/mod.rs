@@ -124,7 +124,7 @@ fn heading(analysed: &Analysed, screen: &Screen) -> String {
     for line in prose::wrapped(&facts.join(", "), screen.width, 2) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
-    if let Some(line) = summed_up(report) {
+    for line in [summed_up(report), sampled(report)].into_iter().flatten() {
         for line in prose::wrapped(&line, screen.width, 2) {
             let _ = writeln!(out, "{}", screen.faint(&line));
         }
@@ -151,6 +151,20 @@ fn summed_up(report: &Report) -> Option<String> {
         numbers::time(minimum),
         numbers::counted(blocked.summed, "contention", "contentions"),
         numbers::time(blocked.summed_ns)
+    ))
+}
+
+/// What of the recording is exact and what is estimated, because it samples.
+fn sampled(report: &Report) -> Option<String> {
+    let sampling = report.sampling.as_ref()?;
+    let all = sampling.recorded + sampling.added_up;
+    Some(format!(
+        "contentions and parks were sampled to limit the cost: their number and time are exact, shares by call stack \
+         and owner are estimates from {} of {} short ones ({} in all), taken at {}",
+        numbers::grouped(sampling.recorded),
+        numbers::grouped(all),
+        numbers::time(sampling.added_up_ns),
+        numbers::counted(sampling.instants, "random instant", "random instants"),
     ))
 }
 

@@ -1,0 +1,106 @@
+//! Recordings that sample contentions and parks at random instants, of programs that know the
+//! truth: totals stay exact, and owners have their shares.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use headway_e2e::jdk::Jdk;
+use headway_e2e::majority::Majority;
+use headway_e2e::recorded::{Recorded, Workload};
+use headway_e2e::tools::{self, Tools};
+use headway_e2e::truth::Truth;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Longer than most contentions of the workloads, so that most are left out.
+const WINDOW: &str = "5ms";
+
+/// How far a share of an owner may be off: some 400 instants have a standard error of 2.5 points.
+const OFF: f64 = 0.1;
+
+/// Runs, of which most must be right.
+const RUNS: usize = 3;
+
+/// Shares of the owners' methods in what they caused, as the program measured them.
+fn true_shares(truth: &Truth) -> BTreeMap<String, f64> {
+    let all: u64 = truth.owners.iter().map(|owner| owner.caused_ns).sum();
+    let mut shares = BTreeMap::new();
+    for owner in &truth.owners {
+        *shares.entry(owner.owner_method.clone()).or_default() += owner.caused_ns as f64 / all as f64;
+    }
+    shares
+}
+
+/// The same as reported.
+fn reported_shares(report: &Value, owners: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
+    let rows = report["rows"].as_array().unwrap();
+    let of = |name: &str| {
+        let row = rows.iter().find(|row| row["value"].as_str() == Some(name));
+        row.and_then(|row| row["total_ns"].as_u64()).unwrap_or(0)
+    };
+    let all: u64 = owners.keys().map(|name| of(name)).sum();
+    owners.keys().map(|name| (name.clone(), of(name) as f64 / all.max(1) as f64)).collect()
+}
+
+/// What is wrong with one run.
+fn wrong(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Vec<(&'static str, String)> {
+    let workload = Workload { arguments, jvm_options: &[], attach: true };
+    let (recorded, recording) = Recorded::attached_by(tools, jdk, &workload, |program, recording| {
+        let window = ["start", "--sampling-window", WINDOW, "--force", "-o", recording, &program.pid()];
+        tools::run(&tools.headway, window)?;
+        Ok(recording.to_owned())
+    })
+    .unwrap();
+    let report = tools::run(&tools.headway, ["report", "--json", "--by", "owner-method", &recording]).unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let (truth, number) = (recorded.truth().unwrap(), |value: &Value| value.as_u64().unwrap());
+    assert_eq!(number(&report["blocked"]["slices_wrong"]), 0, "{report}");
+    assert!(report["losses"]["seq_gap"].is_null(), "{}", report["losses"]);
+    let sampling = &report["sampling"];
+    let (chosen, added_up) = (number(&sampling["recorded"]), number(&sampling["added_up"]));
+    let mut wrong = Vec::new();
+    let mut judge = |check, is_right: bool, sentence: String| {
+        if !is_right {
+            wrong.push((check, format!("JDK {}, {}: {sentence}", jdk.release, arguments[0])));
+        }
+    };
+    judge("sampled", chosen > 100 && added_up > chosen, format!("{sampling}"));
+    let unknown = number(&sampling["unknown_ns"]) as f64 / number(&sampling["added_up_ns"]) as f64;
+    judge("unknown", unknown < 0.05, format!("{unknown:.2} of the time has no call stack"));
+    // What a thread spins before it blocks is blocked time to the program alone.
+    let covered = number(&report["blocked_ns"]) as f64 / truth.blocked_ns as f64;
+    judge("covered", (0.75..1.15).contains(&covered), format!("{covered:.3} of the blocked time is reported"));
+    let owners = true_shares(&truth);
+    for (method, reported) in reported_shares(&report, &owners) {
+        let off = (reported - owners[&method]).abs();
+        let sentence = format!("{method} has {reported:.3} instead of {:.3}", owners[&method]);
+        judge("shares", off <= OFF, sentence);
+    }
+    wrong
+}
+
+fn most_runs_are_right(jdk: &Jdk, arguments: &[&str]) {
+    let tools = Tools::find().unwrap();
+    let mut most = Majority::of(RUNS);
+    for _ in 0..RUNS {
+        if most.add(wrong(jdk, &tools, arguments)) == ControlFlow::Break(()) {
+            break;
+        }
+    }
+    let failures = most.failures();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn owners_of_sampled_monitors_have_their_shares_and_totals_are_exact() {
+    for jdk in Jdk::all() {
+        most_runs_are_right(&jdk, &["chains", "--hold-us", "300", "--threads", "6"]);
+    }
+}
+
+#[test]
+fn owners_of_sampled_locks_whose_waiters_park_have_their_shares() {
+    for jdk in Jdk::all().iter().filter(|jdk| jdk.release > 17) {
+        most_runs_are_right(jdk, &["fair", "--hold-us", "300", "--threads", "6"]);
+    }
+}
