@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 import diagnose
 
@@ -46,6 +50,23 @@ class Judging(unittest.TestCase):
             self.assertEqual(running.wait(timeout=300), 0)
         finally:
             running.kill()
+
+    def test_kept_recordings_are_judged_again_and_no_program_runs(self) -> None:
+        self.assertEqual(diagnose.parsed(["--again", "kept"]).pairs, 0)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            diagnose.parsed(["--again", "kept", "--keep", "kept"])
+        with tempfile.TemporaryDirectory() as directory:
+            headway = Path(directory) / "headway"
+            headway.write_text(
+                "#!/bin/sh\n[ $1 = report ] && echo '{\"findings\": [{\"text\": \"Orders: audit\", \"details\": []}]}'\n",
+                encoding="utf-8",
+            )
+            headway.chmod(0o755)
+            trials = diagnose.Trials(str(headway), "/nowhere/java", "17", 1)
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                verdict = diagnose.judged(trials, POOL, "attach", Path("pool-17-attach.jfr"), is_kept=True)
+            self.assertTrue(verdict.is_right)
+            self.assertIn("ok    pool 17 attach: #1 Orders: audit", said.getvalue())
 
     def test_the_summary_counts_only_what_has_a_cause(self) -> None:
         verdicts = [

@@ -4,10 +4,10 @@ use crate::aggregate::{Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings::{self, Grounds};
-use crate::ledger::{self, Accounts, LockSplit};
+use crate::ledger::{self, Accounts, LockSplit, OwnersDid};
 use crate::lock_groups::LockGroups;
 use crate::meanwhile::Meanwhile;
-use crate::method::{Grouping, Owners, Samples};
+use crate::method::{Grouping, Owners, Rest, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink, Sum};
 use crate::names::Names;
 use crate::options::Options;
@@ -342,6 +342,7 @@ impl Analysis {
 
     fn feed_park(&mut self, event: &Event, also: &mut dyn StretchSink) {
         self.virtual_threads.park(event, self.range, &self.names);
+        self.note_rest(event);
         match event {
             Event::ParkBegin(e) => {
                 self.numbered |= e.seq.is_some();
@@ -356,6 +357,22 @@ impl Analysis {
             _ => {}
         }
         self.feed_replay(event, also);
+    }
+
+    /// A virtual thread parks for anything but a lock: if it owns one meanwhile, this is what it does.
+    fn note_rest(&mut self, event: &Event) {
+        let (thread, chain, start, end) = match event {
+            Event::ParkBegin(e) => (e.thread, e.chain, e.time, TimeNs(u64::MAX)),
+            Event::Park(e) if e.start > TimeNs(0) => (e.thread, e.chain, e.start, e.time),
+            _ => return,
+        };
+        if !self.names.thread(thread).is_some_and(|def| def.is_virtual) {
+            return;
+        }
+        let what = self.park.synchronizer(event, &self.names);
+        if let Some(what) = what.filter(|what| !what.is_lock()) {
+            self.owners.rest(thread, Rest { chain, start, end, is_idle: !what.is_conditional() });
+        }
     }
 
     fn add_park(&mut self, park: &Park, event: &Event) {
@@ -559,7 +576,8 @@ impl Analysis {
         let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
         let steal = self.steal.report(self.start, &self.names, active, blocked);
         let split = |(lock, totals): (&LockId, &LockTotals)| {
-            let split = LockSplit::of(totals, &through, &self.steal.holders().of_lock(*lock));
+            let did = OwnersDid { measured: self.steal.holders().of_lock(*lock), idle: self.owners.idle_ns(*lock) };
+            let split = LockSplit::of(totals, &through, &did);
             (*lock, split.with_carriers(self.virtual_threads.carrier_wait_ns(*lock)))
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
