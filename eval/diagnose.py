@@ -4,7 +4,8 @@ The programs of `java/diagnose` have one planted bottleneck each, a switch that 
 regular expressions that a finding must match to name it; some have none, and then nothing of the
 kind may be said. Each is recorded by `headway run` from its start and by `headway record` while it
 runs. A case counts if the first finding names the cause; a finding that matches what must never be
-said of the program counts as a false statement.
+said of the program counts as a false statement. Where other processes had most of the CPU time, a
+finding that says so may come first: it is true, and the judge counts such cases.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Verdict:
     release: str
     # Place of the first finding that names the cause, from 1; 0 if none does.
     place: int = 0
+    # True if a finding comes first that other processes had the CPUs: places are those of the others.
+    is_short_of_cpus: bool = False
     false: list[str] = field(default_factory=list)
     first: str = ""
 
@@ -79,6 +82,9 @@ def words(text: str) -> tuple[str, ...]:
 def judge(program: Program, way: str, release: str, findings: list[dict[str, object]]) -> Verdict:
     """Compares findings with what is known about the program."""
     verdict = Verdict(program, way, release)
+    if findings and had_by_others(findings[0]):
+        verdict.is_short_of_cpus = True
+        findings = findings[1:]
     verdict.first = str(findings[0]["text"]) if findings else ""
     for place, finding in enumerate(findings, start=1):
         details = finding.get("details", [])
@@ -89,6 +95,13 @@ def judge(program: Program, way: str, release: str, findings: list[dict[str, obj
         if finding.get("kind") != "nothing":
             verdict.false += [str(finding["text"]) for one in program.never if re.search(one, str(finding["text"]))]
     return verdict
+
+
+def had_by_others(finding: dict[str, object]) -> bool:
+    """Whether a finding says that threads had no CPU because other processes had most of them."""
+    evidence = finding.get("evidence", [])
+    assert isinstance(evidence, list)
+    return any(one["what"] == "cpu-of-other-processes" for one in evidence)
 
 
 def operations(output: str) -> float:
@@ -186,6 +199,7 @@ def table(verdicts: list[Verdict], gains: dict[tuple[str, str], tuple[float, flo
     for verdict in verdicts:
         program = verdict.program
         place = "none to name" if not program.cause else {0: "**no**", 1: "first"}.get(verdict.place, f"**#{verdict.place}**")
+        place += ", after the lack of CPUs" if verdict.is_short_of_cpus and program.cause else ""
         gain = gains.get((program.name, verdict.release))
         gained = f"{gain[0]:.1f} x [{gain[1]:.1f} {gain[2]:.1f}]" if gain and program.cause else ""
         said = "none" if not verdict.false else f"**{len(verdict.false)}**"
@@ -199,8 +213,10 @@ def summary(verdicts: list[Verdict]) -> str:
     first = sum(verdict.place == 1 for verdict in with_cause)
     three = sum(1 <= verdict.place <= 3 for verdict in with_cause)
     false = sum(bool(verdict.false) for verdict in verdicts)
+    short = sum(verdict.is_short_of_cpus for verdict in with_cause)
+    behind = f" ({short} behind a finding that other processes had the CPUs)" if short else ""
     return (
-        f"{first} of {len(with_cause)} causes named first, {three} within the first three; "
+        f"{first} of {len(with_cause)} causes named first{behind}, {three} within the first three; "
         f"false statements in {false} of {len(verdicts)} reports"
     )
 

@@ -28,6 +28,20 @@ class Judging(unittest.TestCase):
         self.assertTrue(diagnose.judge(POOL, "run", "17", findings[2:]).is_right)
         self.assertEqual(diagnose.judge(POOL, "run", "17", []).place, 0)
 
+    def test_that_other_processes_had_the_cpus_may_come_first(self) -> None:
+        def short(what: str) -> dict[str, object]:
+            return {**finding("no CPU"), "evidence": [{"what": "run-queue"}, {"what": what}]}
+
+        others = [short("cpu-of-other-processes"), finding("waits in Orders for audit")]
+        verdict = diagnose.judge(POOL, "run", "17", others)
+        self.assertEqual((verdict.place, verdict.is_right, verdict.is_short_of_cpus), (1, True, True))
+        self.assertIn("first, after the lack of CPUs", diagnose.table([verdict], {}))
+        self.assertIn("1 of 1 causes named first (1 behind a finding", diagnose.summary([verdict]))
+        own = diagnose.judge(POOL, "run", "17", [short("cpu"), finding("waits in Orders for audit")])
+        self.assertEqual((own.place, own.is_right), (2, False))
+        false = [short("cpu-of-other-processes"), finding("a deadlock"), finding("waits in Orders for audit")]
+        self.assertEqual(len(diagnose.judge(POOL, "run", "17", false).false), 1)
+
     def test_what_must_not_be_said_makes_any_report_wrong(self) -> None:
         right = finding("Orders: audit")
         verdict = diagnose.judge(POOL, "run", "17", [right, finding("a deadlock of two")])

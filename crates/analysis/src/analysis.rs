@@ -19,6 +19,7 @@ use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
+use crate::unmounted::Unmounted;
 use crate::virtual_threads::VirtualThreads;
 use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
@@ -59,6 +60,9 @@ pub struct Analysis {
     pub(crate) samples: Samples,
     pub(crate) owners: Owners,
     pub(crate) meanwhile: Meanwhile,
+    unmounted: Unmounted,
+    /// True once there was a virtual thread.
+    has_virtual: bool,
     pub(crate) parks: Parks,
     pub(crate) virtual_threads: VirtualThreads,
     pub(crate) pressure: Option<Pressure>,
@@ -106,6 +110,8 @@ impl Analysis {
             samples: Samples::new(bounds.leaves, Grouping::Together, false),
             owners: Owners::new(bounds.marks, bounds.leaves),
             meanwhile: Meanwhile::new(bounds.sites),
+            unmounted: Unmounted::new(bounds.threads),
+            has_virtual: false,
             parks: Parks::new(bounds.sites),
             virtual_threads: VirtualThreads::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
@@ -188,12 +194,20 @@ impl Analysis {
         match event {
             Event::MonitorWait(e) => {
                 context.threads.acts(e.thread, e.time);
+                if self.has_virtual {
+                    self.unmounted.waits(e.thread, (e.lock, e.chain), e.time, None);
+                }
                 if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
                     self.waits.begin(e, &mut context);
                 }
             }
-            Event::MonitorWaited(e) if accepts(&self.options, &mut self.accepted, context.names, e.thread) => {
-                self.waits.end(e, &mut context);
+            Event::MonitorWaited(e) => {
+                if self.has_virtual && e.start > TimeNs(0) {
+                    self.unmounted.waits(e.thread, (e.lock, e.chain), e.start, Some(e.time));
+                }
+                if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
+                    self.waits.end(e, &mut context);
+                }
             }
             Event::MonitorReentered(e) => {
                 context.threads.acts(e.thread, e.time);
@@ -218,6 +232,7 @@ impl Analysis {
             Event::Recording(info) => self.feed_recording(info),
             Event::Thread(def) => {
                 self.accepted.remove(&def.id);
+                self.has_virtual |= def.is_virtual;
                 self.threads.known(def.id);
                 self.names.feed(event);
             }
@@ -296,6 +311,7 @@ impl Analysis {
                 self.dropped_until = *time;
             }
             self.follow_holders();
+            self.unmounted.look(*time, self.range, &mut self.names, &mut self.meanwhile);
             self.waits.explain(*time, &mut self.names);
             self.aggregate.settle();
             self.accounts.known_to(*time, self.replay.pauses());
@@ -359,19 +375,28 @@ impl Analysis {
         self.feed_replay(event, also);
     }
 
-    /// A virtual thread parks for anything but a lock: if it owns one meanwhile, this is what it does.
+    /// A thread parks for anything but a lock, or is back: what a virtual thread does then, it does
+    /// for those who wait for it, too.
     fn note_rest(&mut self, event: &Event) {
-        let (thread, chain, start, end) = match event {
-            Event::ParkBegin(e) => (e.thread, e.chain, e.time, TimeNs(u64::MAX)),
-            Event::Park(e) if e.start > TimeNs(0) => (e.thread, e.chain, e.start, e.time),
-            _ => return,
-        };
-        if !self.names.thread(thread).is_some_and(|def| def.is_virtual) {
+        if !self.has_virtual {
             return;
         }
+        let (thread, blocker, chain, start, end) = match event {
+            Event::ParkBegin(e) => (e.thread, e.blocker, e.chain, e.time, None),
+            Event::Park(e) if e.start > TimeNs(0) => (e.thread, e.blocker, e.chain, e.start, Some(e.time)),
+            _ => return,
+        };
         let what = self.park.synchronizer(event, &self.names);
-        if let Some(what) = what.filter(|what| !what.is_lock()) {
-            self.owners.rest(thread, Rest { chain, start, end, is_idle: !what.is_conditional() });
+        let Some(what) = what.filter(|what| !what.is_lock()) else { return };
+        let is_idle = !what.is_conditional();
+        if !is_idle {
+            self.unmounted.waits(thread, (blocker, chain), start, end);
+        }
+        if self.names.thread(thread).is_some_and(|def| def.is_virtual) {
+            if is_idle {
+                self.unmounted.rests(thread, chain, start, end);
+            }
+            self.owners.rest(thread, Rest { chain, start, end: end.unwrap_or(TimeNs(u64::MAX)), is_idle });
         }
     }
 
@@ -526,6 +551,7 @@ impl Analysis {
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
         self.follow_holders();
+        self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();

@@ -41,6 +41,7 @@ mod pauses;
 mod sites;
 mod summary;
 mod threads;
+mod unmounted;
 mod virtual_threads;
 mod wait_class;
 mod wait_for;
