@@ -4,7 +4,8 @@ The programs of `java/diagnose` have one planted bottleneck each, a switch that 
 regular expressions that a finding must match to name it; some have none, and then nothing of the
 kind may be said. Each is recorded by `headway run` from its start and by `headway record` while it
 runs. A case counts if the first finding names the cause; a finding that matches what must never be
-said of the program counts as a false statement.
+said of the program counts as a false statement. Where other processes had most of the CPU time, a
+finding that says so may come first: it is true, and the judge counts such cases.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class Verdict:
     release: str
     # Place of the first finding that names the cause, from 1; 0 if none does.
     place: int = 0
+    # True if a finding comes first that other processes had the CPUs: places are those of the others.
+    is_short_of_cpus: bool = False
     false: list[str] = field(default_factory=list)
     first: str = ""
 
@@ -79,6 +82,9 @@ def words(text: str) -> tuple[str, ...]:
 def judge(program: Program, way: str, release: str, findings: list[dict[str, object]]) -> Verdict:
     """Compares findings with what is known about the program."""
     verdict = Verdict(program, way, release)
+    if findings and had_by_others(findings[0]):
+        verdict.is_short_of_cpus = True
+        findings = findings[1:]
     verdict.first = str(findings[0]["text"]) if findings else ""
     for place, finding in enumerate(findings, start=1):
         details = finding.get("details", [])
@@ -89,6 +95,13 @@ def judge(program: Program, way: str, release: str, findings: list[dict[str, obj
         if finding.get("kind") != "nothing":
             verdict.false += [str(finding["text"]) for one in program.never if re.search(one, str(finding["text"]))]
     return verdict
+
+
+def had_by_others(finding: dict[str, object]) -> bool:
+    """Whether a finding says that threads had no CPU because other processes had most of them."""
+    evidence = finding.get("evidence", [])
+    assert isinstance(evidence, list)
+    return any(one["what"] == "cpu-of-other-processes" for one in evidence)
 
 
 def operations(output: str) -> float:
@@ -118,14 +131,17 @@ class Trials:
             ratios.append(rates[1] / max(rates[0], 1e-9))
         return statistics.median(ratios), min(ratios), max(ratios)
 
-    def record(self, program: Program, way: str, into: Path) -> list[dict[str, object]]:
-        """The findings of one recording."""
+    def record(self, program: Program, way: str, into: Path) -> None:
+        """Records a program."""
         into.unlink(missing_ok=True)
         if way == "run":
             run_quietly([self.headway, "run", "-o", str(into), "--", *self.command(program)])
         else:
             self.attach(program, into)
-        report = run_quietly([self.headway, "report", "--json", str(into)])
+
+    def findings(self, recording: Path) -> list[dict[str, object]]:
+        """The findings of a recording."""
+        report = run_quietly([self.headway, "report", "--json", str(recording)])
         findings = json.loads(report)["findings"]
         assert isinstance(findings, list)
         return findings
@@ -183,6 +199,7 @@ def table(verdicts: list[Verdict], gains: dict[tuple[str, str], tuple[float, flo
     for verdict in verdicts:
         program = verdict.program
         place = "none to name" if not program.cause else {0: "**no**", 1: "first"}.get(verdict.place, f"**#{verdict.place}**")
+        place += ", after the lack of CPUs" if verdict.is_short_of_cpus and program.cause else ""
         gain = gains.get((program.name, verdict.release))
         gained = f"{gain[0]:.1f} x [{gain[1]:.1f} {gain[2]:.1f}]" if gain and program.cause else ""
         said = "none" if not verdict.false else f"**{len(verdict.false)}**"
@@ -196,13 +213,15 @@ def summary(verdicts: list[Verdict]) -> str:
     first = sum(verdict.place == 1 for verdict in with_cause)
     three = sum(1 <= verdict.place <= 3 for verdict in with_cause)
     false = sum(bool(verdict.false) for verdict in verdicts)
+    short = sum(verdict.is_short_of_cpus for verdict in with_cause)
+    behind = f" ({short} behind a finding that other processes had the CPUs)" if short else ""
     return (
-        f"{first} of {len(with_cause)} causes named first, {three} within the first three; "
+        f"{first} of {len(with_cause)} causes named first{behind}, {three} within the first three; "
         f"false statements in {false} of {len(verdicts)} reports"
     )
 
 
-def arguments() -> argparse.Namespace:
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="./hw diagnose", description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--programs", help="names with commas between; default: all")
@@ -212,44 +231,68 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=8, help="how long a program runs; default: 8")
     parser.add_argument("--pairs", type=int, default=3, help="pairs with and without the fix, 0 for none; default: 3")
     parser.add_argument("--table", type=Path, help="write the table to this file, too")
-    parser.add_argument("--keep", type=Path, help="keep recordings in this directory")
-    return parser.parse_args()
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--keep", type=Path, metavar="DIR", help="keep recordings in this directory")
+    kept.add_argument("--again", type=Path, metavar="DIR", help="judge the recordings kept in this directory, run nothing")
+    options = parser.parse_args(arguments)
+    if options.again:
+        options.pairs = 0
+    return options
+
+
+class Unknown(Exception):
+    """A program that was asked for and does not exist."""
+
+
+def chosen(options: argparse.Namespace, java: str) -> list[Program]:
+    """The programs that are asked for."""
+    everything = programs(java)
+    wanted = SUBSET if options.subset else tuple(options.programs.split(",")) if options.programs else None
+    if wanted is None:
+        return everything
+    unknown = set(wanted) - {program.name for program in everything}
+    if unknown:
+        raise Unknown(f"there is no program {', '.join(sorted(unknown))}")
+    return [program for program in everything if program.name in wanted]
+
+
+def judged(trials: Trials, program: Program, way: str, recording: Path, is_kept: bool) -> Verdict:
+    """Records a program, unless its recording is kept already, judges the report, and says so."""
+    if not is_kept:
+        trials.record(program, way, recording)
+    verdict = judge(program, way, trials.release, trials.findings(recording))
+    mark = "ok   " if verdict.is_right else "WRONG"
+    print(f"{mark} {program.name} {trials.release} {way}: #{verdict.place} {verdict.first[:150]}", flush=True)
+    for sentence in verdict.false:
+        print(f"      false: {sentence[:200]}", flush=True)
+    return verdict
 
 
 def main() -> int:
     """See the head of the file."""
-    options = arguments()
+    options = parsed()
     headway = os.environ["HEADWAY_BIN"]
     verdicts: list[Verdict] = []
     gains: dict[tuple[str, str], tuple[float, float, float]] = {}
     failed = 0
-    for release, java in jdks(options.jdks.split(",")):
-        chosen = programs(java)
-        wanted = SUBSET if options.subset else tuple(options.programs.split(",")) if options.programs else None
-        unknown = set(wanted or ()) - {program.name for program in chosen}
-        if unknown:
-            print(f"diagnose: there is no program {', '.join(sorted(unknown))}", file=sys.stderr)
-            return 2
-        trials = Trials(headway, java, release, options.seconds)
-        with tempfile.TemporaryDirectory() as scratch:
-            directory = options.keep or Path(scratch)
-            directory.mkdir(parents=True, exist_ok=True)
-            for program in chosen:
-                if wanted is not None and program.name not in wanted:
-                    continue
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = options.again or options.keep or Path(scratch)
+        directory.mkdir(parents=True, exist_ok=True)
+        for release, java in jdks(options.jdks.split(",")):
+            trials = Trials(headway, java, release, options.seconds)
+            try:
+                wanted = chosen(options, java)
+            except Unknown as problem:
+                print(f"diagnose: {problem}", file=sys.stderr)
+                return 2
+            for program in wanted:
                 for way in options.ways.split(","):
+                    recording = directory / f"{program.name}-{release}-{way}.jfr"
                     try:
-                        findings = trials.record(program, way, directory / f"{program.name}-{release}-{way}.jfr")
+                        verdicts.append(judged(trials, program, way, recording, options.again is not None))
                     except (RuntimeError, subprocess.TimeoutExpired) as problem:
                         failed += 1
                         print(f"FAILED {program.name} {release} {way}: {problem}", flush=True)
-                        continue
-                    verdict = judge(program, way, release, findings)
-                    verdicts.append(verdict)
-                    mark = "ok   " if verdict.is_right else "WRONG"
-                    print(f"{mark} {program.name} {release} {way}: #{verdict.place} {verdict.first[:150]}", flush=True)
-                    for sentence in verdict.false:
-                        print(f"      false: {sentence[:200]}", flush=True)
                 if options.pairs > 0 and program.cause:
                     gains[program.name, release] = trials.gain(program, options.pairs)
     if options.table:

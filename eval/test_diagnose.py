@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 import diagnose
 
@@ -23,6 +27,20 @@ class Judging(unittest.TestCase):
         self.assertEqual((verdict.place, verdict.is_right), (3, False))
         self.assertTrue(diagnose.judge(POOL, "run", "17", findings[2:]).is_right)
         self.assertEqual(diagnose.judge(POOL, "run", "17", []).place, 0)
+
+    def test_that_other_processes_had_the_cpus_may_come_first(self) -> None:
+        def short(what: str) -> dict[str, object]:
+            return {**finding("no CPU"), "evidence": [{"what": "run-queue"}, {"what": what}]}
+
+        others = [short("cpu-of-other-processes"), finding("waits in Orders for audit")]
+        verdict = diagnose.judge(POOL, "run", "17", others)
+        self.assertEqual((verdict.place, verdict.is_right, verdict.is_short_of_cpus), (1, True, True))
+        self.assertIn("first, after the lack of CPUs", diagnose.table([verdict], {}))
+        self.assertIn("1 of 1 causes named first (1 behind a finding", diagnose.summary([verdict]))
+        own = diagnose.judge(POOL, "run", "17", [short("cpu"), finding("waits in Orders for audit")])
+        self.assertEqual((own.place, own.is_right), (2, False))
+        false = [short("cpu-of-other-processes"), finding("a deadlock"), finding("waits in Orders for audit")]
+        self.assertEqual(len(diagnose.judge(POOL, "run", "17", false).false), 1)
 
     def test_what_must_not_be_said_makes_any_report_wrong(self) -> None:
         right = finding("Orders: audit")
@@ -46,6 +64,23 @@ class Judging(unittest.TestCase):
             self.assertEqual(running.wait(timeout=300), 0)
         finally:
             running.kill()
+
+    def test_kept_recordings_are_judged_again_and_no_program_runs(self) -> None:
+        self.assertEqual(diagnose.parsed(["--again", "kept"]).pairs, 0)
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+            diagnose.parsed(["--again", "kept", "--keep", "kept"])
+        with tempfile.TemporaryDirectory() as directory:
+            headway = Path(directory) / "headway"
+            headway.write_text(
+                "#!/bin/sh\n[ $1 = report ] && echo '{\"findings\": [{\"text\": \"Orders: audit\", \"details\": []}]}'\n",
+                encoding="utf-8",
+            )
+            headway.chmod(0o755)
+            trials = diagnose.Trials(str(headway), "/nowhere/java", "17", 1)
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                verdict = diagnose.judged(trials, POOL, "attach", Path("pool-17-attach.jfr"), is_kept=True)
+            self.assertTrue(verdict.is_right)
+            self.assertIn("ok    pool 17 attach: #1 Orders: audit", said.getvalue())
 
     def test_the_summary_counts_only_what_has_a_cause(self) -> None:
         verdicts = [

@@ -4,10 +4,10 @@ use crate::aggregate::{Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
 use crate::findings::{self, Grounds};
-use crate::ledger::{self, Accounts, LockSplit};
+use crate::ledger::{self, Accounts, LockSplit, OwnersDid};
 use crate::lock_groups::LockGroups;
 use crate::meanwhile::Meanwhile;
-use crate::method::{Grouping, Owners, Samples};
+use crate::method::{Grouping, Owners, Rest, Samples};
 use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink, Sum};
 use crate::names::Names;
 use crate::options::Options;
@@ -20,6 +20,7 @@ use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
 use crate::threads::{Running, Threads};
+use crate::unmounted::Unmounted;
 use crate::virtual_threads::VirtualThreads;
 use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
@@ -60,6 +61,9 @@ pub struct Analysis {
     pub(crate) samples: Samples,
     pub(crate) owners: Owners,
     pub(crate) meanwhile: Meanwhile,
+    unmounted: Unmounted,
+    /// True once there was a virtual thread.
+    has_virtual: bool,
     pub(crate) parks: Parks,
     pub(crate) virtual_threads: VirtualThreads,
     pub(crate) pressure: Option<Pressure>,
@@ -108,6 +112,8 @@ impl Analysis {
             samples: Samples::new(bounds.leaves, Grouping::Together, false),
             owners: Owners::new(bounds.marks, bounds.leaves),
             meanwhile: Meanwhile::new(bounds.sites),
+            unmounted: Unmounted::new(bounds.threads),
+            has_virtual: false,
             parks: Parks::new(bounds.sites),
             virtual_threads: VirtualThreads::new(bounds.sites),
             pressure: options.pressure.map(|pressure| Pressure::new(pressure, bounds, options.threads.clone())),
@@ -191,12 +197,20 @@ impl Analysis {
         match event {
             Event::MonitorWait(e) => {
                 context.threads.acts(e.thread, e.time);
+                if self.has_virtual {
+                    self.unmounted.waits(e.thread, (e.lock, e.chain), e.time, None);
+                }
                 if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
                     self.waits.begin(e, &mut context);
                 }
             }
-            Event::MonitorWaited(e) if accepts(&self.options, &mut self.accepted, context.names, e.thread) => {
-                self.waits.end(e, &mut context);
+            Event::MonitorWaited(e) => {
+                if self.has_virtual && e.start > TimeNs(0) {
+                    self.unmounted.waits(e.thread, (e.lock, e.chain), e.start, Some(e.time));
+                }
+                if accepts(&self.options, &mut self.accepted, context.names, e.thread) {
+                    self.waits.end(e, &mut context);
+                }
             }
             Event::MonitorReentered(e) => {
                 context.threads.acts(e.thread, e.time);
@@ -221,6 +235,7 @@ impl Analysis {
             Event::Recording(info) => self.feed_recording(info),
             Event::Thread(def) => {
                 self.accepted.remove(&def.id);
+                self.has_virtual |= def.is_virtual;
                 self.threads.known(def.id);
                 self.names.feed(event);
             }
@@ -308,6 +323,7 @@ impl Analysis {
                 self.dropped_until = *time;
             }
             self.follow_holders();
+            self.unmounted.look(*time, self.range, &mut self.names, &mut self.meanwhile);
             self.waits.explain(*time, &mut self.names);
             self.aggregate.settle();
             self.accounts.known_to(*time, self.replay.pauses());
@@ -354,6 +370,7 @@ impl Analysis {
 
     fn feed_park(&mut self, event: &Event, also: &mut dyn StretchSink) {
         self.virtual_threads.park(event, self.range, &self.names);
+        self.note_rest(event);
         match event {
             Event::ParkBegin(e) => {
                 self.numbered |= e.seq.is_some();
@@ -368,6 +385,31 @@ impl Analysis {
             _ => {}
         }
         self.feed_replay(event, also);
+    }
+
+    /// A thread parks for anything but a lock, or is back: what a virtual thread does then, it does
+    /// for those who wait for it, too.
+    fn note_rest(&mut self, event: &Event) {
+        if !self.has_virtual {
+            return;
+        }
+        let (thread, blocker, chain, start, end) = match event {
+            Event::ParkBegin(e) => (e.thread, e.blocker, e.chain, e.time, None),
+            Event::Park(e) if e.start > TimeNs(0) => (e.thread, e.blocker, e.chain, e.start, Some(e.time)),
+            _ => return,
+        };
+        let what = self.park.synchronizer(event, &self.names);
+        let Some(what) = what.filter(|what| !what.is_lock()) else { return };
+        let is_idle = !what.is_conditional();
+        if !is_idle {
+            self.unmounted.waits(thread, (blocker, chain), start, end);
+        }
+        if self.names.thread(thread).is_some_and(|def| def.is_virtual) {
+            if is_idle {
+                self.unmounted.rests(thread, chain, start, end);
+            }
+            self.owners.rest(thread, Rest { chain, start, end: end.unwrap_or(TimeNs(u64::MAX)), is_idle });
+        }
     }
 
     fn add_park(&mut self, park: &Park, event: &Event) {
@@ -562,6 +604,7 @@ impl Analysis {
             self.add_sum(&sum, also);
         }
         self.follow_holders();
+        self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
         let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
         let reacquiring: FxHashMap<ThreadId, TimeNs> =
             open.iter().filter(|stretch| stretch.after_wait).map(|stretch| (stretch.thread, stretch.start)).collect();
@@ -612,7 +655,8 @@ impl Analysis {
         let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
         let steal = self.steal.report(self.start, &self.names, active, blocked);
         let split = |(lock, totals): (&LockId, &LockTotals)| {
-            let split = LockSplit::of(totals, &through, &self.steal.holders().of_lock(*lock));
+            let did = OwnersDid { measured: self.steal.holders().of_lock(*lock), idle: self.owners.idle_ns(*lock) };
+            let split = LockSplit::of(totals, &through, &did);
             (*lock, split.with_carriers(self.virtual_threads.carrier_wait_ns(*lock)))
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();

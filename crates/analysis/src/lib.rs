@@ -42,6 +42,7 @@ pub mod sampled;
 mod sites;
 mod summary;
 mod threads;
+mod unmounted;
 mod virtual_threads;
 mod wait_class;
 mod wait_for;

@@ -7,9 +7,9 @@ use headway_model::event::OwnerSample;
 use rustc_hash::FxHashMap;
 
 /// Where somebody waits: on what class of object, with which stack.
-type Place = (TextId, PathId);
+pub(crate) type Place = (TextId, PathId);
 /// Who did something meanwhile: threads of a group, with a stack.
-type Actor = (TextId, PathId);
+pub(crate) type Actor = (TextId, PathId);
 
 /// Samples of one stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,15 @@ impl Meanwhile {
         let paths = names.path(sample.waiter_chain, 0).zip(names.path(sample.sample.chain, 0));
         let Some((waits, path)) = paths else { return };
         let actor = (names.group(sample.sample.thread), path);
-        let of_place = self.places.entry((class, waits)).or_default();
+        self.count((class, waits), actor, Seen { count: 1, ns: sample.sample.weight.0 });
+    }
+
+    /// Takes in what was seen of a stack while somebody waited at a place.
+    pub fn count(&mut self, place: Place, actor: Actor, more: Seen) {
+        if more.count == 0 {
+            return;
+        }
+        let of_place = self.places.entry(place).or_default();
         if !of_place.contains_key(&actor) {
             if self.kept >= self.bound {
                 self.folded += 1;
@@ -52,8 +60,8 @@ impl Meanwhile {
             self.kept += 1;
         }
         let seen = of_place.entry(actor).or_default();
-        seen.count += 1;
-        seen.ns += sample.sample.weight.0;
+        seen.count += more.count;
+        seen.ns += more.ns;
     }
 
     /// What was done while somebody waited there.

@@ -306,7 +306,7 @@ pub struct FindingStack {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// What it is: the name of a ledger's entry, or `blocked`, `waited`, `samples`.
+    /// What it is: the name of a ledger's entry, or `blocked`, `waited`, `samples`, `parks`.
     pub what: String,
     /// Thread time.
     pub ns: u64,

@@ -30,13 +30,18 @@ fn recorded_until_seen(tools: &Tools, jdk: &Jdk) -> Value {
 
 /// Records the program from its start: the report in JSON.
 fn recorded(tools: &Tools, jdk: &Jdk, pattern: &str, options: &[&str], seconds: &str) -> Value {
+    recorded_with(tools, jdk, (pattern, &[]), options, seconds)
+}
+
+/// The same with options of the program.
+fn recorded_with(tools: &Tools, jdk: &Jdk, (pattern, more): (&str, &[&str]), options: &[&str], seconds: &str) -> Value {
     let directory = tempfile::tempdir().unwrap();
     let recording = directory.path().join("a.jfr");
     let (recording, java) = (recording.to_str().unwrap(), jdk.tool("java"));
     let (java, jar) = (java.to_str().unwrap(), tools.workloads.to_str().unwrap());
     let program = ["--", java, "-jar", jar, "queues", pattern, "--threads", "8", "--seconds", seconds];
     let run = ["run", "-o", recording];
-    tools::run(&tools.headway, run.iter().chain(options).chain(&program).copied()).unwrap();
+    tools::run(&tools.headway, run.iter().chain(options).chain(&program).chain(more).copied()).unwrap();
     let report = tools::run(&tools.headway, ["report", "--json", recording]).unwrap();
     serde_json::from_slice(&report.stdout).unwrap()
 }
@@ -81,6 +86,34 @@ fn owners_are_seen_whom_their_monitors_do_not_know() {
         let in_sleep = |one: &&Value| one["stacks"][0].to_string().contains("Queues$Fresh.slowly");
         let right = activity.iter().filter(of_method).filter(in_sleep).count();
         assert!(right * 10 > activity.len() * 9, "{what}: {right} of {}: {}", activity.len(), report["owner_activity"]);
+    }
+}
+
+/// Unmounted, they have no stack to sample: the parks in which they wait for an answer say what they did.
+#[test]
+fn what_unmounted_virtual_threads_do_with_a_lock_or_a_permit_is_seen() {
+    let tools = Tools::find().unwrap();
+    // Before JDK 24 who owns a monitor stays mounted, and keeps its carrier.
+    let patterns =
+        |release: u32| if release >= 24 { &["turns", "permits", "monitors"][..] } else { &["turns", "permits"] };
+    for jdk in Jdk::all().into_iter().filter(|jdk| jdk.release >= 21) {
+        for pattern in patterns(jdk.release) {
+            let what = format!("JDK {}, {pattern}", jdk.release);
+            let report = recorded_with(&tools, &jdk, (pattern, &["--virtual", "true"]), &[], SECONDS[0]);
+            let finding = &report["findings"][0];
+            let text = finding["text"].as_str().unwrap();
+            let did = "was in `Socket$SocketInputStream.read`, called from `Queues$Remote.ask`";
+            assert!(text.contains(did), "{what}: {text}");
+            if *pattern == "permits" {
+                continue;
+            }
+            let activity = &report["owner_activity"][0];
+            // The rest is the way from the answer to the release, for which it needs a carrier and a CPU.
+            assert!(activity["coverage"].as_f64().unwrap() > 0.5, "{what}: {activity}");
+            let evidence = finding["evidence"].as_array().unwrap().iter();
+            let parks: Vec<&Value> = evidence.filter(|evidence| evidence["what"] == "parks").collect();
+            assert!(matches!(parks[..], [parks] if parks["quality"] == "exact"), "{what}: {finding}");
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use rustc_hash::FxHashMap;
 
 /// Samples from which on something is said.
 const FEW: u64 = 5;
+/// Part of the time from which on what is said of it is from parks.
+const BY_PARKS: f64 = 0.9;
 /// A part of them that is worth a sentence.
 const WORTH_SAYING: f64 = 0.3;
 
@@ -99,6 +101,8 @@ pub(super) struct Doings {
     ns: u64,
     samples: u64,
     waiting_for: u64,
+    /// Of `ns`, what parks of virtual threads say: no samples.
+    parked: u64,
 }
 
 impl Doings {
@@ -114,11 +118,17 @@ impl Doings {
         self.ns
     }
 
+    /// True if little of it are samples: parks say exactly when they were.
+    fn is_by_parks(&self) -> bool {
+        self.waiting_for > 0 && share(self.parked, self.ns) >= BY_PARKS
+    }
+
     fn most(&self) -> Option<(&Doing, f64)> {
         let most = self.by.iter().max_by(|(a, a_ns), (b, b_ns)| a_ns.cmp(b_ns).then_with(|| b.cmp(a)))?;
         let part = share(*most.1, self.ns);
         let is_covered = self.waiting_for == 0 || share(self.ns, self.waiting_for) >= LEAST_COVERAGE;
-        (self.samples >= FEW && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
+        let is_known = self.samples >= FEW || self.is_by_parks();
+        (is_known && part >= WORTH_SAYING && is_covered).then_some((most.0, part))
     }
 
     /// `In 98 % of 412 samples, `Web.priceSync` was in `Thread.sleep`, called from
@@ -132,7 +142,12 @@ impl Doings {
             true => String::new(),
             false => format!(", in {}", code(&doing.outer)),
         };
-        let (part, doing) = (percent(part), doing.text(who));
+        let doing = doing.text(who);
+        if self.is_by_parks() {
+            let part = percent((part * share(self.ns, self.waiting_for)).min(1.0));
+            return Some(format!("For {part} of the blocked time, {who} was {doing}{below}."));
+        }
+        let part = percent(part);
         // A sample counts for each thread that waits for its thread, so their number says little there.
         let (samples, coverage) = match self.waiting_for {
             0 => (format!("{} samples", grouped(self.samples)), String::new()),
@@ -151,11 +166,10 @@ impl Doings {
     pub fn evidence(&self) -> Option<Evidence> {
         let (_, part) = self.most()?;
         let coverage = share(self.ns, self.waiting_for).min(1.0);
-        Some(Evidence {
-            quality: Quality::Estimated,
-            coverage: (self.waiting_for > 0).then_some(coverage),
-            ..Evidence::exact("samples", self.ns, Some(part))
-        })
+        let what = if self.is_by_parks() { "parks" } else { "samples" };
+        let quality = if self.parked == self.ns { Quality::Exact } else { Quality::Estimated };
+        let coverage = (self.waiting_for > 0).then_some(coverage);
+        Some(Evidence { quality, coverage, ..Evidence::exact(what, self.ns, Some(part)) })
     }
 }
 
@@ -192,6 +206,7 @@ impl OfLocks {
 fn add(doings: &mut Doings, activity: &OwnerActivity) {
     doings.samples += activity.samples;
     doings.waiting_for += activity.blocked_ns;
+    doings.parked += activity.parked_ns;
     for path in &activity.stacks {
         if let Some(doing) = Doing::of(path.stack.iter().map(String::as_str), true) {
             doings.add(doing, (path.share * activity.sampled_ns as f64).round() as u64, 0);

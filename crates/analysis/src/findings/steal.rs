@@ -10,6 +10,10 @@ use std::fmt::Write;
 
 /// Part of the ready time of threads from which on its loss is a finding.
 const LOST: f64 = 0.05;
+/// Part of the CPU time that is most of it.
+const MOST: f64 = 0.5;
+/// What the evidence calls the CPU time of other processes, where that is most of it.
+pub(super) const OTHERS: &str = "cpu-of-other-processes";
 /// Time lost below which nobody cares.
 const LEAST_NS: u64 = 100_000_000;
 
@@ -54,15 +58,19 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     // Idle threads lack a CPU, too, when they wake up: that may be more than all active time.
     let part = Some(share(lost_ns(totals), report.ledger.active_ns()))
         .filter(|part| *part <= 1.0 && !report.ledger.lives_unknown);
+    let users = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue);
+    let others = users.and_then(most_had_by_others);
+    let mut evidence = vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)];
+    evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     let mut text = format!(
         "Threads {} waited {}{} for a CPU and had one for {}: {}",
         code(&group.name),
         DurationNs(lost_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
         DurationNs(totals.corrected_ns),
-        reason(cause, steal.quota.as_ref()),
+        reason(cause, others.is_some(), steal.quota.as_ref()),
     );
-    if let Some(users) = report.ledger.cpu_users.as_ref().filter(|_| cause == Cause::RunQueue) {
+    if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users));
     }
     let parts = [("stolen", totals.steal_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
@@ -78,7 +86,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         ],
         cost_ns: lost_ns(totals),
         share: part,
-        evidence: vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)],
+        evidence,
         advice: None,
     }
 }
@@ -100,7 +108,13 @@ fn affected_ns(steal: &StealReport) -> u64 {
     steal.windows.iter().filter(is_affected).map(|window| window.duration_ns).sum()
 }
 
-fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
+/// The part of the CPU time used on the machine that other processes had, where that is most of it.
+fn most_had_by_others(users: &CpuUsers) -> Option<f64> {
+    let used = users.others_ns + users.application_ns + users.gc_ns + users.compiler_ns + users.vm_ns;
+    Some(share(users.others_ns, used)).filter(|part| *part >= MOST)
+}
+
+fn reason(cause: Cause, is_of_others: bool, quota: Option<&QuotaReport>) -> String {
     match (cause, quota) {
         (Cause::Throttling, Some(quota)) if quota.quota_ns > 0 && quota.period_ns > 0 => format!(
             "CPU throttling; the container may use {:.2} CPUs, and in {} of its periods it wanted more.",
@@ -109,6 +123,7 @@ fn reason(cause: Cause, quota: Option<&QuotaReport>) -> String {
         ),
         (Cause::Throttling, _) => "CPU throttling.".to_owned(),
         (Cause::Hypervisor, _) => "the hypervisor gave CPUs to other virtual machines (steal).".to_owned(),
+        (Cause::RunQueue, _) if is_of_others => "other processes had most of the CPU time.".to_owned(),
         (Cause::RunQueue, _) => "more threads were ready than there are CPUs.".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! What is wrong, in one sentence.
 
+use super::steal::OTHERS;
 use super::words::percent;
 use crate::aggregate::share;
 use crate::ledger::{EntryKind, Ledger};
@@ -34,19 +35,40 @@ pub(super) fn verdict(report: &Report) -> String {
     }
     let part = |ns: u64| share(ns, active).min(1.0);
     if let Some(first) = first.filter(|first| part(first.cost_ns) >= MATTERS) {
-        return format!(
+        let loss = format!(
             "{} of the active thread time ({} of {}) was spent {}.",
             percent(part(first.cost_ns)),
             DurationNs(first.cost_ns),
             DurationNs(active.max(first.cost_ns)),
             to_what(first),
         );
+        let own = report.findings.iter().filter(ranked).filter(|finding| finding.kind != FindingKind::Environment);
+        let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
+        return match had_by_others(first) {
+            Some(others) => format!("{loss} {}", beside_others(others, own, part)),
+            None => loss,
+        };
     }
     let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
     match spent.into_iter().find(|(spent, _)| *spent >= BOUND) {
         Some((spent, saying)) => saying.replacen("{}", &percent(spent), 1),
         None => "No bottleneck: threads hardly wait for locks, for each other or for a CPU.".to_owned(),
     }
+}
+
+/// The part of the CPU time that other processes had, if that is why threads waited for a CPU.
+fn had_by_others(finding: &Finding) -> Option<f64> {
+    let evidence = finding.evidence.iter().find(|evidence| evidence.what == OTHERS)?;
+    evidence.share.filter(|_| finding.kind == FindingKind::Environment)
+}
+
+/// The rest of the verdict where other processes had the CPUs: what is the program's.
+fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) -> String {
+    let had = format!("Other processes had {} of the CPU time.", percent(others));
+    own.map_or_else(
+        || had.clone(),
+        |own| format!("{had} The largest loss in the program: {} {}.", percent(part(own.cost_ns)), to_what(own)),
+    )
 }
 
 /// Where threads can spend most of their active time although no lock and no wait matters, and

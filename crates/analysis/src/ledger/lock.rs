@@ -6,6 +6,15 @@ use crate::steal::OfLock;
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
 
+/// What is known of a lock's owners while others were blocked on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OwnersDid {
+    /// Those whose CPU time was measured, estimated.
+    pub measured: OfLock,
+    /// How long virtual threads slept, or waited for input or output, in ns: events say so.
+    pub idle: u64,
+}
+
 /// The parts of a lock's blocked time, in ns. They add up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LockSplit {
@@ -28,32 +37,37 @@ pub(crate) struct LockSplit {
 
 impl LockSplit {
     /// The parts of one lock's time. `through` tells for how long owners of a lock
-    /// were themselves blocked, `did` what measured owners did.
-    pub fn of(totals: &LockTotals, through: &FxHashMap<LockId, u64>, did: &OfLock) -> LockSplit {
+    /// were themselves blocked, `did` what else owners did.
+    pub fn of(
+        totals: &LockTotals,
+        through: &FxHashMap<LockId, u64>,
+        OwnersDid { measured: did, idle }: &OwnersDid,
+    ) -> LockSplit {
         let owned = totals.owned();
         let waited = through.get(&totals.lock).copied().unwrap_or(0).min(owned);
+        let idle = (*idle).min(owned - waited);
         let active = owned - waited;
         // What is measured of the owners' time holds for the part of it in which
         // they were not blocked themselves.
         let scale = if did.blocked > 0.0 { active as f64 / did.blocked.max(active as f64) } else { 0.0 };
         let ns = |time: f64| (time * scale).round() as u64;
-        let measured = ns(did.did.measured).min(active);
+        let measured = ns(did.did.measured).min(active - idle);
         let no_cpu = ns(did.did.off_cpu).min(measured);
         let ran = ns(did.did.cpu).min(measured - no_cpu);
         let off_cpu = measured - no_cpu - ran;
         LockSplit {
             ran,
             ran_least: ns(did.did.cpu_least).min(ran),
-            off_cpu_least: ns(did.did.asleep_least).min(off_cpu),
+            off_cpu_least: idle + ns(did.did.asleep_least).min(off_cpu),
             waited,
             no_cpu,
             no_cpu_least: ns(did.did.off_cpu_least).min(no_cpu),
             no_cpu_most: ns(did.did.off_cpu_most).clamp(no_cpu, active.max(no_cpu)),
-            off_cpu,
+            off_cpu: off_cpu + idle,
             paused: totals.paused,
             hand_off: totals.hand_over,
             for_carrier: 0,
-            unknown: totals.unknown + (active - measured),
+            unknown: totals.unknown + (active - idle - measured),
         }
     }
 
@@ -111,29 +125,41 @@ mod tests {
         LockTotals { lock, total: 1_000, hand_over: 100, unknown: 50, paused: 50, ..LockTotals::default() }
     }
 
-    fn measured(blocked: f64, cpu: f64, off_cpu: f64) -> OfLock {
+    fn measured(blocked: f64, cpu: f64, off_cpu: f64) -> OwnersDid {
         let mut of_lock = OfLock::default();
         of_lock.blocked = blocked;
         of_lock.did.measured = blocked;
         of_lock.did.cpu = cpu;
         of_lock.did.off_cpu = off_cpu;
         of_lock.did.off_cpu_most = off_cpu * 2.0;
-        of_lock
+        OwnersDid { measured: of_lock, idle: 0 }
     }
 
     #[test]
     fn the_parts_add_up_to_the_blocked_time() {
         for through in [0, 300, 5_000] {
-            for did in [OfLock::default(), measured(800.0, 200.0, 100.0), measured(400.0, 500.0, 300.0)] {
-                let split = LockSplit::of(&totals(), &FxHashMap::from_iter([(LockId(1), through)]), &did);
-                assert_eq!(split.total(), 1_000, "{through} {did:?} {split:?}");
+            for did in [OwnersDid::default(), measured(800.0, 200.0, 100.0), measured(400.0, 500.0, 300.0)] {
+                for idle in [0, 200, 5_000] {
+                    let did = OwnersDid { idle, ..did };
+                    let split = LockSplit::of(&totals(), &FxHashMap::from_iter([(LockId(1), through)]), &did);
+                    assert_eq!(split.total(), 1_000, "{through} {did:?} {split:?}");
+                }
             }
         }
     }
 
     #[test]
+    fn what_virtual_threads_slept_is_certain_and_takes_nothing_from_what_was_measured() {
+        let did = OwnersDid { idle: 300, ..measured(800.0, 200.0, 100.0) };
+        let split = LockSplit::of(&totals(), &FxHashMap::default(), &did);
+        assert_eq!((split.ran, split.no_cpu, split.off_cpu, split.unknown), (200, 100, 500, 50));
+        let split = LockSplit::of(&totals(), &FxHashMap::default(), &OwnersDid { idle: 300, ..OwnersDid::default() });
+        assert_eq!((split.off_cpu, split.off_cpu_least, split.unknown), (300, 300, 550));
+    }
+
+    #[test]
     fn a_hand_off_to_a_virtual_thread_is_split_into_carrier_and_cpu() {
-        let split = LockSplit::of(&totals(), &FxHashMap::default(), &OfLock::default());
+        let split = LockSplit::of(&totals(), &FxHashMap::default(), &OwnersDid::default());
         let of = |split: LockSplit, kind| split.entries().iter().find(|(entry, ..)| *entry == kind).unwrap().1;
         for (waited, carrier) in [(0, 0), (70, 70), (5_000, 100)] {
             let split = split.with_carriers(waited);
@@ -146,7 +172,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_unknown_and_what_left_no_trace_was_sleep_or_input() {
         let none = FxHashMap::default();
-        let split = LockSplit::of(&totals(), &none, &OfLock::default());
+        let split = LockSplit::of(&totals(), &none, &OwnersDid::default());
         assert_eq!((split.unknown, split.off_cpu), (850, 0));
         let split = LockSplit::of(&totals(), &none, &measured(800.0, 200.0, 100.0));
         assert_eq!((split.ran, split.no_cpu, split.off_cpu, split.unknown), (200, 100, 500, 50));

@@ -21,7 +21,7 @@ mod lock;
 mod report;
 
 pub(crate) use accounts::Accounts;
-pub(crate) use lock::LockSplit;
+pub(crate) use lock::{LockSplit, OwnersDid};
 pub(crate) use report::report;
 
 use serde::Serialize;

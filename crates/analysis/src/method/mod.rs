@@ -17,6 +17,7 @@ mod context;
 mod owners;
 mod profiler;
 pub(crate) mod report;
+mod rests;
 mod samples;
 mod weight;
 
@@ -25,6 +26,7 @@ pub use compare::{Agreement, Comparison, MethodChange, HOT_EDGE_THRESHOLD};
 pub(crate) use owners::Owners;
 pub use profiler::{Moment, Profile, ProfileOptions, ProfileThread, Profiler};
 pub use report::{flat, hot_paths};
+pub(crate) use rests::Rest;
 pub use samples::SampleCounts;
 pub(crate) use samples::Samples;
 pub use weight::{Grouping, Measure, Unit, Weight};

@@ -9,12 +9,16 @@
 //! slice among the samples in it would not do: most slices are shorter than
 //! the sampling interval and have none.
 //!
+//! An unmounted virtual thread has no stack to sample. What it did is the stack with which
+//! it parked: its park counts as long as it lies in the slice, exactly, and as one sample.
+//!
 //! (The idea is in the outlook of Hofer et al., Efficient tracing and versatile
 //! analysis of lock contention in Java applications on the virtual machine
 //! level, ICPE 2016.)
 
 use super::context::{ContextTree, Step, ROOT};
 use super::report::{OwnerActivity, OwnerPath, OwnerSpot};
+use super::rests::{Rest, Rests};
 use super::samples::{lane, lanes, LANES};
 use super::weight::{Measure, Weight};
 use crate::aggregate::{share, Range};
@@ -46,6 +50,8 @@ struct Site {
     blocked_ns: u64,
     /// Samples of the owner's thread whose stack lacks the frame that held the lock.
     outside: u64,
+    /// Of the time that samples stand for, what parks of virtual threads say.
+    parked_ns: u64,
 }
 
 /// Where a sample's stack belongs.
@@ -60,6 +66,10 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Owners {
     recent: FxHashMap<ThreadId, VecDeque<Seen>>,
+    rests: Rests,
+    /// How long virtual threads slept, or waited for input or output, with each lock while
+    /// others were blocked on it.
+    idle_ns: FxHashMap<LockId, u64>,
     kept: usize,
     bound: usize,
     /// Lock, method that held it, line in it, and so on to the leaf.
@@ -76,6 +86,8 @@ impl Owners {
     pub fn new(samples: usize, contexts: usize) -> Owners {
         Owners {
             recent: FxHashMap::default(),
+            rests: Rests::default(),
+            idle_ns: FxHashMap::default(),
             kept: 0,
             bound: samples.max(2),
             tree: ContextTree::new(contexts, true),
@@ -89,6 +101,17 @@ impl Owners {
     /// Weights that a memory bound put elsewhere.
     pub fn folded(&self) -> u64 {
         self.tree.folded
+    }
+
+    /// Keeps a park of a virtual thread for the stretches to come. Once more when it is over.
+    pub fn rest(&mut self, thread: ThreadId, rest: Rest) {
+        self.rests.add(thread, rest);
+    }
+
+    /// For how long virtual threads that had this lock slept, or waited for input or output,
+    /// while others were blocked on it.
+    pub fn idle_ns(&self, lock: LockId) -> u64 {
+        self.idle_ns.get(&lock).copied().unwrap_or(0)
     }
 
     /// Keeps a sample for the stretches to come.
@@ -123,9 +146,9 @@ impl Owners {
         self.kept = kept;
     }
 
-    /// Looks up what the owners did during a blocked stretch, and tells `also`.
+    /// Looks up what the owners did during a blocked stretch, and shows it to `also`.
     pub fn stretch(&mut self, stretch: &Stretch<'_>, range: Range, names: &mut Names, also: &mut dyn StretchSink) {
-        if self.recent.is_empty() || stretch.kind == Kind::Conditional {
+        if (self.recent.is_empty() && self.rests.is_empty()) || stretch.kind == Kind::Conditional {
             return;
         }
         for slice in stretch.slices {
@@ -142,25 +165,58 @@ impl Owners {
         holder: Holder,
         range: Range,
         names: &mut Names,
-        tell: &mut dyn FnMut(&OwnerSample),
+        show: &mut dyn FnMut(&OwnerSample),
     ) {
         let Some((from, to)) = range.clip(slice.start, slice.start + slice.duration) else { return };
         let site = self.site(holder, names);
         if let Some(site) = self.sites.get_mut(&site) {
             site.blocked_ns += to.since(from).0;
         }
+        let rests = self.rests.within(holder.thread, from, to);
+        for rest in &rests {
+            self.rested(site, (slice, holder), rest, names, show);
+        }
         let Some(samples) = self.recent.get(&holder.thread) else { return };
         let first = samples.partition_point(|seen| seen.time < from);
         let during: Vec<Seen> = samples.range(first..).take_while(|seen| seen.time < to).copied().collect();
-        for seen in during {
+        // A virtual thread that keeps its carrier may be sampled in a park.
+        let is_parked = |seen: &Seen| rests.iter().any(|rest| rest.start <= seen.time && seen.time < rest.end);
+        for seen in during.into_iter().filter(|seen| !is_parked(seen)) {
             let place = self.place(site, holder, seen.chain, names);
             match place.within {
                 Some(_) => self.tree.weigh(place.context, lane(seen.state), Weight::sample(seen.weight.0)),
                 None => self.count_outside(site),
             }
             let Seen { time, weight, chain, state } = seen;
-            tell(&OwnerSample { time, weight, chain, within: place.within, state });
+            show(&OwnerSample { time, weight, chain, within: place.within, state });
         }
+    }
+
+    /// The owner, a virtual thread, was parked in a part of the slice.
+    fn rested(
+        &mut self,
+        site: u32,
+        (slice, owner): (&Slice, Holder),
+        rest: &Rest,
+        names: &mut Names,
+        show: &mut dyn FnMut(&OwnerSample),
+    ) {
+        let lasted = rest.end.since(rest.start);
+        if rest.is_idle {
+            // Pauses count as such, whatever the owner did.
+            let runs = slice.duration.0.saturating_sub(slice.stop_the_world.0) as f64 / slice.duration.0.max(1) as f64;
+            *self.idle_ns.entry(owner.lock).or_default() += (lasted.0 as f64 * runs) as u64;
+        }
+        let place = self.place(site, owner, rest.chain, names);
+        match place.within {
+            Some(_) => self.tree.weigh(place.context, lane(SampleState::Waiting), Weight::sample(lasted.0)),
+            None => self.count_outside(site),
+        }
+        if let Some(site) = self.sites.get_mut(&site).filter(|_| place.within.is_some()) {
+            site.parked_ns += lasted.0;
+        }
+        let (time, weight, chain, state) = (rest.end, lasted, rest.chain, SampleState::Waiting);
+        show(&OwnerSample { time, weight, chain, within: place.within, state });
     }
 
     /// The sample was taken elsewhere: it says nothing about the critical section.
@@ -176,12 +232,11 @@ impl Owners {
         let lock = self.tree.below(ROOT, Step::Lock(holder.lock), FrameKind::default());
         let step = method.map_or(Step::Unknown, |method| Step::Call(method, 0));
         let site = self.tree.below(lock, step, FrameKind::default());
-        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, blocked_ns: 0, outside: 0 });
+        self.sites.entry(site).or_insert(Site { lock: holder.lock, method, blocked_ns: 0, outside: 0, parked_ns: 0 });
         site
     }
 
-    /// The context of a sample's stack, as far as it lies within the frame
-    /// that held the lock.
+    /// The context of the part of a sample's stack that lies within the owner's frame.
     fn place(&mut self, site: u32, holder: Holder, chain: ChainId, names: &mut Names) -> Place {
         if let Some(place) = self.places.get(&(holder, chain)) {
             return *place;
@@ -225,6 +280,7 @@ impl Owners {
                     .map_or_else(|| UNKNOWN.to_owned(), |name| name.full.clone());
                 activity.blocked_ns = totals.blocked_ns;
                 activity.outside_samples = totals.outside;
+                activity.parked_ns = totals.parked_ns;
                 activity.coverage = share(activity.sampled_ns, totals.blocked_ns).min(1.0);
                 activity.waiting_ns = waited.map_or(0, |context| context.total.ns);
                 Some(activity)

@@ -102,6 +102,9 @@ pub struct OwnerActivity {
     pub sampled_ns: u64,
     /// Part of `sampled_ns` in which the owner itself waited.
     pub waiting_ns: u64,
+    /// Part of `sampled_ns` in which the owner, a virtual thread, was parked: exact.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub parked_ns: u64,
     /// `sampled_ns` as a part of `blocked_ns`, 1 at most: the part of the blocked time of
     /// which samples of the owner are known. 0 where samples have no weight.
     pub coverage: f64,
@@ -114,6 +117,12 @@ pub struct OwnerActivity {
     pub lines: Vec<OwnerSpot>,
     /// Call stacks from the method that owned the lock to what ran, most time first.
     pub stacks: Vec<OwnerPath>,
+}
+
+// serde's skip_serializing_if hands over a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// A line of code that an owner executed.

@@ -239,6 +239,17 @@ impl ParkReplay {
         self.classifier.acquires(event, names.dictionary())
     }
 
+    /// What a thread parks for, or parked for; `None` for events of other kinds.
+    pub(crate) fn synchronizer(&mut self, event: &Event, names: &Names) -> Option<Synchronizer> {
+        let names = names.dictionary();
+        let what = match event {
+            Event::ParkBegin(e) => self.classifier.park_begin(e, names),
+            Event::Park(e) => self.classifier.park(e, names),
+            _ => return None,
+        };
+        Some(what.synchronizer)
+    }
+
     /// Says whether the recording leaves parks out on purpose (a floor), so that
     /// missing numbers are no loss.
     pub fn expect_gaps(&mut self, expected: bool) {

@@ -6,6 +6,8 @@
 mod arrival;
 mod foreign;
 mod ledger;
+mod ledger_properties;
+mod lives;
 mod many;
 mod method;
 mod monitor;

@@ -484,8 +484,8 @@ fn holders_in_many_methods_take_turns() {
     assert_eq!(report.findings[0].kind, FindingKind::SharedLock);
     assert_eq!(
         texts(&report)[0],
-        "Threads lost 34.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 3 threads owned it in turn (for most \
-         of that time in `Inventory.remove` 41 %, `Inventory.count` 24 %, `Inventory.add` 18 %)."
+        "Threads lost 34.0 ms (35 % of the active thread time) blocked on `Inventory.lock`; 3 threads owned it in turn \
+         (`Inventory.remove` for 41 % of that, `Inventory.count` 24 %, `Inventory.add` 18 %)."
     );
 }
 

@@ -2,6 +2,7 @@
 //! events to the report.
 
 use headway_analysis::ledger::{EntryKind, Quality};
+use headway_analysis::report::FindingKind;
 use headway_analysis::steal::report::StealReport;
 use headway_analysis::{Analysis, Bound, Options, Report, ThreadFilter};
 use headway_model::event::*;
@@ -293,15 +294,20 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     assert_eq!((held.least_ns / MS, held.most_ns / MS), (150, 400));
 }
 
+/// One thread is blocked on a lock that the other one owns.
+fn blocked_on_lock(from: u64, to: u64) -> Vec<Event> {
+    let lock = LockId(5);
+    let enter = MonitorEnter { time: at(from), thread: OTHER, lock, seq: Seq(1), owner: WORKER, ..Default::default() };
+    let exit = MonitorExit { time: at(to), thread: WORKER, lock, seq: Seq(2), ..Default::default() };
+    let (time, start, seq) = (at(to), at(from), Seq(3));
+    let entered = MonitorEntered { time, start, thread: OTHER, lock, seq, ..Default::default() };
+    vec![Event::MonitorEnter(enter), Event::MonitorExit(exit), Event::MonitorEntered(entered)]
+}
+
 /// Somebody who sleeps lacks no CPU, however long others queue for one.
 #[test]
 fn an_owner_that_sleeps_lacks_no_cpu() {
-    let lock = LockId(5);
-    let enter = MonitorEnter { time: at(100), thread: OTHER, lock, seq: Seq(1), owner: WORKER, ..Default::default() };
-    let exit = MonitorExit { time: at(900), thread: WORKER, lock, seq: Seq(2), ..Default::default() };
-    let (time, start, seq) = (at(900), at(100), Seq(3));
-    let entered = MonitorEntered { time, start, thread: OTHER, lock, seq, ..Default::default() };
-    let mut events = vec![Event::MonitorEnter(enter), Event::MonitorExit(exit), Event::MonitorEntered(entered)];
+    let mut events = blocked_on_lock(100, 900);
     // Of a second it executed 10 ms, and 20 ms it was ready and had no CPU.
     events.extend(second(0, &[(WORKER, 10, 20)]).events());
     events.push(Event::Watermark(at(2_000)));
@@ -363,4 +369,26 @@ fn each_cause_has_its_words() {
         "for a CPU and had one for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
+}
+
+#[test]
+fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_lacks_besides() {
+    let threads = [(WORKER, 200, 700), (OTHER, 0, 0)];
+    let others = Second { machine: (1_800, 0), ..second(0, &threads) };
+    let said = report(&others.events(), Options::default());
+    assert_eq!(said.findings[0].kind, FindingKind::Environment);
+    let text = &said.findings[0].text;
+    assert!(text.contains("had one for 200 ms: other processes had most of the CPU time."), "{text}");
+    let evidence = said.findings[0].evidence.iter().find(|evidence| evidence.what == "cpu-of-other-processes").unwrap();
+    assert_eq!((evidence.ns / MS, evidence.share), (1_600, Some(1_600.0 / 1_800.0)));
+    assert!(said.verdict.ends_with("waiting for a CPU. Other processes had 89 % of the CPU time."), "{}", said.verdict);
+    // Somebody is blocked on a lock besides, for less.
+    let events = [blocked_on_lock(100, 500), others.events()].concat();
+    let verdict = report(&events, Options::default()).verdict;
+    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program: 20 % blocked on `";
+    assert!(verdict.contains(besides), "{verdict}");
+    // Where they had a part of the time only, it may as well be the program's own threads.
+    let some = Second { machine: (390, 0), ..second(0, &threads) };
+    let text = &report(&some.events(), Options::default()).findings[0].text;
+    assert!(text.contains("more threads were ready than there are CPUs"), "{text}");
 }

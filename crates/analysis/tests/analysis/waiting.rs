@@ -2,7 +2,7 @@
 
 use crate::queued::Naming;
 use crate::story::{lock, recording, thread};
-use headway_analysis::ledger::EntryKind;
+use headway_analysis::ledger::{EntryKind, Quality};
 use headway_analysis::report::{FindingKind, Report, WaitSite};
 use headway_analysis::{Analysis, Options};
 use headway_model::event::*;
@@ -501,4 +501,71 @@ fn time_that_several_wait_for_is_a_finding_and_a_schedule_of_one_is_none() {
     assert_eq!(only(&report(1)).entry, EntryKind::WaitTime);
     let about_waits = |report: &Report| report.findings.iter().any(|finding| finding.kind == FindingKind::Waiting);
     assert_eq!((about_waits(&report(1)), about_waits(&report(4))), (false, true));
+}
+
+/// A virtual thread sleeps: it parks, and has no stack to sample meanwhile.
+fn sleeps(waiting: &mut Waiting, thread: u64, (from, to): (u64, u64), stack: u64) {
+    let (thread, chain, start_seq) = (ThreadId(thread), ChainId(stack), waiting.next());
+    let begin = ParkBegin { time: at(from), thread, seq: start_seq, chain, ..ParkBegin::default() };
+    waiting.events.push(Event::ParkBegin(begin));
+    let (start, time, seq, outcome) = (at(from), at(to), waiting.next(), ParkOutcome::TimedOut);
+    let park = Park { time, start, thread, start_seq, seq, chain, outcome, ..Park::default() };
+    waiting.events.push(Event::Park(park));
+}
+
+fn is_virtual(waiting: &mut Waiting, id: u64, name: &str) {
+    let def = ThreadDef { id: ThreadId(id), name: name.into(), is_virtual: true, ..ThreadDef::default() };
+    waiting.events.push(Event::Thread(def));
+}
+
+#[test]
+fn what_an_unmounted_virtual_thread_does_with_a_lock_is_the_stack_with_which_it_parked() {
+    let slept = |with_lock: &str| {
+        let mut waiting = Waiting::new(POOL, RETURN);
+        is_virtual(&mut waiting, 9, "other");
+        let frames = "java.lang.VirtualThread.sleepNanos java.lang.Thread.sleep com.acme.Remote.call";
+        defined(&mut waiting, &[(7, &format!("{frames} {with_lock} com.acme.Server.handle java.lang.Thread.run"))]);
+        sleeps(&mut waiting, 9, (20, 480), 7);
+        waiting.lock(500);
+        waiting.report()
+    };
+    let report = slept("com.acme.Small.update");
+    let finding = &report.findings[0];
+    let did = "For 92 % of the blocked time, `Small.update` was in `Thread.sleep`, called from `Remote.call`.";
+    assert!(finding.text.ends_with(did), "{}", finding.text);
+    let evidence = finding.evidence.iter().find(|evidence| evidence.what == "parks").expect("evidence");
+    assert_eq!((evidence.ns / MS, evidence.quality, evidence.coverage), (920, Quality::Exact, Some(0.92)));
+    let activity = &report.owner_activity[0];
+    assert_eq!((activity.coverage, activity.parked_ns / MS, activity.waiting_ns / MS), (0.92, 920, 920));
+    assert_eq!(report.ledger.ns(EntryKind::LockOwnerOffCpu), 920 * MS);
+    assert_eq!(report.ledger.ns(EntryKind::LockUnknown), 80 * MS);
+    // Elsewhere than in the frame that owns the lock it says nothing of the critical section.
+    let elsewhere = slept("com.acme.Other.method");
+    assert!(!elsewhere.findings[0].text.contains("Thread.sleep"), "{}", elsewhere.findings[0].text);
+    assert!(elsewhere.owner_activity.is_empty(), "{:?}", elsewhere.owner_activity);
+}
+
+#[test]
+fn what_unmounted_virtual_threads_do_with_permits_is_seen_while_others_wait_for_them() {
+    let wakes = "j.Semaphore.release com.acme.Gate.pass com.acme.Server.run java.lang.Thread.run";
+    let waits = "j.Semaphore.acquire com.acme.Gate.pass com.acme.Server.run java.lang.Thread.run";
+    let mut waiting = Waiting::new(waits, wakes);
+    let (with, without) = (
+        "java.lang.VirtualThread.sleepNanos java.lang.Thread.sleep com.acme.Remote.call com.acme.Gate.pass \
+         com.acme.Server.run java.lang.Thread.run",
+        "java.lang.VirtualThread.sleepNanos java.lang.Thread.sleep com.acme.Server.run java.lang.Thread.run",
+    );
+    defined(&mut waiting, &[(7, with), (8, without)]);
+    (1..=6).for_each(|id| is_virtual(&mut waiting, id, &format!("exec-{id}")));
+    // One after the other has the permit for 90 ms, for which the next one waits; the first of them pauses then.
+    for turn in 0..8 {
+        let (had_by, next) = (turn % 6 + 1, (turn + 1) % 6 + 1);
+        sleeps(&mut waiting, had_by, (100 * turn, 100 * turn + 90), 7);
+        waiting.wait(next, 100 * turn, 100 * turn + 95, Some(had_by));
+    }
+    sleeps(&mut waiting, 5, (850, 990), 8);
+    let report = waiting.report();
+    let text = &report.findings[0].text;
+    let did = "a thread of `exec-*` that was waited for was in `Thread.sleep`, called from `Remote.call`.";
+    assert!(text.contains("In 100 % of ") && text.ends_with(did), "{text}");
 }

@@ -160,8 +160,10 @@ pub fn owners(report: &Report, screen: &Screen, out: &mut String) {
 fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     let covered = if activity.sampled_ns > 0 { activity.coverage } else { 1.0 };
     let mut note = format!("{} blocked", numbers::time(activity.blocked_ns));
+    // Parks of virtual threads are no samples.
+    let seen = if activity.parked_ns > 0 { "known" } else { "sampled" };
     if activity.sampled_ns > 0 {
-        let _ = write!(note, ", {} of it sampled", numbers::percent(covered));
+        let _ = write!(note, ", {} of it {seen}", numbers::percent(covered));
     }
     if activity.waiting_ns > 0 {
         let waited = covered * activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
@@ -179,7 +181,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
         let _ = writeln!(out, "  {share:>7}  {}", prose::fitted(&spot.frame, room, screen));
     }
     if covered < 0.995 {
-        let _ = writeln!(out, "  {:>7}  (not sampled)", numbers::percent(1.0 - covered));
+        let _ = writeln!(out, "  {:>7}  (not {seen})", numbers::percent(1.0 - covered));
     }
     if let Some(path) = activity.stacks.first().filter(|path| path.stack.len() > 1) {
         let line = format!("  hottest stack ({}):", numbers::percent(path.share * covered));

@@ -298,13 +298,16 @@ final class Waits {
         }
     }
 
-    /** Blocking work in the common pool, which has as many threads as there are processors. */
+    /** Blocking work in the common pool, which has only a few threads. */
     private static final class Thumbnails implements Service {
         private final ExecutorService own = daemons(32, "scaler");
         private final boolean isFixed;
 
         Thumbnails(boolean isFixed) {
             this.isFixed = isFixed;
+            // Where there are only two processors the pool would have one thread, and JDK 17 would then start
+            // a thread for each task instead. Read when the pool is used first.
+            System.setProperty("java.util.concurrent.ForkJoinPool.common.parallelism", "3");
         }
 
         @Override

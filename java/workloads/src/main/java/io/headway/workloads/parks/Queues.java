@@ -2,25 +2,37 @@ package io.headway.workloads.parks;
 
 import io.headway.workloads.Arguments;
 import io.headway.workloads.Json;
+import io.headway.workloads.ThreadKind;
 import io.headway.workloads.TruthOutput;
 import io.headway.workloads.UsageException;
 import io.headway.workloads.Workload;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * {@code queues turns|frequency|fresh}: many threads queue for a few {@link ReentrantLock}s, two patterns
- * from the literature on park statistics, or for monitors.
+ * {@code queues turns|frequency|fresh|monitors|permits}: many threads queue for a few {@link
+ * ReentrantLock}s, two patterns from the literature on park statistics, for monitors, or for permits.
+ * Virtual threads with {@code --virtual true}, which wait for an answer from a socket in place of sleeping.
  *
  * <ul>
  *   <li>{@code turns}: each thread takes three locks in turn and holds them for 4, 16 and 64 ms.
  *   <li>{@code frequency}: two locks are held for 32 ms each; one is taken three times as often.
  *   <li>{@code fresh}: each hold is of a monitor that nobody had before, the bin of a {@link ConcurrentHashMap},
  *       for 24 ms. Whoever waits for it inflates it.
+ *   <li>{@code monitors}: one monitor, held for 16 ms.
+ *   <li>{@code permits}: two permits, had for 16 ms.
  * </ul>
  *
  * Only one lock at a time limits what the program achieves, and halving the others' hold time
@@ -30,12 +42,18 @@ public final class Queues implements Workload {
     @Override
     public int run(Arguments arguments) throws Exception {
         List<Held> locks = locks(arguments.word());
+        boolean isVirtual = arguments.flag("virtual", false);
         int threads = (int) arguments.number("threads", 64, 1);
         long length = arguments.secondsAsNanos("seconds", 20);
         long warmUp = arguments.secondsAsNanos("warm-up", 0);
         String halved = arguments.text("halve", null);
+        ThreadKind kind = isVirtual ? ThreadKind.virtual() : ThreadKind.PLATFORM;
         TruthOutput output = new TruthOutput(arguments);
         arguments.refuseUnknown();
+        if (isVirtual) {
+            Remote remote = new Remote();
+            locks.forEach(lock -> lock.remote = remote);
+        }
         if (halved != null) {
             named(locks, halved).holdMillis /= 2;
         }
@@ -44,7 +62,7 @@ public final class Queues implements Workload {
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
             int first = i;
-            Thread thread = new Thread(() -> takeAll(locks, first, end, rounds), "queue-" + (i + 1));
+            Thread thread = kind.unstarted("queue-" + (i + 1), () -> takeAll(locks, first, end, rounds));
             thread.setDaemon(true);
             thread.start();
             all.add(thread);
@@ -66,8 +84,10 @@ public final class Queues implements Workload {
             case "turns" -> List.of(new Held("short", 4, 1), new Held("medium", 16, 1), new Held("long", 64, 1));
             case "frequency" -> List.of(new Held("often", 32, 3), new Held("seldom", 32, 1));
             case "fresh" -> List.of(new Fresh("fresh", 24));
-            default -> throw new UsageException(
-                    "there are the patterns turns, frequency and fresh, not '" + pattern + "'");
+            case "monitors" -> List.of(new Guarded("guarded", 16));
+            case "permits" -> List.of(new Permits("permits", 16));
+            default -> throw new UsageException("there are the patterns turns, frequency, fresh, monitors and"
+                    + " permits, not '" + pattern + "'");
         };
     }
 
@@ -92,12 +112,64 @@ public final class Queues implements Workload {
         }
     }
 
+    /** Answers after the time that it is asked for. */
+    private static final class Remote {
+        private final ServerSocket server;
+        private final ThreadLocal<Socket> connection = ThreadLocal.withInitial(this::connect);
+
+        Remote() throws IOException {
+            server = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
+            daemon("remote-accept", () -> {
+                while (true) {
+                    Socket accepted = server.accept();
+                    daemon("remote", () -> answer(accepted));
+                }
+            });
+        }
+
+        void ask(long millis) {
+            try {
+                connection.get().getOutputStream().write((int) millis);
+                connection.get().getInputStream().read();
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+
+        private Socket connect() {
+            try {
+                return new Socket(server.getInetAddress(), server.getLocalPort());
+            } catch (IOException failed) {
+                throw new UncheckedIOException(failed);
+            }
+        }
+
+        private static Void answer(Socket accepted) throws IOException, InterruptedException {
+            try (accepted) {
+                for (int millis; (millis = accepted.getInputStream().read()) >= 0; ) {
+                    Thread.sleep(millis);
+                    accepted.getOutputStream().write(0);
+                }
+            }
+            return null;
+        }
+
+        /** Ends with the program. */
+        private static void daemon(String name, Callable<Void> body) {
+            FutureTask<Void> task = new FutureTask<>(body);
+            Thread thread = new Thread(task, name);
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
     /** A lock and for how long it is held. */
     private static class Held {
         private final ReentrantLock lock = new ReentrantLock();
         private final String name;
         private final int times;
         private long holdMillis;
+        private Remote remote;
         /** Written by whoever holds the lock; read at the end, without queueing for it. */
         private volatile long holds;
         private volatile long heldNanos;
@@ -119,7 +191,11 @@ public final class Queues implements Workload {
 
         final void sleep() throws InterruptedException {
             long before = System.nanoTime();
-            Thread.sleep(holdMillis);
+            if (remote == null) {
+                Thread.sleep(holdMillis);
+            } else {
+                remote.ask(holdMillis);
+            }
             heldNanos += System.nanoTime() - before;
             holds++;
         }
@@ -130,6 +206,41 @@ public final class Queues implements Workload {
             truth.put("holds", holds);
             truth.put("held_ns", heldNanos);
             return truth;
+        }
+    }
+
+    /** A monitor. */
+    private static final class Guarded extends Held {
+        private final Object guard = new Object();
+
+        Guarded(String name, long holdMillis) {
+            super(name, holdMillis, 1);
+        }
+
+        @Override
+        void hold() throws InterruptedException {
+            synchronized (guard) {
+                sleep();
+            }
+        }
+    }
+
+    /** Two permits. */
+    private static final class Permits extends Held {
+        private final Semaphore permits = new Semaphore(2);
+
+        Permits(String name, long holdMillis) {
+            super(name, holdMillis, 1);
+        }
+
+        @Override
+        void hold() throws InterruptedException {
+            permits.acquire();
+            try {
+                sleep();
+            } finally {
+                permits.release();
+            }
         }
     }
 
