@@ -131,8 +131,8 @@ impl Drain {
         if self.governor.complains(interval) {
             let share = 100.0 * interval.own / interval.process.max(1.0);
             let reason = format!(
-                "counting contentions and parks alone takes {share:.1} % of the CPU time, more than the budget; \
-                 record less (-e, --threads), or allow more (--budget)"
+                "the budget is exceeded: merely counting contentions and parks takes {share:.1} % of the CPU time; \
+                 raise --budget, or record less (-e monitor)"
             );
             self.agent.definitions.degraded("budget", &reason);
         }

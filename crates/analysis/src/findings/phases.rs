@@ -75,7 +75,10 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         (acquirer, "") => text.push_str(&format!("; mostly {} waited", code(acquirer))),
         ("", owner) => text.push_str(&format!("; mostly {} owned it", code(owner))),
         (acquirer, owner) if acquirer == owner => {
-            text.push_str(&format!("; mostly a thread in {} waited for another one there", code(owner)));
+            text.push_str(&format!(
+                "; mostly one thread in {} waited for another thread in the same method",
+                code(owner)
+            ));
         }
         (acquirer, owner) => {
             text.push_str(&format!("; mostly {} waited for {}", code(acquirer), code(owner)));

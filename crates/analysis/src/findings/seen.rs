@@ -153,10 +153,7 @@ impl Doings {
             0 => (format!("{} samples", grouped(self.samples)), String::new()),
             whole => {
                 let covered = percent(share(self.ns, whole).min(1.0));
-                (
-                    "the samples taken meanwhile".to_owned(),
-                    format!(" (there are samples for {covered} of the blocked time)"),
-                )
+                ("the samples taken meanwhile".to_owned(), format!(" (samples cover {covered} of the blocked time)"))
             }
         };
         Some(format!("In {part} of {samples}, {who} was {doing}{below}{coverage}."))
@@ -302,6 +299,6 @@ mod tests {
         doings.waiting_for = 1_600;
         assert!(doings
             .text("`A.serve`")
-            .is_some_and(|text| text.ends_with(" (there are samples for 5.0 % of the blocked time).")));
+            .is_some_and(|text| text.ends_with(" (samples cover 5.0 % of the blocked time).")));
     }
 }

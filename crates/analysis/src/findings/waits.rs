@@ -391,8 +391,8 @@ impl Group {
             0 => String::new(),
             _ => format!("; {woken} {}, timed out {}", grouped(self.notified), grouped(self.timed_out)),
         };
-        let (total, longest) = (DurationNs(self.total), DurationNs(self.max));
-        vec![format!("{total} in {}, longest {longest}{ended}", full(method, names)), format!("waiting on: {class}")]
+        let longest = DurationNs(self.max);
+        vec![format!("longest {longest}{ended}"), format!("waiting on: {class}, in {}", full(method, names))]
     }
 
     fn stacks(&self, names: &Names) -> Vec<FindingStack> {

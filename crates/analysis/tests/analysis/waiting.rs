@@ -326,7 +326,7 @@ fn the_owner_of_a_lock_is_seen_at_work() {
     let report = waiting.report();
     let finding = &report.findings[0];
     let did = "In 100 % of the samples taken meanwhile, `Small.update` was in `Thread.sleep`, called from \
-               `Remote.call` (there are samples for 80 % of the blocked time).";
+               `Remote.call` (samples cover 80 % of the blocked time).";
     assert!(finding.text.ends_with(did), "{}", finding.text);
     assert_eq!(report.owner_activity[0].coverage, 0.8);
     assert!(report.samples.is_none(), "no profile: others were not sampled");

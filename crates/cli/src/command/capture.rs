@@ -23,14 +23,14 @@ What to record, separated by commas; default: lock,steal
 - park:     threads that wait in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost; with another event, the same as lock is recorded
+            cost. Only by itself: together with another event it means lock
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
 - steal:    steal, throttling and run-queue wait of threads, and of
             transactions (marked by the program with Headway.transaction)
-- mounts:   how long virtual threads waited, once they could go on, for a
-            carrier (the platform thread that runs them) or a CPU; switches
-            park on and adds one event per park";
+- mounts:   how long virtual threads that were ready to continue waited for
+            a carrier (the platform thread that runs them) or a CPU; includes
+            park and adds one event per park";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -82,13 +82,14 @@ pub struct Capture {
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true)]
     pub park_floor: Option<Span>,
 
-    /// Let the recording cost at most this part of the process's CPU time, in percent. Beyond it,
-    /// contentions and parks are sampled: their number and time stay exact, shares by call stack
-    /// and owner become estimates
+    /// Let the recording cost at most this part of the process's CPU time, in percent. If
+    /// recording everything would cost more, contentions and parks are sampled: their number and
+    /// time stay exact, shares by call stack and owner become estimates
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
-    /// Sample contentions and parks from the start, at one random instant in each TIME (us, ms)
+    /// Sample always, not only beyond --budget: once in each TIME (us, ms), at a random instant,
+    /// record the contentions and parks that are in progress
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 

@@ -32,8 +32,8 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// For the line that says how far both agree: look at calls (of one method by another) with at
-    /// least this fraction (0.1: 10 %) of the time of the most expensive one
+    /// Leave out of the line "hot-edge coverage" the calls that took less than this fraction (0.1:
+    /// 10 %) of the time of the most expensive call
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

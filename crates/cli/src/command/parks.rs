@@ -29,8 +29,8 @@ Examples:
 Idle workers park on the queue of their pool: ignore such blockers. Of the
 others, the one on which threads parked
 longest in total (thread time) is likely the bottleneck. \"avg hold\"
-is the average time between one thread and the next getting the lock, permit or
-result: the time that each had it, if somebody always waits, else longer.
+is the average time from one acquisition to the next. While threads queue, that is
+how long each kept the lock, permit or result; otherwise it includes idle time.
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
 takes its changes out again at the end, also if `parks` is killed.";

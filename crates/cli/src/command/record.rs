@@ -34,8 +34,8 @@ Examples:
 Ctrl-C stops early; the recording is kept and its report shown. Then the changed
 functions, methods, class and VM flag are restored and the agent's threads end;
 the library, at most two small classes and some KB of memory stay, unused, until
-the JVM ends. If somebody else had loaded the agent before, it stays ready, and the
-JVM goes on to report starts and ends of threads to it.";
+the JVM ends. If the agent had been loaded before, it stays ready for the next
+recording, and the JVM keeps reporting starts and ends of threads to it.";
 
 /// The agent itself ends a recording that we have not ended this long after its time.
 const LATE_NS: u64 = 10_000_000_000;

@@ -167,7 +167,7 @@ fn owner(activity: &OwnerActivity, screen: &Screen, out: &mut String) {
     }
     if activity.waiting_ns > 0 {
         let waited = covered * activity.waiting_ns as f64 / activity.sampled_ns.max(1) as f64;
-        let _ = write!(note, ", for {} the owner itself waited", numbers::percent(waited));
+        let _ = write!(note, "; for {} of that the owner itself waited", numbers::percent(waited));
     }
     title(&format!("INSIDE THE OWNER OF {}", activity.lock), "", screen, out);
     let _ = writeln!(out, "  owned by {}  {}", screen.strong(&activity.owner_method), screen.faint(&note));

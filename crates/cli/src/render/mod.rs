@@ -159,12 +159,13 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref()?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "contentions and parks were sampled to limit the cost: their number and time are exact, shares by call stack \
-         and owner are estimates from {} of {} short ones ({} in all), taken at {}",
-        numbers::grouped(sampling.recorded),
+        "sampled to limit the cost: {} contentions and parks were too short to be recorded in any case. Of these {} were \
+         recorded, those in progress at {}; the others ({} in all) are in the totals, and where they were spent is \
+         estimated",
         numbers::grouped(all),
-        numbers::time(sampling.added_up_ns),
+        numbers::grouped(sampling.recorded),
         numbers::counted(sampling.instants, "random instant", "random instants"),
+        numbers::time(sampling.added_up_ns),
     ))
 }
 
