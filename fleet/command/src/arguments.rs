@@ -5,9 +5,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// `./hw dist` gives the text of a release, which names the commit.
+const VERSION: &str = match option_env!("HEADWAY_VERSION") {
+    Some(of_release) => of_release,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// Many machines' recordings: a store of per-minute rows, and SQL over it
 #[derive(Debug, Parser)]
-#[command(name = "headway-fleet", version, max_term_width = 100)]
+#[command(name = "headway-fleet", version = VERSION, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -22,7 +28,7 @@ pub enum Command {
     Ingest(Ingest),
     /// Record the JVMs of this machine and deliver their rows to a store, until a signal
     Ship(Box<Ship>),
-    /// Show, compact or remove what is in a store
+    /// Find regressions; show, compact or remove what is in a store
     Fleet(Fleet),
 }
 
@@ -214,6 +220,8 @@ pub enum Task {
     Status(Place),
     /// Compact: make one file of each day's files, and delete files that nothing has used for a day
     Compact(Place),
+    /// Find locks that block threads longer in a newer version
+    Regressions(Regressions),
     /// Remove days that are older
     Retain {
         /// Days to keep, today included
@@ -229,6 +237,62 @@ pub enum Task {
         #[command(flatten)]
         place: Place,
     },
+}
+
+/// `fleet regressions`.
+#[derive(Debug, Args)]
+#[command(after_help = OF_REGRESSIONS)]
+pub struct Regressions {
+    #[command(flatten)]
+    pub place: Place,
+    /// Only this service [default: all]
+    #[arg(long)]
+    pub service: Option<String>,
+    /// The version to compare with [default: the one that appeared before the new one]
+    #[arg(long, value_name = "VERSION")]
+    pub old: Option<String>,
+    /// The version that may have become worse [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    pub new: Option<String>,
+    /// Only JVMs of this environment, such as production [default: all]
+    #[arg(long)]
+    pub environment: Option<String>,
+    /// Days before and since the new version appeared
+    #[arg(long, default_value = "14", value_parser = clap::value_parser!(u32).range(1..=365))]
+    pub days: u32,
+    /// False discovery rate: of the changes that are reported, the part that may be none, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+    pub fdr: f64,
+    /// The smallest change of blocked time that is reported, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = percent)]
+    pub min_effect: f64,
+    /// The smallest difference that is reported, in percent of running time
+    #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = percent)]
+    pub min_share: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Exit with 5 if a lock became worse
+    #[arg(long)]
+    pub fail: bool,
+    /// Memory that a query may take, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    pub memory: usize,
+}
+
+const OF_REGRESSIONS: &str = "\
+Examples:
+  headway fleet regressions --store s3://acme/locks
+  headway fleet regressions --store ./rows --service shop --old 1.2 --new 1.3 --fail
+
+Exit codes: 0 done, 1 failure, 2 wrong usage, 5 a lock became worse (with --fail).
+docs/fleet.md says what is compared, and what cannot be distinguished.";
+
+/// `10` or `10%`, as a fraction.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>();
+    let expected = || format!("\"{text}\" is no percentage from 0 to 100: write 10 or 0.5");
+    number.ok().filter(|number| (0.0..=100.0).contains(number)).map(|number| number / 100.0).ok_or_else(expected)
 }
 
 /// Which store.

@@ -15,6 +15,8 @@ pub enum Failure {
     Usage(String),
     /// Recordings were damaged; what could be read was used: 4.
     Damaged(String),
+    /// What `--fail` asks about was found: 5.
+    Found(String),
 }
 
 impl Failure {
@@ -24,13 +26,14 @@ impl Failure {
             Failure::Failed(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Damaged(_) => 4,
+            Failure::Found(_) => 5,
         }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text)) = self;
+        let (Failure::Failed(text) | Failure::Usage(text) | Failure::Damaged(text) | Failure::Found(text)) = self;
         f.write_str(&printable(text))
     }
 }

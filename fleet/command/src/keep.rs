@@ -1,7 +1,8 @@
-//! `fleet`: looking after a store.
+//! `fleet`: looking after a store, and `fleet regressions`.
 
 use crate::arguments::Task;
 use crate::failure::Failure;
+use crate::regressions;
 use headway_store::{Compacted, Day, Removed, Store};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,6 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub async fn keep(task: &Task) -> Result<(), Failure> {
     match task {
         Task::Status(place) => status(&Store::open(&place.store).await?).await,
+        Task::Regressions(asked) => regressions::regressions(asked).await,
         Task::Compact(place) => compact(&Store::open(&place.store).await?).await,
         Task::Retain { days, place } => {
             let store = Store::open(&place.store).await?;

@@ -11,6 +11,7 @@ mod ingest;
 mod keep;
 mod output;
 mod question;
+mod regressions;
 mod session;
 mod ship;
 mod views;

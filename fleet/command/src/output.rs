@@ -38,6 +38,20 @@ pub fn write(schema: &SchemaRef, rows: &[RecordBatch], format: Format, to: Optio
     }
 }
 
+/// Writes a text to the standard output. That nobody reads it to its end is no error.
+///
+/// # Errors
+/// It cannot be written.
+pub fn text(text: &str) -> Result<(), Failure> {
+    let mut to = io::stdout().lock();
+    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write the answer: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A table as text.
 #[cfg(test)]
 pub fn as_table(schema: &SchemaRef, rows: &[RecordBatch]) -> io::Result<String> {

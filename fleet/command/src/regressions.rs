@@ -1,0 +1,161 @@
+//! `fleet regressions`: which locks block threads longer in a newer version. The statistics are in
+//! `headway-regress`; here rows are read and answers are printed.
+
+mod read;
+mod text;
+
+use crate::arguments::Regressions;
+use crate::failure::Failure;
+use crate::session::over_store;
+use headway_analysis::document::Document;
+use headway_regress::{compare, Compared, Design, Options, Outcome, Tested, Unusable};
+use headway_store::Store;
+use read::{Chosen, Reader};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What the call is about, and what it found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Regressed {
+    /// Of the changes that are reported, the part that may be none.
+    pub false_discovery_rate: f64,
+    /// The smallest change that is reported: 0.1 is 10 %.
+    pub min_effect: f64,
+    /// The smallest difference of blocked time that is reported, as a part of running time.
+    pub min_share: f64,
+    /// Locks that were tested, of all services.
+    pub tested: usize,
+    /// Locks that became worse.
+    pub regressions: usize,
+    /// Services with two versions.
+    pub services: Vec<Service>,
+    /// Services that have only one version.
+    pub single_version: Vec<String>,
+}
+
+/// Two versions of a service.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Service {
+    /// The service.
+    pub service: String,
+    /// The older version.
+    pub old_version: String,
+    /// The newer version.
+    pub new_version: String,
+    /// What was compared with what; absent if it could not be.
+    pub design: Option<Design>,
+    /// Why it could not be.
+    pub not_compared: Option<Unusable>,
+    /// Locks that block for too small a part of running time in both versions: not tested.
+    pub locks_below_min_share: usize,
+    /// Locks that were tested, regressions first.
+    pub locks: Vec<Lock>,
+}
+
+/// A lock that was tested.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lock {
+    /// The lock's name.
+    pub lock: String,
+    /// Its class.
+    pub class: String,
+    /// `monitor` or `juc`.
+    pub kind: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub tested: Tested,
+    /// Of a regression, the stack in which threads were blocked longest in the newer version.
+    pub waiter_stack: Vec<String>,
+    /// Of a regression, the stack that owned the lock longest while they were.
+    pub owner_stack: Vec<String>,
+}
+
+/// See the module's description.
+///
+/// # Errors
+/// The store fails, or has no such service or version; with `--fail`, a lock became worse.
+pub async fn regressions(asked: &Regressions) -> Result<(), Failure> {
+    let options = options(asked);
+    let store = Store::open(&asked.place.store).await?;
+    let session = over_store(&store, asked.memory).await?;
+    let reader = Reader { session: &session, environment: asked.environment.as_deref() };
+    let Chosen { pairs, single_version } = reader.choose(asked).await?;
+    let mut rows = Vec::new();
+    for pair in &pairs {
+        rows.push(reader.rows(pair).await?);
+    }
+    let outcome = compare(&rows, &options);
+    drop(rows);
+    let regressed = named(&reader, &pairs, outcome, &options, single_version).await?;
+    match asked.json {
+        true => print_json(&regressed)?,
+        false => crate::output::text(&text::of(&regressed))?,
+    }
+    match (asked.fail, regressed.regressions) {
+        (true, 1..) => Err(Failure::Found(text::verdict(&regressed))),
+        _ => Ok(()),
+    }
+}
+
+fn options(asked: &Regressions) -> Options {
+    Options {
+        false_discoveries: asked.fdr,
+        min_effect: asked.min_effect,
+        min_share: asked.min_share,
+        ..Options::default()
+    }
+}
+
+fn print_json(regressed: &Regressed) -> Result<(), Failure> {
+    let json = serde_json::to_string_pretty(&Document::new(regressed));
+    let json = json.map_err(|error| Failure::Failed(format!("cannot write JSON: {error}")))?;
+    crate::output::text(&format!("{json}\n"))
+}
+
+/// Adds names and stacks.
+async fn named(
+    reader: &Reader<'_>,
+    pairs: &[read::Versions],
+    outcome: Outcome,
+    options: &Options,
+    single_version: Vec<String>,
+) -> Result<Regressed, Failure> {
+    let sites = outcome.services.iter().flat_map(|service| &service.locks).map(|lock| lock.site_id).collect();
+    let names = reader.names(&sites).await?;
+    let mut services = Vec::new();
+    for (pair, compared) in pairs.iter().zip(outcome.services) {
+        let regressed = compared.locks.iter().filter(|lock| lock.is_regression()).map(|lock| lock.site_id).collect();
+        let stacks = reader.stacks(pair, &regressed).await?;
+        services.push(service(compared, &names, &stacks));
+    }
+    Ok(Regressed {
+        false_discovery_rate: options.false_discoveries,
+        min_effect: options.min_effect,
+        min_share: options.min_share,
+        tested: outcome.tested,
+        regressions: outcome.regressions,
+        services,
+        single_version,
+    })
+}
+
+fn service(
+    compared: Compared,
+    names: &BTreeMap<i64, [String; 3]>,
+    stacks: &BTreeMap<i64, [Vec<String>; 2]>,
+) -> Service {
+    let lock = |tested: Tested| {
+        let [lock, class, kind] = names.get(&tested.site_id).cloned().unwrap_or_default();
+        let [waiter_stack, owner_stack] = stacks.get(&tested.site_id).cloned().unwrap_or_default();
+        Lock { lock, class, kind, tested, waiter_stack, owner_stack }
+    };
+    Service {
+        service: compared.service,
+        old_version: compared.old_version,
+        new_version: compared.new_version,
+        design: compared.design,
+        not_compared: compared.not_compared,
+        locks_below_min_share: compared.locks_below_min_share,
+        locks: compared.locks.into_iter().map(lock).collect(),
+    }
+}

@@ -1,0 +1,302 @@
+//! Rows for the comparison, read by queries that only add up integers.
+
+use crate::arguments::Regressions;
+use crate::failure::Failure;
+use crate::session::only_queries;
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, TimestampMicrosecondType};
+use datafusion::prelude::SessionContext;
+use headway_regress::{Pair, PairBuilder, Version};
+use std::collections::{BTreeMap, BTreeSet};
+
+const MINUTE_US: i64 = 60_000_000;
+const HOUR_US: i64 = 60 * MINUTE_US;
+const DAY_US: i64 = 24 * HOUR_US;
+/// Versions that both have more than this are read hour by hour, else minute by minute.
+const MANY_HOURS: i64 = 6;
+
+/// Asks the session.
+pub struct Reader<'a> {
+    /// Over the store.
+    pub session: &'a SessionContext,
+    /// Only JVMs of this environment.
+    pub environment: Option<&'a str>,
+}
+
+/// When a version ran, in microseconds since the Unix epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Span {
+    version: String,
+    first_us: i64,
+    last_us: i64,
+}
+
+/// Two versions of a service, and the time that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    service: String,
+    old: Span,
+    new: Span,
+    from_us: i64,
+    to_us: i64,
+}
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Chosen {
+    /// Services with two versions.
+    pub pairs: Vec<Versions>,
+    /// Services with one.
+    pub single_version: Vec<String>,
+}
+
+impl Reader<'_> {
+    async fn ask(&self, query: &str) -> Result<Vec<RecordBatch>, Failure> {
+        Ok(self.session.sql_with_options(query, only_queries()).await?.collect().await?)
+    }
+
+    /// The JVMs that count, with their hosts.
+    fn hosts(&self) -> String {
+        let only = self.environment.map(|name| format!("WHERE environment = {} ", quoted(name))).unwrap_or_default();
+        format!("(SELECT jvm_id, max(host) AS host FROM jvm {only}GROUP BY jvm_id)")
+    }
+
+    /// Services and versions that are compared: those that were asked for, else each service's newest version
+    /// and the one that appeared before it.
+    pub async fn choose(&self, asked: &Regressions) -> Result<Chosen, Failure> {
+        let query = format!(
+            "SELECT l.service, l.version, min(l.ts), max(l.ts) FROM load_minute l JOIN {} j ON j.jvm_id = l.jvm_id
+             GROUP BY l.service, l.version",
+            self.hosts()
+        );
+        let mut services: BTreeMap<String, Vec<Span>> = BTreeMap::new();
+        for batch in self.ask(&query).await? {
+            let (names, versions) = (texts(&batch, 0)?, texts(&batch, 1)?);
+            let (first, last) = (times(&batch, 2)?, times(&batch, 3)?);
+            for row in 0..batch.num_rows() {
+                let (version, first_us, last_us) = (versions[row].clone(), first[row], last[row]);
+                services.entry(names[row].clone()).or_default().push(Span { version, first_us, last_us });
+            }
+        }
+        if let Some(service) = asked.service.as_ref().filter(|service| !services.contains_key(*service)) {
+            return Err(Failure::Usage(format!("the store has no rows of service {service}")));
+        }
+        services.retain(|name, _| asked.service.as_ref().is_none_or(|service| service == name));
+        choose(services, asked)
+    }
+
+    /// What two versions did.
+    pub async fn rows(&self, versions: &Versions) -> Result<Pair, Failure> {
+        let (hosts, condition, slot) = (self.hosts(), versions.condition(), versions.slot());
+        let mut pair = PairBuilder::default();
+        let load = format!(
+            "SELECT l.version, j.host, date_trunc('{slot}', l.ts), sum(l.running_ns), sum(l.operations)
+             FROM load_minute l JOIN {hosts} j ON j.jvm_id = l.jvm_id WHERE {condition}
+             GROUP BY l.version, j.host, date_trunc('{slot}', l.ts)"
+        );
+        for batch in self.ask(&load).await? {
+            let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
+            let (running, operations) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
+            for row in 0..batch.num_rows() {
+                pair.load(of[row], &hosts[row], minute(slots[row]), count(running[row]), count(operations[row]));
+            }
+        }
+        let blocked = format!(
+            "SELECT l.version, j.host, date_trunc('{slot}', l.ts), l.site_id, sum(l.blocked_ns)
+             FROM lock_minute l JOIN {hosts} j ON j.jvm_id = l.jvm_id WHERE {condition}
+             GROUP BY l.version, j.host, date_trunc('{slot}', l.ts), l.site_id"
+        );
+        for batch in self.ask(&blocked).await? {
+            let (of, hosts, slots) = (versions.of(&batch)?, texts(&batch, 1)?, times(&batch, 2)?);
+            let (sites, blocked) = (numbers(&batch, 3)?, numbers(&batch, 4)?);
+            for row in 0..batch.num_rows() {
+                pair.blocked(of[row], &hosts[row], minute(slots[row]), sites[row], count(blocked[row]));
+            }
+        }
+        Ok(pair.finish(&versions.service, &versions.old.version, &versions.new.version))
+    }
+
+    /// Name, class and kind of locks.
+    pub async fn names(&self, sites: &BTreeSet<i64>) -> Result<BTreeMap<i64, [String; 3]>, Failure> {
+        let mut names = BTreeMap::new();
+        if sites.is_empty() {
+            return Ok(names);
+        }
+        let query = format!("SELECT site_id, lock, class, kind FROM site WHERE site_id IN ({})", listed(sites));
+        for batch in self.ask(&query).await? {
+            let (ids, locks) = (numbers(&batch, 0)?, texts(&batch, 1)?);
+            let (classes, kinds) = (texts(&batch, 2)?, texts(&batch, 3)?);
+            for row in 0..batch.num_rows() {
+                names.insert(ids[row], [locks[row].clone(), classes[row].clone(), kinds[row].clone()]);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Of each lock the stacks with most blocked time in the newer version, the waiters' and the owners'.
+    pub async fn stacks(
+        &self,
+        versions: &Versions,
+        sites: &BTreeSet<i64>,
+    ) -> Result<BTreeMap<i64, [Vec<String>; 2]>, Failure> {
+        let mut stacks: BTreeMap<i64, [Vec<String>; 2]> = BTreeMap::new();
+        if sites.is_empty() {
+            return Ok(stacks);
+        }
+        for (place, column) in ["waiter_stack", "owner_stack"].into_iter().enumerate() {
+            for (site, frames) in self.top_stacks(versions, sites, column).await? {
+                stacks.entry(site).or_default()[place] = frames;
+            }
+        }
+        Ok(stacks)
+    }
+
+    async fn top_stacks(
+        &self,
+        versions: &Versions,
+        sites: &BTreeSet<i64>,
+        column: &str,
+    ) -> Result<Vec<(i64, Vec<String>)>, Failure> {
+        let query = format!(
+            "WITH sums AS (
+               SELECT l.site_id, l.{column} AS stack_id, sum(l.blocked_ns) AS ns
+               FROM lock_minute l JOIN {} j ON j.jvm_id = l.jvm_id
+               WHERE {} AND l.version = {} AND l.site_id IN ({}) AND l.{column} IS NOT NULL
+               GROUP BY l.site_id, l.{column}),
+             ranked AS (
+               SELECT site_id, stack_id, row_number() OVER (PARTITION BY site_id ORDER BY ns DESC, stack_id) AS place
+               FROM sums)
+             SELECT r.site_id, k.frames FROM ranked r JOIN stack k ON k.stack_id = r.stack_id WHERE r.place = 1",
+            self.hosts(),
+            versions.condition(),
+            quoted(&versions.new.version),
+            listed(sites),
+        );
+        let mut top = Vec::new();
+        for batch in self.ask(&query).await? {
+            let ids = numbers(&batch, 0)?;
+            let frames = batch.column(1).as_list_opt::<i32>().ok_or_else(|| unexpected(&batch, 1))?;
+            for (row, id) in ids.into_iter().enumerate() {
+                top.push((id, texts_of(&frames.value(row))?));
+            }
+        }
+        Ok(top)
+    }
+}
+
+/// Picks the versions of each service, by when they appeared.
+fn choose(services: BTreeMap<String, Vec<Span>>, asked: &Regressions) -> Result<Chosen, Failure> {
+    let mut chosen = Chosen { pairs: Vec::new(), single_version: Vec::new() };
+    let mut is_anywhere = [asked.old.is_none(), asked.new.is_none()];
+    for (service, mut spans) in services {
+        spans.sort_by(|a, b| (a.first_us, &a.version).cmp(&(b.first_us, &b.version)));
+        let place = |version: &String| spans.iter().position(|span| span.version == *version);
+        let (old, new) = (asked.old.as_ref().map(place), asked.new.as_ref().map(place));
+        is_anywhere[0] |= old.flatten().is_some();
+        is_anywhere[1] |= new.flatten().is_some();
+        let newest = spans.len() - 1;
+        let new = match (new, old) {
+            (Some(asked), _) => asked,
+            // The newest that is not the old one.
+            (None, Some(Some(old))) if old == newest => newest.checked_sub(1),
+            (None, _) => Some(newest),
+        };
+        let old = old.unwrap_or_else(|| new.and_then(|new| new.checked_sub(1)));
+        match (old, new) {
+            (Some(old), Some(new)) if old != new => {
+                chosen.pairs.push(Versions::new(service, &spans[old], &spans[new], asked.days));
+            }
+            _ if spans.len() == 1 => chosen.single_version.push(service),
+            _ => {}
+        }
+    }
+    for (version, is_anywhere) in [&asked.old, &asked.new].into_iter().zip(is_anywhere) {
+        if let Some(version) = version.as_ref().filter(|_| !is_anywhere) {
+            let of = asked.service.as_ref().map(|service| format!(" of service {service}")).unwrap_or_default();
+            return Err(Failure::Usage(format!("the store has no rows{of} with version {version}")));
+        }
+    }
+    Ok(chosen)
+}
+
+impl Versions {
+    /// The days before the later version appeared, or before the other one ended if that was earlier, and
+    /// the days since.
+    fn new(service: String, old: &Span, new: &Span, days: u32) -> Versions {
+        let (earlier, later) = if old.first_us <= new.first_us { (old, new) } else { (new, old) };
+        let days_us = i64::from(days) * DAY_US;
+        let from_us = later.first_us.min(earlier.last_us).saturating_sub(days_us);
+        let to_us = later.first_us.saturating_add(days_us);
+        Versions { service, old: old.clone(), new: new.clone(), from_us, to_us }
+    }
+
+    /// Which rows are read.
+    fn condition(&self) -> String {
+        format!(
+            "l.service = {} AND l.version IN ({}, {}) AND l.ts >= to_timestamp_micros({}) AND l.ts < to_timestamp_micros({})",
+            quoted(&self.service),
+            quoted(&self.old.version),
+            quoted(&self.new.version),
+            self.from_us,
+            self.to_us,
+        )
+    }
+
+    /// How finely they are read.
+    fn slot(&self) -> &'static str {
+        let length = |span: &Span| span.last_us.min(self.to_us) - span.first_us.max(self.from_us);
+        match length(&self.old).min(length(&self.new)) >= MANY_HOURS * HOUR_US {
+            true => "hour",
+            false => "minute",
+        }
+    }
+
+    /// Which version each row of a batch is of; the first column says it.
+    fn of(&self, batch: &RecordBatch) -> Result<Vec<Version>, Failure> {
+        let version = |name: &String| if *name == self.new.version { Version::New } else { Version::Old };
+        Ok(texts(batch, 0)?.iter().map(version).collect())
+    }
+}
+
+/// A text as SQL.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+fn listed(ids: &BTreeSet<i64>) -> String {
+    ids.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn minute(us: i64) -> u64 {
+    count(us / MINUTE_US)
+}
+
+/// Sums and times in the store are never negative.
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn texts(batch: &RecordBatch, column: usize) -> Result<Vec<String>, Failure> {
+    texts_of(batch.column(column))
+}
+
+fn texts_of(array: &dyn Array) -> Result<Vec<String>, Failure> {
+    let failed = |error| Failure::Failed(format!("a query's answer has no text where names belong: {error}"));
+    let array = cast(array, &DataType::Utf8).map_err(failed)?;
+    Ok(array.as_string::<i32>().iter().map(|text| text.unwrap_or_default().to_owned()).collect())
+}
+
+fn numbers(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
+    let array = batch.column(column).as_primitive_opt::<Int64Type>().ok_or_else(|| unexpected(batch, column))?;
+    Ok(array.iter().map(Option::unwrap_or_default).collect())
+}
+
+fn times(batch: &RecordBatch, column: usize) -> Result<Vec<i64>, Failure> {
+    let array = batch.column(column).as_primitive_opt::<TimestampMicrosecondType>();
+    Ok(array.ok_or_else(|| unexpected(batch, column))?.iter().map(Option::unwrap_or_default).collect())
+}
+
+fn unexpected(batch: &RecordBatch, column: usize) -> Failure {
+    Failure::Failed(format!("a query's column {column} is {}", batch.column(column).data_type()))
+}
