@@ -14,6 +14,7 @@
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
 //! * [`near`]: maps in which neighbouring ids are neighbours in memory.
 //! * [`quantity`]: how numbers, shares and durations look.
+//! * [`random`]: numbers that look random.
 //! * [`loss`]: why something is missing. Loss is data.
 //! * [`class_name`]: classes as sources spell them.
 //! * [`printable`]: names from outside, made fit for a line of text.
@@ -27,6 +28,7 @@ pub mod loss;
 pub mod near;
 pub mod printable;
 pub mod quantity;
+pub mod random;
 pub mod stack;
 pub mod steal;
 pub mod time;
