@@ -7,6 +7,7 @@
 use headway_analysis::method::{Comparison, ProfileOptions, Profiler};
 use headway_analysis::{Analysis, Options};
 use headway_model::event::{Sample, SampleState, ThreadDef};
+use headway_model::random::Random;
 use headway_model::stack::{ChainDef, Frame};
 use headway_model::{CallChain, ChainId, DurationNs, Event, FrameKind, Method, MethodId, ThreadId, TimeNs};
 use std::sync::Arc;
@@ -17,26 +18,16 @@ const CHAINS: u64 = 20_000;
 const METHODS: u64 = 5_000;
 const FRAMES: u64 = 40;
 
-/// A small generator of random numbers, the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % bound
-    }
-
-    /// Small numbers far more often than large ones.
-    fn skewed(&mut self, bound: u64) -> u64 {
-        let a = self.below(bound) + 1;
-        let b = self.below(a) + 1;
-        self.below(b)
-    }
+/// Small numbers far more often than large ones.
+fn skewed(random: &mut Random, bound: u64) -> u64 {
+    let a = random.below(bound) + 1;
+    let b = random.below(a) + 1;
+    random.below(b)
 }
 
 /// Threads, methods and chains that share their roots as those of programs do.
 fn definitions() -> Vec<Event> {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut events = Vec::new();
     for id in 1..=THREADS {
         let name = format!("worker-{id}").into();
@@ -56,7 +47,7 @@ fn definitions() -> Vec<Event> {
             }
         };
         while (frames.len() as u64) < FRAMES {
-            let (method, line) = (MethodId(1 + random.skewed(METHODS)), 10 + random.below(90) as u32);
+            let (method, line) = (MethodId(1 + skewed(&mut random, METHODS)), 10 + random.below(90) as u32);
             frames.push(Frame { method, bci: 0, line, kind: FrameKind::Compiled, approximate: false });
         }
         chains.push(frames.clone());
@@ -68,14 +59,14 @@ fn definitions() -> Vec<Event> {
 }
 
 fn sample(random: &mut Random, nth: u64) -> Event {
-    let (thread, chain) = (ThreadId(1 + random.below(THREADS)), ChainId(1 + random.skewed(CHAINS)));
+    let (thread, chain) = (ThreadId(1 + random.below(THREADS)), ChainId(1 + skewed(random, CHAINS)));
     let (time, weight) = (TimeNs(1_000_000_000 + nth * 1_000_000 / THREADS), DurationNs(1_000_000));
     Event::Sample(Sample { time, thread, chain, state: SampleState::Java, weight, cpu: None })
 }
 
 fn run(what: &str, samples: u64, mut feed: impl FnMut(&Event)) {
     definitions().iter().for_each(&mut feed);
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let start = Instant::now();
     for nth in 0..samples {
         feed(&sample(&mut random, nth));

@@ -10,6 +10,7 @@
 //! three hundred.
 
 use crate::experiment::{Experiment, Target};
+use headway_model::random::Random;
 use std::collections::BTreeMap;
 
 /// Resamplings for an interval.
@@ -272,7 +273,7 @@ fn resample(pairs: &[Pair], random: &mut Random) -> Vec<Pair> {
     let block = block(pairs.len());
     let mut drawn = Vec::with_capacity(pairs.len() + block);
     while drawn.len() < pairs.len() {
-        let start = random.below(pairs.len());
+        let start = random.index(pairs.len());
         drawn.extend(pairs.iter().cycle().skip(start).take(block));
     }
     drawn.truncate(pairs.len());
@@ -406,21 +407,4 @@ fn bent(points: &[(f64, f64, f64)], knee: f64) -> (Fit, f64) {
     let beyond = points.iter().filter(|(speedup, ..)| *speedup > knee + 1e-9).count();
     let cap = (beyond >= 1 && slope > 0.0).then_some(slope * knee);
     (Fit { slope, cap }, left)
-}
-
-/// Numbers that look random and are the same in every run (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % bound.max(1) as u64) as usize
-    }
 }

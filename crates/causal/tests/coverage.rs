@@ -4,22 +4,19 @@
 
 use headway_causal::experiment::{Experiment, Target, TargetKind};
 use headway_causal::statistics::{curves, Curve};
+use headway_model::random::Random;
 
-/// Numbers that look random (SplitMix64), and normally distributed ones.
-struct Noise(u64);
+/// Normally distributed numbers.
+struct Noise(Random);
 
 impl Noise {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    fn new(seed: u64) -> Noise {
+        Noise(Random::new(seed))
     }
 
     fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
+        let radius = (-2.0 * (1.0 - self.0.uniform()).ln()).sqrt();
+        radius * (2.0 * std::f64::consts::PI * self.0.uniform()).cos()
     }
 }
 
@@ -70,7 +67,7 @@ fn covered(
     errors: Errors,
     of: impl Fn(&Curve) -> Vec<(f64, (f64, f64))>,
 ) -> (usize, usize) {
-    let mut noise = Noise(7);
+    let mut noise = Noise::new(7);
     let (mut held, mut all) = (0, 0);
     for _ in 0..RUNS {
         let run = run(experiments, speedups, errors, &mut noise);
@@ -131,7 +128,7 @@ fn intervals_hold_the_truth_where_errors_last_for_windows() {
 /// Nothing says how much such a value varies.
 #[test]
 fn there_is_no_interval_where_no_two_experiments_are_alike() {
-    let run = run(4, &[0.25, 0.5, 0.75, 1.0], Errors { own: 0.0, lasting: 0.0 }, &mut Noise(1));
+    let run = run(4, &[0.25, 0.5, 0.75, 1.0], Errors { own: 0.0, lasting: 0.0 }, &mut Noise::new(1));
     let found = &curves(&run, "order")[0];
     assert!(found.at_50.ci95.1.is_infinite() && !found.is_significant, "{found:?}");
 }

@@ -1,5 +1,6 @@
 //! Bytes changed at random, the same way in every run.
 
+pub use headway_model::random::Random;
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use rustix::time::{clock_gettime, ClockId};
 use std::time::Duration;
@@ -13,30 +14,6 @@ const MOST_EDITS: u64 = 16;
 /// Numbers that lengths and counts go wrong with.
 const TELLING: [u64; 10] =
     [0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x7fff_ffff_ffff_ffff];
-
-/// Random numbers (splitmix64, Steele, Lea and Flood 2014).
-#[derive(Clone, Debug)]
-pub struct Dice(u64);
-
-impl Dice {
-    /// The sequence of this seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    /// The next number.
-    pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`; 0 if that is 0.
-    pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.roll() % (end.max(1) as u64)).unwrap_or(0)
-    }
-}
 
 /// Feeds `parse` with the seeds and then with `rounds` changed ones. All inputs
 /// together take no more than 4 GB of address space, and none more than ten
@@ -56,7 +33,7 @@ pub fn feed(seeds: &[Vec<u8>], rounds: u64, mut parse: impl FnMut(&[u8])) {
     };
     seeds.iter().for_each(|seed| fed(seed));
     for round in 0..rounds {
-        fed(&changed(seeds, &mut Dice::new(round)));
+        fed(&changed(seeds, &mut Random::new(round)));
     }
 }
 
@@ -77,27 +54,27 @@ impl Drop for Shown<'_> {
 }
 
 /// One of the seeds with some edits.
-pub fn changed(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let mut bytes = seeds.get(dice.below(seeds.len())).cloned().unwrap_or_default();
-    for _ in 0..=dice.roll() % MOST_EDITS {
-        edit(&mut bytes, seeds, dice);
+pub fn changed(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut bytes = seeds.get(random.index(seeds.len())).cloned().unwrap_or_default();
+    for _ in 0..=random.next_u64() % MOST_EDITS {
+        edit(&mut bytes, seeds, random);
     }
     bytes
 }
 
-fn edit(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], dice: &mut Dice) {
-    let (at, count) = (dice.below(bytes.len()), 1 + dice.below(16));
+fn edit(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
+    let (at, count) = (random.index(bytes.len()), 1 + random.index(16));
     let end = (at + count).min(bytes.len());
-    match dice.below(9) {
-        0 | 1 => set(bytes, at, &[dice.roll() as u8]),
+    match random.index(9) {
+        0 | 1 => set(bytes, at, &[random.next_u64() as u8]),
         2 => {
-            let flipped = bytes.get(at).copied().unwrap_or(0) ^ (1 << dice.below(8));
+            let flipped = bytes.get(at).copied().unwrap_or(0) ^ (1 << random.index(8));
             set(bytes, at, &[flipped]);
         }
         3 | 4 => {
-            let number = TELLING.get(dice.below(TELLING.len())).copied().unwrap_or(0);
-            let length = [1, 2, 4, 8].get(dice.below(4)).copied().unwrap_or(1);
-            match dice.below(2) {
+            let number = TELLING.get(random.index(TELLING.len())).copied().unwrap_or(0);
+            let length = [1, 2, 4, 8].get(random.index(4)).copied().unwrap_or(1);
+            match random.index(2) {
                 0 => set(bytes, at, number.to_le_bytes().get(..length).unwrap_or_default()),
                 _ => set(bytes, at, number.to_be_bytes().get(8 - length..).unwrap_or_default()),
             }
@@ -106,12 +83,12 @@ fn edit(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], dice: &mut Dice) {
         6 => drop(bytes.drain(at..end)),
         7 => {
             let piece = bytes.get(at..end).unwrap_or_default().to_vec();
-            let to = dice.below(bytes.len());
+            let to = random.index(bytes.len());
             bytes.splice(to..to, piece);
         }
         _ => {
-            let other = seeds.get(dice.below(seeds.len())).map_or(&[][..], Vec::as_slice);
-            let from = dice.below(other.len());
+            let other = seeds.get(random.index(seeds.len())).map_or(&[][..], Vec::as_slice);
+            let from = random.index(other.len());
             let piece = other.get(from..(from + 4 * count).min(other.len())).unwrap_or_default();
             bytes.splice(at..at, piece.iter().copied());
         }
@@ -137,7 +114,7 @@ mod tests {
     fn changes_are_the_same_in_every_run_and_many() {
         let seeds = [b"one sound input".to_vec(), b"another".to_vec()];
         let all =
-            |first: u64| (first..first + 200).map(|seed| changed(&seeds, &mut Dice::new(seed))).collect::<Vec<_>>();
+            |first: u64| (first..first + 200).map(|seed| changed(&seeds, &mut Random::new(seed))).collect::<Vec<_>>();
         assert_eq!(all(0), all(0));
         let mut different = all(0);
         different.sort();

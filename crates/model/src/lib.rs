@@ -15,6 +15,7 @@
 //! * [`near`]: maps in which neighbouring ids are neighbours in memory.
 //! * [`quantity`]: how numbers, shares and durations look.
 //! * [`schedule`]: the random instants of a recording that samples.
+//! * [`random`]: numbers that look random.
 //! * [`loss`]: why something is missing. Loss is data.
 //! * [`class_name`]: classes as sources spell them.
 //! * [`printable`]: names from outside, made fit for a line of text.
@@ -28,6 +29,7 @@ pub mod loss;
 pub mod near;
 pub mod printable;
 pub mod quantity;
+pub mod random;
 pub mod schedule;
 pub mod stack;
 pub mod steal;

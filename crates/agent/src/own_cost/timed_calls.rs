@@ -16,6 +16,7 @@
 //! the other does no harm.
 
 use crate::clock;
+use headway_model::random::Random;
 use headway_model::{DurationNs, TimeNs};
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,14 +139,10 @@ impl TimedCalls {
             0 => clock::now().0 ^ (std::ptr::from_ref(self) as u64),
             seed => seed,
         };
-        // splitmix64
-        let next = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        self.random.store(next, Ordering::Relaxed);
-        let mixed = (next ^ (next >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let mixed = mixed ^ (mixed >> 31);
+        let mut random = Random::new(seed);
         // Above 0, at most 1.
-        let uniform = ((mixed >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        let uniform = 1.0 - random.uniform();
+        self.random.store(random.seed(), Ordering::Relaxed);
         1 + (uniform.ln() / (1.0 - 1.0 / ONE_IN as f64).ln()) as u64
     }
 

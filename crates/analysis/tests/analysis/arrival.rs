@@ -4,35 +4,9 @@ use crate::picture::Scribe;
 use crate::writer;
 use headway_analysis::monitor::{MonitorReplay, OpenStretch, ReplayCounts};
 use headway_analysis::Bounds;
+pub use headway_model::random::Random as Dice;
 use headway_model::{Event, ThreadId, TimeNs};
 use std::collections::HashMap;
-
-/// A small generator of numbers that look random (splitmix64).
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
-    }
-
-    /// True in `percent` of all cases.
-    pub fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// The events in another order that keeps each thread's own order, with
 /// watermarks that tell the truth about it.

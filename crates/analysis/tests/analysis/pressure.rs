@@ -102,7 +102,7 @@ fn played(dice: &mut Dice, threads: usize, locks: usize) -> (Vec<Event>, Vec<u64
         wake_ns: dice.below(3_000),
         missed_percent: 3,
         wait_percent: dice.below(20),
-        seed: dice.next(),
+        seed: dice.next_u64(),
     });
     let end = play.end.0 + 1_000;
     let mut events = play.events;

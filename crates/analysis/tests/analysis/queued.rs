@@ -9,6 +9,7 @@
 
 use crate::story::{chain, lock, method, recording, thread};
 use headway_model::event::*;
+use headway_model::random::Random;
 use headway_model::{ChainId, Event, LockId, Seq, ThreadId, TimeNs};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -112,7 +113,7 @@ struct Queued {
 
 struct Stage {
     play: Play,
-    dice: u64,
+    dice: Random,
     now: u64,
     serial: u64,
     seq: u64,
@@ -129,7 +130,7 @@ const START: u64 = 1_000_000;
 pub fn play(play: Play) -> Played {
     let mut stage = Stage {
         play,
-        dice: play.seed,
+        dice: Random::new(play.seed),
         now: START,
         serial: 0,
         seq: 0,
@@ -163,21 +164,9 @@ pub fn play(play: Play) -> Played {
 }
 
 impl Stage {
-    fn roll(&mut self) -> u64 {
-        self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.dice;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.roll() % 100 < percent
-    }
-
     fn around(&mut self, mean: u64) -> u64 {
-        let base = mean / 4 + self.roll() % mean.max(1);
-        match self.chance(4) {
+        let base = mean / 4 + self.dice.next_u64() % mean.max(1);
+        match self.dice.chance(4) {
             true => base * 6,
             false => base.max(1),
         }
@@ -194,12 +183,12 @@ impl Stage {
     }
 
     fn chain(&mut self, kind: u64) -> ChainId {
-        ChainId(kind + self.roll() % CHAINS)
+        ChainId(kind + self.dice.next_u64() % CHAINS)
     }
 
     fn want(&mut self, thread: usize) {
-        let lock = (self.roll() % self.play.locks as u64) as usize;
-        let shared = self.chance(self.play.read_percent);
+        let lock = (self.dice.next_u64() % self.play.locks as u64) as usize;
+        let shared = self.dice.chance(self.play.read_percent);
         self.runners[thread] = Runner { lock, shared, ..Runner::default() };
         let queued = &self.locks[lock];
         // A reader does not overtake a writer that is first in the queue.
@@ -288,7 +277,7 @@ impl Stage {
 
     fn leave(&mut self, thread: usize) {
         let runner = self.runners[thread];
-        let awaits = !runner.shared && self.chance(self.play.await_percent);
+        let awaits = !runner.shared && self.dice.chance(self.play.await_percent);
         let lock = &mut self.locks[runner.lock];
         // A signal moves the longest waiter to the lock's queue, still parked.
         if let Some(waiter) = lock.waiters.pop_front().filter(|_| !runner.shared) {

@@ -4,6 +4,7 @@
 //! thread has woken up, and whoever comes first takes it.
 
 use headway_model::event::*;
+use headway_model::random::Random;
 use headway_model::{ChainId, DurationNs, Event, LockId, Seq, ThreadId, TimeNs};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -93,7 +94,7 @@ struct Lock {
 
 struct Stage {
     play: Play,
-    dice: u64,
+    dice: Random,
     now: u64,
     serial: u64,
     steps: BinaryHeap<Reverse<(u64, u64, Step)>>,
@@ -109,7 +110,7 @@ const START: u64 = 1_000_000;
 pub fn play(play: Play) -> Played {
     let mut stage = Stage {
         play,
-        dice: play.seed,
+        dice: Random::new(play.seed),
         now: START,
         serial: 0,
         steps: BinaryHeap::new(),
@@ -132,22 +133,10 @@ pub fn play(play: Play) -> Played {
 }
 
 impl Stage {
-    fn roll(&mut self) -> u64 {
-        self.dice = self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.dice;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.roll() % 100 < percent
-    }
-
     /// A time whose mean is `mean`, now and then much longer.
     fn around(&mut self, mean: u64) -> u64 {
-        let base = mean / 4 + self.roll() % mean.max(1);
-        match self.chance(4) {
+        let base = mean / 4 + self.dice.next_u64() % mean.max(1);
+        match self.dice.chance(4) {
             true => base * 6,
             false => base.max(1),
         }
@@ -177,7 +166,7 @@ impl Stage {
     }
 
     fn want(&mut self, thread: usize) {
-        let lock = (self.roll() % self.play.locks as u64) as usize;
+        let lock = (self.dice.next_u64() % self.play.locks as u64) as usize;
         self.threads[thread].lock = lock;
         self.enter(thread, lock);
     }
@@ -187,7 +176,7 @@ impl Stage {
             return self.take(thread, lock);
         }
         let seq = self.seq(lock);
-        let chain = CONTENDER_CHAIN + self.roll() % CHAINS;
+        let chain = CONTENDER_CHAIN + self.dice.next_u64() % CHAINS;
         self.threads[thread] = Thread {
             lock,
             blocked_since: self.now,
@@ -218,8 +207,8 @@ impl Stage {
     fn leave(&mut self, thread: usize) {
         let lock = self.threads[thread].lock;
         self.notify(thread, lock);
-        let waits = self.chance(self.play.wait_percent);
-        let chain = if waits { WAIT_CHAIN } else { HOLDER_CHAIN } + self.roll() % CHAINS;
+        let waits = self.dice.chance(self.play.wait_percent);
+        let chain = if waits { WAIT_CHAIN } else { HOLDER_CHAIN } + self.dice.next_u64() % CHAINS;
         if waits {
             let seq = self.seq(lock);
             self.tell(Event::MonitorWait(MonitorWait {
@@ -233,7 +222,7 @@ impl Stage {
         }
         let hold = Hold { thread: id(thread), from: self.locks[lock].since, to: self.now, chain: ChainId(chain) };
         self.played.holds[lock].push(hold);
-        let missed = self.chance(self.play.missed_percent);
+        let missed = self.dice.chance(self.play.missed_percent);
         if !self.locks[lock].queue.is_empty() && !missed {
             let seq = self.seq(lock);
             self.tell(Event::MonitorExit(MonitorExit {

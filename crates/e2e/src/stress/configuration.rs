@@ -44,10 +44,8 @@ const LOCKING: [(u32, &[&str]); 12] = [
 /// seed and in which neighbours differ in their JDK.
 pub fn turns(jdks: &[Jdk], seed: u64) -> Vec<Configuration> {
     let mut by_jdk: Vec<Vec<Configuration>> = jdks.iter().map(of_jdk).collect();
-    let mut random = seed;
-    for configurations in &mut by_jdk {
-        shuffle(configurations, &mut random);
-    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    by_jdk.iter_mut().for_each(|configurations| random.shuffle(configurations));
     let longest = by_jdk.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest).flat_map(|i| by_jdk.iter().filter_map(move |of| of.get(i).cloned())).collect()
 }
@@ -79,39 +77,4 @@ fn offers(configuration: &Configuration) -> bool {
         let said = String::from_utf8_lossy(&output.stdout).to_string() + &String::from_utf8_lossy(&output.stderr);
         output.status.success() && !said.to_lowercase().contains("ignor")
     })
-}
-
-/// Fisher and Yates, with xorshift; the same seed gives the same order.
-fn shuffle<T>(items: &mut [T], random: &mut u64) {
-    for i in (1..items.len()).rev() {
-        items.swap(i, next(random) as usize % (i + 1));
-    }
-}
-
-fn next(random: &mut u64) -> u64 {
-    let mut x = *random | 1;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    *random = x;
-    x >> 11
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shuffle_keeps_everything_and_repeats_with_its_seed() {
-        let shuffled = |seed: u64| {
-            let mut items: Vec<u32> = (0..20).collect();
-            shuffle(&mut items, &mut { seed });
-            items
-        };
-        assert_eq!(shuffled(3), shuffled(3));
-        assert_ne!(shuffled(3), shuffled(5));
-        let mut sorted = shuffled(3);
-        sorted.sort_unstable();
-        assert_eq!(sorted, (0..20).collect::<Vec<u32>>());
-    }
 }
