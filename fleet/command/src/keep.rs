@@ -2,6 +2,8 @@
 
 use crate::arguments::Task;
 use crate::failure::Failure;
+use crate::submit::submit;
+use crate::tables::tables;
 use headway_store::{Compacted, Day, Removed, Store};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,6 +21,11 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
             report(&removed);
             Ok(())
         }
+        Task::Tables { place, days } => {
+            println!("{}", tables(&place.store, days).await?.to_json()?);
+            Ok(())
+        }
+        Task::Submit(asked) => submit(asked).await,
         Task::RemoveService { service, place } => {
             let removed = Store::open(&place.store).await?.remove_service(service).await?;
             report(&removed);

@@ -13,6 +13,8 @@ mod output;
 mod question;
 mod session;
 mod ship;
+mod submit;
+mod tables;
 mod views;
 
 use arguments::{Arguments, Command};
