@@ -6,6 +6,9 @@
 pub struct Random(u64);
 
 impl Random {
+    /// Between the seeds of neighbours in a sequence.
+    pub const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
     /// The sequence of this seed.
     pub const fn new(seed: u64) -> Random {
         Random(seed)
@@ -17,8 +20,9 @@ impl Random {
     }
 
     /// The next number.
+    #[inline]
     pub const fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        self.0 = self.0.wrapping_add(Self::STEP);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)

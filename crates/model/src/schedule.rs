@@ -6,6 +6,7 @@
 //! process, and whoever reads the recording, know the same ones without asking
 //! anybody. What lasts two windows contains a whole one, and so always an instant.
 
+use crate::random::Random;
 use crate::time::{DurationNs, TimeNs};
 
 /// See [`Event::Sampling`](crate::Event::Sampling) and [`Schedule`]: from `time` on,
@@ -115,14 +116,11 @@ impl Schedule {
         self.from + DurationNs(number.saturating_mul(self.window.0))
     }
 
-    /// The instant of a window: splitmix64 of its number and the seed.
+    /// The instant of a window: the number that SplitMix64 has at its place.
     #[inline]
     fn instant(&self, number: u64) -> TimeNs {
-        let mixed = self.seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let mixed = mixed ^ (mixed >> 31);
-        let offset = (u128::from(mixed) * u128::from(self.window.0)) >> 64;
+        let seed = self.seed.wrapping_add(number.wrapping_mul(Random::STEP));
+        let offset = (u128::from(Random::new(seed).next_u64()) * u128::from(self.window.0)) >> 64;
         self.begin(number) + DurationNs(offset as u64)
     }
 }

@@ -1,6 +1,8 @@
 //! The workspace `fleet/`: checks and tests, like those of the workspace above it.
 
+use crate::jdks::Jdks;
 use crate::process::{cargo, is_on_path, program, root, run, run_and_read};
+use crate::python::packages_of_sources;
 use crate::tally::Tally;
 use crate::{takes_nothing, Problem};
 use std::path::PathBuf;
@@ -14,6 +16,11 @@ const SERVER_VERSION: &str = "v1.8.0";
 /// The test program that needs it (`fleet/command/tests/s3`), and the variable by which that finds it.
 const SERVER_TESTS: &str = "s3";
 const SERVER_PATH: &str = "HEADWAY_S3_SERVER";
+/// Apache Spark from PyPI, and what packs it.
+const SPARK: [&str; 2] = ["fleet/spark/requirements.txt", "fleet/spark/build-requirements.txt"];
+/// The test program that needs nothing else (`fleet/command/tests/spark`), and the variable by which it finds Spark.
+const SPARK_TESTS: &str = "spark";
+const SPARK_HOME: &str = "HEADWAY_SPARK";
 
 /// Cargo in the fleet's workspace, which has its own lock file and target directory.
 fn in_fleet() -> Command {
@@ -45,7 +52,7 @@ pub fn lints(allowed_in_tests: &[&str]) -> Result<(), Problem> {
     };
     run(clippy().args(["--", "-D", "warnings"]))?;
     // `--tests` leaves out what only `./hw fleet-test` runs.
-    for tests in [&["--tests"][..], &["--test", SERVER_TESTS]] {
+    for tests in [&["--tests"][..], &["--test", SERVER_TESTS, "--test", SPARK_TESTS]] {
         run(clippy().args(tests).args(["--", "-D", "warnings"]).args(allowed_in_tests))?;
     }
     Ok(())
@@ -59,14 +66,28 @@ pub fn tests() -> Result<Tally, Problem> {
     Ok(Tally::of_cargo(&output, content))
 }
 
-/// `./hw fleet-test`: the store on a real S3 server, which the tests start and end.
+/// A `cargo test` of the command that finds Spark, and a JDK for it.
+fn with_spark(jdks: &Jdks) -> Result<Command, Problem> {
+    let [requirements, tools] = SPARK;
+    let spark = packages_of_sources("spark", requirements, tools)?;
+    let mut tests = in_fleet();
+    tests.args(["test", "--locked", "--package", "headway-fleet"]);
+    // Its programs find its Python packages here.
+    tests.env(SPARK_HOME, spark.join("pyspark")).env("PYTHONPATH", spark);
+    if let Some(home) = jdks.with_compiler() {
+        tests.env("JAVA_HOME", home);
+    }
+    Ok(tests)
+}
+
+/// `./hw fleet-test`: the store on a real S3 server, which the tests start and end; and Spark on this machine.
 pub fn on_s3(rest: &[String]) -> Result<(), Problem> {
     takes_nothing(rest)?;
     let server = server()?;
     let began = Instant::now();
-    let mut tests = in_fleet();
-    tests.args(["test", "--locked", "--package", "headway-fleet", "--test", SERVER_TESTS]);
-    tests.args(["--", "--show-output"]).env(SERVER_PATH, server);
+    let mut tests = with_spark(&Jdks::for_tests())?;
+    tests.args(["--test", SERVER_TESTS, "--test", SPARK_TESTS, "--", "--show-output"]);
+    tests.env(SERVER_PATH, server);
     let (output, content) = run_and_read(&mut tests)?;
     let Tally { passed, failed, .. } = Tally::of_cargo(&output, content);
     println!("on {SERVER} {SERVER_VERSION}, {:.0} s, building the tests included", began.elapsed().as_secs_f64());

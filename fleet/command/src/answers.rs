@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::session::{only_queries, over_recordings, over_store};
-use crate::views::VIEWS;
+use crate::views::{views, Dialect};
 use datafusion::prelude::SessionContext;
 use headway_rollup::minute::Minute;
 use headway_rollup::rows::{CpuMinute, Jvm, LoadMinute, LockMinute, Phase, Rolled, Site, Stack, WaitMinute};
@@ -205,7 +205,8 @@ fn every_table_and_view_answers() {
         let (full, none) = (over_recordings(&fleet(), 64).await, over_recordings(&[], 64).await);
         let (full, none) = (full.expect("a session"), none.expect("a session"));
         let tables = ["lock_minute", "wait_minute", "load_minute", "phase", "cpu_minute", "clock_jump"];
-        for name in VIEWS.iter().map(|(name, _)| *name).chain(tables) {
+        let views = views(Dialect::DataFusion).into_iter().map(|view| view.name);
+        for name in views.chain(tables.map(str::to_owned)) {
             let rows = ask(&full, &format!("SELECT count(*) > 0 AS some FROM {name}")).await;
             assert!(name == "clock_jump" || rows.contains("true"), "{name}: {rows}");
             assert!(ask(&none, &format!("SELECT count(*) AS rows FROM {name}")).await.contains('0'), "{name}");

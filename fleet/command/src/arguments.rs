@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use headway_store::Day;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -216,6 +217,15 @@ pub struct Fleet {
 /// What is done with a store.
 #[derive(Debug, Subcommand)]
 pub enum Task {
+    /// Print the store's tables, their files and the views as JSON: what Apache Spark reads
+    Tables {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        days: Days,
+    },
+    /// Have Apache Spark answer a question, compute views, or make rollups of hours and days
+    Submit(Box<Submit>),
     /// Show days, batches, files and rows
     Status(Place),
     /// Compact: make one file of each day's files, and delete files that nothing has used for a day
@@ -294,6 +304,98 @@ fn percent(text: &str) -> Result<f64, String> {
     let expected = || format!("\"{text}\" is no percentage from 0 to 100: write 10 or 0.5");
     number.ok().filter(|number| (0.0..=100.0).contains(number)).map(|number| number / 100.0).ok_or_else(expected)
 }
+
+/// Days of a store.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct Days {
+    /// Leave out earlier days
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    pub from: Option<Day>,
+    /// Leave out later days
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    pub to: Option<Day>,
+}
+
+impl Days {
+    /// True if it is one of them.
+    pub fn contain(&self, day: Day) -> bool {
+        self.from.is_none_or(|from| from <= day) && self.to.is_none_or(|to| day <= to)
+    }
+}
+
+fn day(text: &str) -> Result<Day, String> {
+    text.parse().map_err(|()| format!("\"{text}\" is no day: write 2026-01-31"))
+}
+
+/// `fleet submit`.
+#[derive(Debug, Args)]
+#[command(after_help = OF_SUBMIT)]
+pub struct Submit {
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub days: Days,
+    #[command(flatten)]
+    pub job: Job,
+    /// Folder for the rows, a directory or s3://bucket/prefix; each view gets a folder in it [default: print rows as
+    /// JSON]
+    #[arg(short, long, value_name = "PLACE")]
+    pub output: Option<String>,
+    /// How rows are written
+    #[arg(long, value_enum, default_value_t)]
+    pub format: RowFormat,
+    /// Write the job and the store's tables into this folder, print the command, and run nothing
+    #[arg(long, value_name = "FOLDER")]
+    pub prepare: Option<PathBuf>,
+    /// More words for spark-submit, as --master URL, --conf NAME=VALUE, --packages NAMES
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub options: Vec<String>,
+}
+
+/// What Spark does: one of these.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Job {
+    /// Answer a question in SQL
+    #[arg(long, value_name = "SELECT")]
+    pub query: Option<String>,
+    /// Compute a view; repeatable
+    #[arg(long = "view", value_name = "NAME")]
+    pub views: Vec<String>,
+    /// Compute the rows of each hour or day and write them below --output, a folder for each day
+    #[arg(long, value_enum, value_name = "PERIOD", requires = "output")]
+    pub rollup: Option<Period>,
+}
+
+/// What rows of a rollup come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Period {
+    /// Hours
+    Hour,
+    /// Days
+    Day,
+}
+
+/// How Spark writes rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Parquet files
+    #[default]
+    Parquet,
+    /// Comma-separated values with a header; lists as JSON
+    Csv,
+    /// One JSON object per line
+    Json,
+}
+
+const OF_SUBMIT: &str = "\
+Examples:
+  headway fleet submit --store rows --view top_sites --view owners -o answers
+  headway fleet submit --store s3://acme/locks --rollup hour -o s3://acme/rollups --from 2026-11-01 \\
+      -- --master spark://spark:7077 --packages org.apache.spark:spark-hadoop-cloud_2.13:4.1.2
+
+Spark is found by SPARK_HOME, on the PATH as spark-submit, or as the Python package pyspark. docs/fleet.md has the
+versions that are tested and how to submit the job without this command.";
 
 /// Which store.
 #[derive(Debug, Args)]

@@ -3,6 +3,8 @@
 use crate::arguments::Task;
 use crate::failure::Failure;
 use crate::regressions;
+use crate::submit::submit;
+use crate::tables::tables;
 use headway_store::{Compacted, Day, Removed, Store};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -21,6 +23,11 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
             report(&removed);
             Ok(())
         }
+        Task::Tables { place, days } => {
+            println!("{}", tables(&place.store, days).await?.to_json()?);
+            Ok(())
+        }
+        Task::Submit(asked) => submit(asked).await,
         Task::RemoveService { service, place } => {
             let removed = Store::open(&place.store).await?.remove_service(service).await?;
             report(&removed);

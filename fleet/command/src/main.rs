@@ -14,6 +14,8 @@ mod question;
 mod regressions;
 mod session;
 mod ship;
+mod submit;
+mod tables;
 mod views;
 
 use arguments::{Arguments, Command};

@@ -6,8 +6,10 @@
 //! that of the question, which reaches nothing but what lies below its place; it has no
 //! access to the file system.
 
+use crate::arguments::Days;
 use crate::failure::Failure;
-use crate::views::VIEWS;
+use crate::tables::{files, part_name};
+use crate::views::{views, Dialect, View};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
@@ -49,22 +51,15 @@ impl ObjectStoreRegistry for OnlyTheStore {
 /// The store fails.
 pub async fn over_store(store: &Store, memory: usize) -> Result<SessionContext, Failure> {
     let context = context(Some(store.objects()), memory)?;
-    let mut paths: BTreeMap<Table, Vec<ListingTableUrl>> = BTreeMap::new();
-    for day in store.days().await? {
-        let snapshot = store.snapshot(day).await?;
-        for file in snapshot.files() {
-            if let Some(table) = file.table() {
-                let url = ListingTableUrl::parse(format!("{PLACE}{}", file.path))?;
-                paths.entry(table).or_default().push(url);
-            }
-        }
-    }
+    let mut files = files(store, &Days::default()).await?;
     for table in Table::ALL {
-        let provider: Arc<dyn TableProvider> = match paths.remove(&table) {
+        let provider: Arc<dyn TableProvider> = match files.remove(&table) {
             None => Arc::new(MemTable::try_new(table.schema(), vec![vec![empty(table)]])?),
             Some(paths) => {
+                let urls: Result<_, _> =
+                    paths.iter().map(|path| ListingTableUrl::parse(format!("{PLACE}{path}"))).collect();
                 let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-                let config = ListingTableConfig::new_with_multi_paths(paths)
+                let config = ListingTableConfig::new_with_multi_paths(urls?)
                     .with_listing_options(options)
                     .with_schema(table.schema());
                 Arc::new(ListingTable::try_new(config)?)
@@ -113,19 +108,10 @@ fn context(objects: Option<Arc<dyn ObjectStore>>, memory: usize) -> Result<Sessi
     Ok(SessionContext::new_with_config_rt(config, runtime))
 }
 
-/// JVMs, locks and stacks repeat from batch to batch: their tables are `jvm_part` and so
-/// on, and `jvm` is a view in which each is once.
-fn part_name(table: Table) -> String {
-    match table {
-        Table::Jvm | Table::Site | Table::Stack => format!("{}_part", table.name()),
-        _ => table.name().to_owned(),
-    }
-}
-
 async fn add_views(context: &SessionContext) -> Result<(), Failure> {
-    for (name, query) in VIEWS {
-        let view = context.sql(query).await?.into_view();
-        context.register_table(*name, view)?;
+    for View { name, query, .. } in views(Dialect::DataFusion) {
+        let view = context.sql(&query).await?.into_view();
+        context.register_table(name, view)?;
     }
     Ok(())
 }

@@ -1,132 +1,92 @@
-//! Views: the questions that are asked most. `docs/fleet.md` describes their columns.
+//! Views: the questions that are asked most, in the language of each engine. Their one source is `views.sql`.
 
-/// Names and definitions, each using only earlier ones.
-pub const VIEWS: &[(&str, &str)] = &[
-    ("jvm", JVM),
-    ("site", SITE),
-    ("stack", STACK),
-    ("service_load", SERVICE_LOAD),
-    ("top_sites", TOP_SITES),
-    ("owners", OWNERS),
-    ("phases", PHASES),
-    ("versions", VERSIONS),
-    ("regressions", REGRESSIONS),
-    ("outlier_hosts", OUTLIER_HOSTS),
-    ("lock_durations", LOCK_DURATIONS),
-];
+/// The definitions, with words in braces where the engines' languages differ.
+const SOURCE: &str = include_str!("views.sql");
+const BEGIN: &str = "CREATE VIEW ";
+/// Rollups have a view for each.
+pub const PERIODS: [&str; 2] = ["hour", "day"];
 
-const JVM: &str = "
-SELECT jvm_id, host, service, version, environment, labels, jdk, pid, cpus,
-       min(started) AS started, min(start_ts) AS start_ts, max(end_ts) AS end_ts, sum(folded) AS folded
-FROM jvm_part
-GROUP BY jvm_id, host, service, version, environment, labels, jdk, pid, cpus";
+/// Whose language a definition is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Apache DataFusion, which answers here.
+    DataFusion,
+    /// Apache Spark.
+    Spark,
+}
 
-const SITE: &str = "
-SELECT site_id, class, member, kind, CASE WHEN member = '' THEN class ELSE member END AS lock
-FROM (SELECT DISTINCT site_id, class, member, kind FROM site_part)";
+/// A view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Its name.
+    pub name: String,
+    /// The query that it stands for.
+    pub query: String,
+    /// For a rollup, what its rows come to: `hour` or `day`.
+    pub period: Option<&'static str>,
+}
 
-const STACK: &str = "SELECT DISTINCT stack_id, frames FROM stack_part";
+impl Dialect {
+    /// What stands for each word in braces.
+    const fn words(self) -> [(&'static str, &'static str); 2] {
+        match self {
+            Dialect::DataFusion => [("{each}", "unnest"), ("{nth}", "array_element")],
+            Dialect::Spark => [("{each}", "explode"), ("{nth}", "try_element_at")],
+        }
+    }
+}
 
-const SERVICE_LOAD: &str = "
-SELECT service, version, count(DISTINCT jvm_id) AS jvms, min(ts) AS first_ts, max(ts) AS last_ts,
-       sum(covered_ns) AS covered_ns, sum(running_ns) AS running_ns, sum(cpu_ns) AS cpu_ns,
-       sum(steal_ns) AS steal_ns, sum(operations) AS operations, sum(dropped) AS dropped
-FROM load_minute
-GROUP BY service, version";
+/// All views, each using only earlier ones.
+pub fn views(dialect: Dialect) -> Vec<View> {
+    let statements = SOURCE.split(BEGIN).skip(1).filter_map(|statement| statement.split_once(" AS\n"));
+    let views = statements.flat_map(|(name, rest)| {
+        let query = rest.split(';').next().unwrap_or(rest);
+        let periods = match name.contains("{period}") {
+            true => PERIODS.map(Some).to_vec(),
+            false => vec![None],
+        };
+        periods.into_iter().map(move |period| View {
+            name: written(name, dialect, period),
+            query: written(query, dialect, period),
+            period,
+        })
+    });
+    views.collect()
+}
 
-const TOP_SITES: &str = "
-SELECT l.service, l.version, l.site_id, s.lock, s.class, s.kind, l.jvms, l.contentions, l.blocked_ns,
-       l.handoff_ns, l.unknown_ns, l.max_ns,
-       CASE WHEN v.running_ns > 0 THEN CAST(l.blocked_ns AS DOUBLE) / v.running_ns END AS blocked_share
-FROM (SELECT service, version, site_id, count(DISTINCT jvm_id) AS jvms, sum(contentions) AS contentions,
-             sum(blocked_ns) AS blocked_ns, sum(handoff_ns) AS handoff_ns, sum(unknown_ns) AS unknown_ns,
-             max(max_ns) AS max_ns
-      FROM lock_minute
-      GROUP BY service, version, site_id) l
-JOIN site s ON s.site_id = l.site_id
-JOIN service_load v ON v.service = l.service AND v.version = l.version";
+fn written(text: &str, dialect: Dialect, period: Option<&str>) -> String {
+    let text = text.replace("{period}", period.unwrap_or_default());
+    dialect.words().iter().fold(text, |text, (word, meaning)| text.replace(word, meaning))
+}
 
-const OWNERS: &str = "
-SELECT l.service, l.version, s.lock, k.frames[1] AS owner_method, l.blocked_ns, l.contentions, k.frames AS owner_stack
-FROM (SELECT service, version, site_id, owner_stack, sum(blocked_ns) AS blocked_ns, sum(contentions) AS contentions
-      FROM lock_minute
-      WHERE owner_stack IS NOT NULL
-      GROUP BY service, version, site_id, owner_stack) l
-JOIN site s ON s.site_id = l.site_id
-JOIN stack k ON k.stack_id = l.owner_stack";
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-const PHASES: &str = "
-SELECT p.service, p.version, j.host, p.ts, p.end_ts, s.lock, p.mean, p.peak, p.acquiring_ns,
-       w.frames AS waiter_stack, o.frames AS owner_stack
-FROM phase p
-JOIN site s ON s.site_id = p.site_id
-LEFT JOIN (SELECT jvm_id, max(host) AS host FROM jvm GROUP BY jvm_id) j ON j.jvm_id = p.jvm_id
-LEFT JOIN stack w ON w.stack_id = p.waiter_stack
-LEFT JOIN stack o ON o.stack_id = p.owner_stack";
+    #[test]
+    fn a_definition_is_written_in_each_language() {
+        let of = |dialect: Dialect, name: &str| {
+            let view = views(dialect).into_iter().find(|view| view.name == name).expect(name);
+            view.query
+        };
+        assert!(of(Dialect::DataFusion, "owners").contains("array_element(k.frames, 1)"));
+        assert!(of(Dialect::Spark, "owners").contains("try_element_at(k.frames, 1)"));
+        assert!(of(Dialect::Spark, "duration_day").contains("date_trunc('day', ts) AS start_ts"));
+        assert_eq!(of(Dialect::Spark, "jvm"), of(Dialect::DataFusion, "jvm"));
+    }
 
-/// Each version of a service with the one that appeared before it.
-const VERSIONS: &str = "
-SELECT service, version, running_ns, first_ts,
-       lag(version) OVER (PARTITION BY service ORDER BY first_ts, version) AS old_version,
-       lag(running_ns) OVER (PARTITION BY service ORDER BY first_ts, version) AS old_running_ns
-FROM service_load";
-
-/// Blocked nanoseconds per second of running time, new against old. A lock that one of
-/// them does not have counts with 0 there.
-const REGRESSIONS: &str = "
-WITH blocked AS (
-  SELECT service, version, site_id, sum(blocked_ns) AS blocked_ns
-  FROM lock_minute
-  GROUP BY service, version, site_id),
-pairs AS (
-  SELECT v.service, v.old_version, v.version, b.site_id, b.blocked_ns, CAST(0 AS BIGINT) AS old_blocked_ns
-  FROM versions v JOIN blocked b ON b.service = v.service AND b.version = v.version
-  WHERE v.old_version IS NOT NULL
-  UNION ALL
-  SELECT v.service, v.old_version, v.version, b.site_id, CAST(0 AS BIGINT) AS blocked_ns, b.blocked_ns AS old_blocked_ns
-  FROM versions v JOIN blocked b ON b.service = v.service AND b.version = v.old_version),
-rates AS (
-  SELECT p.service, p.old_version, p.version, p.site_id,
-         CAST(sum(p.blocked_ns) AS DOUBLE) / nullif(max(v.running_ns), 0) * 1e9 AS new_rate,
-         CAST(sum(p.old_blocked_ns) AS DOUBLE) / nullif(max(v.old_running_ns), 0) * 1e9 AS old_rate
-  FROM pairs p JOIN versions v ON v.service = p.service AND v.version = p.version
-  GROUP BY p.service, p.old_version, p.version, p.site_id)
-SELECT r.service, r.old_version, r.version AS new_version, s.lock, s.class, r.old_rate AS old_ns_per_s,
-       r.new_rate AS new_ns_per_s, r.new_rate - r.old_rate AS more_ns_per_s
-FROM rates r JOIN site s ON s.site_id = r.site_id";
-
-/// Hosts beside the median of their service and version.
-const OUTLIER_HOSTS: &str = "
-WITH hosts AS (
-  SELECT l.service, l.version, j.host, count(DISTINCT l.jvm_id) AS jvms, sum(l.running_ns) AS running_ns,
-         sum(l.blocked_ns) AS blocked_ns
-  FROM (SELECT service, version, jvm_id, sum(running_ns) AS running_ns, CAST(0 AS BIGINT) AS blocked_ns
-        FROM load_minute GROUP BY service, version, jvm_id
-        UNION ALL
-        SELECT service, version, jvm_id, CAST(0 AS BIGINT) AS running_ns, sum(blocked_ns) AS blocked_ns
-        FROM lock_minute GROUP BY service, version, jvm_id) l
-  JOIN (SELECT jvm_id, max(host) AS host FROM jvm GROUP BY jvm_id) j ON j.jvm_id = l.jvm_id
-  GROUP BY l.service, l.version, j.host),
-rates AS (
-  SELECT service, version, host, jvms, CAST(blocked_ns AS DOUBLE) / nullif(running_ns, 0) * 1e9 AS ns_per_s
-  FROM hosts),
-medians AS (
-  SELECT service, version, count(*) AS hosts, median(ns_per_s) AS median_ns_per_s
-  FROM rates GROUP BY service, version)
-SELECT r.service, r.version, r.host, r.jvms, m.hosts, r.ns_per_s, m.median_ns_per_s,
-       r.ns_per_s - m.median_ns_per_s AS more_ns_per_s
-FROM rates r JOIN medians m ON m.service = r.service AND m.version = r.version";
-
-/// Histograms added up, one row a bucket, with its bounds.
-const LOCK_DURATIONS: &str = "
-WITH buckets AS (
-  SELECT service, version, site_id, unnest(histogram) AS b FROM lock_minute),
-sums AS (
-  SELECT service, version, site_id, b['bucket'] AS bucket, sum(b['count']) AS contentions
-  FROM buckets GROUP BY service, version, site_id, b['bucket'])
-SELECT c.service, c.version, s.lock, c.bucket, c.contentions,
-       CASE WHEN c.bucket < 16 THEN CAST(c.bucket AS DOUBLE)
-            ELSE (16 + c.bucket % 16) * power(CAST(2 AS DOUBLE), c.bucket / 16 - 1) END AS from_ns,
-       CASE WHEN c.bucket < 16 THEN CAST(c.bucket + 1 AS DOUBLE)
-            ELSE (17 + c.bucket % 16) * power(CAST(2 AS DOUBLE), c.bucket / 16 - 1) END AS below_ns
-FROM sums c JOIN site s ON s.site_id = c.site_id";
+    #[test]
+    fn every_statement_of_the_source_is_a_view() {
+        for dialect in [Dialect::DataFusion, Dialect::Spark] {
+            let views = views(dialect);
+            let statements = SOURCE.matches("CREATE VIEW").count();
+            let periods = views.iter().filter(|view| view.period.is_some()).count();
+            assert_eq!(views.len(), statements + periods / 2, "{dialect:?}");
+            for view in views {
+                let text = format!("{} {}", view.name, view.query);
+                assert!(!text.contains(['{', '}', ';']) && !text.contains("--"), "{text}");
+                assert!(view.query.starts_with("SELECT") || view.query.starts_with("WITH"), "{text}");
+            }
+        }
+    }
+}

@@ -224,3 +224,70 @@ fn a_service_can_be_removed() {
     let retained = fleet(["fleet", "retain", "--days", "30", "--store", &place]);
     assert_eq!(retained.code, Some(0), "{}", retained.stderr);
 }
+
+/// A shell script in the place of Spark: it prints its words, and ends with this code.
+fn as_spark(folder: &Path, code: u8) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let home = folder.join(format!("spark-{code}"));
+    std::fs::create_dir_all(home.join("bin")).expect("a folder");
+    let script = home.join("bin/spark-submit");
+    std::fs::write(&script, format!("#!/bin/sh\nprintf '%s\\n' \"$@\"\nexit {code}\n")).expect("a script");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("permissions");
+    home
+}
+
+#[test]
+fn spark_is_handed_the_job_and_the_store_s_tables() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let job = folder.path().join("job");
+    let words = ["fleet", "submit", "--store", &place, "--view", "top_sites", "--view", "owners", "-o", "s3://b/out"];
+    let prepared =
+        fleet(words.into_iter().chain(["--prepare", job.to_str().expect("UTF-8"), "--", "--master", "local"]));
+    let (script, tables) = (job.join("headway_fleet_spark.py"), job.join("tables.json"));
+    let command = format!(
+        "spark-submit --master local {} --tables {} --view top_sites --view owners --output s3://b/out --format parquet\n",
+        script.display(),
+        tables.display()
+    );
+    assert_eq!((prepared.code, prepared.stdout), (Some(0), command), "{}", prepared.stderr);
+    assert!(std::fs::read_to_string(&script).expect("the job").contains("def main()"));
+    let tables: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&tables).expect("tables")).expect("JSON");
+    let root = Path::new(tables["root"].as_str().expect("a root"));
+    let files = |table: &serde_json::Value| table["files"].as_array().expect("files").clone();
+    let locks = tables["tables"].as_array().expect("tables").iter().find(|table| table["name"] == "lock_minute");
+    let files = files(locks.expect("lock_minute"));
+    assert!(!files.is_empty() && files.iter().all(|file| root.join(file.as_str().expect("a path")).is_file()));
+    // No days, no files.
+    let none = fleet(["fleet", "tables", "--store", &place, "--to", "2001-01-01"]).stdout;
+    assert!(none.contains("\"files\": []") && !none.contains(".parquet"), "{none}");
+}
+
+#[test]
+fn a_job_of_spark_that_fails_is_said() {
+    let (folder, place) = store();
+    assert_eq!(ingest(&place, "headway-v2.jfr").code, Some(0));
+    let submit = |home: &Path, job: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_headway-fleet"));
+        command.args(["fleet", "submit", "--store", &place]).args(job).env("SPARK_HOME", home);
+        let output = command.output().expect("the command starts");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    };
+    let (works, fails) = (as_spark(folder.path(), 0), as_spark(folder.path(), 3));
+    let said = submit(&works, &["--query", "SELECT 1"]);
+    assert!(said.code == Some(0) && said.stdout.contains("--query\nSELECT 1\n"), "{}{}", said.stdout, said.stderr);
+    for (home, job, code, sentence) in [
+        (&fails, ["--view", "site"], 1, "Spark failed (exit status: 3)"),
+        (&folder.path().join("nowhere"), ["--view", "site"], 1, "Apache Spark is not here: set SPARK_HOME"),
+        (&works, ["--view", "nothing"], 2, "there is no view \"nothing\""),
+    ] {
+        let said = submit(home, &job);
+        assert_eq!(said.code, Some(code), "{}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains(sentence) && said.stderr.lines().count() == 1, "{}", said.stderr);
+    }
+    for wrong in [&["--rollup", "hour"][..], &[], &["--view", "site", "--query", "SELECT 1"]] {
+        assert_eq!(submit(&works, wrong).code, Some(2), "{wrong:?}");
+    }
+}

@@ -412,7 +412,8 @@ impl StretchSink for Rows {
         }
         let minute = self.minutes.of_end(sum.time);
         let (stack, is_virtual) = (self.names.stack(sum.chain, 0), self.names.is_virtual(sum.thread));
-        let cell = self.waits.of(WaitKey { minute, lock: sum.lock, synchronizer: wait.synchronizer, stack, is_virtual });
+        let cell =
+            self.waits.of(WaitKey { minute, lock: sum.lock, synchronizer: wait.synchronizer, stack, is_virtual });
         cell.ns += sum.total_ns;
         cell.count(sum.longest_ns, sum.count);
         let place = (sum.thread, minute);

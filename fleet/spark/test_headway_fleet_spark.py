@@ -1,0 +1,60 @@
+"""What the job decides without Spark."""
+
+import contextlib
+import io
+import json
+import unittest
+
+from headway_fleet_spark import S3_COMMITS, Store, Unusable, arguments, location, settings_for
+
+
+def described(**changes):
+    files = ["day=2026-11-25/bucket=07/lock_minute/a.parquet", "day=2026-11-24/bucket=07/lock_minute/b.parquet"]
+    table = {"name": "lock_minute", "columns": "ts TIMESTAMP", "files": files}
+    view = {"name": "lock_hour", "query": "SELECT 1", "period": "hour"}
+    return json.dumps({"format": 1, "root": "/rows", "tables": [table], "views": [view]} | changes)
+
+
+class StoreTest(unittest.TestCase):
+    def test_a_day_has_its_files_only(self):
+        store = Store.of(described())
+        self.assertEqual(store.days(), ["2026-11-24", "2026-11-25"])
+        self.assertEqual(store.of_day("2026-11-24").tables[0].files, ["day=2026-11-24/bucket=07/lock_minute/b.parquet"])
+        self.assertEqual(store.of_day("2026-11-24").views, store.views)
+
+    def test_another_version_is_refused(self):
+        with self.assertRaisesRegex(Unusable, "format 2; this job reads format 1"):
+            Store.of(described(format=2))
+
+
+class SettingsTest(unittest.TestCase):
+    def test_places_are_named_as_hadoop_does(self):
+        places = ["s3://b/rows", "/rows", "hdfs://n/rows"]
+        self.assertEqual([location(place) for place in places], ["s3a://b/rows", "file:///rows", "hdfs://n/rows"])
+
+    def test_only_s3_has_its_settings(self):
+        environment = {"AWS_ENDPOINT": "http://127.0.0.1:9", "AWS_REGION": "eu-west-1", "AWS_SECRET_ACCESS_KEY": "hidden"}
+        local = settings_for("file:///rows", "file:///out", environment)
+        self.assertFalse([name for name in local if "s3a" in name])
+        read = settings_for("s3a://b/rows", None, environment)
+        self.assertEqual(read["spark.hadoop.fs.s3a.connection.ssl.enabled"], "false")
+        self.assertNotIn("hidden", read.values())
+        self.assertFalse(S3_COMMITS.keys() & read.keys())
+        self.assertLessEqual(S3_COMMITS.items(), settings_for("file:///rows", "s3a://b/out", environment).items())
+
+
+class ArgumentsTest(unittest.TestCase):
+    def refusal(self, *words):
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+            arguments(["--tables", "tables.json", *words])
+        return said.getvalue()
+
+    def test_one_job_at_a_time(self):
+        self.assertEqual(arguments(["--tables", "t", "--view", "a", "--view", "b"]).view, ["a", "b"])
+        self.assertIn("one of the arguments", self.refusal())
+        self.assertIn("not allowed with", self.refusal("--view", "site", "--query", "SELECT 1"))
+        self.assertIn("--rollup needs --output", self.refusal("--rollup", "hour"))
+
+
+if __name__ == "__main__":
+    unittest.main()
