@@ -4,7 +4,8 @@
 #   sh install.sh [--prefix DIRECTORY] [ARCHIVE]
 #
 # Default: /usr/local as root, else ~/.local. Nothing is downloaded and nothing else is changed;
-# `sh install.sh --remove` takes out what was installed.
+# `sh install.sh --remove` takes out what was installed. The archive of headway-fleet, for many
+# machines, has to be named.
 set -eu
 
 fail() {
@@ -31,7 +32,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     -h | --help)
-      sed -n '2,7s/^# \{0,1\}//p' "$0"
+      sed -n '2,8s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     -*)
@@ -53,28 +54,39 @@ case $prefix in
   *) prefix=$PWD/$prefix ;;
 esac
 
-# What the archive has, one name a line; written when it is installed.
-list=$prefix/share/doc/headway/FILES
+# Sets the folder of a program's documents, and its list of what the archive has, one name a line,
+# which is written when it is installed.
+of_program() {
+  documents=$prefix/share/doc/$1
+  list=$documents/FILES
+}
 
 remove_installed() {
   while IFS= read -r name; do
     rm -f "$prefix/$name"
   done <"$list"
   rm -f "$list"
-  rmdir "$prefix/share/doc/headway" 2>/dev/null || true
+  rmdir "$documents" 2>/dev/null || true
 }
 
 if [ -n "$remove" ]; then
-  [ -f "$list" ] || fail "nothing is installed in $prefix; --prefix names another directory"
-  remove_installed
+  removed=
+  for program in headway headway-fleet; do
+    of_program "$program"
+    if [ -f "$list" ]; then
+      remove_installed
+      removed=yes
+    fi
+  done
+  [ -n "$removed" ] || fail "nothing is installed in $prefix; --prefix names another directory"
   echo "Headway is removed from $prefix."
   exit 0
 fi
 
 here=$(dirname "$0")
 if [ -z "$archive" ]; then
-  for found in "$here"/headway-*-linux-x86_64.tar.gz; do
-    [ -f "$found" ] || fail "no headway-*-linux-x86_64.tar.gz beside this script: name one"
+  for found in "$here"/headway-[0-9]*-linux-x86_64.tar.gz; do
+    [ -f "$found" ] || fail "no headway-VERSION-linux-x86_64.tar.gz beside this script: name one"
     [ -z "$archive" ] || fail "several archives beside this script: name one"
     archive=$found
   done
@@ -105,6 +117,11 @@ tar -xzf "$archive" -C "$unpacked" --no-same-owner 2>/dev/null || tar -xzf "$arc
 for root in "$unpacked"/headway-*; do break; done
 (cd "$root" && find . -type f | sed 's,^\./,,' | LC_ALL=C sort) >"$unpacked/FILES"
 
+case $name in
+  headway-fleet-*) program=headway-fleet ;;
+  *) program=headway ;;
+esac
+of_program "$program"
 [ ! -f "$list" ] || remove_installed
 while IFS= read -r file; do
   mkdir -p "$prefix/$(dirname "$file")"
@@ -113,8 +130,8 @@ while IFS= read -r file; do
 done <"$unpacked/FILES"
 cp "$unpacked/FILES" "$list"
 
-echo "$("$prefix/bin/headway" --version | head -n 1) is installed in $prefix."
+echo "$("$prefix/bin/$program" --version | head -n 1) is installed in $prefix."
 case :$PATH: in
   *:"$prefix/bin":*) ;;
-  *) echo "$prefix/bin is not on the PATH: add it, or call $prefix/bin/headway." ;;
+  *) echo "$prefix/bin is not on the PATH: add it, or call $prefix/bin/$program." ;;
 esac

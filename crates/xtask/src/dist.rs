@@ -2,8 +2,8 @@
 //!
 //! One archive with the command line (static), the agent's library (one for
 //! glibc 2.17 and newer and for musl), the API jar, completions, manual page
-//! and licences; the debug symbols in an archive apart; sums, a bill of
-//! materials and the provenance. The same commit gives the same bytes, wherever
+//! and licences; `headway-fleet` in an archive apart, the debug symbols in another;
+//! sums, bills of materials and the provenance. The same commit gives the same bytes, wherever
 //! and whenever it is built: `./hw dist --check` builds twice and compares.
 
 mod archive;
@@ -38,6 +38,10 @@ use tools::Tools;
 /// What the archive's names end with.
 const PLATFORM: &str = "linux-x86_64";
 
+/// The bills of materials: of the agent and the command line, and of `headway-fleet`.
+const BILL: &str = "sbom.cdx.json";
+const FLEET_BILL: &str = "sbom-fleet.cdx.json";
+
 /// A commit, and what it is called.
 struct Release {
     version: String,
@@ -64,6 +68,11 @@ impl Release {
         format!("headway-{}-{PLATFORM}", self.version)
     }
 
+    /// The same of `headway-fleet`.
+    fn fleet_name(&self) -> String {
+        format!("headway-fleet-{}-{PLATFORM}", self.version)
+    }
+
     /// Version, commit and build, as `headway --version` prints them.
     fn described(&self) -> String {
         let commit: String = self.commit.chars().take(10).collect();
@@ -77,11 +86,12 @@ pub fn dist(rest: &[String]) -> Result<(), Problem> {
     let words: Vec<&str> = rest.iter().map(String::as_str).collect();
     match words.as_slice() {
         [] => make().map(|_| ()),
+        ["--fleet"] => check::fleet_only(),
         ["--check"] => check::everything(),
         ["--check", "--short"] | ["--short", "--check"] => check::one_build(false),
         ["--check", "--short", "--renew"] => check::one_build(true),
         _ => Err(Misuse(format!(
-            "takes --check, --check --short, --check --short --renew or nothing, not \"{}\"",
+            "takes --check, --check --short, --check --short --renew, --fleet or nothing, not \"{}\"",
             words.join(" ")
         ))
         .into()),
@@ -111,6 +121,7 @@ fn make() -> Result<Release, Problem> {
     page::build()?;
     let agent = binaries::agent(&tools, &release)?;
     let cli = binaries::command_line(&tools, &release)?;
+    let fleet = binaries::fleet(&tools, &release)?;
     empty(&place())?;
     let bundle = maven::bundle(&release, &publisher, &agent, &cli)?;
     bundle.write(&place().join(format!("{}.tar.gz", maven::name(&release))), release.epoch)?;
@@ -125,9 +136,11 @@ fn make() -> Result<Release, Problem> {
         place().join(system_packages::rpm_name(&release)),
         system_packages::rpm(&archive, &release, &publisher)?,
     )?;
-    debug_symbols(&[agent, cli])?.write(&place().join(format!("{}-debug.tar.gz", release.name())), release.epoch)?;
+    add_fleet(&release, &tools, &fleet)?;
+    debug_symbols(&[agent, cli, fleet])?
+        .write(&place().join(format!("{}-debug.tar.gz", release.name())), release.epoch)?;
     fs::copy(root().join("dist/install.sh"), place().join("install.sh"))?;
-    fs::write(place().join("sbom.cdx.json"), materials.bill()?)?;
+    fs::write(place().join(BILL), materials.bill()?)?;
     fs::write(place().join("provenance.json"), provenance::text(&release, &tools)?)?;
     archive::write_sums(&place())?;
     for (name, bytes) in archive::files(&place())? {
@@ -137,6 +150,39 @@ fn make() -> Result<Release, Problem> {
         println!("{note}");
     }
     Ok(release)
+}
+
+/// Only `headway-fleet`: its archive, its bill of materials and the sums, all else as it was.
+fn make_fleet() -> Result<Release, Problem> {
+    let release = Release::of_checkout()?;
+    let tools = Tools::ready_for_fleet()?;
+    let fleet = binaries::fleet(&tools, &release)?;
+    fs::create_dir_all(place())?;
+    add_fleet(&release, &tools, &fleet)?;
+    archive::write_sums(&place())?;
+    Ok(release)
+}
+
+/// The archive of `headway-fleet`, and its bill of materials beside it.
+fn add_fleet(release: &Release, tools: &Tools, fleet: &Binary) -> Result<(), Problem> {
+    let materials = Materials::of_fleet(release, tools)?;
+    let mut archive = Archive::new(&release.fleet_name());
+    archive.file("bin/headway-fleet", Mode::Program, &fleet.stripped)?;
+    archive.file("share/doc/headway-fleet/FLEET.md", Mode::Data, &root().join("docs/fleet.md"))?;
+    add_licences(&mut archive, "headway-fleet", tools, &materials)?;
+    archive.write(&place().join(format!("{}.tar.gz", release.fleet_name())), release.epoch)?;
+    fs::write(place().join(FLEET_BILL), materials.bill()?)?;
+    Ok(())
+}
+
+/// Our licence and those of others.
+fn add_licences(archive: &mut Archive, program: &str, tools: &Tools, materials: &Materials) -> Result<(), Problem> {
+    let folder = format!("share/doc/{program}");
+    archive.file(&format!("{folder}/LICENSE"), Mode::Data, &root().join("LICENSE"))?;
+    let of_rust = tools.sysroot.join("share/doc/rust/COPYRIGHT-library.html");
+    archive.file(&format!("{folder}/{}", notices::OF_RUST), Mode::Data, &of_rust)?;
+    archive.text(&format!("{folder}/THIRD-PARTY-LICENSES.txt"), &notices::text(materials)?);
+    Ok(())
 }
 
 fn pack(
@@ -158,11 +204,8 @@ fn pack(
         archive.text(path, &output_of(program(&cli.stripped).args(["completion", shell]))?);
     }
     archive.text("share/man/man1/headway.1", &output_of(program(&cli.stripped).arg("man"))?);
-    archive.file("share/doc/headway/LICENSE", Mode::Data, &root().join("LICENSE"))?;
     archive.file("share/doc/headway/INSTALL.md", Mode::Data, &root().join("docs/install.md"))?;
-    let of_rust = tools.sysroot.join("share/doc/rust/COPYRIGHT-library.html");
-    archive.file(&format!("share/doc/headway/{}", notices::OF_RUST), Mode::Data, &of_rust)?;
-    archive.text("share/doc/headway/THIRD-PARTY-LICENSES.txt", &notices::text(materials)?);
+    add_licences(&mut archive, "headway", tools, materials)?;
     Ok(archive)
 }
 

@@ -4,7 +4,7 @@ use crate::jdks::Jdks;
 use crate::process::{cargo, is_on_path, program, root, run, run_and_read};
 use crate::python::packages_of_sources;
 use crate::tally::Tally;
-use crate::{takes_nothing, Problem};
+use crate::{pairs, takes_nothing, Misuse, Problem};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -22,15 +22,23 @@ const SPARK: [&str; 2] = ["fleet/spark/requirements.txt", "fleet/spark/build-req
 const SPARK_TESTS: &str = "spark";
 const SPARK_HOME: &str = "HEADWAY_SPARK";
 
+/// What `./hw fleet-eval` takes.
+const EVALUATION: [&str; 4] = ["--fleet", "--null", "--planted", "--seed"];
+
 /// Cargo in the fleet's workspace, which has its own lock file and target directory.
-fn in_fleet() -> Command {
+pub fn in_fleet() -> Command {
     let mut command = cargo();
+    enter(&mut command);
+    command
+}
+
+/// Makes a command of cargo one of the fleet's workspace.
+pub fn enter(command: &mut Command) {
     command.current_dir(root().join("fleet"));
     // What cargo says of this program: ring is built again where it differs, and DataFusion with it, for minutes.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_about_a_package(&name.to_string_lossy())) {
         command.env_remove(name);
     }
-    command
 }
 
 /// Is it a variable that cargo sets for the package that it runs?
@@ -97,6 +105,19 @@ pub fn on_s3(rest: &[String]) -> Result<(), Problem> {
         (_, 0) => Ok(()),
         _ => Err(format!("{failed} tests failed").into()),
     }
+}
+
+/// `./hw fleet-eval`: how often regressions are missed, and how often there are none where some are reported, on
+/// made-up fleets (`fleet/regress/examples/calibrate.rs`).
+pub fn evaluate(rest: &[String]) -> Result<(), Problem> {
+    let mut arguments = Vec::new();
+    for (name, value) in pairs(rest, &EVALUATION)? {
+        value.parse::<u64>().map_err(|_| Misuse(format!("{name} takes a number, not \"{value}\"")))?;
+        arguments.extend([name, value]);
+    }
+    let mut calibrate = in_fleet();
+    calibrate.args(["run", "--quiet", "--release", "--locked", "--package", "headway-regress"]);
+    run(calibrate.args(["--example", "calibrate", "--"]).args(arguments))
 }
 
 /// The server's program; built the first time.

@@ -2,7 +2,7 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `fleet-test`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
+//! `test`, `fleet-test`, `fleet-eval`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
 //! `guard`, `tidy`, `licences`.
 
 mod bench;
@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         "demo" => demo::demo(rest),
         "test" => test::test(rest),
         "fleet-test" => fleet::on_s3(rest),
+        "fleet-eval" => fleet::evaluate(rest),
         "stress" => stress::stress(rest),
         "soak" => stress::soak(rest),
         "bench" => bench::bench(rest),

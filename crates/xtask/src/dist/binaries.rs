@@ -1,4 +1,4 @@
-//! The two binaries: built small, stripped, their debug symbols in a file beside them.
+//! The binaries: built small, stripped, their debug symbols in a file beside them.
 //!
 //! The agent is linked against the names that glibc 2.17 had (zig knows those of every version),
 //! with the unwinder inside. The standard library is built with it: small, with frame pointers
@@ -8,6 +8,7 @@
 
 use super::tools::{Tools, LIBRARY_OF_LINKER, STATIC};
 use super::Release;
+use crate::fleet;
 use crate::process::{program, root, run, target_directory};
 use crate::Problem;
 use std::fs;
@@ -66,6 +67,17 @@ pub fn command_line(tools: &Tools, release: &Release) -> Result<Binary, Problem>
     in_two("headway")
 }
 
+/// `headway-fleet`, of the workspace `fleet/`. It is linked against glibc, not static, because many threads
+/// allocate at a time in queries, and musl's allocator has one lock for all of them.
+pub fn fleet(tools: &Tools, release: &Release) -> Result<Binary, Problem> {
+    let mut build = cargo(tools, release, "dist", &[])?;
+    fleet::enter(&mut build);
+    build.args(["-p", "headway-fleet", "--bin", "headway-fleet", "--target", &format!("{GNU}.{OLDEST_GLIBC}")]);
+    build.env("HEADWAY_VERSION", release.described());
+    run(&mut build)?;
+    in_two("headway-fleet")
+}
+
 fn build_environment(command: &Command, name: &str) -> String {
     let set = command.get_envs().find(|(key, _)| *key == name).and_then(|(_, value)| value);
     set.unwrap_or_default().to_string_lossy().into_owned()
@@ -75,6 +87,7 @@ fn build_environment(command: &Command, name: &str) -> String {
 pub fn whole(name: &str) -> PathBuf {
     match name {
         "headway" => built(STATIC, "dist", name),
+        "headway-fleet" => built(GNU, "dist", name),
         _ => built(GNU, "dist-agent", name),
     }
 }

@@ -7,7 +7,7 @@
 use super::archive::{files, sum};
 use super::binaries::{self, OLDEST_GLIBC};
 use super::elf::{Dynamic, Wanted};
-use super::{footprint, fresh, kubernetes, make, maven, place, readme, Release};
+use super::{footprint, fresh, kubernetes, make, make_fleet, maven, place, readme, Release, BILL, FLEET_BILL};
 use crate::process::{build_directory, is_on_path, output_of, program, root, run};
 use crate::{packages, Problem};
 use std::collections::BTreeSet;
@@ -21,8 +21,14 @@ const LARGEST_AGENT: u64 = 4 << 20;
 /// What one waits for when it is copied to a server.
 const LARGEST_COMMAND_LINE: u64 = 9_000_000;
 
+/// DataFusion, Parquet and TLS, stripped.
+const LARGEST_FLEET: u64 = 70_000_000;
+
 /// Libraries that every process with a JVM has, and that musl takes for itself.
 const LIBRARIES: [&str; 4] = ["libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0"];
+
+/// glibc's dynamic linker, in which thread-locals are found.
+const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// The frame pointer is saved and set. An early return may stand before it.
 const FRAME_POINTER: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
@@ -47,6 +53,19 @@ pub fn one_build(renew: bool) -> Result<(), Problem> {
     match complaints.len() {
         0 => Ok(()),
         count => Err(format!("{count} complaints").into()),
+    }
+}
+
+/// Builds and checks only `headway-fleet`.
+pub fn fleet_only() -> Result<(), Problem> {
+    let release = make_fleet()?;
+    let complaints = of_fleet(&release)?;
+    let archive = place().join(format!("{}.tar.gz", release.fleet_name()));
+    println!("{:>10}  headway-fleet", fs::metadata(binaries::stripped("headway-fleet"))?.len());
+    println!("{:>10}  {}", fs::metadata(&archive)?.len(), archive.display());
+    match complaints.is_empty() {
+        true => Ok(()),
+        false => Err(complaints.join("; ").into()),
     }
 }
 
@@ -77,22 +96,48 @@ fn complaints(release: &Release, renew: bool) -> Result<Vec<String>, Problem> {
     if !Dynamic::read(&cli)?.is_static() {
         complaints.push("headway is not static".to_owned());
     }
-    let bill = fs::read_to_string(place().join("sbom.cdx.json"))?;
-    complaints.extend(missing_in_bill(&bill, &crates_in_binaries()?));
-    let said = output_of(program(binaries::stripped("headway")).arg("--version"))?;
-    if said.trim() != format!("headway {}", release.described()) {
-        complaints.push(format!(
-            "headway --version prints \"{}\", not \"headway {}\"",
-            said.trim(),
-            release.described()
-        ));
-    }
+    complaints.extend(missing_in_bill(BILL, &crates_in(&["libheadway.so", "headway"])?)?);
+    complaints.extend(of_version("headway", release)?);
+    complaints.extend(of_fleet(release)?);
     complaints.extend(fresh::complaint(release, renew)?);
     complaints.extend(readme::complaint(release)?);
     complaints.extend(footprint::complaint(release)?);
     complaints.extend(maven::complaints(release)?);
     complaints.extend(kubernetes::complaints()?);
     Ok(complaints)
+}
+
+/// What is wrong with `headway-fleet`: its size, what it asks of the system, its bill of materials, its version.
+fn of_fleet(release: &Release) -> Result<Vec<String>, Problem> {
+    let program = binaries::stripped("headway-fleet");
+    let mut complaints = Vec::new();
+    complaints.extend(too_large("headway-fleet", fs::metadata(&program)?.len(), LARGEST_FLEET));
+    complaints.extend(of_program("headway-fleet", &Dynamic::read(&program)?));
+    complaints.extend(missing_in_bill(FLEET_BILL, &crates_in(&["headway-fleet"])?)?);
+    complaints.extend(of_version("headway-fleet", release)?);
+    Ok(complaints)
+}
+
+/// Does a program print the version that the release has?
+fn of_version(name: &str, release: &Release) -> Result<Option<String>, Problem> {
+    let expected = format!("{name} {}", release.described());
+    let printed = output_of(program(binaries::stripped(name)).arg("--version"))?;
+    let printed = printed.trim();
+    Ok((printed != expected).then(|| format!("{name} --version prints \"{printed}\", not \"{expected}\"")))
+}
+
+/// What keeps a program from running with an old glibc.
+fn of_program(name: &str, program: &Dynamic) -> Vec<String> {
+    let foreign =
+        program.needed.iter().filter(|needed| ![&LIBRARIES[..], &[LOADER]].concat().contains(&needed.as_str()));
+    let mut complaints: Vec<String> =
+        foreign.map(|needed| format!("{name} needs {needed}, which is not a part of glibc")).collect();
+    let newer = program.strong().filter(|wanted| is_newer(wanted));
+    complaints.extend(newer.map(|wanted| {
+        let version = wanted.version.as_deref().unwrap_or("no library");
+        format!("{name} needs {} of {version}, not in glibc {OLDEST_GLIBC}", wanted.name)
+    }));
+    complaints
 }
 
 fn too_large(name: &str, size: u64, most: u64) -> Option<String> {
@@ -153,15 +198,15 @@ fn load_with_musl(agent: &Path) -> Result<Option<String>, Problem> {
         .then(|| format!("a program with musl cannot load libheadway.so: {} ({})", said.trim(), output.status)))
 }
 
-/// Packages whose sources the debug symbols name: what cargo says about itself is not asked here.
-fn crates_in_binaries() -> Result<BTreeSet<String>, Problem> {
+/// Packages whose sources binaries name, in debug symbols and in places of panics: what cargo says about itself is not asked here.
+fn crates_in(binaries: &[&str]) -> Result<BTreeSet<String>, Problem> {
     let mut found = BTreeSet::new();
-    for name in ["libheadway.so", "headway"] {
+    for name in binaries {
         let whole = binaries::whole(name);
         found.extend(crates_named(&fs::read(&whole).map_err(|e| format!("cannot read {}: {e}", whole.display()))?));
     }
     match found.is_empty() {
-        true => Err("the debug symbols name no package, so the bill of materials cannot be checked".into()),
+        true => Err("the binaries name no package, so the bill of materials cannot be checked".into()),
         false => Ok(found),
     }
 }
@@ -187,12 +232,18 @@ fn name_and_version(crate_name: &str) -> Option<(&str, &str)> {
     hyphens.map(|(at, _)| (&crate_name[..at], &crate_name[at + 1..])).find(|(_, version)| is_version(version))
 }
 
-fn missing_in_bill(bill: &str, crates: &BTreeSet<String>) -> Vec<String> {
+fn missing_in_bill(name: &str, crates: &BTreeSet<String>) -> Result<Vec<String>, Problem> {
+    let path = place().join(name);
+    let bill = fs::read_to_string(&path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    Ok(missing_in(name, &bill, crates))
+}
+
+fn missing_in(name: &str, bill: &str, crates: &BTreeSet<String>) -> Vec<String> {
     let is_missing = |name: &&String| {
         let Some((package, version)) = name_and_version(name) else { return true };
         !bill.contains(&format!("\"pkg:cargo/{package}@{version}"))
     };
-    crates.iter().filter(is_missing).map(|name| format!("sbom.cdx.json lacks {name}, which is in a binary")).collect()
+    crates.iter().filter(is_missing).map(|package| format!("{name} lacks {package}, which is in a binary")).collect()
 }
 
 /// Builds the commit elsewhere, with everything different that must not matter; gives the folder.
@@ -266,8 +317,8 @@ mod tests {
         let named =
             crates_named(b"/crates/toml-1.2.1+spec-1.1.0/src /crates/md-5-0.10.6/x /crates/cli/y /crates/a-b/z");
         assert_eq!(named.iter().collect::<Vec<_>>(), ["md-5-0.10.6", "toml-1.2.1+spec-1.1.0"]);
-        assert!(missing_in_bill(bill, &named).is_empty());
-        assert_eq!(missing_in_bill("", &named).len(), 2);
+        assert!(missing_in(BILL, bill, &named).is_empty());
+        assert_eq!(missing_in(BILL, "", &named).len(), 2);
     }
 
     #[test]
@@ -308,7 +359,22 @@ mod tests {
         let crates = crates_named(data);
         assert_eq!(crates.iter().collect::<Vec<_>>(), ["serde-1.0.229", "windows-sys-0.61.2"]);
         let bill = r#"{"purl": "pkg:cargo/serde@1.0.229"}"#;
-        assert_eq!(missing_in_bill(bill, &crates), ["sbom.cdx.json lacks windows-sys-0.61.2, which is in a binary"]);
+        assert_eq!(missing_in(BILL, bill, &crates), ["sbom.cdx.json lacks windows-sys-0.61.2, which is in a binary"]);
+    }
+
+    #[test]
+    fn a_program_needs_nothing_but_an_old_glibc() {
+        let complaints = |needed: &str, version: &str| {
+            let needed = ["libc.so.6", LOADER, needed].map(str::to_owned).into();
+            let wanted = vec![wanted("f", Some(version), false), wanted("g", Some("GLIBC_2.33"), true)];
+            of_program("headway-fleet", &Dynamic { needed, wanted, ..Dynamic::default() })
+        };
+        assert_eq!(complaints("libm.so.6", "GLIBC_2.17"), Vec::<String>::new());
+        assert_eq!(complaints("libm.so.6", "GLIBC_2.18"), ["headway-fleet needs f of GLIBC_2.18, not in glibc 2.17"]);
+        assert_eq!(
+            complaints("libgcc_s.so.1", "GLIBC_2.17"),
+            ["headway-fleet needs libgcc_s.so.1, which is not a part of glibc"]
+        );
     }
 
     #[test]

@@ -22,19 +22,24 @@ impl Download {
     }
 
     fn pack(&self, version: &str, files: &[&str]) {
-        let mut archive = Archive::new(&format!("headway-{version}-{PLATFORM}"));
+        self.pack_program("headway", version, files);
+    }
+
+    fn pack_program(&self, name: &str, version: &str, files: &[&str]) {
+        let mut archive = Archive::new(&format!("{name}-{version}-{PLATFORM}"));
         let program = self.0.join("program");
-        fs::write(&program, format!("#!/bin/sh\necho headway {version}\n")).unwrap();
-        archive.file("bin/headway", Mode::Program, &program).unwrap();
-        archive.text("share/doc/headway/LICENSE", "text");
+        fs::write(&program, format!("#!/bin/sh\necho {name} {version}\n")).unwrap();
+        archive.file(&format!("bin/{name}"), Mode::Program, &program).unwrap();
+        archive.text(&format!("share/doc/{name}/LICENSE"), "text");
         files.iter().for_each(|file| archive.text(file, version));
         fs::remove_file(program).unwrap();
-        archive.write(&self.archive(version), 1_700_000_000).unwrap();
+        archive.write(&self.archive(&format!("{name}-{version}")), 1_700_000_000).unwrap();
         write_sums(&self.0.join("download")).unwrap();
     }
 
-    fn archive(&self, version: &str) -> PathBuf {
-        self.0.join(format!("download/headway-{version}-{PLATFORM}.tar.gz"))
+    /// `name` is a program's with its version.
+    fn archive(&self, name: &str) -> PathBuf {
+        self.0.join(format!("download/{name}-{PLATFORM}.tar.gz"))
     }
 
     /// Runs the script: whether it was content, and what it wrote.
@@ -85,13 +90,32 @@ fn an_archive_is_installed_and_removed() {
 }
 
 #[test]
+fn the_fleet_is_installed_beside_and_both_are_removed() {
+    let download = Download::of("fleet", &["lib/libheadway.so"]);
+    download.pack_program("headway-fleet", "1.0.0", &[]);
+    let (content, said) = download.install(&[]);
+    assert!(content && said.starts_with("headway 1.0.0 is installed in "), "{said}");
+    assert!(!download.has("bin/headway-fleet"), "{said}");
+    for _ in ["installed", "upgraded"] {
+        let archive = download.archive("headway-fleet-1.0.0");
+        let (content, said) = download.install(&[archive.to_str().unwrap()]);
+        assert!(content && said.starts_with("headway-fleet 1.0.0 is installed in "), "{said}");
+        assert!(download.has("bin/headway-fleet") && download.has("bin/headway"));
+        assert!(download.has("share/doc/headway-fleet/LICENSE") && download.has("lib/libheadway.so"));
+    }
+    let (content, said) = download.install(&["--remove"]);
+    assert!(content && said.starts_with("Headway is removed from "), "{said}");
+    assert_eq!(count(&download.prefix()), 0);
+}
+
+#[test]
 fn an_upgrade_leaves_nothing_of_the_old_version() {
     let download = Download::of("upgrade", &["lib/old"]);
     assert!(download.install(&[]).0);
     download.pack("1.1.0", &["lib/new"]);
     let (content, said) = download.install(&[]);
     assert!(!content && said.contains("several archives"), "{said}");
-    let archive = download.archive("1.1.0");
+    let archive = download.archive("headway-1.1.0");
     let (content, said) = download.install(&[archive.to_str().unwrap()]);
     assert!(content && said.starts_with("headway 1.1.0 is installed in "), "{said}");
     assert!(download.has("lib/new") && !download.has("lib/old"));
@@ -100,7 +124,7 @@ fn an_upgrade_leaves_nothing_of_the_old_version() {
 #[test]
 fn a_changed_archive_is_not_installed() {
     let download = Download::of("changed", &[]);
-    let archive = download.archive("1.0.0");
+    let archive = download.archive("headway-1.0.0");
     let mut bytes = fs::read(&archive).unwrap();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;

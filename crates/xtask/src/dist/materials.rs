@@ -13,6 +13,7 @@ use serde_json::{json, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A package of somebody else.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,13 +37,25 @@ impl Package {
 
 /// See the file's head.
 pub struct Materials {
+    /// What they are the materials of.
+    subject: &'static str,
     release_version: String,
     commit: String,
     pub packages: BTreeSet<Package>,
 }
 
-/// The binaries, and what they are built for.
-const BINARIES: [(&str, &str); 2] = [("headway-agent", "x86_64-unknown-linux-gnu"), ("headway-cli", STATIC)];
+/// Programs that one lock file decides on, and what they are built for.
+struct Workspace {
+    /// Its folder below the root.
+    folder: &'static str,
+    binaries: &'static [(&'static str, &'static str)],
+}
+
+/// The agent and the command line.
+const HEADWAY: Workspace =
+    Workspace { folder: "", binaries: &[("headway-agent", "x86_64-unknown-linux-gnu"), ("headway-cli", STATIC)] };
+
+const FLEET: Workspace = Workspace { folder: "fleet", binaries: &[("headway-fleet", "x86_64-unknown-linux-gnu")] };
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -86,11 +99,23 @@ struct NpmPackage {
 impl Materials {
     /// Asks cargo and npm's lock file.
     pub fn read(release: &Release, tools: &Tools) -> Result<Materials, Problem> {
-        let mut packages = crates()?;
+        let mut packages = HEADWAY.crates()?;
         packages.extend(standard_library(tools)?);
         packages.extend(of_linker(tools));
         packages.extend(of_page()?);
-        Ok(Materials { release_version: release.version.clone(), commit: release.commit.clone(), packages })
+        Ok(Materials::of("headway", release, packages))
+    }
+
+    /// The same of `headway-fleet`.
+    pub fn of_fleet(release: &Release, tools: &Tools) -> Result<Materials, Problem> {
+        let mut packages = FLEET.crates()?;
+        packages.extend(standard_library(tools)?);
+        packages.extend(of_linker(tools).into_iter().filter(|package| package.name == "libunwind"));
+        Ok(Materials::of("headway-fleet", release, packages))
+    }
+
+    fn of(subject: &'static str, release: &Release, packages: BTreeSet<Package>) -> Materials {
+        Materials { subject, release_version: release.version.clone(), commit: release.commit.clone(), packages }
     }
 
     /// The bill of materials. It has no time and no serial number: the same commit gives the same text.
@@ -103,8 +128,8 @@ impl Materials {
             "metadata": {
                 "component": {
                     "type": "application",
-                    "bom-ref": "headway",
-                    "name": "headway",
+                    "bom-ref": self.subject,
+                    "name": self.subject,
                     "version": self.release_version,
                     "licenses": [{ "license": { "id": "Apache-2.0" } }],
                     "properties": [{ "name": "headway:commit", "value": self.commit }],
@@ -112,7 +137,7 @@ impl Materials {
             },
             "components": components,
             "dependencies": [{
-                "ref": "headway",
+                "ref": self.subject,
                 "dependsOn": self.packages.iter().map(Package::url).collect::<Vec<_>>(),
             }],
         });
@@ -135,41 +160,51 @@ fn component(package: &Package) -> Value {
     component
 }
 
-fn crates() -> Result<BTreeSet<Package>, Problem> {
-    let metadata = output_of(cargo().args(["metadata", "--format-version", "1", "--locked"]))?;
-    let metadata: Metadata = serde_json::from_str(&metadata)?;
-    let lock: CargoLock = toml::from_str(&fs::read_to_string(root().join("Cargo.lock"))?)?;
-    let mut linked = BTreeSet::new();
-    for (name, target) in BINARIES {
-        linked.extend(linked_into(name, target)?);
+impl Workspace {
+    /// A command of cargo about it.
+    fn cargo(&self) -> Command {
+        let mut cargo = cargo();
+        cargo.current_dir(root().join(self.folder));
+        cargo
     }
-    let foreign = metadata.packages.into_iter().filter(|package| package.source.is_some());
-    let used = foreign.filter(|package| linked.contains(&(package.name.clone(), package.version.clone())));
-    let packages: BTreeSet<Package> = used
-        .map(|package| Package {
-            kind: "cargo",
-            sum: lock.sum_of(&package.name, &package.version),
-            licence: package.license.unwrap_or_default(),
-            folder: package.manifest_path.parent().map(Path::to_path_buf).unwrap_or_default(),
-            name: package.name,
-            version: package.version,
-        })
-        .collect();
-    Ok(packages)
+
+    /// What its binaries link, by other authors.
+    fn crates(&self) -> Result<BTreeSet<Package>, Problem> {
+        let metadata = output_of(self.cargo().args(["metadata", "--format-version", "1", "--locked"]))?;
+        let metadata: Metadata = serde_json::from_str(&metadata)?;
+        let lock: CargoLock = toml::from_str(&fs::read_to_string(root().join(self.folder).join("Cargo.lock"))?)?;
+        let mut linked = BTreeSet::new();
+        for (name, target) in self.binaries {
+            linked.extend(self.linked_into(name, target)?);
+        }
+        let foreign = metadata.packages.into_iter().filter(|package| package.source.is_some());
+        let used = foreign.filter(|package| linked.contains(&(package.name.clone(), package.version.clone())));
+        let packages: BTreeSet<Package> = used
+            .map(|package| Package {
+                kind: "cargo",
+                sum: lock.sum_of(&package.name, &package.version),
+                licence: package.license.unwrap_or_default(),
+                folder: package.manifest_path.parent().map(Path::to_path_buf).unwrap_or_default(),
+                name: package.name,
+                version: package.version,
+            })
+            .collect();
+        Ok(packages)
+    }
+
+    /// Names and versions of what a crate links: not what only builds it, nor macros.
+    fn linked_into(&self, name: &str, target: &str) -> Result<BTreeSet<(String, String)>, Problem> {
+        let mut tree = self.cargo();
+        tree.args(["tree", "--locked", "-p", name, "--target", target, "--edges", "normal,no-proc-macro"]);
+        tree.args(["--prefix", "none", "--format", "{p}"]);
+        Ok(packages_of_tree(&output_of(&mut tree)?))
+    }
 }
 
 impl CargoLock {
     fn sum_of(&self, name: &str, version: &str) -> Option<String> {
         self.package.iter().find(|package| package.name == name && package.version == version)?.checksum.clone()
     }
-}
-
-/// Names and versions of what a crate links: not what only builds it, nor macros.
-fn linked_into(name: &str, target: &str) -> Result<BTreeSet<(String, String)>, Problem> {
-    let mut tree = cargo();
-    tree.args(["tree", "--locked", "-p", name, "--target", target, "--edges", "normal,no-proc-macro"]);
-    tree.args(["--prefix", "none", "--format", "{p}"]);
-    Ok(packages_of_tree(&output_of(&mut tree)?))
 }
 
 /// Lines are `name v1.2.3`, and some words behind.

@@ -23,6 +23,7 @@ pub fn text(release: &Release, tools: &Tools) -> Result<String, Problem> {
             "standard_library": "built with it: optimize_for_size, frame pointers, no symbols in backtraces",
         },
         "command_line": { "target": STATIC, "profile": "dist" },
+        "fleet": { "target": format!("x86_64-unknown-linux-gnu.{OLDEST_GLIBC}"), "profile": "dist" },
     });
     Ok(format!("{}\n", serde_json::to_string_pretty(&provenance)?))
 }

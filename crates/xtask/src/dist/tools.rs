@@ -30,17 +30,23 @@ pub struct Tools {
 impl Tools {
     /// Fetches what is missing.
     pub fn ready() -> Result<Tools, Problem> {
-        let packages = python::packages("dist-tools", REQUIREMENTS)?;
-        let tools =
-            Tools { packages, sysroot: output_of(program("rustc").args(["--print", "sysroot"]))?.trim().into() };
+        let tools = Tools::ready_for_fleet()?;
         let library = tools.sysroot.join("lib/rustlib");
-        if !library.join("src/rust/library/std/Cargo.toml").is_file() {
-            rustup(&["component", "add", "rust-src"])?;
-        }
         if !library.join(STATIC).join("lib").is_dir() {
             rustup(&["target", "add", STATIC])?;
         }
         Ok(tools)
+    }
+
+    /// The same, if only `headway-fleet` is built, whose target every toolchain has.
+    pub fn ready_for_fleet() -> Result<Tools, Problem> {
+        let packages = python::packages("dist-tools", REQUIREMENTS)?;
+        let sysroot: PathBuf = output_of(program("rustc").args(["--print", "sysroot"]))?.trim().into();
+        // The bill of materials names the packages of the standard library.
+        if !sysroot.join("lib/rustlib/src/rust/library/std/Cargo.toml").is_file() {
+            rustup(&["component", "add", "rust-src"])?;
+        }
+        Ok(Tools { packages, sysroot })
     }
 
     /// `cargo zigbuild`, with [`LIBRARY_OF_LINKER`].
