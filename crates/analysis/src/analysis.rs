@@ -384,7 +384,8 @@ impl Analysis {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
         self.numbered = true;
         self.threads.acts(thread, time);
-        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, time, count, total_ns: total.0 }, also);
+        let start = self.start_of_sum(time, total);
+        self.add_sum(&Sum { kind: Kind::Monitor, lock, thread, chain, start, time, count, total_ns: total.0 }, also);
     }
 
     fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
@@ -398,7 +399,13 @@ impl Analysis {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }
         let kind = if acquires { Kind::Juc } else { Kind::Conditional };
-        self.add_sum(&Sum { kind, lock: blocker, thread, chain, time, count, total_ns: total.0 }, also);
+        let start = self.start_of_sum(time, total);
+        self.add_sum(&Sum { kind, lock: blocker, thread, chain, start, time, count, total_ns: total.0 }, also);
+    }
+
+    /// When contentions began that ended then: as late as is possible, but not before the recording.
+    fn start_of_sum(&self, time: TimeNs, total: DurationNs) -> TimeNs {
+        TimeNs(time.0.saturating_sub(total.0)).max(self.start.min(time))
     }
 
     /// Stretches that were summed up where they were recorded. How long each was is

@@ -162,11 +162,11 @@ impl Tree {
 
     /// Adds so many stretches of which only the sum is known. The longest of them
     /// was no shorter than their mean.
-    pub fn add_sum(&mut self, node: u32, count: u64, ns: u64) {
+    pub fn add_sum(&mut self, node: u32, count: u64, ns: u64, mean_ns: u64) {
         let node = &mut self.nodes[node as usize];
         node.total += ns;
         node.count += count;
-        node.max = node.max.max(ns / count.max(1));
+        node.max = node.max.max(mean_ns.min(ns));
     }
 
     /// Nothing is known of holders that did not run.
