@@ -1,8 +1,10 @@
 // What the tests of the page stand on: recordings, the command, a browser.
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Aspect } from "../src/data/contract";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
 function named(variable: string): string {
@@ -12,7 +14,7 @@ function named(variable: string): string {
 }
 
 export function recording(name: string): string {
-  return join(named("HEADWAY_RECORDINGS"), name);
+  return resolve(named("HEADWAY_RECORDINGS"), name);
 }
 
 /** A directory of its own for a test file. */
@@ -21,29 +23,45 @@ export function scratch(): { file: (name: string) => string; remove: () => void 
   return { file: (name) => join(place, name), remove: () => rmSync(place, { recursive: true, force: true }) };
 }
 
+/** A recording that was made long ago, by Headway or another tool. */
+export function golden(name: string): string {
+  return fileURLToPath(new URL(`../../crates/jfr/tests/golden/${name}`, import.meta.url));
+}
+
+/** What a damaged recording ends the command with, its readable part being shown. */
+const DAMAGED = 4;
+
+/** What `headway report` prints. */
+function headwayReport(words: string[]): string {
+  const { status, stdout, stderr } = spawnSync(named("HEADWAY_BIN"), ["report", ...words], { encoding: "utf8", maxBuffer: 1 << 28 });
+  if (status !== 0 && status !== DAMAGED) throw new Error(`headway report ${words.join(" ")} ended with ${status}: ${stderr}`);
+  return stdout;
+}
+
 /** Writes a report and gives its address. */
 export function report(output: string, recordings: string[], options: string[] = []): string {
-  execFileSync(named("HEADWAY_BIN"), ["report", ...recordings.map(recording), "-o", output, ...options], { stdio: "pipe" });
+  headwayReport([...recordings.map(recording), "-o", output, ...options]);
   return `file://${output}`;
 }
 
 /** What `headway report --json` says of a recording. */
-export function summary<T>(name: string): T {
-  return JSON.parse(execFileSync(named("HEADWAY_BIN"), ["report", "--json", recording(name)], { encoding: "utf8" })) as T;
+export function summary<T>(name: string, options: string[] = []): T {
+  return JSON.parse(headwayReport(["--json", ...options, recording(name)])) as T;
 }
 
 /** A row of the breakdown of `headway report --json`. */
 export interface Row {
+  aspect: Aspect;
   value: string;
   total_ns: number;
   count: number;
+  max_ns: number;
   children: Row[];
 }
 
 /** The breakdown of a recording, all of its rows. */
 export function breakdown(name: string, by: string[], options: string[] = []): { blocked_ns: number; contentions: number; rows: Row[] } {
-  const report = ["report", "--json", "--top", "100000", ...(by.length > 0 ? ["--by", by.join()] : []), ...options, recording(name)];
-  return JSON.parse(execFileSync(named("HEADWAY_BIN"), report, { encoding: "utf8", maxBuffer: 1 << 28 })) as { blocked_ns: number; contentions: number; rows: Row[] };
+  return summary(name, ["--top", "100000", ...(by.length > 0 ? ["--by", by.join()] : []), ...options]);
 }
 
 export interface Served {

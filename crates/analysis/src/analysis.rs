@@ -243,9 +243,9 @@ impl Analysis {
             Event::ThreadStart(e) => self.threads.started(e.thread, e.time),
             Event::ThreadEnd(e) => self.threads.ended(e.thread, e.time),
             Event::StopTheWorld(_) => self.feed_replay(event, also),
-            Event::Watermark(_) => {
+            Event::Watermark(time) => {
                 self.feed_replay(event, also);
-                self.share_out(also);
+                self.share_out(*time, also);
             }
             Event::Sampling(sampling) => {
                 self.sampled.changes(*sampling);
@@ -438,7 +438,8 @@ impl Analysis {
         let Spent { time, thread, lock, chain, count, total, .. } = *spent;
         self.numbered = true;
         self.threads.acts(thread, time);
-        self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), time, count, total), also);
+        let start = self.start_of_sum(time, total);
+        self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), (start, time), count, total), also);
     }
 
     fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
@@ -452,7 +453,8 @@ impl Analysis {
             self.parks.add_sum(parks, &class, acquires, self.range);
         }
         let kind = if acquires { Kind::Juc } else { Kind::Conditional };
-        self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), time, count, total), also);
+        let start = self.start_of_sum(time, total);
+        self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), (start, time), count, total), also);
     }
 
     /// Where a recording samples, a sum waits for what says where its time was spent.
@@ -463,9 +465,9 @@ impl Analysis {
     }
 
     /// Adds what is known by now of contentions and waits that were only added up.
-    fn share_out(&mut self, also: &mut dyn StretchSink) {
+    fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         let names = &self.names;
-        for Share { sum, wait } in self.sampled.share_out(|lock| names.lock_class_text(lock).into()) {
+        for Share { sum, wait } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
             self.add_sum(&sum, also);
             if let Some(wait) = wait {
                 self.add_waits_like(&wait, &sum, also);
@@ -488,6 +490,11 @@ impl Analysis {
         self.waits.sum(wait, sum, &mut context);
         also.waited_sum(wait, sum);
         self.accounts.waited_sum(sum.thread, sum.total_ns);
+    }
+
+    /// When contentions began that ended then: as late as is possible, but not before the recording.
+    fn start_of_sum(&self, time: TimeNs, total: DurationNs) -> TimeNs {
+        TimeNs(time.0.saturating_sub(total.0)).max(self.start.min(time))
     }
 
     /// Stretches that were summed up where they were recorded. How long each was is
@@ -599,7 +606,7 @@ impl Analysis {
         open.extend(self.park.finish(end, active, holders, &mut collector));
         open.sort_by_key(|stretch| (stretch.start, stretch.thread));
         self.take_park_waits(also);
-        self.share_out(also);
+        self.share_out(end, also);
         for sum in self.sampled.rest() {
             self.add_sum(&sum, also);
         }

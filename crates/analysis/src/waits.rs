@@ -351,7 +351,7 @@ impl Waits {
         let site = self.site((sum.lock, sum.thread), wait.chain, wait.synchronizer, context.names);
         let site = &mut self.sites[site as usize];
         site.count_waits(sum.thread, sum.lock, (sum.total_ns, sum.count), self.bound);
-        site.max_ns = site.max_ns.max(sum.longest_ns);
+        site.max_ns = site.max_ns.max(sum.mean_ns);
         match wait.outcome {
             Some(ParkOutcome::TimedOut) => site.timed_out += sum.count,
             Some(ParkOutcome::Interrupted) => site.interrupted += sum.count,

@@ -13,7 +13,7 @@ use headway_analysis::steal::ThreadInterval;
 use headway_analysis::{Analysis, Bounds, Options};
 use headway_model::event::{MonitorReentered, MonitorWait, MonitorWaited, ParkOutcome, Sample, SampleState};
 use headway_model::event::{StopTheWorld, Transaction, WaitOutcome};
-use headway_model::{Event, LockId, ThreadId, TimeNs};
+use headway_model::{DurationNs, Event, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 
 /// Intervals of pressure; a chart has no more pixels.
@@ -178,9 +178,7 @@ impl Gather {
         };
         self.weighted |= e.weight.0 > 0;
         let chain = self.rows.names.chain(e.chain, 0);
-        // A sample stands for the time before it; one without weight is a point.
-        let start = TimeNs(e.time.0.saturating_sub(e.weight.0.max(1)));
-        self.rows.add(kind, e.thread, start, e.time, Row { chain, how: how as u8, ..Row::default() });
+        self.rows.sample(kind, e.thread, (e.time, e.weight), Row { chain, how: how as u8, ..Row::default() });
     }
 
     fn pause(&mut self, e: &StopTheWorld) {
@@ -246,6 +244,20 @@ impl Rows {
             ..rest
         };
         self.table.add(std::iter::once(row));
+    }
+
+    /// A sample stands for the time before it; one without weight is a point. The first ones of a
+    /// recording may stand for more than has passed since its begin: that is their time all the same.
+    fn sample(&mut self, kind: Kind, thread: ThreadId, (time, weight): (TimeNs, DurationNs), row: Row) {
+        let origin = *self.start.get_or_insert(time);
+        let length = weight.0.max(1);
+        let passed = time.max(origin).since(origin).0;
+        if length <= passed {
+            return self.add(kind, thread, TimeNs(time.0 - length), time, row);
+        }
+        let (span, thread) = (passed.max(1), self.names.thread(thread));
+        let row = Row { start: passed.saturating_sub(span), span, thread, kind: kind as u8, ..row };
+        self.table.add_sum(row, Sum::of(length, 1, length));
     }
 
     fn wait(&mut self, e: &MonitorWaited, unfinished: bool) {
@@ -344,16 +356,16 @@ impl StretchSink for Rows {
     /// Of those that were shorter than the recording's minimum it is known when the last one
     /// ended, and how long they were together: they stand side by side before that moment.
     fn summed(&mut self, sum: &monitor::Sum, owners: &monitor::OwnersById) {
-        let origin = *self.start.get_or_insert(sum.time);
-        let end = sum.time.max(origin).since(origin).0;
+        let origin = *self.start.get_or_insert(sum.start);
+        let begin = sum.start.max(origin);
         let how = if sum.kind == monitor::Kind::Conditional { How::None } else { how(sum.basis) };
         let Held { owner, owner_chain, flags } = held(sum.owner, owners, &mut self.holders, &mut self.names);
         let row = Row {
             owner,
             owner_chain,
             flags,
-            start: end.saturating_sub(sum.total_ns),
-            span: sum.total_ns.min(end).max(1),
+            start: begin.since(origin).0,
+            span: sum.end().max(begin).since(begin).0.max(1),
             thread: self.names.thread(sum.thread),
             chain: self.names.chain(sum.chain, 0),
             lock: self.names.lock(sum.lock),
@@ -361,7 +373,7 @@ impl StretchSink for Rows {
             how: how as u8,
             ..Row::default()
         };
-        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.longest_ns));
+        self.table.add_sum(row, Sum::of(sum.total_ns, sum.count, sum.mean_ns));
     }
 
     fn owner_sample(&mut self, stretch: &Stretch<'_>, slice: &Slice, sample: &OwnerSample) {
@@ -391,8 +403,7 @@ impl StretchSink for Rows {
             ..Row::default()
         };
         // The time of the sample is what decides whether it lies in the slice.
-        let start = TimeNs(sample.time.0.saturating_sub(sample.weight.0.max(1)));
-        self.add(kind, stretch.thread, start, sample.time, row);
+        self.sample(kind, stretch.thread, (sample.time, sample.weight), row);
     }
 
     fn thread_interval(&mut self, e: &ThreadInterval) {
@@ -464,7 +475,6 @@ fn how(basis: Basis) -> How {
 mod tests {
     use super::*;
     use headway_model::event::{ShortParks, Spent, SpentOn};
-    use headway_model::DurationNs;
 
     /// The contentions of a kind: time, number, longest.
     fn of(recording: &Recording, kind: Kind) -> (u64, u64, u64) {

@@ -55,8 +55,8 @@ struct Counts {
     all: u64,
     /// In one interval of it.
     in_interval: u64,
-    /// Blocked by one owner.
-    of_owner: u64,
+    /// Blocked by one owner, if that is known.
+    of_owner: Option<u64>,
 }
 
 /// What of the levels of groups a row counts for.
@@ -188,9 +188,21 @@ fn part_of(sum: Sum, row: &Row, range_from: u64, from: u64, to: u64) -> Option<P
     let descheduled = row.flags & crate::table::DESCHEDULED != 0;
     // What goes on from before counts where nothing before is looked at.
     let going = |from: u64| if row.start <= from { sum.going } else { 0 };
-    let counts =
-        Counts { all: sum.count + going(range_from), in_interval: sum.count + going(from), of_owner: sum.apart };
-    let max = if summed { sum.max.min(to - row.start.min(to)) } else { sum.max.min(total) };
+    let is_cut = row.flags & (TOTALS | STACKS) != 0;
+    let counts = match summed && !is_cut && total > 0 {
+        // Above the level of time what goes on in the next interval counts once.
+        true => {
+            let at = row.start.max(from);
+            let (count, going) = row.counts(sum, at, (row.start + row.span).min(to));
+            let all = if at > row.start.max(range_from) { count - going } else { count };
+            Counts { all, in_interval: count, of_owner: None }
+        }
+        false => {
+            let of_owner = is_cut.then_some(sum.apart);
+            Counts { all: sum.count + going(range_from), in_interval: sum.count + going(from), of_owner }
+        }
+    };
+    let max = if is_cut { sum.max.min(to - row.start.min(to)) } else { sum.max.min(total) };
     (total > 0).then_some(Part { total, stopped, counts, max, approximate, descheduled, summed })
 }
 
@@ -379,6 +391,11 @@ impl<'a> Adding<'a> {
         // Levels count from below everything; stacks are only known below totals.
         let (first, last) = (levels.start, levels.end);
         let adds = |level: usize| first == 0 || level + 1 >= first;
+        let time_level = self.time_level;
+        let in_time = |level: usize| match level >= time_level {
+            true => part.counts.in_interval,
+            false => part.counts.all,
+        };
         match first {
             0 => self.nodes[0].add(stretch, part, part.counts.all),
             _ => self.nodes[0].mark(part),
@@ -391,9 +408,8 @@ impl<'a> Adding<'a> {
             };
             node = self.node(node, value, level as u8)?;
             let count = match level {
-                level if level >= self.owner_level => part.counts.of_owner,
-                level if level >= self.time_level => part.counts.in_interval,
-                _ => part.counts.all,
+                level if level >= self.owner_level => part.counts.of_owner.unwrap_or(in_time(level)),
+                level => in_time(level),
             };
             match adds(level) {
                 true => self.nodes[node as usize].add(stretch, part, count),

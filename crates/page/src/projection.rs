@@ -141,13 +141,19 @@ impl Projection {
                 let end = (row.start + row.span).min((interval + 1) * self.interval);
                 let share = |all: u64| share_of(all, at - row.start, end - row.start, row.span);
                 let begins = latest.is_none();
-                let part = Sum {
-                    total: share(sum.map_or(row.span, |sum| sum.total)),
-                    count: if begins { sum.map_or(1, |sum| sum.count) } else { 0 },
-                    apart: if is_new && at == row.start { sum.map_or(1, |sum| sum.count) } else { 0 },
+                let single = || Sum {
+                    total: share(row.span),
+                    count: u64::from(begins),
+                    apart: u64::from(is_new && at == row.start),
                     going: u64::from(latest.is_some_and(|latest| latest != interval)),
-                    max: if begins { sum.map_or(length, |sum| sum.max) } else { 0 },
+                    max: if begins { length } else { 0 },
                 };
+                let several = |sum: Sum| {
+                    let (count, going) = row.counts(sum, at, end);
+                    let begun = count - going;
+                    Sum { total: share(sum.total), count: begun, apart: begun, going, max: sum.max }
+                };
+                let part = sum.map_or_else(single, several);
                 self.cells.entry(Cell { interval, ..cell }).or_default().add(part, share(row.stopped), true);
                 self.end = self.end.max((interval + 1) * self.interval);
                 latest = Some(interval);
@@ -385,6 +391,21 @@ mod tests {
                 "0+1 t7 o0: 500 in 1 (0 go on, longest 1750)",
                 "1+1 t7 o0: 1000 in 0 (1 go on, longest 0)",
                 "2+1 t7 o0: 350 in 1 (1 go on, longest 100)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_a_sum_already_counts_where_its_contentions_can_have_been() {
+        let mut totals = Projection::new(false);
+        // Four of 0.5 ms each, side by side from 0.75 ms on.
+        totals.add(&[row(750_000, 2 * MS, 7)], Some(Sum::of(2 * MS, 4, MS / 2)), &mut Tens);
+        assert_eq!(
+            lines(&mut totals),
+            [
+                "0+1 t7 o0: 250 in 1 (0 go on, longest 500)",
+                "1+1 t7 o0: 1000 in 2 (1 go on, longest 500)",
+                "2+1 t7 o0: 750 in 1 (1 go on, longest 500)",
             ]
         );
     }

@@ -10,6 +10,7 @@
 
 use crate::contract::{How, Kind};
 use crate::projection::{Projection, StandIns};
+use headway_analysis::monitor;
 
 /// The row belongs to the stretch of the row before.
 pub const CONTINUES: u8 = 1;
@@ -380,6 +381,17 @@ impl Row {
             return (sum.total, self.stopped);
         }
         (part(sum.total, inside, self.span), part(self.stopped, inside, self.span))
+    }
+
+    /// Of the contentions that the row stands for, those with time between two moments in its span, and
+    /// those of them that began before. Not for what was cut at the edges of intervals.
+    pub fn counts(&self, sum: Sum, from: u64, to: u64) -> (u64, u64) {
+        // Transactions that were reported together ran side by side in time.
+        if self.kind == Kind::Transaction as u8 {
+            return (sum.count, if from > self.start { sum.count } else { 0 });
+        }
+        let part = monitor::Sum::part(sum.total, sum.count, self.span, from - self.start, to - self.start);
+        (part.count, part.going)
     }
 
     /// Its `how`.

@@ -415,7 +415,7 @@ impl StretchSink for Rows {
         let cell =
             self.waits.of(WaitKey { minute, lock: sum.lock, synchronizer: wait.synchronizer, stack, is_virtual });
         cell.ns += sum.total_ns;
-        cell.count(sum.longest_ns, sum.count);
+        cell.count(sum.mean_ns, sum.count);
         let place = (sum.thread, minute);
         match self.waited.len() < MOST_WAITED || self.waited.contains_key(&place) {
             _ if is_virtual => {}
@@ -445,7 +445,7 @@ impl StretchSink for Rows {
         cell.ns += sum.total_ns;
         cell.handoff_ns += if sum.basis.is_hand_off() { sum.total_ns } else { 0 };
         cell.unknown_ns += if sum.basis.is_hand_off() || sum.basis.is_known() { 0 } else { sum.total_ns };
-        cell.count(sum.longest_ns, sum.count);
+        cell.count(sum.mean_ns, sum.count);
     }
 }
 

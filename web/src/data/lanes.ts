@@ -1,9 +1,9 @@
 // What threads did, and single contentions: the embedded twin of crates/page/src/lanes.rs.
 import { HOWS, KINDS, type Kind, type Lane, type Lanes, type Scope, type Stretch } from "./contract";
-import { clip, NO_NAMES } from "./group";
+import { clippedTotal, NO_NAMES } from "./group";
 import type { NameBook } from "./names";
 import { selection, selectionAsTotal, type Recording } from "./scope";
-import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, UNFINISHED, type Table } from "./table";
+import { AFTER_WAIT, APPROXIMATE, CONTINUES, DESCHEDULED, SUMMED, sumOf, UNFINISHED, type Table } from "./table";
 
 const MOST_LANES = 2000;
 const JUC = KINDS.indexOf("juc");
@@ -57,7 +57,7 @@ function order(recording: Recording, scope: Scope, takes: (row: number) => boole
   for (let row = 0; row < table.length; row++) {
     const thread = table.thread[row]!;
     if (thread === 0 || !takes(row)) continue;
-    const time = clip(table, row, scope.from, scope.to)?.total ?? 0;
+    const time = clippedTotal(table, row, scope.from, scope.to);
     const [mine, its] = table.kind[row]! <= JUC ? [time, 0] : [0, time];
     blocked.set(thread, (blocked.get(thread) ?? 0) + mine);
     other.set(thread, (other.get(thread) ?? 0) + its);
@@ -78,7 +78,7 @@ export function lanes(recording: Recording, scope: Scope, first: number, count: 
   eachStretch(table, (first, end) => {
     const place = places.get(table.thread[first]!);
     if (!place || !any(first, end, takes)) return;
-    const sum = table.flags[first]! & SUMMED ? table.sums.get(first) : undefined;
+    const sum = sumOf(table, first);
     const span = spanOf(table, first, end);
     const start = table.start[first]!;
     const [total, begin, joined] = sum ? [sum.total, ONLY_SUMS, sum.count + sum.going] : [span, start, 1];

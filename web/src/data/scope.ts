@@ -11,43 +11,86 @@ export interface Recording {
 
 const JUC = KINDS.indexOf("juc");
 
-/** The value of a aspect (but time) in a row. */
-export function valueOf(by: Aspect, { head, table }: Recording): (row: number) => number {
-  const threads = head.threads;
+/** Where the value of an aspect of a row is: in a column, or what that names. All values are less than `width`. */
+export interface Values {
+  column: Uint32Array | Uint8Array;
+  of: Uint32Array | null;
+  width: number;
+}
+
+/** What threads, locks and chains belong to, as columns. */
+interface Belongings {
+  group: Uint32Array;
+  threadKind: Uint32Array;
+  lockClass: Uint32Array;
+  title: Uint32Array;
+  acting: Uint32Array;
+}
+
+const known = new WeakMap<Head, Belongings>();
+
+function belongingsOf(head: Head): Belongings {
+  let found = known.get(head);
+  if (!found) {
+    found = {
+      group: Uint32Array.from(head.threads, (thread) => thread.group),
+      threadKind: Uint32Array.from(head.threads, (thread) => thread.kind),
+      lockClass: Uint32Array.from(head.locks, (lock) => lock.class),
+      title: Uint32Array.from(head.locks, (lock) => lock.title),
+      acting: Uint32Array.from(head.acting),
+    };
+    known.set(head, found);
+  }
+  return found;
+}
+
+/** Values of kinds of things are less. */
+const FEW = 16;
+
+/** The values of an aspect (but time). */
+export function valuesOf(by: Aspect, { head, table }: Recording): Values {
+  const { group, threadKind, lockClass, title, acting } = belongingsOf(head);
+  const texts = head.texts.length;
   switch (by) {
     case "kind":
-      return (row) => table.kind[row]!;
+      return { column: table.kind, of: null, width: FEW };
     case "lock-class":
-      return (row) => head.locks[table.lock[row]!]?.class ?? 0;
+      return { column: table.lock, of: lockClass, width: texts };
     case "lock-name":
-      return (row) => head.locks[table.lock[row]!]?.title ?? 0;
+      return { column: table.lock, of: title, width: texts };
     case "lock":
-      return (row) => table.lock[row]!;
+      return { column: table.lock, of: null, width: head.locks.length };
     case "contender-thread":
-      return (row) => table.thread[row]!;
+      return { column: table.thread, of: null, width: head.threads.length };
     case "contender-group":
-      return (row) => threads[table.thread[row]!]?.group ?? 0;
+      return { column: table.thread, of: group, width: texts };
     case "contender-method":
-      return (row) => head.acting[table.chain[row]!] ?? 0;
+      return { column: table.chain, of: acting, width: texts };
     case "contender-chain":
-      return (row) => table.chain[row]!;
+      return { column: table.chain, of: null, width: head.chains.length };
     case "owner-thread":
-      return (row) => table.owner[row]!;
+      return { column: table.owner, of: null, width: head.threads.length };
     case "owner-group":
-      return (row) => threads[table.owner[row]!]?.group ?? 0;
+      return { column: table.owner, of: group, width: texts };
     case "owner-method":
-      return (row) => head.acting[table.ownerChain[row]!] ?? 0;
+      return { column: table.ownerChain, of: acting, width: texts };
     case "owner-chain":
-      return (row) => table.ownerChain[row]!;
+      return { column: table.ownerChain, of: null, width: head.chains.length };
     case "inside":
-      return (row) => table.inside[row]!;
+      return { column: table.inside, of: null, width: head.chains.length };
     case "how":
-      return (row) => table.how[row]!;
+      return { column: table.how, of: null, width: FEW };
     case "thread-kind":
-      return (row) => threads[table.thread[row]!]?.kind ?? 0;
+      return { column: table.thread, of: threadKind, width: FEW };
     case "time":
-      return () => 0;
+      return { column: table.kind, of: null, width: FEW };
   }
+}
+
+/** The value of a row. */
+export function valueIn({ column, of }: Values, row: number): number {
+  const id = column[row]!;
+  return of === null ? id : (of[id] ?? 0);
 }
 
 const OF_TOTALS: readonly Aspect[] = ["kind", "lock-class", "lock-name", "lock", "contender-thread", "contender-group", "time", "thread-kind"];
@@ -79,16 +122,22 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   const locks = matchingLocks(filter.lock, head);
   const chains = matchingChains(filter.method, head);
   const picks = scope.within.filter((pick) => pick.by !== "time");
-  const conditions = picks.map((pick) => ({ value: valueOf(pick.by, recording), wanted: find(pick, head) }));
-  return (row) => {
-    const kind = table.kind[row]!;
-    if (!(kinds & (1 << kind)) || table.start[row]! >= to || table.start[row]! + table.span[row]! <= from) return false;
-    if (threads && !threads[table.thread[row]!]) return false;
+  const conditions = picks.map((pick) => ({ values: valuesOf(pick.by, recording), wanted: find(pick, head) }));
+  const service = filter.services ? null : belongingsOf(head).threadKind;
+  const isNarrow = threads !== null || locks !== null || chains !== null || conditions.length > 0;
+  const { kind, start, span, thread } = table;
+  const matches = (row: number): boolean => {
+    if (threads && !threads[thread[row]!]) return false;
     if (locks && !locks[table.lock[row]!]) return false;
     if (chains && !chains[table.chain[row]!] && !chains[table.ownerChain[row]!]) return false;
-    if (!filter.services && kind > JUC && head.threads[table.thread[row]!]?.kind === 2) return false;
-    for (const condition of conditions) if (condition.value(row) !== condition.wanted) return false;
+    for (const { values, wanted } of conditions) if (valueIn(values, row) !== wanted) return false;
     return true;
+  };
+  return (row) => {
+    const at = start[row]!;
+    if (!(kinds & (1 << kind[row]!)) || at >= to || at + span[row]! <= from) return false;
+    if (service !== null && kind[row]! > JUC && service[thread[row]!] === 2) return false;
+    return !isNarrow || matches(row);
   };
 }
 

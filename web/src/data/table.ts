@@ -47,7 +47,19 @@ export interface Table {
   kind: Uint8Array;
   how: Uint8Array;
   flags: Uint8Array;
-  sums: Map<number, Sum>;
+  /** Where in `sums` it stands what a row with SUMMED stands for. */
+  sum: Uint32Array;
+  sums: Sums;
+}
+
+/** What summed rows stand for: columns of `Sum`. */
+export type Sums = Record<keyof Sum, Float64Array>;
+
+/** What a row stands for; nothing if it is a single one. */
+export function sumOf({ flags, sum, sums }: Table, row: number): Sum | undefined {
+  if (!(flags[row]! & SUMMED)) return undefined;
+  const at = sum[row]!;
+  return { total: sums.total[at]!, count: sums.count[at]!, going: sums.going[at]!, apart: sums.apart[at]!, max: sums.max[at]! };
 }
 
 /** Unpacks base64 of gzip. */
@@ -79,13 +91,14 @@ export function read(bytes: Uint8Array): { head: Head; table: Table } {
     kind: integers.fill(new Uint8Array(rows)),
     how: integers.fill(new Uint8Array(rows)),
     flags: integers.fill(new Uint8Array(rows)),
-    sums: new Map(),
+    sum: new Uint32Array(rows),
+    sums: { total: new Float64Array(), count: new Float64Array(), going: new Float64Array(), apart: new Float64Array(), max: new Float64Array() },
   };
-  for (let row = 0; row < rows; row++) {
-    if (table.flags[row]! & SUMMED) {
-      table.sums.set(row, { total: integers.next(), count: integers.next(), going: integers.next(), apart: integers.next(), max: integers.next() });
-    }
-  }
+  let sums = 0;
+  for (let row = 0; row < rows; row++) if (table.flags[row]! & SUMMED) table.sum[row] = sums++;
+  const names = Object.keys(table.sums) as (keyof Sums)[];
+  for (const name of names) table.sums[name] = new Float64Array(sums);
+  for (let at = 0; at < sums; at++) for (const name of names) table.sums[name][at] = integers.next();
   return { head, table };
 }
 

@@ -160,13 +160,13 @@ impl Tree {
         node.max = node.max.max(node.in_stretch);
     }
 
-    /// Adds so many stretches of which only the sum is known, and that one of them was no
-    /// shorter than `longest`.
-    pub fn add_sum(&mut self, node: u32, count: u64, ns: u64, longest: u64) {
+    /// Adds so many stretches of which only the sum is known. The longest of them
+    /// was no shorter than their mean.
+    pub fn add_sum(&mut self, node: u32, count: u64, ns: u64, mean_ns: u64) {
         let node = &mut self.nodes[node as usize];
         node.total += ns;
         node.count += count;
-        node.max = node.max.max(longest);
+        node.max = node.max.max(mean_ns.min(ns));
     }
 
     /// Nothing is known of holders that did not run.

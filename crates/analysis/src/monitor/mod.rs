@@ -21,7 +21,7 @@ pub use holders::{Holder, HolderId, Holders, Holders as OwnersById};
 #[cfg(test)]
 pub(crate) use stretch::List;
 pub(crate) use stretch::Shared;
-pub use stretch::{Basis, Contention, Kind, OwnerSample, Slice, Stretch, StretchSink, Sum, Waited};
+pub use stretch::{Basis, Contention, Kind, OwnerSample, Slice, Stretch, StretchSink, Sum, SumPart, Waited};
 
 use crate::options::Bounds;
 use crate::pauses::Pauses;

@@ -266,14 +266,17 @@ pub struct Sum {
     pub thread: ThreadId,
     /// Its call stack.
     pub chain: ChainId,
+    /// When they began, as if they had stood side by side.
+    pub start: TimeNs,
     /// When the last of them ended.
     pub time: TimeNs,
     /// How many they are.
     pub count: u64,
     /// Their time together.
     pub total_ns: u64,
-    /// The longest of them was no shorter than this: their mean.
-    pub longest_ns: u64,
+    /// How long each was on average; of a share, how long each of the whole was. The longest of them
+    /// was no shorter.
+    pub mean_ns: u64,
     /// Who had the lock meanwhile; [`HolderId::UNKNOWN`] if not known.
     pub owner: HolderId,
     /// How that is known, or why not.
@@ -288,7 +291,7 @@ impl Sum {
     pub fn without_owner(
         kind: Kind,
         (lock, thread, chain): (LockId, ThreadId, ChainId),
-        time: TimeNs,
+        (start, time): (TimeNs, TimeNs),
         count: u64,
         total: DurationNs,
     ) -> Sum {
@@ -297,13 +300,48 @@ impl Sum {
             lock,
             thread,
             chain,
+            start,
             time,
             count,
             total_ns: total.0,
-            longest_ns: total.0 / count.max(1),
+            mean_ns: total.0 / count.max(1),
             owner: HolderId::UNKNOWN,
             basis: Basis::NoMark,
             is_estimated: false,
         }
+    }
+}
+
+/// What a part of a [`Sum`]'s span has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SumPart {
+    /// Time.
+    pub ns: u64,
+    /// Contentions with time in it.
+    pub count: u64,
+    /// Those of them that began before it.
+    pub going: u64,
+}
+
+impl Sum {
+    /// Where their span ends: it is never empty.
+    pub fn end(&self) -> TimeNs {
+        self.time.max(self.start + DurationNs(1))
+    }
+
+    /// The part of a span of length `span` that lies between two moments, counted from its begin: as if
+    /// all of them had been of the same length and had stood side by side, because a thread is blocked
+    /// once at a time. Parts of the span, put together, are the whole.
+    pub fn part(total_ns: u64, count: u64, span: u64, from: u64, to: u64) -> SumPart {
+        let length = to - from;
+        let ns = match () {
+            () if total_ns == span => length,
+            () if length == span => total_ns,
+            () => (total_ns as f64 * length as f64 / span as f64) as u64,
+        };
+        // The page computes the same, in floating point.
+        let edge = |at: u64| count as f64 * at as f64 / span as f64;
+        let (first, begun, beyond) = (edge(from).floor(), edge(from).ceil(), edge(to).ceil());
+        SumPart { ns, count: (beyond - first) as u64, going: (begun - first) as u64 }
     }
 }

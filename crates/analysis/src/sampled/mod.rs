@@ -98,6 +98,8 @@ pub(crate) struct Sampled {
     bound: usize,
     report: SamplingReport,
     latest_instant: TimeNs,
+    /// Up to when sums were shared out.
+    since: TimeNs,
 }
 
 impl Sampled {
@@ -118,7 +120,7 @@ impl Sampled {
 
     /// Keeps a sum until it is known where it was spent; gives it back if there is no
     /// room, or nothing is sampled.
-    pub fn keep(&mut self, sum: Sum) -> Option<Sum> {
+    pub fn keep(&mut self, mut sum: Sum) -> Option<Sum> {
         if !self.is_used() || sum.chain.is_some() || sum.count == 0 {
             return Some(sum);
         }
@@ -129,6 +131,8 @@ impl Sampled {
             return Some(sum);
         }
         self.waiting += 1;
+        // It began after what was shared out last.
+        sum.start = sum.start.max(self.since.min(sum.time));
         let key = Key { is_monitor: sum.kind == Kind::Monitor, lock: sum.lock };
         self.sums.entry(key).or_default().push(sum);
         None
@@ -183,8 +187,9 @@ impl Sampled {
         Some(1.0 / chance.max(f64::MIN_POSITIVE) - 1.0)
     }
 
-    /// Shares out what can be. `class` says of which class a lock is.
-    pub fn share_out(&mut self, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
+    /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is.
+    pub fn share_out(&mut self, watermark: TimeNs, class: impl Fn(LockId) -> Arc<str>) -> Vec<Share> {
+        self.since = self.since.max(watermark);
         let mut shares = Vec::new();
         let mut left: BTreeMap<Key, Vec<Sum>> = BTreeMap::new();
         for (key, sums) in std::mem::take(&mut self.sums) {

@@ -16,10 +16,11 @@ fn sum(lock: u64, thread: u64, count: u64, total_ns: u64) -> Sum {
         lock,
         thread,
         chain: ChainId::NONE,
+        start: TimeNs(9_000 - total_ns.min(9_000)),
         time,
         count,
         total_ns,
-        longest_ns: total_ns / count.max(1),
+        mean_ns: total_ns / count.max(1),
         owner: HolderId::UNKNOWN,
         basis: Basis::NoMark,
         is_estimated: false,
@@ -61,7 +62,7 @@ fn sums_are_shared_out_in_proportion_and_stay_exact() {
     }
     seen(&mut sampled, 5, 1, 71, 300.0);
     seen(&mut sampled, 5, 3, 72, 100.0);
-    let shares = sampled.share_out(class);
+    let shares = sampled.share_out(TimeNs(0), class);
     let chains = by_chain(&shares);
     assert_eq!(chains.iter().map(|(_, ns, _)| ns).sum::<u64>(), 8_003);
     assert_eq!(chains.iter().map(|(.., count)| count).sum::<u64>(), 20);
@@ -71,7 +72,7 @@ fn sums_are_shared_out_in_proportion_and_stay_exact() {
         let (ns, count) = of_thread.fold((0, 0), |all, share| (all.0 + share.sum.total_ns, all.1 + share.sum.count));
         assert_eq!((ns, count), [(4_000, 10), (3_000, 7), (1_003, 3)][thread as usize - 1]);
     }
-    assert!(sampled.share_out(class).is_empty() && sampled.rest().is_empty());
+    assert!(sampled.share_out(TimeNs(0), class).is_empty() && sampled.rest().is_empty());
 }
 
 #[test]
@@ -80,9 +81,9 @@ fn a_lock_of_which_nothing_was_seen_is_like_others_of_its_class_or_waits() {
     assert_eq!(sampled.keep(sum(5, 1, 1, 100)), None);
     assert_eq!(sampled.keep(sum(50, 1, 2, 200)), None);
     seen(&mut sampled, 6, 9, 71, 10.0);
-    assert_eq!(by_chain(&sampled.share_out(class)), [(71, 100, 1)]);
+    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(71, 100, 1)]);
     seen(&mut sampled, 60, 9, 72, 10.0);
-    assert_eq!(by_chain(&sampled.share_out(class)), [(72, 200, 2)]);
+    assert_eq!(by_chain(&sampled.share_out(TimeNs(0), class)), [(72, 200, 2)]);
     assert_eq!(sampled.keep(sum(5, 1, 4, 400)), None);
     let rest = sampled.rest();
     assert_eq!((rest.len(), rest[0].total_ns, sampled.report.unknown_ns), (1, 400, 400));

@@ -5,7 +5,7 @@ use crate::story::{chain, lock, method, recording, thread};
 use headway_analysis::report::{FindingKind, Report, Row, Value};
 use headway_analysis::{Analysis, Aspect, Bound, Options, ThreadFilter};
 use headway_model::event::*;
-use headway_model::{DurationNs, Event, Loss, Seq, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::Arc;
 
 const REBUILD: u64 = 1;
@@ -227,6 +227,31 @@ fn what_was_summed_up_stays_in_the_totals_without_an_owner() {
     let options = Options { min_duration: DurationNs(1), ..by("lock") };
     let report = analyse_picture(&picture, options);
     assert_eq!((report.blocked_ns, report.blocked.below_minimum), (told.blocked_ns, 10));
+}
+
+/// Ten contentions of 2 ms each, of which the last one ended after 35 ms: they count where they can have been.
+#[test]
+fn what_was_summed_up_stands_side_by_side_before_its_last_end() {
+    let summed = |options: Options| {
+        let mut analysis = Analysis::new(options);
+        analysis.feed(&Event::Recording(Arc::new(RecordingInfo { start: at(0), ..RecordingInfo::default() })));
+        let (thread, lock, chain) = (ThreadId(3), LockId(1), ChainId(1));
+        let (time, count, total) = (at(35), 10, DurationNs(20 * MS));
+        analysis.feed(&Event::Spent(Spent { time, thread, lock, chain, on: SpentOn::Monitor, count, total }));
+        analysis.feed(&Event::Watermark(at(40)));
+        analysis.finish()
+    };
+    let range = |from: u64, to: u64| {
+        let bound = |ms: u64| Some(Bound::SinceStart(DurationNs(ms * MS)));
+        let report = summed(Options { from: bound(from), to: bound(to), ..by("lock") });
+        (report.blocked_ns / MS, report.contentions)
+    };
+    // From 18 to 20 ms one ends and another one begins.
+    let ranges = [(0, 40), (0, 15), (17, 19), (18, 20), (34, 36)].map(|(from, to)| range(from, to));
+    assert_eq!(ranges, [(20, 10), (0, 0), (2, 1), (2, 2), (1, 1)]);
+    let report = summed(Options { time_bucket: DurationNs(10 * MS), ..by("kind,time") });
+    // The one that goes on at 20 ms counts in both intervals, and once above them.
+    assert_eq!(rows(&report), "monitor 20 x10 2\n  +0.01s 5 x3 2\n  +0.02s 10 x6 2\n  +0.03s 5 x3 2");
 }
 
 /// Parks below a floor are summed up, and their places in the order stay empty.

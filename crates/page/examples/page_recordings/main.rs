@@ -1,6 +1,6 @@
 //! Writes the recordings on which the page is tested: a shop whose stock is
 //! locked by an indexer, the same after a change, one with hostile names, one of
-//! many contentions, an empty one; a large one (`--mb N`), or one of many threads and ten times as
+//! many contentions, an empty one, one of each kind in `kinds.rs`; a large one (`--mb N`), or one of many threads and ten times as
 //! many locks (`--threads N`).
 //!
 //! `page_recordings DIRECTORY [--mb N | --threads N]`
@@ -20,6 +20,8 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
+mod kinds;
+
 const MS: u64 = 1_000_000;
 const START: u64 = 5_000_000 * MS;
 
@@ -33,7 +35,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(path: &Path) -> Result<Scene, Box<dyn Error>> {
+    fn new(path: &Path, settings: &[(&str, &str)]) -> Result<Scene, Box<dyn Error>> {
         let _ = std::fs::remove_file(path);
         let info = RecordingInfo {
             start: TimeNs(START),
@@ -44,7 +46,11 @@ impl Scene {
             java_arguments: "com.acme.shop.Main --serve".into(),
             pid: 4711,
             jvm_start: TimeNs(START - 1000 * MS),
-            settings: vec![("events".into(), "monitor,park,cpu,steal".into())],
+            settings: [&[("events", "monitor,park,cpu,steal")], settings]
+                .concat()
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             ..RecordingInfo::default()
         };
         let writer = RecordingWriter::create(WriterConfig::new(path, Arc::new(info)))?;
@@ -138,7 +144,7 @@ fn at(ns: u64) -> TimeNs {
 /// second from the second on. `request-1` waits for it holding the orders. In
 /// the eighth second the indexer hardly runs, and a quota holds all back.
 fn shop(path: &Path, hold: u64, seconds: u64) -> Result<(), Box<dyn Error>> {
-    let mut scene = Scene::new(path)?;
+    let mut scene = Scene::new(path, &[])?;
     let indexer = scene.thread(10, "indexer-1");
     let requests: Vec<ThreadId> = (1..=6).map(|n| scene.thread(20 + n, &format!("request-{n}"))).collect();
     let mailer = scene.thread(40, "mailer-1");
@@ -306,7 +312,7 @@ fn contention(
 
 /// Names that try to be markup, a path, a formula, or without end; and many.
 fn hostile(path: &Path, many: u64) -> Result<(), Box<dyn Error>> {
-    let mut scene = Scene::new(path)?;
+    let mut scene = Scene::new(path, &[])?;
     let names = [
         "<img src=x onerror=\"document.title='pwned'\">".to_owned(),
         "</script><script>document.title='pwned'</script>".to_owned(),
@@ -373,7 +379,7 @@ fn many_of_each(scene: &mut Scene, from: u64, threads: u64, locks: u64) -> Resul
 fn crowd(path: &Path) -> Result<(), Box<dyn Error>> {
     const END: u64 = 8_000 * MS;
     const THREADS: u64 = 40;
-    let mut scene = Scene::new(path)?;
+    let mut scene = Scene::new(path, &[])?;
     let life = |n: u64| match n % 4 {
         0 => (2 * MS, END / 2 + n * MS),
         1 => (END / 2 - n * MS, END),
@@ -449,16 +455,7 @@ fn crowd(path: &Path) -> Result<(), Box<dyn Error>> {
             events.push((start.0 - START, Event::Sample(sample)));
         }
     }
-    events.sort_by_key(|(time, _)| *time);
-    for (_, mut event) in events {
-        match &mut event {
-            Event::MonitorEnter(MonitorEnter { lock, seq, .. })
-            | Event::MonitorExit(MonitorExit { lock, seq, .. })
-            | Event::MonitorEntered(MonitorEntered { lock, seq, .. }) => *seq = scene.number(*lock),
-            _ => {}
-        }
-        scene.put(event);
-    }
+    scene.play(events);
     scene.end(END)
 }
 
@@ -475,7 +472,7 @@ fn random() -> impl FnMut(usize) -> usize {
 
 /// About so many megabytes of contention among 64 threads and 50 locks.
 fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
-    let mut scene = Scene::new(path)?;
+    let mut scene = Scene::new(path, &[])?;
     let threads: Vec<ThreadId> = (0..64).map(|n| scene.thread(100 + n, &format!("http-nio-8080-exec-{n}"))).collect();
     let locks: Vec<LockId> =
         (0..50).map(|n| scene.lock(1 + n, "com.acme.store.Shard", &format!("Store.shard{n}"))).collect();
@@ -516,7 +513,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return match option.as_str() {
             "--mb" => large(&directory.join(format!("large-{number}.jfr")), number.parse()?),
             "--threads" => {
-                let mut scene = Scene::new(&directory.join(format!("many-{number}.jfr")))?;
+                let mut scene = Scene::new(&directory.join(format!("many-{number}.jfr")), &[])?;
                 let threads = number.parse()?;
                 let end = many_of_each(&mut scene, MS, threads, 10 * threads)?;
                 scene.end(end + MS)
@@ -528,5 +525,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     shop(&directory.join("shop-after.jfr"), 60 * MS, 12)?;
     hostile(&directory.join("hostile.jfr"), 5_000)?;
     crowd(&directory.join("crowd.jfr"))?;
+    kinds::cut(&directory.join("cut.jfr"), &directory.join("crowd.jfr"))?;
+    kinds::queue(&directory.join("queue.jfr"))?;
+    kinds::pool(&directory.join("pool.jfr"))?;
+    kinds::short(&directory.join("short.jfr"))?;
     shop(&directory.join("empty.jfr"), 0, 0)
 }
