@@ -239,7 +239,7 @@ function put(groups: Groups, nodes: Nodes, node: number, parent: number): void {
   groups.max.push(nodes.max[node]!);
   groups.stopped.push(nodes.stopped[node]!);
   groups.approximate.push(nodes.approximate[node]!);
-  groups.descheduled.push(nodes.descheduled[node]!);
+  groups.descheduled.push(nodes.offCpu[node]!);
 }
 
 /**
