@@ -19,7 +19,7 @@ export class Nodes {
   max = new Float64Array(START);
   stopped = new Float64Array(START);
   approximate = new Float64Array(START);
-  descheduled = new Float64Array(START);
+  offCpu = new Float64Array(START);
   /** The contention counted last, and its time so far. */
   #contention = new Float64Array(START);
   #inContention = new Float64Array(START);
@@ -70,9 +70,9 @@ export class Nodes {
   }
 
   /** What is only known of owners. */
-  mark(node: number, approximate: number, descheduled: number): void {
+  mark(node: number, approximate: number, offCpu: number): void {
     this.approximate[node]! += approximate;
-    this.descheduled[node]! += descheduled;
+    this.offCpu[node]! += offCpu;
   }
 
   #made(parent: number, value: number, level: number): number {
@@ -125,7 +125,7 @@ export class Nodes {
     this.max = longer(this.max, length);
     this.stopped = longer(this.stopped, length);
     this.approximate = longer(this.approximate, length);
-    this.descheduled = longer(this.descheduled, length);
+    this.offCpu = longer(this.offCpu, length);
     this.#contention = longer(this.#contention, length);
     this.#inContention = longer(this.#inContention, length);
     this.#block = longer(this.#block, length);
