@@ -28,8 +28,7 @@ const PAGES: Shown[] = [
   ["the same, added up", "shop.jfr", 300],
   ["little blocked", "shop-after.jfr", 0],
   ["virtual threads", "crowd.jfr", 0],
-  ["the same, little added up", "crowd.jfr", 60_000],
-  ["the same, much added up", "crowd.jfr", 30_000],
+  ["the same, added up", "crowd.jfr", 30_000],
   ["cut off", "cut.jfr", 0],
   ["waits and notifies", "queue.jfr", 0],
   ["the same, added up", "queue.jfr", 1_000],
@@ -254,11 +253,11 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
 
   it("shows it in the browser", async () => {
     const context = await chromium.newContext({ viewport: SIZE, acceptDownloads: true });
-    // Both pages ask the same questions: what they are answered is compared above.
-    const views: [string, ([number, number] | null)[]][] = [[file, [null, ZOOMS[0]![1]]], [served.address, [ZOOMS[1]![1]]]];
-    for (const [address, parts] of views) {
+    // Both pages ask the same questions, of whose answers every part is compared above.
+    const zoom = ZOOMS[PAGES.findIndex((shown) => shown[1] === name && shown[2] === rows) % ZOOMS.length]!;
+    for (const [address, part] of [[file, null], [served.address, zoom[1]]] as [string, [number, number] | null][]) {
       const { page, complaints } = await open(context, address);
-      for (const part of parts) await looksRight(page, address, part);
+      await looksRight(page, address, part);
       expect(complaints).toEqual([]);
       await page.close();
     }

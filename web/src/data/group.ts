@@ -250,7 +250,7 @@ function countIn(table: Table, row: number, from: number, to: number, withGoing:
   const [start, span, count] = [table.start[row]!, table.span[row]!, table.sums.count[table.sum[row]!]!];
   const begin = Math.max(from, start) - start;
   if (table.kind[row] === TRANSACTION) return withGoing || begin === 0 ? count : 0;
-  const edge = (at: number) => (count * at) / span;
+  const edge = (at: number) => (at === span ? count : (count * at) / span);
   const before = edge(begin);
   return Math.ceil(edge(Math.min(to, start + span) - start)) - (withGoing ? Math.floor(before) : Math.ceil(before));
 }

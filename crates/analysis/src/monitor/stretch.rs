@@ -340,7 +340,10 @@ impl Sum {
             () => (total_ns as f64 * length as f64 / span as f64) as u64,
         };
         // The page computes the same, in floating point.
-        let edge = |at: u64| count as f64 * at as f64 / span as f64;
+        let edge = |at: u64| match at == span {
+            true => count as f64,
+            false => count as f64 * at as f64 / span as f64,
+        };
         let (first, begun, beyond) = (edge(from).floor(), edge(from).ceil(), edge(to).ceil());
         SumPart { ns, count: (beyond - first) as u64, going: (begun - first) as u64 }
     }
