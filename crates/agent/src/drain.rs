@@ -191,6 +191,9 @@ pub struct Drain {
     steal: steal::Drained,
     recompilation: Option<Recompilation>,
     governor: Governor,
+    /// Begins that got their numbers when they were reported: what has smaller ones comes with the
+    /// next flush.
+    late: Vec<Event>,
     /// What had been spent when the governor was asked last, and when that was.
     governed: (Spent, TimeNs),
     /// What is sampled, if anything was.
@@ -241,6 +244,7 @@ impl Drain {
             monitors: options.wants("monitor"),
             steal: steal::Drained::new(agent, options),
             recompilation: None,
+            late: Vec::new(),
             governor: Governor::new(options.budget, options.sampling_window_ns),
             governed: (Spent::so_far(agent), start),
             sampling: None,
@@ -323,7 +327,7 @@ impl Drain {
 
     /// Takes everything up to now and brings it into the file.
     fn flush(&mut self) {
-        let watermark = self.drain_all();
+        let watermark = self.drain_all(false);
         self.tell_transactions(watermark, false);
         self.tell_losses();
         self.tell_load(watermark);
@@ -350,7 +354,7 @@ impl Drain {
     }
 
     fn finish(mut self) -> Recorded {
-        let watermark = self.drain_all();
+        let watermark = self.drain_all(true);
         let agent = self.agent;
         let mut batch = std::mem::take(&mut self.batch);
         if let Some(mut collector) = agent.pool.collector() {

@@ -84,12 +84,18 @@ pub fn on_contended_enter(agent: &'static Agent, jni: Jni, thread: Ref, object: 
     let Some(pinned) = agent.locks.pin(agent, jni, lane, monitor, object) else { return };
     let lock = pinned.lock;
     let time = clock::now();
-    if !current.is_virtual && agent.sampling.at(time).is_some() {
+    if agent.sampling.at(time).is_some() {
         slot.acts();
         agent.sampling.awaits(lock.id(), time);
-        slot.enter.begin(Begun { start: time, lock: lock.id(), pin: pinned.pin, ..Begun::default() });
+        let begun = Begun { start: time, lock: lock.id(), pin: pinned.pin, ..Begun::default() };
         observer().contended(agent, jni, lock.id(), monitor, object);
-        return observer().block(slot);
+        return match current.is_virtual {
+            true => give_up(agent, agent.virtuals.begin_enter(current.thread, begun)),
+            false => {
+                slot.enter.begin(begun);
+                observer().block(slot);
+            }
+        };
     }
     let seq = lock.next_seq();
     let owner = agent.owner_of(monitor);
@@ -130,7 +136,7 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     }
     let begun = match current.is_virtual {
         false => slot.enter.finish(),
-        true => agent.virtuals.end_enter(current.thread).map(|begun| (begun, false)),
+        true => agent.virtuals.end_enter(current.thread).map(|begun| (begun, begun.argument != 0)),
     };
     let Some((mut begun, is_reported)) = begun else {
         return entered_without_enter(agent, jni, &current, object, time);
@@ -141,11 +147,8 @@ pub fn on_contended_entered(agent: &'static Agent, jni: Jni, thread: Ref, object
     if begun.seq.is_none() {
         if !is_reported && !agent.sampling.records(begun.start, time) {
             let Begun { start, lock, .. } = begun;
-            return pressure::spend(
-                agent,
-                slot,
-                Span { start, end: time, thread: slot.thread(), lock, on: SpentOn::Monitor },
-            );
+            let thread = if current.is_virtual { ThreadId::SOME_VIRTUAL } else { slot.thread() };
+            return pressure::spend(agent, slot, Span { start, end: time, thread, lock, on: SpentOn::Monitor });
         }
         agent.sampling.settles(begun.lock, time);
         begun.chain = chain_of_sampled(agent, jni, slot, &lock);
@@ -173,6 +176,19 @@ fn chain_of_sampled(agent: &'static Agent, jni: Jni, slot: &'static Slot, lock: 
         observer().lock_named(lock.id(), &name);
     }
     chain
+}
+
+/// Reports the virtual threads that have been blocked since before `before`, once each.
+pub fn report_sampled_virtual(agent: &Agent, before: TimeNs, take: &mut impl FnMut(Event)) {
+    for (thread, begun) in agent.virtuals.take_long_enters(before) {
+        let Some(lock) = agent.locks.by_id(begun.lock) else { continue };
+        let Begun { start: time, lock: id, .. } = begun;
+        if agent.virtuals.is_new(thread) {
+            take(Event::Thread(thread_entry::unnamed_virtual(thread)));
+        }
+        let seq = lock.next_seq();
+        take(Event::MonitorEnter(MonitorEnter { time, thread, lock: id, seq, ..MonitorEnter::default() }));
+    }
 }
 
 /// Reports that a platform thread has been blocked since before `before`, where contentions

@@ -238,6 +238,10 @@ impl fmt::Display for OptionError {
 
 impl std::error::Error for OptionError {}
 
+/// Lengths that windows of sampling may have.
+const SHORTEST_WINDOW_NS: u64 = 100_000;
+const LONGEST_WINDOW_NS: u64 = 1_000_000_000;
+
 /// Features that can be asked for, by their word.
 pub const FEATURES: &[&str] = &["monitor", "park", "cpu", "wall", "pressure", "steal", "mounts", "causal"];
 
@@ -284,7 +288,7 @@ impl Options {
             "park_floor" => self.park_floor_ns = Some(number("park_floor", value)?),
             "min_duration" => self.min_duration_ns = Some(number("min_duration", value)?),
             "budget" => self.budget = Some(fraction("budget", value)?),
-            "sampling_window" => self.sampling_window_ns = Some(number("sampling_window", value)?),
+            "sampling_window" => self.sampling_window_ns = Some(window(value)?),
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
             "max_age" => self.max_age_ns = Some(number("max_age", value)?),
@@ -319,6 +323,11 @@ impl Options {
             other => return Err(OptionError::UnknownKey(other.to_owned())),
         }
         Ok(())
+    }
+
+    /// True if contentions and parks may be sampled.
+    pub fn may_sample(&self) -> bool {
+        self.budget.is_some() || self.sampling_window_ns.is_some()
     }
 
     /// How large the recording may become.
@@ -386,6 +395,11 @@ fn pressure_interval(value: String) -> Result<u64, OptionError> {
 fn fraction(key: &'static str, value: String) -> Result<f64, OptionError> {
     let number = value.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
     number.ok_or(OptionError::BadValue { key, value, expected: "a fraction above 0, up to 1" })
+}
+
+fn window(value: String) -> Result<u64, OptionError> {
+    let number = value.parse().ok().filter(|ns| (SHORTEST_WINDOW_NS..=LONGEST_WINDOW_NS).contains(ns));
+    number.ok_or(OptionError::BadValue { key: "sampling_window", value, expected: "from 100 us to 1 s, in ns" })
 }
 
 /// `BEGIN>END;BEGIN>END`.

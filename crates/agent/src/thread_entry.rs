@@ -93,15 +93,21 @@ pub fn define_virtual(agent: &Agent, jni: Jni, id: ThreadId, thread: Ref) {
     if !agent.virtuals.renamed(id, hash(&name)) {
         return;
     }
-    let name = if name.is_empty() { format!("virtual-{}", id.0) } else { name };
-    agent.define_thread(ThreadDef {
+    let unnamed = unnamed_virtual(id);
+    let name = if name.is_empty() { unnamed.name.clone() } else { name.into() };
+    agent.define_thread(ThreadDef { name, group: group.into(), ..unnamed });
+}
+
+/// What a virtual thread is called that cannot be asked for its name just now.
+pub fn unnamed_virtual(id: ThreadId) -> ThreadDef {
+    ThreadDef {
         id,
         os_id: 0,
-        name: name.into(),
-        group: group.into(),
+        name: format!("virtual-{}", id.0).into(),
+        group: "".into(),
         is_virtual: true,
         is_service: false,
-    });
+    }
 }
 
 /// A name's hash, never 0.

@@ -119,6 +119,19 @@ impl Virtuals {
         inner.reenters.remove(&thread)
     }
 
+    /// Those that began to block before `before`, have no number of the lock's order yet and were not
+    /// taken before: from now on `argument` says that they were.
+    pub fn take_long_enters(&self, before: TimeNs) -> Vec<(ThreadId, Begun)> {
+        let mut inner = self.lock();
+        let is_long = |begun: &Begun| begun.seq.is_none() && begun.argument == 0 && begun.start < before;
+        let long = inner.enters.iter_mut().filter(|(_, begun)| is_long(begun));
+        long.map(|(thread, begun)| {
+            begun.argument = 1;
+            (*thread, *begun)
+        })
+        .collect()
+    }
+
     /// It owns the monitor.
     pub fn end_enter(&self, thread: ThreadId) -> Option<Begun> {
         self.lock().enters.remove(&thread)

@@ -468,7 +468,10 @@ impl Analysis {
     fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         let names = &self.names;
         for Share { sum, wait } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
-            self.add_sum(&sum, also);
+            // Sleep, input and output are no waits for anybody.
+            if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
+                self.add_sum(&sum, also);
+            }
             if let Some(wait) = wait {
                 self.add_waits_like(&wait, &sum, also);
             }
@@ -655,14 +658,20 @@ impl Analysis {
         let range = Range { from: self.range.from, to: self.range.to.min(self.latest).max(self.range.from) };
         let running = self.running(range);
         self.aggregate.settle();
-        let through = self.wait_for.by_lock();
         let totals = self.aggregate.totals();
+        // Where contentions were sampled, their owners did in all of them what they did in those.
+        let scale = |lock: &LockId| totals.get(lock).map_or(1.0, LockTotals::recorded_scale);
+        let mut through = self.wait_for.by_lock();
+        through.iter_mut().for_each(|(lock, ns)| *ns = (*ns as f64 * scale(lock)) as u64);
         let active = |lock: LockId| totals.get(&lock).map_or(1.0, |totals| totals.active(&through));
-        self.aggregate.set_off_cpu(&self.steal.holders().by_path(active));
+        self.aggregate.set_off_cpu(&self.steal.holders().by_path(|lock| active(lock) * scale(&lock)));
         let blocked = |lock: LockId| totals.get(&lock).map_or(0, |totals| totals.total);
         let steal = self.steal.report(self.start, &self.names, active, blocked);
         let split = |(lock, totals): (&LockId, &LockTotals)| {
-            let did = OwnersDid { measured: self.steal.holders().of_lock(*lock), idle: self.owners.idle_ns(*lock) };
+            let did = OwnersDid {
+                measured: self.steal.holders().of_lock(*lock).scaled(scale(lock)),
+                idle: (self.owners.idle_ns(*lock) as f64 * scale(lock)) as u64,
+            };
             let split = LockSplit::of(totals, &through, &did);
             (*lock, split.with_carriers(self.virtual_threads.carrier_wait_ns(*lock)))
         };

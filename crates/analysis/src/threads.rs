@@ -145,7 +145,8 @@ impl Threads {
         let mut sum = Running::default();
         for (thread, life) in &self.lives {
             let def = names.thread(*thread);
-            if def.is_some_and(|def| def.is_service) || thread.0 & ThreadId::NATIVE != 0 {
+            let is_no_thread = thread.0 & ThreadId::NATIVE != 0 || *thread == ThreadId::SOME_VIRTUAL;
+            if def.is_some_and(|def| def.is_service) || is_no_thread {
                 continue;
             }
             let life_ns = self.life_ns(*thread, range);

@@ -96,14 +96,22 @@ impl Schedule {
 
     /// The instants after `start`, up to and with `end`, in order.
     pub fn within(&self, start: TimeNs, end: TimeNs) -> impl Iterator<Item = TimeNs> + '_ {
+        self.some_within(start, end, u64::MAX)
+    }
+
+    /// The same, of windows as far from each other as needed for no more than `most` instants.
+    pub fn some_within(&self, start: TimeNs, end: TimeNs, most: u64) -> impl Iterator<Item = TimeNs> + '_ {
         let first = self.number(start.max(self.from));
-        let numbers = first.zip(self.number(end)).into_iter().flat_map(|(first, last)| first..=last);
+        let numbers = first.zip(self.number(end)).into_iter().flat_map(move |(first, last)| {
+            let step = last.saturating_sub(first) / most.max(1) + 1;
+            (first..=last).step_by(usize::try_from(step).unwrap_or(usize::MAX))
+        });
         numbers.map(|number| self.instant(number)).filter(move |instant| start < *instant && *instant <= end)
     }
 
     /// Where the window that contains a moment ends.
     pub fn window_end(&self, time: TimeNs) -> TimeNs {
-        self.number(time).map_or(self.from, |number| self.begin(number + 1))
+        self.number(time).map_or(self.from, |number| self.begin(number.saturating_add(1)))
     }
 
     /// Number of the window that contains a moment.

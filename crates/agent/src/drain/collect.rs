@@ -33,11 +33,13 @@ impl Drain {
         self.batch = batch;
     }
 
-    pub(super) fn drain_all(&mut self) -> TimeNs {
+    /// Takes everything; `is_end` if nothing follows.
+    pub(super) fn drain_all(&mut self, is_end: bool) -> TimeNs {
         let agent = self.agent;
         let watermark = agent.threads.settle().min(agent.recording_ended()).min(agent.samples.settled());
-        let watermark = agent.sampling.settled(watermark).max(self.drained_to);
+        let watermark = if is_end { watermark } else { agent.sampling.settled(watermark).max(self.drained_to) };
         let mut batch = std::mem::take(&mut self.batch);
+        batch.append(&mut self.late);
         if self.unread.is_none() && self.is_late() {
             self.unread = Some(0);
         }
@@ -52,13 +54,23 @@ impl Drain {
                 if agent.pressure.is_sparing() {
                     batch.extend(capture::begins(slot, watermark));
                 } else if agent.sampling.is_used() {
-                    batch.extend(monitor::report_sampled(agent, slot, watermark));
+                    self.late.extend(monitor::report_sampled(agent, slot, watermark));
                 }
+            }
+            if agent.sampling.is_used() {
+                monitor::report_sampled_virtual(agent, watermark, &mut |event| self.late.push(event));
             }
             // What was handed over while we went round, by threads that ended.
             collector.drain(&mut |_, words| self.take_in(words, &mut batch));
         }
-        parks().collect(agent, watermark, &mut |event| batch.push(event));
+        let late = &mut self.late;
+        parks().collect(agent, watermark, &mut |event| match event {
+            Event::ParkBegin(_) if agent.sampling.is_used() => late.push(event),
+            event => batch.push(event),
+        });
+        if is_end {
+            batch.append(&mut self.late);
+        }
         self.take_batch(&mut batch);
         self.batch = batch;
         if is_all && self.unread.is_none() {

@@ -7,6 +7,8 @@
 
 use super::self_cost::Spent;
 use super::Drain;
+use crate::own_cost::ONE_IN;
+use crate::thread_entry::unnamed_virtual;
 use headway_model::event::{Sampling, ThreadDef};
 use headway_model::{DurationNs, Event, ThreadId, TimeNs};
 use std::collections::VecDeque;
@@ -21,6 +23,10 @@ const FIRST_NS: u64 = 5_000_000;
 const SLOWEST: u64 = 16;
 /// Seconds that are looked at together.
 const SECONDS: usize = 3;
+/// Fewer calls say nothing about what one costs.
+const FEW_CALLS: f64 = 20.0 * ONE_IN as f64;
+/// The shortest time between two looks at the budget.
+const PAUSE: DurationNs = DurationNs(900_000_000);
 /// The part of the budget that is aimed at.
 const AIM: f64 = 0.8;
 /// Everything is recorded again where that is expected to cost less than this part.
@@ -34,6 +40,8 @@ struct Interval {
     length: f64,
     process: f64,
     own: f64,
+    /// How far the interval of 95 % around `own` reaches to each side.
+    error: f64,
     calls: f64,
 }
 
@@ -67,19 +75,21 @@ impl Governor {
         let sum = |part: fn(&Interval) -> f64| self.intervals.iter().map(part).sum::<f64>();
         let (own, calls) = (sum(|i| i.own), sum(|i| i.calls));
         let allowed = (budget * sum(|i| i.process)).max(FLOOR * sum(|i| i.length)).max(1.0);
-        let ratio = own / allowed;
+        // One slow call among those that are timed stands for a thousand: what is certain is over.
+        let least = own - self.intervals.iter().map(|i| i.error * i.error).sum::<f64>().sqrt();
+        let (ratio, least) = (own / allowed, least / allowed);
         let is_sure = self.intervals.len() > 1;
         let window = match self.window_ns {
             0 => {
-                self.exact_call_ns = if calls > 0.0 { own / calls } else { self.exact_call_ns };
-                let is_over = ratio > 2.0 || is_sure && ratio > 1.0;
+                self.learn(latest);
+                let is_over = least > 2.0 || is_sure && least > 1.0;
                 if is_over {
                     FIRST_NS
                 } else {
                     0
                 }
             }
-            now if ratio > 1.0 => longer(now, ratio),
+            now if least > 1.0 || is_sure && ratio > 1.0 => longer(now, ratio),
             now if !is_sure || ratio > FITS => now,
             _ if calls * self.exact_call_ns < FITS * allowed => 0,
             now => (now / 2).max(WINDOWS_NS.0),
@@ -90,6 +100,15 @@ impl Governor {
             self.intervals.clear();
         }
         changes.then_some(window)
+    }
+
+    /// What a call costs while everything is recorded: a mean that forgets slowly.
+    fn learn(&mut self, latest: Interval) {
+        if latest.calls >= FEW_CALLS {
+            let now = latest.own / latest.calls;
+            let before = if self.exact_call_ns > 0.0 { self.exact_call_ns } else { now };
+            self.exact_call_ns = 0.8 * before + 0.2 * now;
+        }
     }
 
     /// True, once, if the longest windows still cost more than the budget.
@@ -117,12 +136,23 @@ impl Drain {
 
     /// Sees to the budget, with what was spent since the last time.
     pub(super) fn govern(&mut self, now: TimeNs) {
+        if now.since(self.governed.1) >= PAUSE {
+            self.decide(now);
+        }
+        // Again each time: the beginning of the recording may be removed.
+        if let Some(sampling) = self.sampling {
+            self.take_event(&Event::Sampling(sampling));
+        }
+    }
+
+    fn decide(&mut self, now: TimeNs) {
         let spent = Spent::so_far(self.agent);
         let (before, since) = std::mem::replace(&mut self.governed, (spent, now));
         let interval = Interval {
             length: now.since(since).0 as f64,
             process: (spent.process - before.process).0 as f64,
             own: (spent.of_agent() - before.of_agent()).0 as f64,
+            error: spent.error_since(before).0 as f64,
             calls: spent.calls_since(before),
         };
         if let Some(window_ns) = self.governor.decide(interval) {
@@ -131,14 +161,10 @@ impl Drain {
         if self.governor.complains(interval) {
             let share = 100.0 * interval.own / interval.process.max(1.0);
             let reason = format!(
-                "the budget is exceeded: merely counting contentions and parks takes {share:.1} % of the CPU time; \
-                 raise --budget, or record less (-e monitor)"
+                "the budget is exceeded: Headway takes {share:.1} % of the CPU time although it samples as little as it \
+                 can; raise --budget, or record less (-e monitor, without cpu and wall)"
             );
             self.agent.definitions.degraded("budget", &reason);
-        }
-        // Again each time: the beginning of the recording may be removed.
-        if let Some(sampling) = self.sampling {
-            self.take_event(&Event::Sampling(sampling));
         }
     }
 
@@ -157,12 +183,9 @@ impl Drain {
 /// What stands for virtual threads whose parks are added up together.
 fn some_virtual_thread() -> ThreadDef {
     ThreadDef {
-        id: ThreadId::SOME_VIRTUAL,
-        os_id: 0,
         name: "virtual threads".into(),
         group: "virtual threads".into(),
-        is_virtual: true,
-        is_service: false,
+        ..unnamed_virtual(ThreadId::SOME_VIRTUAL)
     }
 }
 
@@ -177,7 +200,7 @@ mod tests {
             0 => exact,
             window => 0.05 * exact + 0.15 * exact * 1e6 / window as f64,
         };
-        Interval { length: 1e9, process: 1e9, own: share * 1e9, calls: exact * 1e6 }
+        Interval { length: 1e9, process: 1e9, own: share * 1e9, error: 0.0, calls: exact * 1e6 }
     }
 
     /// Lengths of windows and what was paid, second by second.
@@ -225,7 +248,7 @@ mod tests {
     #[test]
     fn an_idle_process_may_pay_a_little() {
         let mut governor = Governor::new(Some(0.01), None);
-        let idle = Interval { length: 1e9, process: 5e6, own: 0.9e6, calls: 100.0 };
+        let idle = Interval { length: 1e9, process: 5e6, own: 0.9e6, error: 0.0, calls: 100.0 };
         (0..20).for_each(|_| assert_eq!(governor.decide(idle), None));
     }
 }

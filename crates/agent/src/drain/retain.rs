@@ -30,6 +30,10 @@ pub(super) struct CodeIds {
 impl Drain {
     /// Virtual threads are not said to end: the oldest are forgotten.
     pub(super) fn remember_virtual(&mut self, thread: ThreadId) {
+        if thread == ThreadId::SOME_VIRTUAL {
+            // Its definition is needed as long as anything is sampled.
+            return;
+        }
         self.virtual_threads.push_back(thread);
         if self.virtual_threads.len() > MAX_VIRTUAL_THREADS {
             if let Some(oldest) = self.virtual_threads.pop_front() {

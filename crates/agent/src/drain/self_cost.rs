@@ -34,6 +34,11 @@ impl Spent {
         self.own_threads + self.calls.of_all()
     }
 
+    /// How far the interval of 95 % around what hooks cost since then reaches to each side.
+    pub(super) fn error_since(&self, before: Spent) -> DurationNs {
+        (self.calls - before.calls).error()
+    }
+
     /// How many calls of hooks there were since then, estimated.
     pub(super) fn calls_since(&self, before: Spent) -> f64 {
         (self.calls - before.calls).calls as f64 * ONE_IN as f64

@@ -28,9 +28,6 @@ use headway_model::{ChainId, DurationNs, LockId, Loss, Seq, ThreadId, TimeNs};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// The number of an unpark that is not recorded: who finds it still knows who woke it.
-const UNRECORDED: Seq = Seq(1 << 62);
-
 /// The VM's thread, entered now if no event announced it.
 #[inline]
 fn slot_of_current(agent: &'static Agent, jni: Jni) -> Option<&'static Slot> {
@@ -305,6 +302,9 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         return;
     }
     count_return(agent, &begin, time);
+    if is_left_out && current.is_virtual && parks().tells_mounts.load(Ordering::Relaxed) {
+        mounts(current, &begin, given, time);
+    }
     if !is_told {
         let duration = time.since(begin.time);
         if is_left_out || seq.is_some() && duration < parks().floor() {
@@ -333,7 +333,7 @@ fn end(current: &Current<'_>, was_known: impl FnOnce() -> bool) {
         owner: begin.owner,
         limit: begin.limit,
         outcome,
-        unpark: given.map_or(Seq::NONE, |given| if given.seq == UNRECORDED { Seq::NONE } else { given.seq }),
+        unpark: given.map_or(Seq::NONE, |given| given.recorded_seq()),
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
     };
     agent.append(slot, &Record::park(&park));
@@ -464,7 +464,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
     if thread != slot.thread() && schedule.is_none() {
         name_waker(agent, jni, thread, time);
     }
-    let mut seq = if schedule.is_some() { UNRECORDED } else { parks().next_seq() };
+    let mut seq = if schedule.is_some() { Given::UNRECORDED } else { parks().next_seq() };
     let mut blocker = LockId::NONE;
     let mut give = |park: &InProgress, permit: &Permit| {
         if schedule.is_some_and(|schedule| ends_a_recorded_park(agent, park, &schedule, time)) {
@@ -494,7 +494,7 @@ pub fn before_unpark(agent: &'static Agent, jni: Jni, target: Ref, is_virtual: b
             None => agent.java.thread_id(jni, target),
         },
     };
-    if slot.is_filtered.load(Ordering::Relaxed) || seq == UNRECORDED {
+    if slot.is_filtered.load(Ordering::Relaxed) || seq == Given::UNRECORDED {
         return None;
     }
     if thread != slot.thread() && schedule.is_some() {

@@ -30,6 +30,7 @@ use crate::raw::Record;
 use crate::reply::{InPlace, MechanismState, State};
 use crate::sole;
 use crate::state::Sums;
+use crate::thread_entry;
 use blocker::Blockers;
 use headway_hook::Image;
 use headway_model::event::{ParkBegin, ShortParks};
@@ -241,7 +242,12 @@ impl Parks {
             sums.for_each(|sum| take(Event::ShortParks(sum)));
         }
         for place in self.virtuals.iter() {
-            place.park.send(watermark).into_iter().for_each(|begin| take(numbered(begin)));
+            if let Some(begin) = place.park.send(watermark) {
+                if agent.sampling.is_used() && agent.virtuals.is_new(begin.thread) {
+                    take(Event::Thread(thread_entry::unnamed_virtual(begin.thread)));
+                }
+                take(numbered(begin));
+            }
         }
     }
 

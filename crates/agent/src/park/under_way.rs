@@ -145,7 +145,7 @@ fn end(agent: &Agent, slot: &Slot, seq: Seq) -> Option<Park> {
         start_seq: begin.seq,
         seq: parks().next_seq(),
         outcome: if given.is_some() { ParkOutcome::Unparked } else { ParkOutcome::Unknown },
-        unpark: given.map_or(Seq::NONE, |given| given.seq),
+        unpark: given.map_or(Seq::NONE, |given| given.recorded_seq()),
         waker: given.map_or(ThreadId::NONE, |given| given.waker),
         ..park
     })

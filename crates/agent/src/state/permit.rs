@@ -36,6 +36,20 @@ pub struct Given {
     pub time: TimeNs,
 }
 
+impl Given {
+    /// The number of an unpark that is not recorded: who finds it still knows who woke it.
+    pub const UNRECORDED: Seq = Seq(1 << 62);
+
+    /// The number of the unpark, if it was recorded.
+    pub fn recorded_seq(&self) -> Seq {
+        if self.seq == Given::UNRECORDED {
+            Seq::NONE
+        } else {
+            self.seq
+        }
+    }
+}
+
 impl Permit {
     /// Says that the permit is about to be given.
     #[inline]
@@ -64,7 +78,7 @@ impl Permit {
         let waker = ThreadId(self.waker.load(Ordering::Relaxed));
         self.seq.store(NONE, Ordering::Release);
         let again = self.again.load(Ordering::Relaxed);
-        if again != NONE && again < seq {
+        if again != NONE && again < seq && seq != Given::UNRECORDED.0 {
             // Redundant after all: it explains nothing that is still to come.
             let _ = self.again.compare_exchange(again, NONE, Ordering::Relaxed, Ordering::Relaxed);
         }

@@ -13,14 +13,14 @@
 use headway_model::event::Sampling as Change;
 use headway_model::schedule::Schedule;
 use headway_model::{DurationNs, LockId, TimeNs};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Schedules of which a thread may still read one.
 const PLACES: usize = 8;
 /// Locks whose last event is remembered. Two locks of one place record more than necessary.
-const LOCKS: usize = 1 << 12;
+const LOCKS: usize = 1 << 14;
 /// Words of bits for locks of `Object.wait`.
-const WORDS: usize = 64;
+const WORDS: usize = 1 << 10;
 /// Bits of a lock's word that say when, in steps of [`STEP`] bits of nanoseconds: 13 days.
 const TIME_BITS: u32 = 40;
 const TIME: u64 = (1 << TIME_BITS) - 1;
@@ -48,6 +48,8 @@ pub struct Sampling {
     places: [Place; PLACES],
     /// Changes so far; 0 if nothing was ever sampled.
     changes: AtomicUsize,
+    /// True if the recording may sample.
+    is_armed: AtomicBool,
     settled: Box<[AtomicU64]>,
     /// A bit for each lock of `Object.wait`, shared where there are more locks than bits.
     waited_on: [AtomicU64; WORDS],
@@ -58,6 +60,7 @@ impl Default for Sampling {
         Sampling {
             places: Default::default(),
             changes: AtomicUsize::new(0),
+            is_armed: AtomicBool::new(true),
             settled: (0..LOCKS).map(|_| AtomicU64::new(0)).collect(),
             waited_on: std::array::from_fn(|_| AtomicU64::new(0)),
         }
@@ -65,8 +68,9 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// A recording begins: everything is recorded.
-    pub fn reset(&self) {
+    /// A recording begins: everything is recorded; if it `may_sample`, not always.
+    pub fn reset(&self, may_sample: bool) {
+        self.is_armed.store(may_sample, Ordering::Relaxed);
         self.changes.store(0, Ordering::Release);
         self.waited_on.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
@@ -75,7 +79,7 @@ impl Sampling {
     /// recorded, so that all that release it have to be.
     #[inline]
     pub fn waits_on(&self, lock: LockId) {
-        if let Some((word, bit)) = self.waited_bit(lock).filter(|_| self.is_used()) {
+        if let Some((word, bit)) = self.waited_bit(lock).filter(|_| self.is_armed.load(Ordering::Relaxed)) {
             if word.load(Ordering::Relaxed) & bit == 0 {
                 word.fetch_or(bit, Ordering::Relaxed);
             }
@@ -162,8 +166,9 @@ impl Sampling {
         if before & !TIME != tag(lock) || before & TIME > now || self.is_waited_on(lock) {
             return true;
         }
-        let since = time - DurationNs((now - (before & TIME)) << STEP);
-        schedule.hits(since, time)
+        // A step earlier: rather one too many than none.
+        let since = time - DurationNs((now - (before & TIME) + 1) << STEP);
+        since < schedule.from() || schedule.hits(since, time)
     }
 
     fn word(&self, lock: LockId) -> Option<&AtomicU64> {
@@ -199,7 +204,7 @@ mod tests {
         sampling.waits_on(LockId(5));
         let all = (1_001..1_101).all(|n| sampling.settles(LockId(5), TimeNs(n * 10_000)));
         assert!(all);
-        sampling.reset();
+        sampling.reset(true);
         sampling.change(change(10 * MS, MS));
         assert!(!sampling.settles(LockId(5), TimeNs(11_010_001)));
     }
@@ -216,7 +221,7 @@ mod tests {
         assert_eq!(sampling.at(TimeNs(21 * MS)).map(|schedule| schedule.window()), Some(DurationNs(2 * MS)));
         sampling.change(change(30 * MS, 0));
         assert!(sampling.at(TimeNs(31 * MS)).is_none());
-        sampling.reset();
+        sampling.reset(true);
         assert!(sampling.at(TimeNs(11 * MS)).is_none());
     }
 

@@ -101,7 +101,10 @@ impl Spans {
 #[inline]
 fn add(sums: &mut [SpanSum; KEPT], span: Span, grid: &Grid, send: &impl Fn(&Spent)) {
     let fits = |sum: &&mut SpanSum| {
-        (sum.spent.lock, sum.spent.on) == (span.lock, span.on) && sum.from <= span.start && span.end <= sum.until
+        let spent = &sum.spent;
+        (spent.lock, spent.on, spent.thread) == (span.lock, span.on, span.thread)
+            && sum.from <= span.start
+            && span.end <= sum.until
     };
     if let Some(sum) = sums.iter_mut().find(fits) {
         sum.spent.time = span.end;

@@ -73,6 +73,8 @@ pub(crate) struct LockTotals {
     pub paused: u64,
     pub after_wait: u64,
     pub in_virtual: u64,
+    /// Time with a known owner that was not recorded one by one: what its owners did then is not known.
+    pub shared_owned: u64,
     /// True for a lock of `java.util.concurrent`.
     pub is_juc: bool,
 }
@@ -81,6 +83,14 @@ impl LockTotals {
     /// Blocked time whose owner is known, without pauses.
     pub fn owned(&self) -> u64 {
         self.total - self.hand_over - self.unknown - self.paused
+    }
+
+    /// How many times longer that is than the part that was recorded one by one.
+    pub fn recorded_scale(&self) -> f64 {
+        match self.owned().saturating_sub(self.shared_owned) {
+            0 => 1.0,
+            recorded => self.owned() as f64 / recorded as f64,
+        }
     }
 
     /// For which part of that its owner was not itself blocked, if owners were

@@ -38,6 +38,12 @@ impl Aggregate {
             holder_blocked: false,
         };
         let lock = self.sides[side as usize].lock;
+        if sum.basis.is_hand_off() && self.is_service(sum.thread, side, names) {
+            self.service.hand_over += part.ns;
+        }
+        if sum.basis.is_known() {
+            self.locks[lock as usize].shared_owned += part.ns;
+        }
         self.account(&slice, lock, Part::running(part.ns), part.count);
         part.ns
     }

@@ -5,7 +5,7 @@ use super::crowd::Crowd;
 use super::holders::{Holder, HolderId, Holders};
 use super::order::{LockEvent, LockEventKind, Order};
 use super::segments::Segments;
-use super::slicing::{Former, Mark, MarkKind, Slicer};
+use super::slicing::{Former, Mark, MarkKind, Slicer, LEAVING};
 use super::stretch::{Basis, Kind, Shared, Slice};
 use headway_model::schedule::Schedule;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 
 /// Marks always kept, for contentions whose begin is told only at their end.
 const KEPT_MARKS: usize = 64;
+/// Instants of one contention at which it is looked who had the lock.
+const MOST_INSTANTS: u64 = 1 << 12;
 /// So many marks are walked for a contention alone as quickly as it is found out
 /// what they are for all.
 const FEW_MARKS: usize = 16;
@@ -268,7 +270,7 @@ impl LockReplay {
         self.last_lost = last;
         self.marks.push_back(Mark {
             seq: last,
-            time: TimeNs(0),
+            time: self.marks.back().map_or(self.dropped_until, |mark| mark.time),
             thread: ThreadId::NONE,
             holder: HolderId::UNKNOWN,
             kind: MarkKind::Gap,
@@ -294,7 +296,10 @@ impl LockReplay {
             let holder = holders.intern(Holder::thread(self.id, event.other));
             let leaving = event.other != self.current && self.former.may_be_seen_leaving(event.other, event.time);
             owner = (!leaving).then_some((event.other, holder));
-            self.mark(event, event.other, holder, MarkKind::Seen);
+            // A begin that was reported late says nothing of what came in between.
+            if self.marks.back().is_none_or(|last| last.time <= event.time + LEAVING) {
+                self.mark(event, event.other, holder, MarkKind::Seen);
+            }
         }
         let blocked = self.begin(event, Origin::Enter, owner);
         self.blocked.insert(event.thread, blocked);
@@ -303,6 +308,16 @@ impl LockReplay {
     fn acquired(&mut self, event: &LockEvent, holders: &mut Holders, counts: &mut Counts) {
         let begun = self.blocked.remove(event.thread);
         let told = event.start > TimeNs(0) && event.start <= event.time;
+        let is_another = |begun: &Blocked| {
+            told && event.kind == LockEventKind::Entered && begun.origin == Origin::Enter && begun.start != event.start
+        };
+        let begun = match begun {
+            Some(begun) if is_another(&begun) => {
+                counts.ends_lost += 1;
+                None
+            }
+            begun => begun,
+        };
         match begun {
             Some(blocked) => self.end(event, blocked),
             None if told => {
@@ -561,10 +576,10 @@ impl LockReplay {
     /// known who had the lock: each stands for its window.
     pub fn slice_by_instants(&self, blocked: &Blocked, schedule: &Schedule, out: &mut Vec<Slice>) {
         let (mut begin, end) = (blocked.start, blocked.end);
-        let mut instants = schedule.within(begin, end).peekable();
+        let mut instants = schedule.some_within(begin, end, MOST_INSTANTS).peekable();
         let mut known = (HolderId::UNKNOWN, Basis::NoMark);
         while let Some(instant) = instants.next() {
-            known = self.owner_at(instant, blocked.thread);
+            known = self.owner_at(instant, blocked);
             if instants.peek().is_some() {
                 let to = schedule.window_end(instant).clamp(begin, end);
                 append(begin, to, known, out);
@@ -576,13 +591,18 @@ impl LockReplay {
 
     /// Who had the lock at an instant for which `blocked` waited: the first event after it
     /// says so.
-    fn owner_at(&self, instant: TimeNs, blocked: ThreadId) -> (HolderId, Basis) {
+    fn owner_at(&self, instant: TimeNs, blocked: &Blocked) -> (HolderId, Basis) {
+        if instant <= self.dropped_until {
+            return (HolderId::UNKNOWN, Basis::Gap);
+        }
         let first = self.marks.partition_point(|mark| mark.time < instant);
-        for mark in self.marks.range(first..) {
+        for mark in self.marks.range(first..).take_while(|mark| mark.seq <= blocked.end_seq) {
             match mark.kind {
-                MarkKind::Gap => break,
-                MarkKind::Acquired if mark.thread == blocked => return (HolderId::UNKNOWN, Basis::WakeUp),
-                _ if mark.thread == blocked => {}
+                MarkKind::Gap => return (HolderId::UNKNOWN, Basis::Gap),
+                MarkKind::Acquired | MarkKind::Woken if mark.thread == blocked.thread => {
+                    return (HolderId::UNKNOWN, Basis::WakeUp);
+                }
+                _ if mark.thread == blocked.thread => {}
                 MarkKind::Exit => return (mark.holder, Basis::Exit),
                 MarkKind::LastReader => return (mark.holder, Basis::LastReader),
                 MarkKind::Held | MarkKind::Waiting | MarkKind::Seen => return (mark.holder, Basis::Held),
@@ -615,6 +635,11 @@ impl LockReplay {
             .min()
             .unwrap_or(u64::MAX);
         let unneeded = self.marks.partition_point(|mark| mark.seq <= needed);
+        // Who is blocked needs what happened since, whatever number it got when it was reported.
+        let from = match from {
+            TimeNs(u64::MAX) => from,
+            _ => self.blocked.iter().chain(&self.done).fold(from, |from, blocked| from.min(blocked.start)),
+        };
         let old = self.marks.partition_point(|mark| mark.time < from);
         let count = unneeded.min(self.marks.len() - KEPT_MARKS).min(old);
         if let Some(segments) = &mut self.segments {

@@ -106,7 +106,7 @@ struct Given {
     last_blocked: LockId,
 }
 
-/// Replays parks into blocked contentions and conditional waits.
+/// Replays parks into blocked contentions and waits.
 #[derive(Debug)]
 pub struct ParkReplay {
     order: Order<ParkEvent>,
@@ -216,7 +216,7 @@ impl ParkReplay {
         }
     }
 
-    /// The conditional waits that are over since this was called last.
+    /// The waits that are over since this was called last.
     pub(crate) fn take_waits(&mut self) -> Vec<ParkWait> {
         std::mem::take(&mut self.waits)
     }
@@ -359,7 +359,9 @@ impl ParkReplay {
         let former = parker.parked.take();
         self.counts.ends_lost += u64::from(former.is_some_and(|former| !former.what.synchronizer.is_lock()));
         let woken_for = parker.woken_for.take();
-        let given = parker.permit.take();
+        // Of a sampled park the unpark may have been recorded and the park not.
+        let is_sampled = self.hand_over.schedules.sampling(event.time, event.time).is_some();
+        let given = parker.permit.take().filter(|given| !is_sampled || given.waker.time >= event.time);
         let condition = parker.condition;
         let released = std::mem::take(&mut parker.released);
         let mut parked =
@@ -501,7 +503,16 @@ impl ParkReplay {
         let Some((told, outcome)) = parked_of(event) else { return };
         self.bound_parkers();
         let parker = self.parkers.entry(event.thread).or_default();
-        let begun = parker.parked.take();
+        let mut begun = parker.parked.take();
+        // Where parks are sampled, the end alone says when the park began: an earlier one's end is missing.
+        if begun.is_some_and(|begun| told.start_seq == 0 && told.start > TimeNs(0) && begun.start != told.start) {
+            self.counts.ends_lost += 1;
+            let index = begun.take().and_then(|begun| self.locks.find(begun.blocker));
+            if let Some((_, replay)) = index.and_then(|index| self.locks.get_mut(index as usize)) {
+                replay.forget(event.thread);
+            }
+        }
+        let parker = self.parkers.entry(event.thread).or_default();
         // Where parks are sampled, only the end of one says that there was one, and what ended it came before.
         let early = parker.permit.take_if(|given| begun.is_none() && unpark != 0 && given.waker.seq == unpark);
         if begun.is_none() && (told.start == TimeNs(0) || told.start > event.time) {

@@ -10,7 +10,7 @@ use headway_model::event::{
     MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered, MonitorWait, MonitorWaited, Park,
     ParkBegin, ShortParks, Spent as Sum, SpentOn,
 };
-use headway_model::{ChainId, Event, LockId, ThreadId, TimeNs};
+use headway_model::{ChainId, DurationNs, Event, LockId, ThreadId, TimeNs};
 
 /// Notifies kept for a waiter whose own events have not arrived.
 const KEPT_NOTIFIES: usize = 256;
@@ -295,6 +295,9 @@ impl Activities {
     /// they count as if they had been one, ending when the last of them ended.
     pub fn parked_shortly(&mut self, e: &ShortParks, acquires: bool, spent: &mut impl Spent) {
         let Some(thread) = self.thread(e.thread) else { return };
+        if e.thread == ThreadId::SOME_VIRTUAL {
+            return parked_together(e, thread.role, acquires, spent);
+        }
         let span = (e.time - e.total, e.time);
         match acquires {
             true => spent.acquired(thread.role, e.blocker, e.chain, span, false),
@@ -443,5 +446,21 @@ fn role_of_unknown(id: ThreadId) -> Role {
     match id.0 & ThreadId::NATIVE {
         0 => Role::Application,
         _ => Role::LeftOut,
+    }
+}
+
+/// Parks of many virtual threads, added up since the last sum: all of them lie in the second before
+/// the last one ended, some at the same time.
+fn parked_together(e: &ShortParks, role: Role, acquires: bool, spent: &mut impl Spent) {
+    const SUMMED_NS: u64 = 1_000_000_000;
+    let mut left = e.total.0;
+    while left > 0 {
+        let part = left.min(SUMMED_NS);
+        let span = (e.time - DurationNs(part), e.time);
+        match acquires {
+            true => spent.acquired(role, e.blocker, e.chain, span, false),
+            false => spent.waited(role, span, false),
+        }
+        left -= part;
     }
 }

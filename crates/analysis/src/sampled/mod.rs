@@ -95,6 +95,7 @@ pub(crate) struct Sampled {
     sums: BTreeMap<Key, Vec<Sum>>,
     seen: FxHashMap<Key, Vec<Seen>>,
     waiting: usize,
+    seen_now: usize,
     bound: usize,
     report: SamplingReport,
     latest_instant: TimeNs,
@@ -147,23 +148,25 @@ impl Sampled {
         }
         let Some(more) = self.stands_for(contention.start, end) else { return };
         let key = Key { is_monitor: contention.kind == Kind::Monitor, lock: contention.lock };
-        let seen = self.seen.entry(key).or_default();
-        seen.extend(contention.slices.iter().map(|slice| Seen {
-            kind: contention.kind,
-            thread: contention.thread,
-            chain: contention.chain,
-            owner: slice.owner_id(),
-            basis: slice.basis,
-            weight: more * slice.duration.0 as f64,
-            wait: None,
-        }));
+        for slice in contention.slices {
+            let seen = Seen {
+                kind: contention.kind,
+                thread: contention.thread,
+                chain: contention.chain,
+                owner: slice.owner_id(),
+                basis: slice.basis,
+                weight: more * slice.duration.0 as f64,
+                wait: None,
+            };
+            self.see(key, seen);
+        }
     }
 
     /// Takes note of a wait that is over.
     pub fn wait(&mut self, wait: &ParkWait) {
         let Some(more) = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some()) else { return };
         let key = Key { is_monitor: false, lock: wait.blocker };
-        self.seen.entry(key).or_default().push(Seen {
+        let seen = Seen {
             kind: Kind::Conditional,
             thread: wait.thread,
             chain: wait.chain,
@@ -171,7 +174,16 @@ impl Sampled {
             basis: Basis::NoMark,
             weight: more * wait.end.since(wait.start).0 as f64,
             wait: Some(*wait),
-        });
+        };
+        self.see(key, seen);
+    }
+
+    /// Keeps what was seen, if there is room.
+    fn see(&mut self, key: Key, seen: Seen) {
+        if self.seen_now < self.bound {
+            self.seen_now += 1;
+            self.seen.entry(key).or_default().push(seen);
+        }
     }
 
     /// How many more of the same, in time, something recorded by chance stands for;
@@ -195,7 +207,7 @@ impl Sampled {
         for (key, sums) in std::mem::take(&mut self.sums) {
             match self.seen.get_mut(&key) {
                 Some(seen) => share_out(sums, seen, &mut shares),
-                None => drop(left.insert(key, sums)),
+                None => drop(left.insert(key, together(sums))),
             }
         }
         if !left.is_empty() && !self.seen.is_empty() {
@@ -204,6 +216,7 @@ impl Sampled {
         self.waiting = left.values().map(Vec::len).sum();
         self.sums = left;
         self.seen.clear();
+        self.seen_now = 0;
         shares
     }
 
@@ -254,6 +267,22 @@ impl Sampled {
             .map(|schedule| SamplingWindow { from_ns: schedule.from().since(start).0, window_ns: schedule.window().0 });
         self.is_used().then(|| SamplingReport { windows: windows.collect(), ..self.report.clone() })
     }
+}
+
+/// Sums of the same thread as one: they may wait for long.
+fn together(mut sums: Vec<Sum>) -> Vec<Sum> {
+    sums.sort_by_key(|sum| (sum.thread, sum.kind));
+    sums.dedup_by(|later, sum| {
+        let is_same = (later.thread, later.kind) == (sum.thread, sum.kind);
+        if is_same {
+            (sum.start, sum.time) = (sum.start.min(later.start), sum.time.max(later.time));
+            sum.count += later.count;
+            sum.total_ns += later.total_ns;
+            sum.mean_ns = sum.total_ns / sum.count.max(1);
+        }
+        is_same
+    });
+    sums
 }
 
 #[cfg(test)]

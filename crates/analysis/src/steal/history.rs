@@ -110,6 +110,21 @@ pub(crate) struct Estimate {
     pub measured: f64,
 }
 
+impl Estimate {
+    /// So many times as much of each.
+    pub fn scaled(self, times: f64) -> Estimate {
+        Estimate {
+            cpu: self.cpu * times,
+            cpu_least: self.cpu_least * times,
+            asleep_least: self.asleep_least * times,
+            off_cpu: self.off_cpu * times,
+            off_cpu_least: self.off_cpu_least * times,
+            off_cpu_most: self.off_cpu_most * times,
+            measured: self.measured * times,
+        }
+    }
+}
+
 /// See the module. Bounded: the oldest parts go first.
 #[derive(Debug)]
 pub(crate) struct History {

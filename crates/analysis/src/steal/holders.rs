@@ -38,6 +38,13 @@ pub(crate) struct OfLock {
     slices_no_cpu: u64,
 }
 
+impl OfLock {
+    /// So many times as much of all times.
+    pub fn scaled(self, times: f64) -> OfLock {
+        OfLock { blocked: self.blocked * times, did: self.did.scaled(times), ..self }
+    }
+}
+
 /// Room that is the same each time.
 #[derive(Debug, Default)]
 struct Room {

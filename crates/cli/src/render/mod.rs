@@ -156,10 +156,10 @@ fn summed_up(report: &Report) -> Option<String> {
 
 /// What of the recording is exact and what is estimated, because it samples.
 fn sampled(report: &Report) -> Option<String> {
-    let sampling = report.sampling.as_ref()?;
+    let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled to limit the cost: {} contentions and parks were too short to be recorded in any case. Of these {} were \
+        "sampled: {} contentions and parks were too short to be recorded in any case. Of these {} were \
          recorded, those in progress at {}; the others ({} in all) are in the totals, and where they were spent is \
          estimated",
         numbers::grouped(all),
