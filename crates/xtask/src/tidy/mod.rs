@@ -8,6 +8,7 @@ mod circles;
 mod documents;
 mod graph;
 mod layout;
+mod minimum_rust;
 mod registers;
 mod sources;
 mod versions;
@@ -82,6 +83,7 @@ pub fn tidy(rest: &[String]) -> Result<(), Problem> {
     complaints.extend(documents::about_the_whole(&files));
     complaints.extend(versions::complaints(&files));
     complaints.extend(graph::complaints(&files)?);
+    complaints.extend(minimum_rust::complaints(&files)?);
     complaints.extend(circles::complaints(&files));
     complaints.extend(words::complaints(&files)?);
     if complaints.is_empty() {
