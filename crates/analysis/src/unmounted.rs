@@ -17,7 +17,7 @@ use std::hash::Hash;
 const LOOKS_NS: u64 = 20_000_000;
 /// Looks made at a watermark; of a longer time, the last ones.
 const MOST_LOOKS: u64 = 512;
-/// Places and stacks told apart at a watermark.
+/// Places and stacks distinguished at a watermark.
 const MOST_KEYS: usize = 64;
 
 /// Who began to do something, and when.
