@@ -1,7 +1,7 @@
 //! The workspace `fleet/`: checks and tests, like those of the workspace above it.
 
 use crate::jdks::Jdks;
-use crate::process::{cargo, is_on_path, program, root, run, run_and_read};
+use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read};
 use crate::python::packages_of_sources;
 use crate::tally::Tally;
 use crate::{pairs, takes_nothing, Misuse, Problem};
@@ -21,6 +21,9 @@ const SPARK: [&str; 2] = ["fleet/spark/requirements.txt", "fleet/spark/build-req
 /// The test program that needs nothing else (`fleet/command/tests/spark`), and the variable by which it finds Spark.
 const SPARK_TESTS: &str = "spark";
 const SPARK_HOME: &str = "HEADWAY_SPARK";
+/// What Spark needs for S3, and the variable for the folder with it.
+const SPARK_ON_S3: &str = "fleet/spark/pom.xml";
+const SPARK_ON_S3_PATH: &str = "HEADWAY_SPARK_S3";
 
 /// What `./hw fleet-eval` takes.
 const EVALUATION: [&str; 4] = ["--fleet", "--null", "--planted", "--seed"];
@@ -74,6 +77,14 @@ pub fn tests() -> Result<Tally, Problem> {
     Ok(Tally::of_cargo(&output, content))
 }
 
+/// Does Spark answer what DataFusion answers, on this machine?
+pub fn on_spark(jdks: &Jdks) -> Result<Tally, Problem> {
+    let mut tests = with_spark(jdks)?;
+    tests.args(["--test", SPARK_TESTS, "--", "--show-output"]);
+    let (output, content) = run_and_read(&mut tests)?;
+    Ok(Tally::of_cargo(&output, content))
+}
+
 /// A `cargo test` of the command that finds Spark, and a JDK for it.
 fn with_spark(jdks: &Jdks) -> Result<Command, Problem> {
     let [requirements, tools] = SPARK;
@@ -88,14 +99,15 @@ fn with_spark(jdks: &Jdks) -> Result<Command, Problem> {
     Ok(tests)
 }
 
-/// `./hw fleet-test`: the store on a real S3 server, which the tests start and end; and Spark on this machine.
+/// `./hw fleet-test`: the store on a real S3 server, and Spark with a master and workers on it; the tests start and
+/// end them.
 pub fn on_s3(rest: &[String]) -> Result<(), Problem> {
     takes_nothing(rest)?;
-    let server = server()?;
+    let (server, jars) = (server()?, spark_on_s3()?);
     let began = Instant::now();
     let mut tests = with_spark(&Jdks::for_tests())?;
     tests.args(["--test", SERVER_TESTS, "--test", SPARK_TESTS, "--", "--show-output"]);
-    tests.env(SERVER_PATH, server);
+    tests.env(SERVER_PATH, server).env(SPARK_ON_S3_PATH, jars);
     let (output, content) = run_and_read(&mut tests)?;
     let Tally { passed, failed, .. } = Tally::of_cargo(&output, content);
     println!("on {SERVER} {SERVER_VERSION}, {:.0} s, building the tests included", began.elapsed().as_secs_f64());
@@ -118,6 +130,21 @@ pub fn evaluate(rest: &[String]) -> Result<(), Problem> {
     let mut calibrate = in_fleet();
     calibrate.args(["run", "--quiet", "--release", "--locked", "--package", "headway-regress"]);
     run(calibrate.args(["--example", "calibrate", "--"]).args(arguments))
+}
+
+/// The folder with what Spark needs for S3; fetched when the versions change.
+fn spark_on_s3() -> Result<PathBuf, Problem> {
+    let folder = build_directory().join("spark-on-s3");
+    let stamp = folder.join("pom.xml");
+    let wanted = std::fs::read(root().join(SPARK_ON_S3))?;
+    if std::fs::read(&stamp).ok().as_ref() != Some(&wanted) {
+        eprintln!("hw: fetching the packages of {SPARK_ON_S3}, 640 MB");
+        let mut maven = program("mvn");
+        maven.args(["-q", "-B", "-f", SPARK_ON_S3, "dependency:copy-dependencies"]);
+        run(maven.arg(format!("-DoutputDirectory={}", folder.display())))?;
+        std::fs::write(stamp, wanted)?;
+    }
+    Ok(folder)
 }
 
 /// The server's program; built the first time.

@@ -61,6 +61,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.check("fleet: format", |_| fleet::format());
     session.check("fleet: lints", |_| fleet::lints(&ALLOWED_IN_TESTS));
     session.suite("fleet", |_| fleet::tests());
+    session.suite("fleet on Spark", fleet::on_spark);
     session.suite("guard", |_| guard::compare());
     session.suite("python", python_tests);
     session.suite("stress, one minute", stress_minute);

@@ -128,6 +128,11 @@ impl Server {
         format!("s3://{BUCKET}/{prefix}")
     }
 
+    /// Where the server keeps objects below a prefix: its objects are files.
+    pub fn path(&self, prefix: &str) -> PathBuf {
+        self.folder.path().join(BUCKET).join(prefix)
+    }
+
     /// A program that finds the server by its environment.
     pub fn program(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());

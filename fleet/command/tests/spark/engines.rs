@@ -14,14 +14,17 @@ pub struct Fleet<'a> {
     pub folder: &'a Path,
 }
 
-/// A fleet in which every view has rows: phases, regressions, JVMs without running time, rows without stacks.
+/// A fleet in which every view has rows: two hours of two versions, phases, a JVM without running time, others without
+/// steal time, rows without stacks.
 pub fn spec() -> Spec {
     Spec {
-        minutes: 90,
-        services: 3,
-        hosts: 5,
-        jvms: 12,
+        seed: 5,
+        minutes: 70,
+        services: 2,
+        hosts: 4,
+        jvms: 6,
         sites: 20,
+        busy: 4.0,
         regressions: 1,
         effect: 3.0,
         outliers: 1,
