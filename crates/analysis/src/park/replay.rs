@@ -80,6 +80,11 @@ pub(super) struct Parked {
 }
 
 impl Parked {
+    /// True if the park that an end without the number of a begin describes is another one.
+    fn is_another(&self, ended: &Parked) -> bool {
+        ended.start_seq == 0 && ended.start > TimeNs(0) && self.start != ended.start
+    }
+
     /// The conditional wait that it was.
     pub fn wait(&self, thread: ThreadId, end: TimeNs, outcome: Option<ParkOutcome>, waker: Waker) -> ParkWait {
         ParkWait {
@@ -505,7 +510,7 @@ impl ParkReplay {
         let parker = self.parkers.entry(event.thread).or_default();
         let mut begun = parker.parked.take();
         // Where parks are sampled, the end alone says when the park began: an earlier one's end is missing.
-        if begun.is_some_and(|begun| told.start_seq == 0 && told.start > TimeNs(0) && begun.start != told.start) {
+        if begun.is_some_and(|begun| begun.is_another(&told)) {
             self.counts.ends_lost += 1;
             let index = begun.take().and_then(|begun| self.locks.find(begun.blocker));
             if let Some((_, replay)) = index.and_then(|index| self.locks.get_mut(index as usize)) {
