@@ -1,5 +1,7 @@
 //! All analyses of a recording, fed together.
 
+mod sums;
+
 use crate::aggregate::{Aggregate, LockTotals, Range};
 use crate::aspect::Aspect;
 use crate::by_id::ById;
@@ -8,14 +10,14 @@ use crate::ledger::{self, Accounts, LockSplit, OwnersDid};
 use crate::lock_groups::LockGroups;
 use crate::meanwhile::Meanwhile;
 use crate::method::{Grouping, Owners, Rest, Samples};
-use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink, Sum};
+use crate::monitor::{Kind, MonitorReplay, OpenStretch, Placing, Stretch, StretchSink};
 use crate::names::Names;
 use crate::options::Options;
 use crate::park::{ParkReplay, ParkWait, Stragglers, Synchronizer};
 use crate::pressure::report::PressureReport;
 use crate::pressure::{java_version, Pressure, Recorded};
 use crate::report::Report;
-use crate::sampled::{Sampled, SamplingReport, Share};
+use crate::sampled::{Sampled, SamplingReport};
 use crate::sites::Parks;
 use crate::steal::Steal;
 use crate::summary;
@@ -26,8 +28,7 @@ use crate::wait_class::WaitClasses;
 use crate::wait_for::WaitFor;
 use crate::waits::{Context, Waits};
 use headway_model::event::{
-    Degraded, MonitorExit, OwnerSample, Park, RecordingInfo, Sample, SampleState, SelfCost, ShortParks, Spent, SpentOn,
-    Unpark,
+    Degraded, MonitorExit, OwnerSample, Park, RecordingInfo, Sample, SampleState, SelfCost, SpentOn, Unpark,
 };
 use headway_model::{DurationNs, Event, LockId, Loss, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
@@ -332,7 +333,7 @@ impl Analysis {
 
     fn follow_holders(&mut self) {
         let lock_of = |condition| self.park.lock_of(condition);
-        self.wait_for.follow(self.replay.holders(), lock_of, &mut self.names);
+        self.wait_for.follow(self.replay.owners_by_id(), lock_of, &mut self.names);
     }
 
     /// What an event's thread was last blocked on, for exits; notes it for
@@ -432,96 +433,6 @@ impl Analysis {
         };
         self.owners.sample(&Sample { state, ..seen.sample });
         self.meanwhile.add(seen, self.range, &mut self.names);
-    }
-
-    fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
-        let Spent { time, thread, lock, chain, count, total, .. } = *spent;
-        self.numbered = true;
-        self.threads.acts(thread, time);
-        let start = self.start_of_sum(time, total);
-        self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), (start, time), count, total), also);
-    }
-
-    fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
-        let ShortParks { time, thread, blocker, chain, count, total } = *parks;
-        self.numbered = true;
-        self.threads.acts(thread, time);
-        self.virtual_threads.park(event, self.range, &self.names);
-        let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
-        let acquires = self.park.acquires(event, &self.names);
-        if self.accepts(thread) {
-            self.parks.add_sum(parks, &class, acquires, self.range);
-        }
-        let kind = if acquires { Kind::Juc } else { Kind::Conditional };
-        let start = self.start_of_sum(time, total);
-        self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), (start, time), count, total), also);
-    }
-
-    /// Where a recording samples, a sum waits for what says where its time was spent.
-    fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
-        if let Some(sum) = self.sampled.keep(sum) {
-            self.add_sum(&sum, also);
-        }
-    }
-
-    /// Adds what is known by now of contentions and waits that were only added up.
-    fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
-        let names = &self.names;
-        for Share { sum, wait } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
-            // Sleep, input and output are no waits for anybody.
-            if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
-                self.add_sum(&sum, also);
-            }
-            if let Some(wait) = wait {
-                self.add_waits_like(&wait, &sum, also);
-            }
-        }
-    }
-
-    /// Adds waits of which the recording has only the sum, and which were like this one.
-    fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn StretchSink) {
-        let is_service = self.names.thread(sum.thread).is_some_and(|def| def.is_service);
-        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
-        if is_service || !in_range || !self.accepts(sum.thread) {
-            return;
-        }
-        if !wait.synchronizer.is_conditional() {
-            let is_io = wait.synchronizer == Synchronizer::Io;
-            return self.accounts.parked_sum(sum.thread, sum.total_ns, is_io);
-        }
-        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
-        self.waits.sum(wait, sum, &mut context);
-        also.waited_sum(wait, sum);
-        self.accounts.waited_sum(sum.thread, sum.total_ns);
-    }
-
-    /// When contentions began that ended then: as late as is possible, but not before the recording.
-    fn start_of_sum(&self, time: TimeNs, total: DurationNs) -> TimeNs {
-        TimeNs(time.0.saturating_sub(total.0)).max(self.start.min(time))
-    }
-
-    /// Stretches that were summed up where they were recorded. How long each was is
-    /// not known: a minimum leaves them all out.
-    fn add_sum(&mut self, sum: &Sum, also: &mut dyn StretchSink) {
-        also.summed(sum, self.replay.holders());
-        if !self.accepts(sum.thread) {
-            return;
-        }
-        let is_waiting = sum.kind == Kind::Conditional;
-        if self.options.min_duration > DurationNs::ZERO {
-            self.aggregate.blocked.below_minimum += if is_waiting { 0 } else { sum.count };
-            return;
-        }
-        let aggregate = match is_waiting {
-            true => self.waited.as_mut(),
-            false => Some(&mut self.aggregate),
-        };
-        if let Some(aggregate) = aggregate {
-            let ns = aggregate.add_sum(sum, self.replay.holders(), self.range, &mut self.names);
-            if !is_waiting {
-                self.accounts.blocked(sum.thread, ns, 0);
-            }
-        }
     }
 
     /// Conditional waits that parked. The JDK's and the VM's own threads have
@@ -640,7 +551,7 @@ impl Analysis {
         };
         let groups = self.options.by.contains(&Aspect::LockName).then(|| {
             self.aggregate.settle();
-            LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names)
+            LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names)
         });
         let grid = match &groups {
             Some(groups) => grid.group(groups),
@@ -677,7 +588,7 @@ impl Analysis {
         };
         let splits: FxHashMap<LockId, LockSplit> = totals.iter().map(split).collect();
         let classes = WaitClasses::new(self.waits.sites(), &self.names, &self.threads, range);
-        let groups = LockGroups::new(&self.aggregate, self.replay.holders(), &mut self.names);
+        let groups = LockGroups::new(&self.aggregate, self.replay.owners_by_id(), &mut self.names);
         let mut report = summary::summarise(self, range, running, open, &classes, &groups);
         report.ledger = ledger::report(self, range, &classes, &splits, steal.as_ref());
         debug_assert_eq!(report.ledger.unbalanced_ns, 0, "{:?}", report.ledger);

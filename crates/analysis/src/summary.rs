@@ -125,7 +125,7 @@ fn locks(analysis: &Analysis) -> (Vec<LockSummary>, Others) {
             contenders.insert(side.thread);
         }
     }
-    for (id, holder) in analysis.replay.holders().all() {
+    for (id, holder) in analysis.replay.owners_by_id().all() {
         if aggregate.held_ns(id) > 0 && holder.thread.is_some() {
             if let Some(owners) = owners.get_mut(&holder.lock) {
                 owners.insert(holder.thread);

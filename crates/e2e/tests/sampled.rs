@@ -64,7 +64,7 @@ fn wrong(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Vec<(&'static str, Str
             wrong.push((check, format!("JDK {}, {}: {sentence}", jdk.release, arguments[0])));
         }
     };
-    judge("sampled", chosen > 100 && added_up > chosen, format!("{sampling}"));
+    judge("sampled", chosen > 100 && added_up > 100, format!("{sampling}"));
     let unknown = number(&sampling["unknown_ns"]) as f64 / number(&sampling["added_up_ns"]) as f64;
     judge("unknown", unknown < 0.05, format!("{unknown:.2} of the time has no call stack"));
     // What a thread spins before it blocks is blocked time to the program alone.

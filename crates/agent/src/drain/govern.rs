@@ -162,7 +162,7 @@ impl Drain {
             let share = 100.0 * interval.own / interval.process.max(1.0);
             let reason = format!(
                 "the budget is exceeded: Headway takes {share:.1} % of the CPU time although it samples as little as it \
-                 can; raise --budget, or record less (-e monitor, without cpu and wall)"
+                 can; raise --budget, or record less (-e monitor; no samples)"
             );
             self.agent.definitions.degraded("budget", &reason);
         }

@@ -104,7 +104,7 @@ fn sorted(analysis: &Analysis, grounds: &Grounds<'_>) -> Vec<(Vec<Link>, u64, u6
 /// Time in which a method held a lock that others were blocked on.
 fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> FxHashMap<(LockId, Option<NameId>), u64> {
     let mut direct: FxHashMap<(LockId, Option<NameId>), u64> = FxHashMap::default();
-    for (id, holder) in analysis.replay.holders().all() {
+    for (id, holder) in analysis.replay.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
         if ns == 0 {
             continue;

@@ -139,8 +139,8 @@ impl MonitorReplay {
         self.last_blocked = lock;
     }
 
-    /// Every holder so far.
-    pub(crate) fn holders(&self) -> &Holders {
+    /// Every owner so far.
+    pub(crate) fn owners_by_id(&self) -> &OwnersById {
         &self.holders
     }
 

@@ -315,7 +315,7 @@ impl ParkReplay {
         self.last_lost = last;
     }
 
-    /// An event whose number was given up. The time that it tells is counted.
+    /// An event whose number was given up. The time that it says is counted.
     fn late(&mut self, event: &ParkEvent, holders: &mut Holders, sink: &mut impl StretchSink) {
         let found = self.order.unlose(event.seq);
         self.found(found);
@@ -631,7 +631,7 @@ impl ParkReplay {
     }
 }
 
-/// A park and how it ended, as its end tells it.
+/// A park and how it ended, as its end says it.
 pub(super) fn parked_of(end: &ParkEvent) -> Option<(Parked, ParkOutcome)> {
     let ParkEventKind::End { blocker, owner, what, start, start_seq, outcome, .. } = end.kind else { return None };
     Some((Parked { blocker, owner, what, chain: end.chain, start, start_seq, given: None }, outcome))

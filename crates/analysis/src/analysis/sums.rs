@@ -1,0 +1,102 @@
+//! Contentions and waits of which the recording has only sums, per thread and lock: they were
+//! shorter than a minimum, or no random instant lay in them.
+
+use super::Analysis;
+use crate::monitor::{Kind, StretchSink, Sum};
+use crate::park::{ParkWait, Synchronizer};
+use crate::sampled::Share;
+use crate::waits::Context;
+use headway_model::event::{ShortParks, Spent};
+use headway_model::{DurationNs, Event, TimeNs};
+
+impl Analysis {
+    pub(super) fn add_short_enters(&mut self, spent: &Spent, also: &mut dyn StretchSink) {
+        let Spent { time, thread, lock, chain, count, total, .. } = *spent;
+        self.numbered = true;
+        self.threads.acts(thread, time);
+        let start = self.start_of_sum(time, total);
+        self.add_or_keep(Sum::without_owner(Kind::Monitor, (lock, thread, chain), (start, time), count, total), also);
+    }
+
+    pub(super) fn add_short_parks(&mut self, parks: &ShortParks, event: &Event, also: &mut dyn StretchSink) {
+        let ShortParks { time, thread, blocker, chain, count, total } = *parks;
+        self.numbered = true;
+        self.threads.acts(thread, time);
+        self.virtual_threads.park(event, self.range, &self.names);
+        let class = self.names.lock(blocker).map(|def| def.class.clone()).unwrap_or_default();
+        let acquires = self.park.acquires(event, &self.names);
+        if self.accepts(thread) {
+            self.parks.add_sum(parks, &class, acquires, self.range);
+        }
+        let kind = if acquires { Kind::Juc } else { Kind::Conditional };
+        let start = self.start_of_sum(time, total);
+        self.add_or_keep(Sum::without_owner(kind, (blocker, thread, chain), (start, time), count, total), also);
+    }
+
+    /// Where a recording samples, a sum waits for what says where its time was spent.
+    fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
+        if let Some(sum) = self.sampled.keep(sum) {
+            self.add_sum(&sum, also);
+        }
+    }
+
+    /// Adds what is known by now of contentions and waits that were only added up.
+    pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
+        let names = &self.names;
+        for Share { sum, wait } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
+            // Sleep, input and output are no waits for anybody.
+            if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
+                self.add_sum(&sum, also);
+            }
+            if let Some(wait) = wait {
+                self.add_waits_like(&wait, &sum, also);
+            }
+        }
+    }
+
+    /// Adds waits of which the recording has only the sum, and which were like this one.
+    pub(super) fn add_waits_like(&mut self, wait: &ParkWait, sum: &Sum, also: &mut dyn StretchSink) {
+        let is_service = self.names.thread(sum.thread).is_some_and(|def| def.is_service);
+        let in_range = self.range.from <= sum.time && sum.time <= self.range.to;
+        if is_service || !in_range || !self.accepts(sum.thread) {
+            return;
+        }
+        if !wait.synchronizer.is_conditional() {
+            let is_io = wait.synchronizer == Synchronizer::Io;
+            return self.accounts.parked_sum(sum.thread, sum.total_ns, is_io);
+        }
+        let mut context = Context { names: &mut self.names, threads: &mut self.threads, range: self.range };
+        self.waits.sum(wait, sum, &mut context);
+        also.waited_sum(wait, sum);
+        self.accounts.waited_sum(sum.thread, sum.total_ns);
+    }
+
+    /// When contentions began that ended then: as late as is possible, but not before the recording.
+    fn start_of_sum(&self, time: TimeNs, total: DurationNs) -> TimeNs {
+        TimeNs(time.0.saturating_sub(total.0)).max(self.start.min(time))
+    }
+
+    /// Contentions that were summed up where they were recorded. How long each was is
+    /// not known: a minimum leaves them all out.
+    pub(super) fn add_sum(&mut self, sum: &Sum, also: &mut dyn StretchSink) {
+        also.summed(sum, self.replay.owners_by_id());
+        if !self.accepts(sum.thread) {
+            return;
+        }
+        let is_waiting = sum.kind == Kind::Conditional;
+        if self.options.min_duration > DurationNs::ZERO {
+            self.aggregate.blocked.below_minimum += if is_waiting { 0 } else { sum.count };
+            return;
+        }
+        let aggregate = match is_waiting {
+            true => self.waited.as_mut(),
+            false => Some(&mut self.aggregate),
+        };
+        if let Some(aggregate) = aggregate {
+            let ns = aggregate.add_sum(sum, self.replay.owners_by_id(), self.range, &mut self.names);
+            if !is_waiting {
+                self.accounts.blocked(sum.thread, ns, 0);
+            }
+        }
+    }
+}
