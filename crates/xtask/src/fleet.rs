@@ -6,7 +6,7 @@ use crate::python::packages_of_sources;
 use crate::tally::Tally;
 use crate::{pairs, takes_nothing, Misuse, Problem};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 /// The S3 server of `./hw fleet-test`: a separate program, only for tests, which is built of its sources by Go.
@@ -53,6 +53,40 @@ fn is_about_a_package(variable: &str) -> bool {
 pub fn format() -> Result<(), Problem> {
     run(in_fleet().args(["fmt", "--all", "--check"]))
 }
+
+/// A build of what lints and tests of the fleet need, at the lowest priority: DataFusion takes minutes, and
+/// end-to-end tests of what is above this workspace wait most of the time.
+pub struct Ahead(Option<Child>);
+
+impl Ahead {
+    /// Begins. What fails here fails again where it is needed, and is reported there.
+    pub fn begin() -> Ahead {
+        let mut nice = program("nice");
+        nice.args(["-n", "19", "sh", "-c", BUILD_AHEAD, "sh"]).arg(cargo().get_program());
+        enter(&mut nice);
+        Ahead(nice.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok())
+    }
+
+    /// Waits for its end, so that nothing is built twice.
+    pub fn wait(mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The first argument is cargo.
+const BUILD_AHEAD: &str = "\"$1\" check --workspace --locked --quiet --all-targets; \
+                           \"$1\" test --workspace --locked --quiet --no-run";
 
 /// Does clippy have nothing to say? In tests panics are allowed.
 pub fn lints(allowed_in_tests: &[&str]) -> Result<(), Problem> {

@@ -53,12 +53,14 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     session.check("release recipes", |_| dist::recipes());
     session.suite("java", maven_tests);
     session.evaluation();
+    let fleet_ahead = fleet::Ahead::begin();
     session.suite("rust", cargo_tests);
     session.diagnosis();
     session.suite("page", |jdks| page::tests(false, jdks));
     session.page_in_a_browser();
     session.suite("loom", loom_tests);
     session.check("fleet: format", |_| fleet::format());
+    fleet_ahead.wait();
     session.check("fleet: lints", |_| fleet::lints(&ALLOWED_IN_TESTS));
     session.suite("fleet", |_| fleet::tests());
     session.suite("fleet on Spark", fleet::on_spark);
