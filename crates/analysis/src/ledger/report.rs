@@ -160,7 +160,7 @@ fn add_waits(analysis: &Analysis, classes: &WaitClasses, waited: u64, sums: &mut
     for (place, site) in analysis.waits.sites().iter().enumerate() {
         let ours = |thread: &ThreadId| matches!(who(analysis, *thread), Who::Platform | Who::Virtual);
         let ns: u64 = site.threads.iter().filter(|(thread, _)| ours(thread)).map(|(_, ns)| ns).sum();
-        sums.add(classes.get(place), ns, Quality::Exact);
+        sums.add(classes.get(place), ns, quality_of(analysis, Quality::Exact));
         told += ns;
     }
     // Waits of threads for which a site had no room.
@@ -185,7 +185,16 @@ fn add_blocked(analysis: &Analysis, splits: &FxHashMap<LockId, LockSplit>, block
         left -= off;
     }
     for (kind, ns, quality) in all.entries() {
-        sums.add(kind, ns, quality);
+        sums.add(kind, ns, quality_of(analysis, quality));
+    }
+}
+
+/// Where contentions and waits were sampled, what they are split into is an estimate.
+fn quality_of(analysis: &Analysis, quality: Quality) -> Quality {
+    if analysis.sampled.is_used() {
+        Quality::Estimated
+    } else {
+        quality
     }
 }
 
