@@ -232,7 +232,7 @@ describe.each(PAGES)("the page of a recording: %s (%s, %i rows)", (_, name, rows
   });
 
   // A recording of one event of each kind has no threads that can have lived so.
-  it.skipIf(name.includes("headway-v"))("never has more threads blocked, waiting and running than alive", async () => {
+  if (!name.includes("headway-v")) it("never has more threads blocked, waiting and running than alive", async () => {
     const made = cut({ from: 0, to: facts.durationNs }, 300, facts.baseNs);
     const group = (kinds: Kind[], by: Aspect[]) => ask({ ask: "group", scope: scope({ kinds, to: made.to }), by, intervals: made.intervals, limit: 100_000 });
     const alive = await group(["alive"], ["time"]);
