@@ -90,7 +90,7 @@ pub struct Capture {
 
     /// Sample always, not only beyond --budget: once in each TIME (us, ms), at a random instant,
     /// record the contentions and parks that are in progress
-    #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
+    #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
     /// Limit for the memory of event buffers; default: 16m
@@ -370,6 +370,14 @@ impl Capture {
 
     fn disabled(&self) -> Option<String> {
         (!self.disable.is_empty()).then(|| self.disable.join("+"))
+    }
+}
+
+/// A length of the windows of sampling, as the agent takes them.
+fn sampling_window(text: &str) -> Result<Span, String> {
+    match quantity::nanoseconds(text)? {
+        Span { ns } if !(100_000..=1_000_000_000).contains(&ns) => Err("must be from 100us to 1s".into()),
+        span => Ok(span),
     }
 }
 
