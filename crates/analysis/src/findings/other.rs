@@ -201,9 +201,9 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
             DurationNs(pauses.max_ns),
         ),
         details: match ledger.lives_unknown {
-            true => vec![format!("these pauses cost {} of the time of threads that were blocked", DurationNs(in_locks))],
+            true => vec![format!("cost {} of the time of blocked threads", DurationNs(in_locks))],
             false => vec![format!(
-                "these pauses cost {} of thread time, {} of it of threads that were blocked; waiting and idle threads are not counted",
+                "cost {} of thread time, {} of it in blocked threads (waiting and idle ones not counted)",
                 DurationNs(outside + in_locks),
                 DurationNs(in_locks)
             )],

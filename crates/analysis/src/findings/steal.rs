@@ -82,7 +82,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         stacks: Vec::new(),
         details: vec![
             format!("{}; CPUs were short for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
-            "more than the bar shows: it counts threads that are blocked or wait as blocked or waiting, even if they lack a CPU".to_owned(),
+            "the bar shows less: it counts threads that are blocked or wait only as such".to_owned(),
         ],
         cost_ns: lost_ns(totals),
         share: part,
