@@ -6,6 +6,7 @@
 //! that every report has.
 
 use crate::aspect::Aspect;
+use crate::findings::Gist;
 use crate::ledger::{EntryKind, Ledger, Quality};
 pub use crate::method::report::{
     OwnerActivity, OwnerPath, OwnerSpot, SampleReport, SampledMethod, SampledPath, LEAST_COVERAGE,
@@ -266,6 +267,9 @@ pub struct Finding {
     /// The numbers that it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// What the verdict says of it.
+    #[serde(skip)]
+    pub gist: Gist,
 }
 
 /// A known cause, of the catalogue.

@@ -15,6 +15,7 @@ struct Entry {
     id: &'static str,
     frame: &'static str,
     versions: &'static str,
+    awaited: Option<&'static str>,
     why: &'static str,
     fix: &'static str,
     link: &'static str,
@@ -47,6 +48,7 @@ fn entry(block: &'static str) -> Option<Entry> {
             "id" => entry.id = value,
             "frame" => entry.frame = value,
             "versions" => entry.versions = value,
+            "for" => entry.awaited = Some(value),
             "why" => entry.why = value,
             "fix" => entry.fix = value,
             "link" => entry.link = value,
@@ -74,19 +76,28 @@ pub(crate) fn give(findings: &mut [Finding]) {
     }
 }
 
-/// What is known about a finding, by its stacks: first those of who waits, since
-/// entries say why threads wait where they do.
+/// What is known about a finding.
 fn about(finding: &Finding) -> Option<Advice> {
-    let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
-    let (waiters, others): (Vec<_>, Vec<_>) = finding.stacks.iter().partition(|stack| waits(&stack.whose));
-    let is_in = |stack: &FindingStack, entry: &Entry| entry.matches(stack.frames.iter().map(String::as_str));
-    let applies = |entry: &Entry| !entry.of_owner || others.is_empty() || others.iter().any(|one| is_in(one, entry));
-    let of_stack = |stack: &&FindingStack| known(stack.frames.iter().map(String::as_str), applies);
-    let known = waiters.iter().chain(&others).find_map(of_stack)?;
-    let Entry { id, versions, why, fix, link, .. } = known;
+    let Entry { id, versions, why, fix, link, .. } = of_stacks(&finding.stacks)?;
     let advice = [id, versions, why, fix, link].map(str::to_owned);
     let [id, versions, why, fix, link] = advice;
     Some(Advice { id, versions, why, fix, link })
+}
+
+/// What threads with such stacks wait for, in a few words: "a database connection".
+pub(crate) fn awaited(stacks: &[FindingStack]) -> Option<&'static str> {
+    of_stacks(stacks)?.awaited
+}
+
+/// The entry for such stacks: first for those of who waits, since entries say why
+/// threads wait where they do.
+fn of_stacks(stacks: &[FindingStack]) -> Option<Entry> {
+    let waits = |whose: &str| whose.starts_with("blocked") || whose.starts_with("waiting");
+    let (waiters, others): (Vec<_>, Vec<_>) = stacks.iter().partition(|stack| waits(&stack.whose));
+    let is_in = |stack: &FindingStack, entry: &Entry| entry.matches(stack.frames.iter().map(String::as_str));
+    let applies = |entry: &Entry| !entry.of_owner || others.is_empty() || others.iter().any(|one| is_in(one, entry));
+    let of_stack = |stack: &&FindingStack| known(stack.frames.iter().map(String::as_str), applies);
+    waiters.iter().chain(&others).find_map(of_stack)
 }
 
 /// The first entry that applies and that one of the first frames of a stack (leaf first)
@@ -197,6 +208,8 @@ mod tests {
                 assert!(!text.is_empty() && text.trim() == text && !text.ends_with('.'), "{}: {text:?}", entry.id);
             }
             assert!(entry.link.starts_with("https://"), "{}", entry.id);
+            let awaited = entry.awaited.unwrap_or("something");
+            assert!(awaited.len() < 60 && !awaited.ends_with('.') && !awaited.starts_with("for "), "{}", entry.id);
             assert!(entry.why.len() < 130 && entry.fix.len() < 130, "{} fits a line", entry.id);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::seen::{Doings, OfLocks};
 use super::words::{code, count, percent};
-use super::{evidence, Grounds, MOST};
+use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
@@ -177,7 +177,27 @@ impl Group {
         evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
         let (details, stacks) = (self.details(names), self.stacks(kind, names));
-        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None }
+        let gist = self.gist(kind, seen, names);
+        Finding { kind, text, subject, details, stacks, cost_ns: self.cost(), share, evidence, advice: None, gist }
+    }
+
+    /// Who was blocked; which method owned it, and what that mostly did.
+    fn gist(&self, kind: FindingKind, seen: Option<&Doings>, names: &Names) -> Gist {
+        let groups = self.contender_groups(names);
+        let who = match (&groups[..], self.contenders.keys().next()) {
+            ([group], Some(first)) if self.knows_contenders() => {
+                Gist::who(self.contenders.len(), &names.thread_text(*first), group)
+            }
+            _ => String::new(),
+        };
+        let dominant = ranked(&self.owner_methods, |owner| owner.total).first().copied();
+        let owned = dominant.filter(|_| kind == FindingKind::HotLock).map(|(method, owner)| {
+            let method = code(&short(*method, names));
+            let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
+            let part = percent(share(owner.total, self.total));
+            format!("{method} owned it for {part} of that{}.", did.unwrap_or_default())
+        });
+        Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }
 
     fn lost(&self, active_ns: u64, names: &Names) -> (String, Option<f64>) {
@@ -197,12 +217,8 @@ impl Group {
     /// `Threads`; where only few of the program's are blocked, which ones: others may be what
     /// matters.
     fn who(&self, active_ns: u64, names: &Names) -> String {
-        let mut groups: Vec<String> = self.contenders.keys().map(|thread| names.group_text(*thread)).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        // Contenders beyond the bound of the breakdown are known as a sum only.
-        let is_whole = share(self.contenders.values().sum(), self.total) >= WHOLE;
-        let are_few = is_whole && self.waiters_life > 0 && share(self.waiters_life, active_ns) < FEW;
+        let groups = self.contender_groups(names);
+        let are_few = self.knows_contenders() && self.waiters_life > 0 && share(self.waiters_life, active_ns) < FEW;
         match (&groups[..], self.contenders.len()) {
             ([_], 1) if are_few => {
                 let thread = self.contenders.keys().map(|thread| code(&names.thread_text(*thread)));
@@ -211,6 +227,18 @@ impl Group {
             ([group], n) if are_few => format!("Threads {} ({n} of them)", code(group)),
             _ => "Threads".to_owned(),
         }
+    }
+
+    fn contender_groups(&self, names: &Names) -> Vec<String> {
+        let mut groups: Vec<String> = self.contenders.keys().map(|thread| names.group_text(*thread)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
+    /// Contenders beyond the bound of the breakdown are known as a sum only.
+    fn knows_contenders(&self) -> bool {
+        share(self.contenders.values().sum(), self.total) >= WHOLE
     }
 
     /// `Inventory.lock`, or `Transaction` (153 locks).

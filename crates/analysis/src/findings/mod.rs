@@ -11,6 +11,7 @@
 
 mod deadlocks;
 mod evidence;
+mod gist;
 mod locks;
 mod other;
 mod phases;
@@ -29,6 +30,7 @@ use crate::lock_groups::LockGroups;
 use crate::monitor::OpenStretch;
 use crate::report::{Finding, FindingKind, Report};
 use crate::wait_class::WaitClasses;
+pub use gist::Gist;
 use headway_model::LockId;
 use rustc_hash::FxHashMap;
 

@@ -2,6 +2,7 @@
 //! can tell.
 
 use super::words::{code, count, grouped, percent};
+use super::Gist;
 use crate::aggregate::share;
 use crate::ledger::EntryKind;
 use crate::report::{Evidence, Finding, FindingKind, Report};
@@ -189,12 +190,15 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
     let ledger = &report.ledger;
     let (outside, in_locks) = (ledger.ns(EntryKind::Pause), ledger.ns(EntryKind::LockPause));
     let part = share(pauses.total_ns, report.duration_ns);
+    // Headway records no other pauses.
+    let (whose, subject) = match report.recording.foreign {
+        true => ("the VM", "The VM"),
+        false => ("the garbage collector", "The garbage collector"),
+    };
     (part >= PAUSED).then(|| Finding {
         kind: FindingKind::Pauses,
         text: format!(
-            "{} paused all threads for {} ({} of the recording): {}, the longest {}.",
-            // Headway records no other pauses.
-            if report.recording.foreign { "The VM" } else { "The garbage collector" },
+            "{subject} paused all threads for {} ({} of the recording): {}, the longest {}.",
             DurationNs(pauses.total_ns),
             percent(part),
             count(pauses.count, "pause"),
@@ -214,6 +218,7 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
             Evidence::exact(EntryKind::Pause.name(), outside, None),
             Evidence::exact(EntryKind::LockPause.name(), in_locks, None),
         ],
+        gist: Gist { awaited: whose.to_owned(), ..Gist::default() },
         ..Finding::default()
     })
 }

@@ -98,6 +98,6 @@ fn finding(lock: &LockPressure, phase: &PhaseReport, pressure: &PressureReport) 
         cost_ns: phase.acquiring_ns,
         share: Some(phase.csp_mean),
         evidence: vec![Evidence::exact("blocked", phase.acquiring_ns, Some(phase.csp_mean))],
-        advice: None,
+        ..Finding::default()
     }
 }

@@ -16,6 +16,8 @@ const FEW: u64 = 5;
 const BY_PARKS: f64 = 0.9;
 /// A part of them that is worth a sentence.
 const WORTH_SAYING: f64 = 0.3;
+/// A part of them that is said without a number.
+const MOSTLY: f64 = 0.5;
 
 /// Where a thread was, the part of its stack that says something: `Thread.sleep`, called from
 /// `Web.remotePrice`, somewhere below `Web.priceSync`.
@@ -157,6 +159,11 @@ impl Doings {
             }
         };
         Some(format!("In {part} of {samples}, {who} was {doing}{below}{coverage}."))
+    }
+
+    /// The same without numbers, if it is most of what was done.
+    pub fn mostly(&self, who: &str) -> Option<String> {
+        self.most().filter(|(_, part)| *part >= MOSTLY).map(|(doing, _)| doing.text(who))
     }
 
     /// The numbers behind it.

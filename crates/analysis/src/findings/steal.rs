@@ -79,15 +79,14 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         kind: FindingKind::Environment,
         text,
         subject: code(&group.name),
-        stacks: Vec::new(),
         details: vec![
             format!("{}; CPUs were short for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
-            "the bar shows less: it counts threads that are blocked or wait only as such".to_owned(),
+            "the bar shows less: a blocked or waiting thread counts only as blocked or waiting".to_owned(),
         ],
         cost_ns: lost_ns(totals),
         share: part,
         evidence,
-        advice: None,
+        ..Finding::default()
     }
 }
 

@@ -40,9 +40,11 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
             let mut finding = finding(*method, *synchronizer, rounds, life, &analysis.names)?;
-            if let Some(did) = super::waits::seen_in(analysis, *method, *synchronizer) {
+            let (did, gist) = super::waits::seen_in(analysis, *method, *synchronizer);
+            if let Some(did) = did {
                 finding.text = format!("{} {did}", finding.text);
             }
+            finding.gist = gist;
             Some((finding, *method))
         })
         .collect();

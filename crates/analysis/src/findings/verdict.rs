@@ -46,7 +46,8 @@ pub(super) fn verdict(report: &Report) -> String {
         let own = own.max_by_key(|finding| finding.cost_ns).filter(|own| part(own.cost_ns) >= MATTERS);
         return match had_by_others(first) {
             Some(others) => format!("{loss} {}", beside_others(others, own, part)),
-            None => loss,
+            None if first.gist.meanwhile.is_empty() => loss,
+            None => format!("{loss} {}", first.gist.meanwhile),
         };
     }
     let spent = ELSEWHERE.iter().map(|(kinds, saying)| (part(ledger_ns(ledger, kinds)), saying));
@@ -67,7 +68,7 @@ fn beside_others(others: f64, own: Option<&Finding>, part: impl Fn(u64) -> f64) 
     let had = format!("Other processes had {} of the CPU time.", percent(others));
     own.map_or_else(
         || had.clone(),
-        |own| format!("{had} The largest loss in the program: {} {}.", percent(part(own.cost_ns)), to_what(own)),
+        |own| format!("{had} The largest loss in the program is {}, {}.", percent(part(own.cost_ns)), to_what(own)),
     )
 }
 
@@ -92,13 +93,14 @@ fn ledger_ns(ledger: &Ledger, kinds: &[EntryKind]) -> u64 {
 fn to_what(finding: &Finding) -> String {
     let subject = &finding.subject;
     match finding.kind {
-        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => format!("blocked on {subject}"),
+        FindingKind::HotLock | FindingKind::SharedLock | FindingKind::Phase => finding.gist.blocked(subject),
         FindingKind::HandOff => format!(
-            "blocked on {subject}; for most of that the lock had been released and the next thread had not run yet"
+            "{}; for most of that the lock had been released and the next thread had not run yet",
+            finding.gist.blocked(subject),
         ),
         FindingKind::WaitFor => format!("blocked because of {subject}, directly and through other locks"),
-        FindingKind::Waiting | FindingKind::Straggler => format!("waiting in {subject}"),
-        FindingKind::Pauses => "in pauses of the VM".to_owned(),
+        FindingKind::Waiting | FindingKind::Straggler => finding.gist.waiting(subject),
+        FindingKind::Pauses => format!("in pauses of {}", finding.gist.awaited),
         FindingKind::Environment => format!("by {subject} threads waiting for a CPU"),
         FindingKind::Parks => "parked on a lock of java.util.concurrent".to_owned(),
         _ => "as the findings below say".to_owned(),

@@ -4,7 +4,7 @@
 use super::locks::{short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
 use super::words::{code, percent};
-use super::{evidence, Grounds, MOST};
+use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
@@ -164,9 +164,12 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
         .filter(|split| !evidence::is_worth_saying(split.waited, split.total()));
     let root_seen = last.and_then(|last| {
         let full = &names.method_name(last.method?)?.full;
-        seen.get(grounds.groups.place(last.lock)?, full)?.text(&root_owner)
+        seen.get(grounds.groups.place(last.lock)?, full)
     });
-    if let Some(did) = root_seen {
+    let meanwhile =
+        root_seen.and_then(|seen| Gist::meanwhile(&format!("Its owner, {root_owner},"), "was", seen, &root_owner));
+    let gist = Gist { meanwhile: meanwhile.unwrap_or_default(), ..Gist::default() };
+    if let Some(did) = root_seen.and_then(|seen| seen.text(&root_owner)) {
         text = format!("{text} {did}");
     } else if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
@@ -188,7 +191,7 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     ];
     let subject = last.map_or_else(String::new, |last| code(&names.lock_short(last.lock)));
     let kind = FindingKind::WaitFor;
-    Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, ..Finding::default() }
+    Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, gist, ..Finding::default() }
 }
 
 /// `A owned by M, which was itself blocked on B owned by N`: in one piece, so that a short

@@ -5,12 +5,12 @@
 use super::locks::{caller, full, ranked, short};
 use super::seen::{Doing, Doings};
 use super::words::{code, count, grouped, percent};
-use super::{evidence, Grounds, MOST};
+use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
 use crate::meanwhile::Seen;
-use crate::names::{NameId, Names, PathFrame, PathId, TextId};
+use crate::names::{NameId, Names, PathFrame, PathId, TextId, NO_OBJECT};
 use crate::park::Synchronizer;
 use crate::report::{Evidence, Finding, FindingKind, FindingStack};
 use crate::summary::{groups, notifiers};
@@ -23,8 +23,9 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
-/// What is said of a thread that had what others waited for.
-const WAS_WAITED_FOR: &str = "that was waited for";
+/// What is said of a thread that had what others waited for, and of several: surely, or perhaps.
+const WAITED_FOR: [&str; 2] = ["that was waited for", "they waited for"];
+const PERHAPS: [&str; 2] = ["that may have had one", "that may have had one"];
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
 
@@ -87,15 +88,26 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
 }
 
 /// What those did who were waited for in a method, in a sentence.
-pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer) -> Option<String> {
+pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer) -> (Option<String>, Gist) {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
     for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
         group.add(site);
         group.add_seen(analysis, site);
     }
-    let (doings, who) = group.seen(&analysis.names, &group.enders(), WAS_WAITED_FOR)?;
-    doings.text(&who)
+    let names = &analysis.names;
+    let others = group.seen(names, &group.enders(), WAITED_FOR);
+    let did = others.as_ref().and_then(|others| others.doings.text(&others.who));
+    (did, group.gist(method, others.as_ref(), names))
+}
+
+/// What those did that others waited for.
+struct Others {
+    doings: Doings,
+    /// A group in backticks, or a thread of the waiters' own.
+    who: String,
+    /// The same at the beginning of a sentence, with its verb.
+    those: [String; 2],
 }
 
 /// Who returns what others had, and wakes those that wait for it: those that had it hand
@@ -156,12 +168,12 @@ impl Group {
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
         let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
-        let said = |(doings, who): (Doings, String)| doings.text(&who).map(|did| (doings, did));
-        let direct = self.seen(names, &self.enders(), WAS_WAITED_FOR).and_then(said);
+        let said = |others: Others| others.doings.text(&others.who).map(|did| (others, did));
+        let direct = self.seen(names, &self.enders(), WAITED_FOR).and_then(said);
         // What those did that had it says more than who woke a helper.
         let woken = if direct.is_none() { helper() } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
-        let (doings, did) = direct.or_else(by_helper).unzip();
+        let (others, did) = direct.or_else(by_helper).unzip();
         let whose = if self.threads.len() == 1 { "its" } else { "their" };
         let of_life = if lives.known { format!(" ({} of {whose} lifetime)", percent(part)) } else { String::new() };
         let mut text = format!(
@@ -176,7 +188,7 @@ impl Group {
             text = format!("{text} {did}");
         }
         let mut evidence = self.evidence();
-        evidence.extend(doings.and_then(|doings| doings.evidence()));
+        evidence.extend(others.as_ref().and_then(|others| others.doings.evidence()));
         Some(Finding {
             kind: FindingKind::Waiting,
             text,
@@ -186,8 +198,29 @@ impl Group {
             cost_ns: self.total,
             share: lives.known.then_some(part),
             evidence,
+            gist: self.gist(method, others.as_ref(), names),
             advice: None,
         })
+    }
+
+    /// `others` is what is said of those that were waited for.
+    fn gist(&self, method: NameId, others: Option<&Others>, names: &Names) -> Gist {
+        let groups = self.own_groups(names);
+        let who = match (groups.len(), groups.iter().next(), self.threads.keys().next()) {
+            (1, Some(group), Some(thread)) => Gist::who(self.threads.len(), &names.thread_text(*thread), group),
+            _ => String::new(),
+        };
+        let did =
+            others.and_then(|Others { doings, who, those: [those, are] }| Gist::meanwhile(those, are, doings, who));
+        let (awaited, place) = (self.what_for(names), code(&short(self.place(method, names), names)));
+        Gist { who, awaited, place, meanwhile: did.unwrap_or_default() }
+    }
+
+    /// The method of the application that waits, though perhaps in a library.
+    fn place(&self, method: NameId, names: &Names) -> NameId {
+        let frames = self.path().map(|path| names.frames(path)).unwrap_or_default();
+        let plumbing = names.plumbing(&frames);
+        frames.iter().map(|frame| frame.name).find(|name| !names.is_part_of(plumbing, *name)).unwrap_or(method)
     }
 
     fn path(&self) -> Option<PathId> {
@@ -208,9 +241,15 @@ impl Group {
     }
 
     fn what_for(&self, names: &Names) -> String {
+        #[cfg(feature = "advice")]
+        if let Some(known) = crate::advice::awaited(&self.stacks(names)) {
+            return known.to_owned();
+        }
         let words = self.synchronizer.words();
         match (self.entry, self.synchronizer) {
             (_, Synchronizer::Semaphore) => words.to_owned(),
+            (_, Synchronizer::Sleep) => "time to pass (`Thread.sleep`)".to_owned(),
+            (_, Synchronizer::CyclicBarrier | Synchronizer::Phaser) => format!("the last thread at {words}"),
             (EntryKind::WaitPermit, _) if self.path().is_some_and(|path| is_giving(path, names)) => {
                 format!("room in {words}")
             }
@@ -341,19 +380,19 @@ impl Group {
 
     /// The same of threads that hand what they had to a helper. When they did, nobody
     /// says: they may have had it.
-    fn seen_by_helper(&self, names: &Names, helper: &Helper) -> Option<(Doings, String)> {
+    fn seen_by_helper(&self, names: &Names, helper: &Helper) -> Option<Others> {
         // Who waits for a result, each for another one, has nothing that others wait for.
         let for_results = self.many_locks || matches!(self.synchronizer, Synchronizer::Future | Synchronizer::Join);
         if for_results {
             return None;
         }
-        self.seen(names, &helper.wakers, "that may have had one")
+        self.seen(names, &helper.wakers, PERHAPS)
     }
 
     /// What threads did that had what is waited for, or made it: of those that end
     /// such waits (`enders`), where their stacks say that it was that. `which` of the waiters'
-    /// own threads it was, in words.
-    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], which: &str) -> Option<(Doings, String)> {
+    /// own threads it was, in words, and of `several`.
+    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], [which, several]: [&str; 2]) -> Option<Others> {
         let waits = names.frames(self.path()?);
         let own = self.own_groups(names);
         let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
@@ -380,8 +419,11 @@ impl Group {
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
         let who = code(names.text(group));
         let is_own = own.contains(names.text(group));
-        let who = if is_own { format!("a thread of {who} {which}") } else { who };
-        Some((doings, who))
+        if !is_own {
+            return Some(Others { doings, those: [format!("Meanwhile, {who}"), "was".to_owned()], who });
+        }
+        let those = [format!("The threads {several}"), "were".to_owned()];
+        Some(Others { doings, who: format!("a thread of {who} {which}"), those })
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
@@ -392,7 +434,8 @@ impl Group {
             _ => format!("; {woken} {}, timed out {}", grouped(self.notified), grouped(self.timed_out)),
         };
         let longest = DurationNs(self.max);
-        vec![format!("longest {longest}{ended}"), format!("waiting on: {class}, in {}", full(method, names))]
+        let on = if class == NO_OBJECT { String::new() } else { format!(" on: {class},") };
+        vec![format!("longest {longest}{ended}"), format!("waiting{on} in {}", full(method, names))]
     }
 
     fn stacks(&self, names: &Names) -> Vec<FindingStack> {

@@ -385,7 +385,7 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     // Somebody is blocked on a lock besides, for less.
     let events = [blocked_on_lock(100, 500), others.events()].concat();
     let verdict = report(&events, Options::default()).verdict;
-    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program: 20 % blocked on `";
+    let besides = " Other processes had 89 % of the CPU time. The largest loss in the program is 20 %, by thread `";
     assert!(verdict.contains(besides), "{verdict}");
     // Where they had a part of the time only, it may as well be the program's own threads.
     let some = Second { machine: (390, 0), ..second(0, &threads) };

@@ -56,7 +56,7 @@ const LIVES_UNKNOWN: &str = "The recording has no starts and ends of threads (jd
 /// What is wrong in a sentence, and where thread time went.
 pub fn head(report: &Report, screen: &Screen, out: &mut String) {
     let _ = writeln!(out);
-    for line in prose::wrapped_at_most(3, &report.verdict, 0, screen) {
+    for line in prose::wrapped_at_most(4, &report.verdict, 0, screen) {
         let text = prose::with_names(&line, screen);
         let _ = writeln!(out, "{}", if screen.colour { screen.strong(&text) } else { text });
     }

@@ -1,0 +1,53 @@
+//! What a finding says, in pieces, from which the verdict is made.
+
+use super::seen::Doings;
+use super::words::code;
+
+/// The shortest that can be said of a loss: who lost it, with what, and what those
+/// did meanwhile that were waited for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gist {
+    /// Who was blocked or waited, where that is one thread or one group: `` `request-*` threads ``.
+    pub(super) who: String,
+    /// For what: "a database connection".
+    pub(super) awaited: String,
+    /// The method of the application that had to wait, in backticks.
+    pub(super) place: String,
+    /// Who had it and what those mostly did, in a sentence; empty where that is not known.
+    pub(super) meanwhile: String,
+}
+
+impl Gist {
+    /// One thread of this name, or several of this group.
+    pub(super) fn who(threads: usize, thread: &str, group: &str) -> String {
+        match threads {
+            1 => format!("thread {}", code(thread)),
+            _ => format!("{} threads", code(group)),
+        }
+    }
+
+    /// `Those that had one were mostly in `Thread.sleep`.`
+    pub(super) fn meanwhile(whom: &str, are: &str, doings: &Doings, who: &str) -> Option<String> {
+        Some(format!("{whom} {are} mostly {}.", doings.mostly(who)?))
+    }
+
+    /// `by `request-*` threads `, or nothing.
+    fn by(&self) -> String {
+        if self.who.is_empty() {
+            return String::new();
+        }
+        format!("by {} ", self.who)
+    }
+
+    /// ``by `request-*` threads blocked on `Inventory.lock` ``.
+    pub(super) fn blocked(&self, subject: &str) -> String {
+        format!("{}blocked on {subject}", self.by())
+    }
+
+    /// ``by `request-*` threads waiting in `Orders.order` for a database connection``.
+    pub(super) fn waiting(&self, subject: &str) -> String {
+        let awaited = if self.awaited.is_empty() { String::new() } else { format!(" for {}", self.awaited) };
+        let place = if self.place.is_empty() { subject } else { &self.place };
+        format!("{}waiting in {place}{awaited}", self.by())
+    }
+}
