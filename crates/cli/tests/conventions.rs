@@ -90,7 +90,8 @@ fn with_closed_pipe(mut command: Command) -> Said {
 
 /// Output without the names that the recording has in it.
 fn without_names(text: &str) -> String {
-    let text = text.replace("sh?p.jfr", "shop.jfr");
+    // A name that is not for copying into a command is `FILE` there.
+    let text = text.replace("sh?p.jfr", "shop.jfr").replace("report FILE ", "report shop.jfr ");
     // As a line, a cell, a value, a title.
     let marks = [("\n-\n", "\nshop.jfr\n"), ("\"-\"", "\"shop.jfr\""), ("\n'-,", "\nshop.jfr,"), (">-<", ">shop.jfr<")];
     let text = marks.iter().fold(format!("\n{text}"), |text, (mark, name)| text.replace(mark, name));

@@ -1,6 +1,5 @@
 //! What a finding says, in pieces, from which the verdict is made.
 
-use super::seen::Doings;
 use super::words::code;
 
 /// The shortest that can be said of a loss: who lost it, with what, and what those
@@ -24,11 +23,6 @@ impl Gist {
             1 => format!("thread {}", code(thread)),
             _ => format!("{} threads", code(group)),
         }
-    }
-
-    /// `Those that had one were mostly in `Thread.sleep`.`
-    pub(super) fn meanwhile(whom: &str, are: &str, doings: &Doings, who: &str) -> Option<String> {
-        Some(format!("{whom} {are} mostly {}.", doings.mostly(who)?))
     }
 
     /// `by `request-*` threads `, or nothing.

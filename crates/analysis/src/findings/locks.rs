@@ -8,7 +8,7 @@ use crate::analysis::Analysis;
 use crate::ledger::LockSplit;
 use crate::lock_groups::LockGroup;
 use crate::monitor::Holder;
-use crate::names::{NameId, Names, PathId};
+use crate::names::{NameId, Names, PathId, BIN};
 use crate::report::{Finding, FindingKind, FindingStack};
 use headway_model::{DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
@@ -245,6 +245,7 @@ impl Group {
     fn subject(&self, names: &Names) -> String {
         match self.kind.count {
             1 => code(&names.lock_short(self.kind.first)),
+            n if self.kind.name.starts_with(BIN) => format!("bins of ConcurrentHashMaps ({})", count(n, "lock")),
             n => format!("{} ({})", code(&self.kind.name), count(n, "lock")),
         }
     }
@@ -378,7 +379,7 @@ impl Group {
             path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
         };
         // Of a lock that is mostly free it matters who had it before.
-        let whose = if kind == FindingKind::HandOff { "last owned by" } else { "owned by" };
+        let whose = if kind == FindingKind::HandOff { "released by" } else { "owned by" };
         [stack(whose, owner), stack("blocked in", waiter)].into_iter().flatten().collect()
     }
 }

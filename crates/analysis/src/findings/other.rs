@@ -206,11 +206,7 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
         ),
         details: match ledger.lives_unknown {
             true => vec![format!("cost {} of the time of blocked threads", DurationNs(in_locks))],
-            false => vec![format!(
-                "cost {} of thread time, {} of it in blocked threads (waiting and idle ones not counted)",
-                DurationNs(outside + in_locks),
-                DurationNs(in_locks)
-            )],
+            false => vec![cost(outside, in_locks)],
         },
         cost_ns: outside + in_locks,
         share: Some(part),
@@ -221,6 +217,18 @@ pub(super) fn pauses(report: &Report) -> Option<Finding> {
         gist: Gist { awaited: whose.to_owned(), ..Gist::default() },
         ..Finding::default()
     })
+}
+
+/// What pauses cost the threads that had something to do.
+fn cost(outside: u64, in_locks: u64) -> String {
+    let blocked = match in_locks {
+        0 => String::new(),
+        ns => format!(", {} of it in threads that were blocked", DurationNs(ns)),
+    };
+    format!(
+        "cost {} of thread time{blocked}; threads that waited anyway are not counted",
+        DurationNs(outside + in_locks)
+    )
 }
 
 /// Nothing found, said plainly.

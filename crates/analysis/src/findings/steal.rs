@@ -12,8 +12,12 @@ use std::fmt::Write;
 const LOST: f64 = 0.05;
 /// Part of the CPU time that is most of it.
 const MOST: f64 = 0.5;
+/// Part of the CPU time from which on who used it is named.
+const NAMED: f64 = 0.01;
 /// What the evidence calls the CPU time of other processes, where that is most of it.
 pub(super) const OTHERS: &str = "cpu-of-other-processes";
+/// The bar is not explained from this part of the finding on.
+const SHOWN: f64 = 0.9;
 /// Time lost below which nobody cares.
 const LEAST_NS: u64 = 100_000_000;
 
@@ -63,7 +67,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     let mut evidence = vec![Evidence::of(entry(cause), lost_ns(totals), Quality::Estimated, part)];
     evidence.extend(users.zip(others).map(|(users, part)| Evidence::exact(OTHERS, users.others_ns, Some(part))));
     let mut text = format!(
-        "Threads {} waited {}{} for a CPU and had one for {}: {}",
+        "Threads {} waited {}{} for a CPU and ran for {}: {}",
         code(&group.name),
         DurationNs(lost_ns(totals)),
         part.map_or_else(String::new, |part| format!(" ({} of the active thread time)", percent(part))),
@@ -73,21 +77,42 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
     if let Some(users) = users {
         let _ = write!(text, " {}", who_had_it(users));
     }
-    let parts = [("stolen", totals.steal_ns), ("throttled", totals.throttled_ns), ("run queue", totals.run_queue_ns)];
-    let parts: Vec<String> = parts.iter().map(|(what, ns)| format!("{what} {}", DurationNs(*ns))).collect();
+    let mut details = vec![format!(
+        "{}; CPUs were short during {} of {}",
+        in_parts(totals),
+        DurationNs(affected_ns(steal)),
+        DurationNs(report.duration_ns),
+    )];
+    details.extend(part.and_then(|part| less_in_bar(part, report)));
     Finding {
         kind: FindingKind::Environment,
         text,
         subject: code(&group.name),
-        details: vec![
-            format!("{}; CPUs were short for {} of the recording", parts.join(", "), DurationNs(affected_ns(steal))),
-            "the bar shows less: a blocked or waiting thread counts only as blocked or waiting".to_owned(),
-        ],
+        details,
         cost_ns: lost_ns(totals),
         share: part,
         evidence,
         ..Finding::default()
     }
+}
+
+/// `all of it in the run queue (no steal, no throttling)`, or `run queue 750 ms, steal 20.0 ms`.
+fn in_parts(totals: &Totals) -> String {
+    if totals.throttled_ns + totals.steal_ns == 0 {
+        return "all of it in the run queue (no steal, no throttling)".to_owned();
+    }
+    let parts = [("run queue", totals.run_queue_ns), ("throttling", totals.throttled_ns), ("steal", totals.steal_ns)];
+    let parts = parts.iter().filter(|(_, ns)| *ns > 0).map(|(what, ns)| format!("{what} {}", DurationNs(*ns)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Why the bar shows less, where it does: it counts a thread once.
+fn less_in_bar(part: f64, report: &Report) -> Option<String> {
+    let ready: u64 =
+        [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
+    let shown = share(ready, report.ledger.active_ns());
+    (shown < SHOWN * part)
+        .then(|| format!("the bar shows {}: there, a blocked thread without a CPU counts as blocked", percent(shown)))
 }
 
 fn entry(cause: Cause) -> EntryKind {
@@ -137,7 +162,7 @@ fn who_had_it(users: &CpuUsers) -> String {
         (users.vm_ns, "other threads of the VM"),
     ];
     let busy: u64 = parts.iter().map(|(ns, _)| ns).sum();
-    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= 0.05).collect();
+    let mut parts: Vec<(u64, &str)> = parts.into_iter().filter(|(ns, _)| share(*ns, busy) >= NAMED).collect();
     parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let parts: Vec<String> = parts.iter().map(|(ns, who)| format!("{who} {}", percent(share(*ns, busy)))).collect();
     format!("CPU time used on the machine: {}.", parts.join(", "))

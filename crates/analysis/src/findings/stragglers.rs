@@ -3,7 +3,7 @@
 
 use super::locks::{full, ranked, short};
 use super::words::{code, count, percent};
-use super::{Grounds, MOST};
+use super::{Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
 use crate::analysis::Analysis;
 use crate::names::{NameId, Names};
@@ -11,7 +11,7 @@ use crate::park::{Rounds, Synchronizer};
 use crate::report::{Evidence, Finding, FindingKind};
 use crate::summary::groups;
 use crate::waits::Site;
-use headway_model::DurationNs;
+use headway_model::{DurationNs, ThreadId};
 
 /// A straggler matters from this part of the waiters' life on.
 const OF_LIFE: f64 = 0.02;
@@ -40,11 +40,15 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
             let mut finding = finding(*method, *synchronizer, rounds, life, &analysis.names)?;
-            let (did, gist) = super::waits::seen_in(analysis, *method, *synchronizer);
+            let (did, gist, stacks) = super::waits::seen_in(analysis, *method, *synchronizer);
             if let Some(did) = did {
                 finding.text = format!("{} {did}", finding.text);
             }
-            finding.gist = gist;
+            finding.gist = Gist {
+                meanwhile: format!("{}{}", came_last(*synchronizer, rounds, &analysis.names), gist.meanwhile),
+                ..gist
+            };
+            finding.stacks = stacks;
             Some((finding, *method))
         })
         .collect();
@@ -57,7 +61,7 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
     if rounds.count < ROUNDS || share(rounds.waited_ns, life) < OF_LIFE {
         return None;
     }
-    let single = matches!(synchronizer, Synchronizer::Future | Synchronizer::Join);
+    let single = is_single(synchronizer);
     let waits = format!("{} in {}", count(rounds.waits, "wait"), count(rounds.count, "round"));
     let waited = DurationNs(rounds.waited_ns);
     let (text, cost_ns, all) = match (single, Meeting::of(synchronizer, rounds)) {
@@ -82,7 +86,6 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         let part = percent(share(**ns, rounds.late_ns));
         details.push(format!("the last one came from: {} ({part})", full(**method, names)));
     }
-    details.push(format!("waited for in: {}", full(method, names)));
     let evidence = vec![
         Evidence::exact("waited", rounds.waited_ns, Some(share(rounds.waited_ns, life))),
         Evidence::exact("waited-for-last", rounds.late_ns, Some(share(rounds.late_ns, rounds.waited_ns))),
@@ -90,6 +93,25 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
     let share = Some(share(rounds.waited_ns, life));
     let (kind, subject) = (FindingKind::Straggler, code(&short(method, names)));
     Some(Finding { kind, text, subject, details, cost_ns, share, evidence, ..Finding::default() })
+}
+
+/// True if one waits for one thing, so that nobody comes last.
+fn is_single(synchronizer: Synchronizer) -> bool {
+    matches!(synchronizer, Synchronizer::Future | Synchronizer::Join)
+}
+
+/// The thread that mostly comes last, and how often it did.
+fn last_by_habit(rounds: &Rounds) -> Option<(ThreadId, u64)> {
+    let (thread, (times, ns)) = ranked(&rounds.last, |(_, ns)| *ns).first().copied()?;
+    (share(*ns, rounds.late_ns) >= OF_WAITING && *times >= ROUNDS).then_some((*thread, *times))
+}
+
+/// `Thread `part-3` came last in 98 % of the rounds. `, for the verdict.
+fn came_last(synchronizer: Synchronizer, rounds: &Rounds, names: &Names) -> String {
+    let is_meeting = !is_single(synchronizer) && matches!(Meeting::of(synchronizer, rounds), Meeting::OfAll);
+    let Some((thread, times)) = last_by_habit(rounds).filter(|_| is_meeting) else { return String::new() };
+    let part = percent(share(times, rounds.count));
+    format!("Thread {} came last in {part} of the rounds. ", code(&names.thread_text(thread)))
 }
 
 /// Of many results one took longest by far.
@@ -161,10 +183,10 @@ fn last_of_others(
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{part} of that time ended by {}{by}", code(&short(**method, names)))
+            format!("{part} of that time until woken by {}{by}", code(&short(**method, names)))
         }
-        None if by.is_empty() => "ended by several threads".to_owned(),
-        None => format!("most of that time ended{by}"),
+        None if by.is_empty() => "woken by several threads".to_owned(),
+        None => format!("most of that time until woken{}", by.replacen(" in ", " by ", 1)),
     };
     Some(format!(
         "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}, {ended}.",
@@ -187,23 +209,20 @@ fn last_to_come(
     life: u64,
     names: &Names,
 ) -> Option<String> {
-    let last = ranked(&rounds.last, |(_, ns)| *ns);
-    let (thread, (times, ns)) = last.first()?;
     let participants = rounds.waiters.iter().chain(rounds.last.keys()).collect::<std::collections::BTreeSet<_>>().len();
-    let habit = share(*ns, rounds.late_ns) >= OF_WAITING && *times >= ROUNDS;
     if participants < 2 || share(rounds.late_ns, rounds.waited_ns) < OF_WAITING {
         return None;
     }
     let late = DurationNs(rounds.late_ns / rounds.waits.max(1));
-    let who = match habit {
-        true => format!(
-            "in {} of {} thread {} came last, and cost each of the others {late} on average after they had all come",
-            percent(share(*times, rounds.count)),
+    let who = match last_by_habit(rounds) {
+        Some((thread, times)) => format!(
+            "in {} of {} thread {} came last, on average {late} after all others",
+            percent(share(times, rounds.count)),
             count(rounds.count, "round"),
-            code(&names.thread_text(**thread)),
+            code(&names.thread_text(thread)),
         ),
-        false => format!(
-            "in {} somebody came {late} after all others on average, not always the same thread",
+        None => format!(
+            "in {} the last thread came on average {late} after all others; it was not always the same one",
             count(rounds.count, "round"),
         ),
     };

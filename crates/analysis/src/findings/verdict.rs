@@ -98,7 +98,9 @@ fn to_what(finding: &Finding) -> String {
             "{}; for most of that the lock had been released and the next thread had not run yet",
             finding.gist.blocked(subject),
         ),
-        FindingKind::WaitFor => format!("blocked because of {subject}, directly and through other locks"),
+        FindingKind::WaitFor => {
+            format!("blocked because of {}, directly and through other locks", finding.gist.awaited)
+        }
         FindingKind::Waiting | FindingKind::Straggler => finding.gist.waiting(subject),
         FindingKind::Pauses => format!("in pauses of {}", finding.gist.awaited),
         FindingKind::Environment => format!("by {subject} threads waiting for a CPU"),

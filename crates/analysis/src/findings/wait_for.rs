@@ -1,7 +1,7 @@
 //! Findings about holders that were themselves blocked: what the root of such
 //! a chain explains.
 
-use super::locks::{short, OF_ACTIVE, OF_BLOCKED};
+use super::locks::{ranked, short, OF_ACTIVE, OF_BLOCKED};
 use super::seen::OfLocks;
 use super::words::{code, percent};
 use super::{evidence, Gist, Grounds, MOST};
@@ -9,8 +9,8 @@ use crate::aggregate::share;
 use crate::analysis::Analysis;
 use crate::ledger::{EntryKind, Quality};
 use crate::monitor::Kind;
-use crate::names::{NameId, Names};
-use crate::report::{Evidence, Finding, FindingKind, Report, WaitForChain, WaitForLink, UNKNOWN};
+use crate::names::{NameId, Names, PathId};
+use crate::report::{Evidence, Finding, FindingKind, FindingStack, Report, WaitForChain, WaitForLink, UNKNOWN};
 use crate::wait_for::Link;
 use headway_model::{DurationNs, LockId};
 use rustc_hash::FxHashMap;
@@ -29,6 +29,8 @@ struct Explains {
     longest: Vec<Link>,
     longest_ns: u64,
     direct_ns: u64,
+    /// With which stack its owner mostly had it.
+    path: Option<PathId>,
     /// What it explains of each group of locks.
     from: FxHashMap<usize, u64>,
 }
@@ -54,7 +56,10 @@ pub(super) fn find(
         let (Some(first), Some(last)) = (path.first(), path.last()) else { continue };
         let root = roots.entry((last.kind, last.lock, last.method)).or_default();
         root.through_ns += ns;
-        root.direct_ns = direct.get(&(last.lock, last.method)).copied().unwrap_or(0);
+        if let Some(owned) = direct.get(&(last.lock, last.method)) {
+            root.direct_ns = owned.values().sum();
+            root.path = ranked(owned, |ns| *ns).first().and_then(|(path, _)| **path);
+        }
         if let Some(place) = grounds.groups.place(first.lock) {
             *root.from.entry(place).or_default() += ns;
         }
@@ -101,9 +106,11 @@ fn sorted(analysis: &Analysis, grounds: &Grounds<'_>) -> Vec<(Vec<Link>, u64, u6
     chains
 }
 
-/// Time in which a method held a lock that others were blocked on.
-fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> FxHashMap<(LockId, Option<NameId>), u64> {
-    let mut direct: FxHashMap<(LockId, Option<NameId>), u64> = FxHashMap::default();
+/// Time in which others were blocked on a lock, by the method that owned it, and by its stack.
+type Direct = FxHashMap<(LockId, Option<NameId>), FxHashMap<Option<PathId>, u64>>;
+
+fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> Direct {
+    let mut direct = Direct::default();
     for (id, holder) in analysis.replay.owners_by_id().all() {
         let ns = analysis.aggregate.held_ns(id);
         if ns == 0 {
@@ -111,7 +118,8 @@ fn direct(analysis: &mut Analysis, grounds: &Grounds<'_>) -> FxHashMap<(LockId, 
         }
         let path = analysis.names.holder_path(holder.chain, holder.frame);
         let method = path.and_then(|path| analysis.names.acting_method(path));
-        *direct.entry((grounds.first(holder.lock), method)).or_default() += ns;
+        let of_method = direct.entry((grounds.first(holder.lock), method)).or_default();
+        *of_method.entry(path).or_default() += ns;
     }
     direct
 }
@@ -134,6 +142,11 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     let cost_ns = root.through_ns + root.direct_ns;
     let part = share(cost_ns, blocked);
     let root_owner = last.map(|last| whose(last, names)).unwrap_or_default();
+    // A longer chain is among the details.
+    let on = last.filter(|_| root.longest.len() == 2).map(|last| {
+        let waited = if last.kind == Kind::Conditional { "waiting for" } else { "blocked on" };
+        format!("{waited} {}", code(&names.lock_short(last.lock)))
+    });
     let mut text = match last {
         Some(last) if last.kind == Kind::Conditional => format!(
             "Threads lost {} blocked ({} of all blocked time) because of waiting for {}, which {} ended",
@@ -143,20 +156,21 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
             root_owner,
         ),
         Some(last) => format!(
-            "Threads lost {} blocked ({} of all blocked time) because of {}, owned by {}",
+            "Threads lost {} blocked ({} of all blocked time) because of the lock {}, {} {root_owner}",
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
-            root_owner,
+            if last.method.is_some() { "whose owner was in" } else { "owned by" },
         ),
         None => String::new(),
     };
     if let Some(first) = first {
         text += &format!(
-            ": {} of it on another lock, {}, whose owner, {}, was itself blocked.",
+            ": {} of it on another lock, {}, whose owner, {}, was itself {}.",
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
-            whose(first, names),
+            in_method(first, names),
+            on.as_deref().unwrap_or("blocked"),
         );
     }
     let split = last
@@ -166,16 +180,26 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
         let full = &names.method_name(last.method?)?.full;
         seen.get(grounds.groups.place(last.lock)?, full)
     });
-    let meanwhile =
-        root_seen.and_then(|seen| Gist::meanwhile(&format!("Its owner, {root_owner},"), "was", seen, &root_owner));
-    let gist = Gist { meanwhile: meanwhile.unwrap_or_default(), ..Gist::default() };
+    let meanwhile = last.zip(root_seen.and_then(|seen| seen.mostly(&root_owner)));
+    let meanwhile = meanwhile.map(|(last, did)| format!("Its owner, {}, was mostly {did}.", in_method(last, names)));
+    let because_of = last.map(|last| {
+        let lock = code(&names.lock_short(last.lock));
+        if last.kind == Kind::Conditional {
+            format!("waiting for {lock}")
+        } else {
+            format!("the lock {lock}")
+        }
+    });
+    let gist =
+        Gist { awaited: because_of.unwrap_or_default(), meanwhile: meanwhile.unwrap_or_default(), ..Gist::default() };
     if let Some(did) = root_seen.and_then(|seen| seen.text(&root_owner)) {
         text = format!("{text} {did}");
     } else if let Some(cause) = split.and_then(evidence::cause) {
         text = format!("{text} {}", cause.replacen("For", "At the root, for", 1));
     }
     let (direct, through) = (DurationNs(root.direct_ns), DurationNs(root.through_ns));
-    let mut details = vec![format!("{direct} blocked by it directly, {through} through others")];
+    let mut details =
+        vec![format!("{direct} blocked on that lock itself, {through} on locks whose owners waited for it")];
     // Two links are in the sentence already.
     if root.longest.len() > 2 {
         details.push(format!("longest chain: {}", chain_text(&root.longest, names)));
@@ -191,7 +215,9 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
     ];
     let subject = last.map_or_else(String::new, |last| code(&names.lock_short(last.lock)));
     let kind = FindingKind::WaitFor;
-    Finding { kind, text, subject, details, cost_ns, share: Some(part), evidence, gist, ..Finding::default() }
+    let stack = |path| FindingStack { whose: "owned by".to_owned(), frames: names.acting_text(path) };
+    let stacks = root.path.map(stack).into_iter().collect();
+    Finding { kind, text, subject, details, stacks, cost_ns, share: Some(part), evidence, gist, ..Finding::default() }
 }
 
 /// `A owned by M, which was itself blocked on B owned by N`: in one piece, so that a short
@@ -207,6 +233,16 @@ fn chain_text(links: &[Link], names: &Names) -> String {
         text += &format!("{joint}{} {verb} {}", code(&names.lock_short(link.lock)), whose(link, names));
     }
     text
+}
+
+/// `in `Shop.sell``, or the thread where the method is not known.
+fn in_method(link: &Link, names: &Names) -> String {
+    let whose = whose(link, names);
+    if link.method.is_some() {
+        format!("in {whose}")
+    } else {
+        whose
+    }
 }
 
 fn whose(link: &Link, names: &Names) -> String {

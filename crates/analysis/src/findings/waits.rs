@@ -23,8 +23,9 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
-/// What is said of a thread that had what others waited for, and of several: surely, or perhaps.
-const WAITED_FOR: [&str; 2] = ["that was waited for", "they waited for"];
+/// Which of the waiters' own threads had what others waited for, surely or perhaps: in a
+/// finding, and in the verdict.
+const WAITED_FOR: [&str; 2] = ["waited for", "they waited for"];
 const PERHAPS: [&str; 2] = ["that may have had one", "that may have had one"];
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
@@ -87,8 +88,13 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
     findings
 }
 
-/// What those did who were waited for in a method, in a sentence.
-pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchronizer) -> (Option<String>, Gist) {
+/// What those did who were waited for in a method, in a sentence and for the verdict; and the
+/// stacks of both.
+pub(super) fn seen_in(
+    analysis: &Analysis,
+    method: NameId,
+    synchronizer: Synchronizer,
+) -> (Option<String>, Gist, Vec<FindingStack>) {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
     for site in sites.filter(|site| site.method == Some(method) && site.synchronizer == synchronizer) {
@@ -97,17 +103,39 @@ pub(super) fn seen_in(analysis: &Analysis, method: NameId, synchronizer: Synchro
     }
     let names = &analysis.names;
     let others = group.seen(names, &group.enders(), WAITED_FOR);
-    let did = others.as_ref().and_then(|others| others.doings.text(&others.who));
-    (did, group.gist(method, others.as_ref(), names))
+    let did = others.as_ref().and_then(Others::text);
+    (did, group.gist(method, others.as_ref(), names), group.stacks(names))
 }
 
 /// What those did that others waited for.
 struct Others {
     doings: Doings,
-    /// A group in backticks, or a thread of the waiters' own.
+    /// A thread or a group, in backticks.
     who: String,
-    /// The same at the beginning of a sentence, with its verb.
-    those: [String; 2],
+    /// Which of the waiters' own threads: [`WAITED_FOR`] or [`PERHAPS`].
+    own: Option<[&'static str; 2]>,
+}
+
+impl Others {
+    /// What they did, in a sentence.
+    fn text(&self) -> Option<String> {
+        match self.own {
+            None => self.doings.text(&self.who),
+            Some([which, _]) => self.doings.text_of(&format!("threads {which} ({})", self.who)),
+        }
+    }
+
+    /// The same without numbers, for the verdict. `awaited` is what they may have had.
+    fn mostly(&self, awaited: &str) -> Option<String> {
+        let did = self.doings.mostly(&self.who)?;
+        Some(match self.own {
+            None => format!("Meanwhile, {} was mostly {did}.", self.who),
+            Some([_, several]) => {
+                let one = if awaited.starts_with("a ") { awaited } else { "one" };
+                format!("The threads {} were mostly {did}.", several.replacen("one", one, 1))
+            }
+        })
+    }
 }
 
 /// Who returns what others had, and wakes those that wait for it: those that had it hand
@@ -167,8 +195,10 @@ impl Group {
             return None;
         }
         let from = self.path().and_then(|path| caller_elsewhere(path, names));
-        let from = from.map_or_else(String::new, |from| format!(", called from {}", code(&from)));
-        let said = |others: Others| others.doings.text(&others.who).map(|did| (others, did));
+        // Where a thread begins says nothing.
+        let from = from.filter(|from| from != "Thread.run");
+        let from = from.map_or_else(String::new, |from| format!(", called from {},", code(&from)));
+        let said = |others: Others| others.text().map(|did| (others, did));
         let direct = self.seen(names, &self.enders(), WAITED_FOR).and_then(said);
         // What those did that had it says more than who woke a helper.
         let woken = if direct.is_none() { helper() } else { None };
@@ -177,11 +207,11 @@ impl Group {
         let whose = if self.threads.len() == 1 { "its" } else { "their" };
         let of_life = if lives.known { format!(" ({} of {whose} lifetime)", percent(part)) } else { String::new() };
         let mut text = format!(
-            "{} waited {}{of_life} for {} in {}{from}; {}.",
+            "{} waited {}{of_life} in {}{from} for {}; {}.",
             self.waiters(names),
             evidence::time(self.total),
-            self.what_for(names),
             code(&short(method, names)),
+            self.what_for(names),
             self.outcome(method, names, woken.as_ref().filter(|_| did.is_none()), did.is_some()),
         );
         if let Some(did) = &did {
@@ -210,9 +240,8 @@ impl Group {
             (1, Some(group), Some(thread)) => Gist::who(self.threads.len(), &names.thread_text(*thread), group),
             _ => String::new(),
         };
-        let did =
-            others.and_then(|Others { doings, who, those: [those, are] }| Gist::meanwhile(those, are, doings, who));
         let (awaited, place) = (self.what_for(names), code(&short(self.place(method, names), names)));
+        let did = others.and_then(|others| others.mostly(&awaited));
         Gist { who, awaited, place, meanwhile: did.unwrap_or_default() }
     }
 
@@ -325,34 +354,36 @@ impl Group {
             text += &self.ended_by(method, names);
             text = with_helper(text, woken);
         } else if self.notified > 0 {
-            text += &format!(", {} ended by notify", percent(share(self.notified, self.count)));
+            text += &format!(", {} woken by ", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
-                (Some((from, group, _)), _) => text += &format!(" ({from} in {})", code(names.text(group))),
+                (Some((from, group, _)), _) => text += &format!("{from} in {}", code(&names.group_or_thread(group))),
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
-                    text += &with_helper(format!(" (most by {}", code(&by.name)), woken);
+                    text += &with_helper(format!("notify (most by {}", code(&by.name)), woken);
                     text.push(')');
                 }
-                (None, _) => {}
+                (None, _) => text += "notify",
             }
         }
-        if self.timed_out > 0 {
-            text += &format!(", {} timed out", percent(share(self.timed_out, self.count)));
+        if self.timed_out == self.count {
+            text += ", each until its time was over";
+        } else if self.timed_out > 0 {
+            text += &format!(", {} until their time was over", percent(share(self.timed_out, self.count)));
         }
         text
     }
 
-    /// `, 80 % of that time ended by `Job.finish` in `worker-*``.
+    /// `, 80 % of that time until woken by `Job.finish` in `worker-*``.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
-            return format!(", {part} of that time ended by {from} in {}", code(names.text(group)));
+            return format!(", {part} of that time until woken by {from} in {}", code(&names.group_or_thread(group)));
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(", {} of that time ended by {}", percent(share(*ns, self.total)), code(names.text(*group)))
+        format!(", {} of that time until woken by {}", percent(share(*ns, self.total)), code(names.text(*group)))
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -391,8 +422,8 @@ impl Group {
 
     /// What threads did that had what is waited for, or made it: of those that end
     /// such waits (`enders`), where their stacks say that it was that. `which` of the waiters'
-    /// own threads it was, in words, and of `several`.
-    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], [which, several]: [&str; 2]) -> Option<Others> {
+    /// own threads it was.
+    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], which: [&'static str; 2]) -> Option<Others> {
         let waits = names.frames(self.path()?);
         let own = self.own_groups(names);
         let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
@@ -417,33 +448,37 @@ impl Group {
             }
         }
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
-        let who = code(names.text(group));
-        let is_own = own.contains(names.text(group));
-        if !is_own {
-            return Some(Others { doings, those: [format!("Meanwhile, {who}"), "was".to_owned()], who });
-        }
-        let those = [format!("The threads {several}"), "were".to_owned()];
-        Some(Others { doings, who: format!("a thread of {who} {which}"), those })
+        let own = own.contains(names.text(group)).then_some(which);
+        let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
+        Some(Others { doings, who: code(&who), own })
     }
 
     fn details(&self, class: &str, method: NameId, names: &Names) -> Vec<String> {
         let woken = if self.synchronizer == Synchronizer::Monitor { "notified" } else { "unparked" };
         // Recordings of other tools do not say how waits ended.
-        let ended = match self.notified + self.timed_out {
-            0 => String::new(),
+        let ended = match (self.notified, self.timed_out) {
+            (0, _) | (_, 0) => String::new(),
             _ => format!("; {woken} {}, timed out {}", grouped(self.notified), grouped(self.timed_out)),
         };
         let longest = DurationNs(self.max);
-        let on = if class == NO_OBJECT { String::new() } else { format!(" on: {class},") };
-        vec![format!("longest {longest}{ended}"), format!("waiting{on} in {}", full(method, names))]
+        let mut details = vec![format!("longest {longest}{ended}")];
+        // The method is in the stack, too.
+        if class != NO_OBJECT {
+            details.push(format!("waiting on: {class}, in {}", full(method, names)));
+        }
+        details
     }
 
     fn stacks(&self, names: &Names) -> Vec<FindingStack> {
         let waker = ranked(&self.wakers, |ns| *ns).first().and_then(|((_, path), _)| *path);
-        let stack = |whose: &str, path: Option<PathId>| {
-            path.map(|path| FindingStack { whose: whose.to_owned(), frames: names.acting_text(path) })
-        };
-        [stack("waiting in", self.path()), stack("ended by", waker)].into_iter().flatten().collect()
+        let frames = [self.path(), waker].map(|path| path.map(|path| names.acting_text(path)));
+        let is_other = frames[0] != frames[1];
+        let [waits, wakes] = frames;
+        let stack = |whose: &str, frames: Vec<String>| FindingStack { whose: whose.to_owned(), frames };
+        let waits = waits.map(|frames| stack("waiting in", frames));
+        // Who comes last to a barrier ends the waiting where the others wait.
+        let wakes = wakes.filter(|_| is_other).map(|frames| stack("ended by", frames));
+        waits.into_iter().chain(wakes).collect()
     }
 }
 

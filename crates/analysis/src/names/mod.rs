@@ -59,6 +59,8 @@ pub(crate) struct Names {
     synchronizers: Vec<String>,
     /// Groups of threads asked for lately, each at the place of its thread.
     groups: Vec<(ThreadId, TextId)>,
+    /// The thread of each group asked for; none where there were several.
+    only: FxHashMap<TextId, Option<ThreadId>>,
 }
 
 /// Places for groups of threads asked for lately.
@@ -124,10 +126,17 @@ impl Names {
         }
         let text = self.group_text(id);
         let group = TextId(self.texts.intern(text));
+        self.only.entry(group).and_modify(|only| *only = only.filter(|only| *only == id)).or_insert(Some(id));
         if let Some(known) = self.groups.get_mut(place) {
             *known = (id, group);
         }
         group
+    }
+
+    /// The name of a group, or of its thread where only one was asked for.
+    pub fn group_or_thread(&self, group: TextId) -> String {
+        let only = self.only.get(&group).copied().flatten();
+        only.map_or_else(|| self.text(group).to_owned(), |only| self.thread_text(only))
     }
 
     pub fn lock_class(&mut self, id: LockId) -> TextId {

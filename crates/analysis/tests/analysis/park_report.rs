@@ -294,13 +294,19 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
         waits[0].starts_with(
-            "Threads lost 180 ms blocked (75 % of all blocked time) because of `Cache.lock`, owned by `Cache.load`"
+            "Threads lost 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner was in `Cache.load`: "
         ),
         "{waits:?}"
     );
-    assert!(waits[0].contains("of it on another lock, `Ledger.lock`, whose owner, `Ledger.audit`, was itself blocked"));
+    assert!(waits[0].contains(
+        "of it on another lock, `Ledger.lock`, whose owner, in `Ledger.audit`, was itself blocked on `Cache.lock`"
+    ));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
-    assert_eq!(finding.details, ["60.0 ms blocked by it directly, 120 ms through others"], "the rest is in the text");
+    assert_eq!(
+        finding.details,
+        ["60.0 ms blocked on that lock itself, 120 ms on locks whose owners waited for it"],
+        "the rest is in the text"
+    );
     // What is counted at the root is not counted at the lock before it as well.
     assert_eq!(report.findings[0].kind, FindingKind::WaitFor);
     let costs: Vec<u64> = report.findings.iter().map(|finding| finding.cost_ns / MS).collect();
@@ -352,7 +358,7 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     let report = script.report(600, "lock");
     let said = findings(&report, FindingKind::Straggler);
     assert!(said[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{said:?}");
-    assert!(said[0].contains("60.0 ms on average"), "{said:?}");
+    assert!(said[0].contains(", on average 60.0 ms after all others."), "{said:?}");
     assert!(said[0].contains("at a barrier in `Grid.step`"), "{said:?}");
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];
@@ -383,10 +389,13 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     assert_eq!(
         waits_for(1),
         "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`; 12 waits, \
-         mean 80.0 ms, 100 % of that time ended by `Fan.slowest` in thread `part-1`."
+         mean 80.0 ms, 100 % of that time until woken by `Fan.slowest` in thread `part-1`."
     );
     let many = waits_for(4);
-    assert!(many.ends_with("100 % of that time ended by `Fan.slowest` in threads `part-*` (4 of them)."), "{many}");
+    assert!(
+        many.ends_with("100 % of that time until woken by `Fan.slowest` in threads `part-*` (4 of them)."),
+        "{many}"
+    );
 }
 
 #[test]
@@ -462,7 +471,10 @@ fn pool_with_a_helper(waited_on: [u64; 2]) -> Script {
 fn who_wakes_the_helper_that_returns_connections_is_named() {
     let waiting = pool_with_a_helper([4, 4]).report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
-    assert!(waiting[0].contains(" ended by `loader`, which is woken by `Orders.order` in `worker-*`."), "{waiting:?}");
+    assert!(
+        waiting[0].contains(" until woken by `loader`, which is woken by `Orders.order` in `worker-*`."),
+        "{waiting:?}"
+    );
 }
 
 #[test]
@@ -471,7 +483,7 @@ fn what_those_did_that_hand_their_connections_to_a_helper_is_said_with_a_may() {
         let report = with_samples_of_those_that_hand_over(pool_with_a_helper(waited_on)).report(600, "lock");
         findings(&report, FindingKind::Waiting).remove(0).to_owned()
     };
-    let did = "In 100 % of 9 samples, a thread of `worker-*` that may have had one was in `Thread.sleep`, called from \
+    let did = "Of 9 samples of threads that may have had one (`worker-*`), 100 % were in `Thread.sleep`, called from \
                `Audit.send`.";
     let of_pool = seen([4, 4]);
     assert!(of_pool.ends_with(did) && !of_pool.contains("which is woken"), "{of_pool}");
@@ -501,7 +513,10 @@ fn who_polls_waits_for_time_to_pass() {
     }
     let waiting = script.report(500, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
-    assert!(waiting[0].contains(" for time to pass (`LockSupport.parkNanos`) in `Limiter.await`, "), "{waiting:?}");
+    let polls =
+        "in `Limiter.await`, called from `Orders.order`, for time to pass (`LockSupport.parkNanos`); 20 waits, \
+                 mean 20.0 ms, each until its time was over.";
+    assert!(waiting[0].ends_with(polls), "{waiting:?}");
 }
 
 /// Two workers poll, `length` ns each time, for nearly all of 500 ms.
@@ -546,7 +561,7 @@ fn what_idle_threads_wait_for_a_cpu_is_no_part_of_the_active_time() {
     script.events.push(Event::MachineTime(machine));
     let report = script.report(500, "lock");
     let short = findings(&report, FindingKind::Environment);
-    assert!(short[0].starts_with("Threads `worker-*` waited 6.00 s for a CPU and had one for 40.0 ms: "), "{short:?}");
+    assert!(short[0].starts_with("Threads `worker-*` waited 6.00 s for a CPU and ran for 40.0 ms: "), "{short:?}");
 }
 
 #[test]
@@ -583,7 +598,7 @@ fn bins_of_a_map_are_one_finding_whatever_the_waiters_want() {
     let report = script.report(200, "lock");
     let hot = findings(&report, FindingKind::HotLock);
     assert_eq!(hot.len(), 1, "{hot:?}");
-    assert!(hot[0].contains("lost 100 ms (") && hot[0].contains("`bin of a ConcurrentHashMap` (2 locks)"), "{hot:?}");
+    assert!(hot[0].contains("lost 100 ms (") && hot[0].contains("bins of ConcurrentHashMaps (2 locks)"), "{hot:?}");
 }
 
 #[test]

@@ -368,10 +368,11 @@ fn waiting_for_a_row_lock_is_a_finding_of_its_own() {
     assert_eq!(report.findings[0].kind, FindingKind::Waiting);
     assert_eq!(
         report.findings[0].text,
-        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) for a row that another transaction has locked in \
-         `Transaction.waitFor`, called from `Payment.execute`; 1 wait, mean 22.0 ms, 100 % ended by notify (`Inventory.sell` in `http-nio-*-exec-*`)."
+        "Thread `scheduler-1` waited 22.0 ms (71 % of its lifetime) in `Transaction.waitFor`, called from `Payment.execute`, \
+         for a row that another transaction has locked; 1 wait, mean 22.0 ms, 100 % woken by `Inventory.sell` in `http-nio-80-exec-1`."
     );
-    let spent = "was spent by thread `scheduler-1` waiting in `Payment.execute` for a row that another transaction has locked.";
+    let spent =
+        "was spent by thread `scheduler-1` waiting in `Payment.execute` for a row that another transaction has locked.";
     assert!(report.verdict.ends_with(spent), "{}", report.verdict);
     assert_eq!(report.blocked_ns, 7 * MS);
     assert_eq!(report.running_ns, report.duration_ns * 4 - 22 * MS);

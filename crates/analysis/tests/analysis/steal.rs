@@ -278,7 +278,7 @@ fn a_lock_whose_holder_did_not_run_is_told_with_the_finding() {
     let finding = report.findings.iter().find(|finding| finding.text.contains("for a CPU")).unwrap();
     assert_eq!(
         finding.text,
-        "Threads `worker-*` waited 750 ms (19 % of the active thread time) for a CPU and had one for 250 ms: CPU throttling; \
+        "Threads `worker-*` waited 750 ms (19 % of the active thread time) for a CPU and ran for 250 ms: CPU throttling; \
          the container may use 0.50 CPUs, and in 90 % of its periods it wanted more."
     );
     // The same number in table, report of the environment, ledger and finding.
@@ -366,7 +366,7 @@ fn each_cause_has_its_words() {
     assert!(stolen.contains("waited 500 ms (") && stolen.contains("the hypervisor gave CPUs to other"), "{stolen}");
     let queue = text(second(0, &[(WORKER, 500, 500)])).unwrap();
     let said =
-        "for a CPU and had one for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
+        "for a CPU and ran for 500 ms: more threads were ready than there are CPUs. CPU time used on the machine: ";
     assert!(queue.contains(said), "{queue}");
     assert_eq!(text(second(0, &[(WORKER, 990, 10)])), None);
 }
@@ -378,7 +378,7 @@ fn where_other_processes_had_the_cpus_the_verdict_says_so_and_what_the_program_l
     let said = report(&others.events(), Options::default());
     assert_eq!(said.findings[0].kind, FindingKind::Environment);
     let text = &said.findings[0].text;
-    assert!(text.contains("had one for 200 ms: other processes had most of the CPU time."), "{text}");
+    assert!(text.contains("ran for 200 ms: other processes had most of the CPU time."), "{text}");
     let evidence = said.findings[0].evidence.iter().find(|evidence| evidence.what == "cpu-of-other-processes").unwrap();
     assert_eq!((evidence.ns / MS, evidence.share), (1_600, Some(1_600.0 / 1_800.0)));
     assert!(said.verdict.ends_with("waiting for a CPU. Other processes had 89 % of the CPU time."), "{}", said.verdict);

@@ -27,7 +27,11 @@ const FRAMES: usize = 4;
 const TROUBLE_LINES: usize = 6;
 
 /// How the bar shows each part of the ledger, in the order of [`Part::ALL`].
-const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'p', '=', '░', '?'];
+const SYMBOLS: [char; 8] = ['█', '▓', '#', 'w', 'w', '=', '░', '?'];
+/// What is said of the parts that have one symbol: how they differ is in `--full`.
+const WAITING: &str = "waiting for threads, permits, pools";
+/// A part that is not drawn is in the legend from this share on; the time on CPU always is.
+const IN_LEGEND: f64 = 0.005;
 
 /// The report in at most 60 lines of 80 columns or more.
 pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
@@ -42,8 +46,12 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     }
     trouble(analysed, screen, out);
     let _ = writeln!(out);
-    let more = "More: headway report FILE --full (or --by ASPECTS, --steal, --pressure); web page: -o FILE.html";
-    for line in prose::wrapped(more, screen.width, 0) {
+    let file = super::file_name(&analysed.path);
+    // A name that a shell would take apart is not for copying.
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
+    let file = if file != "-" && file.chars().all(is_plain) { file.as_str() } else { "FILE" };
+    let more = format!("All of it: headway report {file} --full; as a web page: headway report {file} -o report.html");
+    for line in prose::wrapped(&more, screen.width, 0) {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -76,28 +84,42 @@ fn bar(ledger: &Ledger, screen: &Screen, out: &mut String) {
     if ledger.lives_unknown {
         return lives_unknown(screen, out);
     }
-    let idle = ledger.ns(EntryKind::WaitWork);
     let active = ledger.active_ns();
     if active == 0 {
         return;
     }
-    let note = format!(
-        "{} active and {} idle, {}",
-        numbers::time(active),
-        numbers::time(idle),
-        numbers::counted(ledger.threads, "thread", "threads")
-    );
-    title("THREAD TIME", &note, screen, out);
+    title("THREAD TIME", &thread_time(ledger, screen), screen, out);
     let symbol = |part: &Part| Part::ALL.iter().zip(SYMBOLS).find(|(one, _)| *one == part).map_or('?', |(_, c)| c);
-    let parts: Vec<(char, &str, u64)> = ledger.parts().map(|(part, ns)| (symbol(part), part.words, ns)).collect();
+    let mut parts: Vec<(char, &str, u64)> = Vec::new();
+    for (part, ns) in ledger.parts() {
+        match parts.iter_mut().find(|(before, ..)| *before == symbol(part)) {
+            Some(same) => *same = (same.0, WAITING, same.2 + ns),
+            None => parts.push((symbol(part), part.words, ns)),
+        }
+    }
     let width = screen.width.saturating_sub(4).min(96);
-    let _ = writeln!(out, "  {}", drawn(&parts, active, width));
+    let bar = drawn(&parts, active, width);
+    let _ = writeln!(out, "  {bar}");
+    let is_said = |symbol: char, ns: u64| bar.contains(symbol) || ns as f64 >= IN_LEGEND * active as f64;
     let legend: Vec<String> = parts
         .iter()
+        .filter(|(symbol, _, ns)| *symbol == SYMBOLS[0] || is_said(*symbol, *ns))
         .map(|(symbol, words, ns)| format!("{symbol} {words} {}", numbers::percent(*ns as f64 / active as f64)))
         .collect();
     for line in prose::wrapped_at_most(3, &legend.join(", "), 2, screen) {
         let _ = writeln!(out, "{}", screen.faint(&line));
+    }
+}
+
+/// `28.3 s active, 6.20 s idle (waiting for work), 11 threads`.
+fn thread_time(ledger: &Ledger, screen: &Screen) -> String {
+    const ROOM_TO_EXPLAIN: usize = 80;
+    let threads = numbers::counted(ledger.threads, "thread", "threads");
+    let active = format!("{} active", numbers::time(ledger.active_ns()));
+    let why = if screen.width < ROOM_TO_EXPLAIN { "" } else { " (waiting for work)" };
+    match ledger.ns(EntryKind::WaitWork) {
+        0 => format!("{active}, {threads}"),
+        idle => format!("{active}, {} idle{why}, {threads}", numbers::time(idle)),
     }
 }
 
@@ -130,7 +152,7 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
     let more = report.findings.len() - shown().count();
     if more > 0 {
-        let line = format!("  {} in --full", numbers::counted(more as u64, "more finding", "more findings"));
+        let line = format!("  {} in --full", numbers::counted(more as u64, "smaller finding", "smaller findings"));
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }

@@ -119,8 +119,8 @@ fn words(text: &str) -> Vec<Word> {
                 number.text.push(' ');
                 number.text.push_str(word);
             }
-            // `> 99 %`, `(< 0.1 %)`; frames of a stack have a `<` between them, too.
-            Some(sign) if [">", "(>", "<", "(<"].contains(&sign.text.as_str()) && starts_with_digit(word) => {
+            // `pid 4711`, `> 99 %`, `(< 0.1 %)`; frames of a stack have a `<` between them, too.
+            Some(sign) if ["pid", ">", "(>", "<", "(<"].contains(&sign.text.as_str()) && starts_with_digit(word) => {
                 sign.text.push(' ');
                 sign.text.push_str(word);
             }
