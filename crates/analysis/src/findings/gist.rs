@@ -2,7 +2,7 @@
 
 use super::words::code;
 
-/// The shortest that can be said of a loss: who lost it, with what, and what those
+/// The shortest that can be said of a loss: whose time it was, and on what it went, and what those
 /// did meanwhile that were waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gist {

@@ -18,7 +18,7 @@ const NAMED: f64 = 0.01;
 pub(super) const OTHERS: &str = "cpu-of-other-processes";
 /// The bar is not explained from this part of the finding on.
 const SHOWN: f64 = 0.9;
-/// Time lost below which nobody cares.
+/// A shorter time is no finding.
 const LEAST_NS: u64 = 100_000_000;
 
 /// What took the time.
@@ -112,7 +112,7 @@ fn less_in_bar(part: f64, report: &Report) -> Option<String> {
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     let shown = share(ready, report.ledger.active_ns());
     (shown < SHOWN * part)
-        .then(|| format!("the bar shows {}: there, a blocked thread without a CPU counts as blocked", percent(shown)))
+        .then(|| format!("the bar shows {}: there, a blocked thread counts as blocked only", percent(shown)))
 }
 
 fn entry(cause: Cause) -> EntryKind {
