@@ -16,19 +16,29 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
 
 /// `./hw soak --hours N [...]`: one JVM per JDK for hours under everything that
 /// command lines can do to it; the options are those of `headway-soak`. `./hw soak --metrics`:
-/// ten minutes of churn under Prometheus instead.
+/// ten minutes of churn under Prometheus instead; `./hw soak --accuracy`: every scenario of the
+/// test of accuracy on every JDK.
 pub fn soak(rest: &[String]) -> Result<(), Problem> {
-    let of_metrics = rest.iter().any(|option| option == "--metrics");
-    if of_metrics && rest.len() > 1 {
-        return Err("soak --metrics takes no other option".into());
+    let alone = ["--metrics", "--accuracy"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
+    if let Some(alone) = alone.filter(|_| rest.len() > 1) {
+        return Err(format!("soak {alone} takes no other option").into());
     }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
     products::workloads(jdks.with_compiler())?;
-    if of_metrics {
-        return churn(&jdks);
+    match alone {
+        Some("--metrics") => churn(&jdks),
+        Some(_) => accuracy(&jdks),
+        None => run(built(&jdks, "headway-soak").args(rest)),
     }
-    run(built(&jdks, "headway-soak").args(rest))
+}
+
+/// The test of accuracy whole: `./hw test` leaves out a third.
+fn accuracy(jdks: &Jdks) -> Result<(), Problem> {
+    let mut accuracy = cargo();
+    accuracy.args(["test", "-p", "headway-e2e", "--locked", "--test", "accuracy", "--", "--nocapture"]);
+    accuracy.env("HEADWAY_EVERY_JDK", "true");
+    run(&mut with_products(jdks, accuracy))
 }
 
 /// Seconds that Prometheus scrapes programs whose locks die.
