@@ -23,6 +23,8 @@ pub struct ProfileOptions {
     pub grouping: Grouping,
     /// True to tell calls from different lines apart.
     pub lines: bool,
+    /// True to take locks of one name and class for one, as those of two recordings are.
+    pub locks_by_name: bool,
     /// Where the range begins.
     pub from: Option<Bound>,
     /// Where it ends.
@@ -42,6 +44,7 @@ impl Default for ProfileOptions {
             measure: Measure::Cpu,
             grouping: Grouping::Together,
             lines: false,
+            locks_by_name: false,
             from: None,
             to: None,
             threads: None,
@@ -125,8 +128,8 @@ impl Profiler {
         Profiler {
             samples: Samples::new(contexts, options.grouping, options.lines),
             blocked: ContextTree::new(contexts, options.lines),
+            names: Names::new(options.locks_by_name),
             options,
-            names: Names::default(),
             threads: FxHashMap::default(),
             thread_ids: Vec::new(),
             moments: Vec::new(),

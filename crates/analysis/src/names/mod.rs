@@ -59,6 +59,8 @@ pub(crate) struct Names {
     synchronizers: Vec<String>,
     /// Groups of threads asked for lately, each at the place of its thread.
     groups: Vec<(ThreadId, TextId)>,
+    /// True where locks of one name and class are to have one text: those of two recordings.
+    without_identity: bool,
     /// The thread of each group asked for; none where there were several.
     only: FxHashMap<TextId, Option<ThreadId>>,
 }
@@ -67,6 +69,11 @@ pub(crate) struct Names {
 const GROUPS: usize = 128;
 
 impl Names {
+    /// `without_identity` where locks of one name and class are to have one text.
+    pub fn new(without_identity: bool) -> Names {
+        Names { without_identity, ..Names::default() }
+    }
+
     /// Takes in a definition. One that comes again replaces the earlier one.
     pub fn feed(&mut self, event: &Event) {
         match event {
@@ -172,6 +179,9 @@ impl Names {
 
     fn lock_object_text(&self, id: LockId) -> String {
         let class = self.lock_class_text(id);
+        if self.without_identity {
+            return class;
+        }
         match self.lock(id) {
             Some(def) if def.identity_hash != 0 => format!("{class}@{:x}", def.identity_hash),
             _ if id == LockId::NONE => class,

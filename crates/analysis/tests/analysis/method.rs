@@ -285,6 +285,31 @@ fn a_difference_has_every_context_of_both() {
     assert_eq!(contexts, [("A.a;A.b".into(), 3, 5), ("A.a;A.c".into(), 2, 0), ("A.a;A.d".into(), 0, 1)]);
 }
 
+/// Blocked time on a lock of this identity, as it is compared.
+fn blocked_on(identity: u32) -> CallTree {
+    let picture = draw("T1: [a........]\nT2:    a~~~~~~[a..]");
+    let options = ProfileOptions { measure: Measure::Contender, locks_by_name: true, ..ProfileOptions::default() };
+    let (mut profiler, mut analysis) = (Profiler::new(options), Analysis::new(Options::default()));
+    let begin = [recording(at(0)), lock(lock_id(b'a').0, "shop.Stock", identity, "Stock.lock")];
+    for event in begin.iter().chain(&picture.events) {
+        profiler.feed(event);
+        analysis.feed_to(event, &mut profiler);
+    }
+    analysis.finish_to(&mut profiler);
+    profiler.finish().tree
+}
+
+#[test]
+fn the_lock_of_another_run_is_the_same_lock() {
+    let (before, after) = (blocked_on(7), blocked_on(8));
+    let changes = Comparison::new(&before, &after).methods();
+    let locks: Vec<_> = changes.iter().filter(|change| change.method.contains("Stock.lock")).collect();
+    assert_eq!(locks.len(), 1, "{changes:?}");
+    assert_eq!(locks[0].method, "Stock.lock (shop.Stock)");
+    assert_eq!(locks[0].total_growth(), 0.0);
+    assert_eq!(locks[0].total_share_before, 1.0);
+}
+
 // --- what lock owners executed -------------------------------------------
 
 const RUN: u64 = 1;

@@ -111,6 +111,8 @@ impl Diff {
             return Err(Failure::Usage("- (standard input) can be read once only".into()));
         }
         let mut question = self.weighing.question();
+        // Another JVM has other objects.
+        question.locks_by_name = true;
         question.raw_names = self.json || self.format != TableFormat::Text || self.output.is_some();
         let before = Profiled::read(&self.before, &question)?;
         question.measure = Some(before.profile.measure);

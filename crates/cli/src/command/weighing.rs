@@ -61,6 +61,7 @@ impl Weighing {
                 (false, false) => Grouping::Together,
             },
             lines: self.lines,
+            locks_by_name: false,
             from: self.from,
             to: self.to,
             threads: self.threads.clone(),

@@ -24,6 +24,8 @@ pub struct ProfileQuestion {
     pub grouping: Grouping,
     /// True to tell lines apart.
     pub lines: bool,
+    /// True to take locks of one name and class for one.
+    pub locks_by_name: bool,
     /// Where the range begins.
     pub from: Option<Moment>,
     /// Where it ends.
@@ -138,6 +140,7 @@ impl ProfileQuestion {
             measure,
             grouping: self.grouping,
             lines: self.lines,
+            locks_by_name: self.locks_by_name,
             from,
             to,
             threads: filter,

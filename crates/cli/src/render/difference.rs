@@ -6,6 +6,9 @@ use crate::terminal::Screen;
 use headway_analysis::method::{Agreement, MethodChange};
 use std::fmt::Write;
 
+/// A total that changed by this factor makes shares hard to compare.
+const MUCH: f64 = 1.5;
+
 /// The whole comparison.
 pub fn difference(
     before: &Profiled,
@@ -23,7 +26,8 @@ pub fn difference(
         let _ = writeln!(out, "{}", screen.faint(&format!("  {word:>6}: {}", facts(side))));
     }
     out.push('\n');
-    for line in prose::wrapped(&agreement_in_words(agreement), screen.width, 2) {
+    let sentences = [per_second(before, after), Some(agreement_in_words(agreement))];
+    for line in sentences.iter().flatten().flat_map(|sentence| prose::wrapped(sentence, screen.width, 2)) {
         let _ = writeln!(out, "{line}");
     }
     let (changed, same): (Vec<&MethodChange>, Vec<&MethodChange>) =
@@ -52,6 +56,22 @@ fn facts(side: &Profiled) -> String {
     let time = if total.ns > 0 { format!(" {}", numbers::time(total.ns)) } else { String::new() };
     let count = numbers::counted(total.count, what.0, what.1);
     format!("{}{time}, {count}, in {}", profile.measure.title(), numbers::time(profile.duration.0))
+}
+
+/// `Per second of recording: 2.23 s before, 231 us after.` What the shares below are of.
+fn per_second(before: &Profiled, after: &Profiled) -> Option<String> {
+    let rate = |side: &Profiled| {
+        let (total, seconds) = (side.profile.tree.total().ns, side.profile.duration.0 as f64 / 1e9);
+        (total > 0 && seconds > 0.0).then(|| total as f64 / seconds)
+    };
+    let (was, is) = (rate(before)?, rate(after)?);
+    let shares = match is / was {
+        ratio if ratio > MUCH => " Shares below are of these totals: what shrank may take as long as before.",
+        ratio if ratio < 1.0 / MUCH => " Shares below are of these totals: what grew may take less time than before.",
+        _ => "",
+    };
+    let time = |ns: f64| numbers::time(ns.round() as u64);
+    Some(format!("Per second of recording: {} before, {} after.{shares}", time(was), time(is)))
 }
 
 /// `Degree of overlap 87.2 %. Of the 24 hottest call edges ...`
