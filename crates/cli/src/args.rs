@@ -77,11 +77,11 @@ pub enum Command {
     Metrics(Metrics),
     /// Show what a recording contains: who blocked whom, and for how long.
     Report(Report),
-    /// Show recordings in the browser: who blocked whom, when, with both call stacks.
+    /// Show recordings in the browser: who blocked whom, when, with the call stacks of both.
     View(View),
     /// Show how often and how long threads parked on each blocker: a lock, queue or pool.
     Parks(Parks),
-    /// Estimate by experiments what the program would gain if a method or line were faster, or a lock held shorter.
+    /// Estimate by experiments what the program would gain if a method or line were faster, or a lock were held for less time.
     Causal(Causal),
     /// Write a flame graph of CPU, wall-clock or blocked time.
     Flame(Flame),
@@ -91,11 +91,11 @@ pub enum Command {
     Export(Export),
     /// Run an SQL query over many recordings (a separate program, headway-fleet).
     Sql(Fleet),
-    /// Add one summary per minute of each recording to a store, for `sql` (a separate program, headway-fleet).
+    /// Add a summary of each minute of recordings to a store, for `sql` (a separate program, headway-fleet).
     Ingest(Fleet),
-    /// Record the JVMs of this machine and deliver rows to a store (a separate program, headway-fleet).
+    /// Record the JVMs of this machine and send a summary of each minute to a store (a separate program, headway-fleet).
     Ship(Fleet),
-    /// Show, compact or remove what is in a store (a separate program, headway-fleet).
+    /// Show, compare, compact or remove what is in a store (a separate program, headway-fleet).
     Fleet(Fleet),
     /// Print a completion script for a shell.
     Completion(Completion),

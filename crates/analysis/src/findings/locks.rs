@@ -195,7 +195,7 @@ impl Group {
             let method = code(&short(*method, names));
             let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
             let part = percent(share(owner.total, self.total));
-            format!("{method} owned it for {part} of that{}.", did.unwrap_or_default())
+            format!("{method} owned {} for {part} of that{}.", self.it(), did.unwrap_or_default())
         });
         Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }
@@ -250,6 +250,15 @@ impl Group {
         }
     }
 
+    /// The lock, or the locks.
+    fn it(&self) -> &'static str {
+        if self.kind.count > 1 {
+            "them"
+        } else {
+            "it"
+        }
+    }
+
     fn owner(&self, names: &Names) -> (FindingKind, String) {
         if share(self.split.hand_off, self.total) >= DOMINATES {
             return (FindingKind::HandOff, self.hand_over_text());
@@ -264,15 +273,16 @@ impl Group {
             }
             (_, Some((thread, ns))) if share(**ns, owned) >= DOMINATES => {
                 let text = format!(
-                    "thread {} owned it for {} of that (what it did is not recorded).",
+                    "thread {} owned {} for {} of that (what it did is not recorded).",
                     code(&names.thread_text(**thread)),
+                    self.it(),
                     percent(share(**ns, self.total)),
                 );
                 (FindingKind::HotLock, text)
             }
             (Some(_), _) => (FindingKind::SharedLock, self.shared_text(&methods, names)),
             (None, Some(_)) => (FindingKind::SharedLock, self.shared_threads_text()),
-            (None, None) => (FindingKind::SharedLock, "who owned it is not recorded.".to_owned()),
+            (None, None) => (FindingKind::SharedLock, format!("who owned {} is not recorded.", self.it())),
         }
     }
 
@@ -285,23 +295,24 @@ impl Group {
             None => format!("in {by}"),
         };
         let part = percent(share(owner.total, self.total));
-        format!("{} owned it for {part} of that ({called}).", code(&short(method, names)))
+        format!("{} owned {} for {part} of that ({called}).", code(&short(method, names)), self.it())
     }
 
     /// `8 threads owned it in turn (`Shop.sell` for 48 % of that, `Shop.buy` 20 %).`
     fn shared_text(&self, methods: &[(&NameId, &Owner)], names: &Names) -> String {
         let part = |owner: &Owner| share(owner.total, self.total);
         let owners = count(self.owners.len() as u64, "thread");
-        let Some((first, rest)) = methods.split_first() else { return format!("{owners} owned it in turn.") };
+        let it = self.it();
+        let Some((first, rest)) = methods.split_first() else { return format!("{owners} owned {it} in turn.") };
         let mut named = vec![format!("{} for {} of that", code(&short(*first.0, names)), percent(part(first.1)))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
         named.extend(rest.map(|(method, owner)| format!("{} {}", code(&short(**method, names)), percent(part(owner)))));
-        format!("{owners} owned it in turn ({}).", named.join(", "))
+        format!("{owners} owned {it} in turn ({}).", named.join(", "))
     }
 
     fn shared_threads_text(&self) -> String {
         let owners = count(self.owners.len() as u64, "thread");
-        format!("{owners} owned it in turn (what they did is not recorded).")
+        format!("{owners} owned {} in turn (what they did is not recorded).", self.it())
     }
 
     /// The lock was free for most of the time. A convoy is one lock that is passed

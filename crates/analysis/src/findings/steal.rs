@@ -78,7 +78,7 @@ fn finding(report: &Report, steal: &StealReport, group: &Named) -> Finding {
         let _ = write!(text, " {}", who_had_it(users));
     }
     let mut details = vec![format!(
-        "{}; CPUs were short during {} of {}",
+        "{}; there were too few CPUs during {} of {}",
         in_parts(totals),
         DurationNs(affected_ns(steal)),
         DurationNs(report.duration_ns),
@@ -111,8 +111,9 @@ fn less_in_bar(part: f64, report: &Report) -> Option<String> {
     let ready: u64 =
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     let shown = share(ready, report.ledger.active_ns());
-    (shown < SHOWN * part)
-        .then(|| format!("the bar shows {}: there, a blocked thread counts as blocked only", percent(shown)))
+    (shown < SHOWN * part).then(|| {
+        format!("the bar shows {}: it counts a thread that waits or is blocked as such, CPU or not", percent(shown))
+    })
 }
 
 fn entry(cause: Cause) -> EntryKind {

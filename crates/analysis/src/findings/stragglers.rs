@@ -45,7 +45,7 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
                 finding.text = format!("{} {did}", finding.text);
             }
             finding.gist = Gist {
-                meanwhile: format!("{}{}", came_last(*synchronizer, rounds, &analysis.names), gist.meanwhile),
+                meanwhile: came_last(*synchronizer, rounds, &analysis.names) + &whoever_was_last(&gist.meanwhile),
                 ..gist
             };
             finding.stacks = stacks;
@@ -72,7 +72,7 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         (false, Meeting::OfAll) => {
             let text = last_to_come(method, synchronizer, rounds, life, names)?;
             let late = DurationNs(rounds.late_ns);
-            let all = format!("{waits}, {waited} waited in all, {late} of that after all others had come");
+            let all = format!("{waits}, {waited} waited in all, {late} of that while only the last thread was missing");
             (text, rounds.late_ns, all)
         }
         (false, Meeting::GivenOn) => return None,
@@ -104,6 +104,11 @@ fn is_single(synchronizer: Synchronizer) -> bool {
 fn last_by_habit(rounds: &Rounds) -> Option<(ThreadId, u64)> {
     let (thread, (times, ns)) = ranked(&rounds.last, |(_, ns)| *ns).first().copied()?;
     (share(*ns, rounds.late_ns) >= OF_WAITING && *times >= ROUNDS).then_some((*thread, *times))
+}
+
+/// What those did who were waited for; of those who meet, they came last.
+fn whoever_was_last(meanwhile: &str) -> String {
+    meanwhile.replacen("The threads they waited for were", "Whoever came last was", 1)
 }
 
 /// `Thread `part-3` came last in 98 % of the rounds. `, for the verdict.
@@ -183,13 +188,13 @@ fn last_of_others(
     let ended = match ranked(&rounds.methods, |ns| *ns).first() {
         Some((method, ns)) => {
             let part = percent(share(**ns, rounds.late_ns));
-            format!("{part} of that time until woken by {}{by}", code(&short(**method, names)))
+            format!("{part} of the waiting time ended when {}{by} woke the thread", code(&short(**method, names)))
         }
-        None if by.is_empty() => "woken by several threads".to_owned(),
-        None => format!("most of that time until woken{}", by.replacen(" in ", " by ", 1)),
+        None if by.is_empty() => "several threads ended it".to_owned(),
+        None => format!("most of the waiting time was ended{}", by.replacen(" in ", " by ", 1)),
     };
     Some(format!(
-        "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}, {ended}.",
+        "{} waited {} ({} of {} lifetime) at {} in {}; {}, mean {}; {ended}.",
         waiters(rounds, names),
         DurationNs(rounds.waited_ns),
         percent(share(rounds.waited_ns, life)),

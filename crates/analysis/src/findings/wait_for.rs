@@ -160,13 +160,14 @@ fn finding(root: &Explains, blocked: u64, names: &Names, grounds: &Grounds<'_>, 
             DurationNs(cost_ns),
             percent(part),
             code(&names.lock_short(last.lock)),
-            if last.method.is_some() { "whose owner was in" } else { "owned by" },
+            if last.method.is_some() { "whose owner executed" } else { "owned by" },
         ),
         None => String::new(),
     };
     if let Some(first) = first {
         text += &format!(
-            ": {} of it on another lock, {}, whose owner, {}, was itself {}.",
+            ". For {} of it they were blocked on that lock itself, for {} on the lock {}: its owner, {}, was itself {}.",
+            percent(share(root.direct_ns, cost_ns)),
             percent(share(root.through_ns, cost_ns)),
             code(&names.lock_short(first.lock)),
             in_method(first, names),
@@ -235,11 +236,11 @@ fn chain_text(links: &[Link], names: &Names) -> String {
     text
 }
 
-/// `in `Shop.sell``, or the thread where the method is not known.
+/// `which executed `Shop.sell``, or the thread where the method is not known.
 fn in_method(link: &Link, names: &Names) -> String {
     let whose = whose(link, names);
     if link.method.is_some() {
-        format!("in {whose}")
+        format!("which executed {whose}")
     } else {
         whose
     }

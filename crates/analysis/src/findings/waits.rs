@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 const OF_LIFE: f64 = 0.02;
 /// Which of the waiters' own threads had what others waited for, surely or perhaps: in a
 /// finding, and in the verdict.
-const WAITED_FOR: [&str; 2] = ["waited for", "they waited for"];
+const WAITED_FOR: [&str; 2] = ["that they waited for", "they waited for"];
 const PERHAPS: [&str; 2] = ["that may have had one", "that may have had one"];
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
@@ -121,7 +121,7 @@ impl Others {
     fn text(&self) -> Option<String> {
         match self.own {
             None => self.doings.text(&self.who),
-            Some([which, _]) => self.doings.text_of(&format!("threads {which} ({})", self.who)),
+            Some([which, _]) => self.doings.text_of(&format!("the threads {which} ({})", self.who)),
         }
     }
 
@@ -354,36 +354,45 @@ impl Group {
             text += &self.ended_by(method, names);
             text = with_helper(text, woken);
         } else if self.notified > 0 {
-            text += &format!(", {} woken by ", percent(share(self.notified, self.count)));
+            text += &format!("; {} of the waits ", percent(share(self.notified, self.count)));
             let by = notifiers(&self.notifiers, names);
             match (self.returned(method, names), by.first()) {
-                (Some((from, group, _)), _) => text += &format!("{from} in {}", code(&names.group_or_thread(group))),
+                (Some((from, group, _)), _) => {
+                    text += &format!("ended when {from} in {} woke the thread", code(&names.group_or_thread(group)));
+                }
                 // What those did that had it says more than who woke them.
                 (None, Some(by)) if !is_seen => {
-                    text += &with_helper(format!("notify (most by {}", code(&by.name)), woken);
+                    text += &with_helper(format!("were ended by notify (most by {}", code(&by.name)), woken);
                     text.push(')');
                 }
-                (None, _) => text += "notify",
+                (None, _) => text += "were ended by notify",
             }
         }
         if self.timed_out == self.count {
-            text += ", each until its time was over";
+            text += "; each ended at its planned time, none by a wake-up";
         } else if self.timed_out > 0 {
-            text += &format!(", {} until their time was over", percent(share(self.timed_out, self.count)));
+            text += &format!("; {} ended at their planned time", percent(share(self.timed_out, self.count)));
         }
         text
     }
 
-    /// `, 80 % of that time until woken by `Job.finish` in `worker-*``.
+    /// `; 80 % of the waiting time ended when `Job.finish` in `worker-*` woke the thread`.
     fn ended_by(&self, method: NameId, names: &Names) -> String {
         if let Some((from, group, ns)) = self.returned(method, names) {
             let part = percent(share(ns, self.total));
-            return format!(", {part} of that time until woken by {from} in {}", code(&names.group_or_thread(group)));
+            return format!(
+                "; {part} of the waiting time ended when {from} in {} woke the thread",
+                code(&names.group_or_thread(group))
+            );
         }
         let mut by: FxHashMap<TextId, u64> = FxHashMap::default();
         self.wakers.iter().for_each(|((group, _), ns)| *by.entry(*group).or_default() += ns);
         let Some((group, ns)) = ranked(&by, |ns| *ns).first().copied() else { return String::new() };
-        format!(", {} of that time until woken by {}", percent(share(*ns, self.total)), code(names.text(*group)))
+        format!(
+            "; {} of the waiting time ended when {} woke the thread",
+            percent(share(*ns, self.total)),
+            code(names.text(*group))
+        )
     }
 
     /// From where most of the waiting was ended: `Job.finish`, or `Pool.giveBack`,
@@ -516,11 +525,10 @@ impl Returned {
     }
 }
 
-/// What ended waits, and who wakes the helper that did, if that is known: its name is not repeated.
+/// What ended waits, and who wakes the helper that did, if that is known.
 fn with_helper(mut text: String, woken: Option<&Helper>) -> String {
     let Some(helper) = woken else { return text };
-    let who = if text.ends_with(&helper.name) { ", which".to_owned() } else { format!("; {}", helper.name) };
-    text += &format!("{who} is woken by {}", helper.woken_by);
+    text += &format!("; {} is woken by {}", helper.name, helper.woken_by);
     text
 }
 

@@ -294,12 +294,12 @@ fn a_blocked_holder_leads_to_the_root_across_kinds() {
     // Of 241 ms blocked in all, 60 directly and 120 through the ledger.
     assert!(
         waits[0].starts_with(
-            "Threads lost 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner was in `Cache.load`: "
+            "Threads lost 180 ms blocked (75 % of all blocked time) because of the lock `Cache.lock`, whose owner executed `Cache.load`. "
         ),
         "{waits:?}"
     );
     assert!(waits[0].contains(
-        "of it on another lock, `Ledger.lock`, whose owner, in `Ledger.audit`, was itself blocked on `Cache.lock`"
+        "for 67 % on the lock `Ledger.lock`: its owner, which executed `Ledger.audit`, was itself blocked on `Cache.lock`."
     ));
     let finding = report.findings.iter().find(|finding| finding.kind == FindingKind::WaitFor).unwrap();
     assert_eq!(
@@ -389,11 +389,13 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
     assert_eq!(
         waits_for(1),
         "Threads `worker-*` (2 of them) waited 960 ms (80 % of their lifetime) at a latch in `Fan.serve`; 12 waits, \
-         mean 80.0 ms, 100 % of that time until woken by `Fan.slowest` in thread `part-1`."
+         mean 80.0 ms; 100 % of the waiting time ended when `Fan.slowest` in thread `part-1` woke the thread."
     );
     let many = waits_for(4);
     assert!(
-        many.ends_with("100 % of that time until woken by `Fan.slowest` in threads `part-*` (4 of them)."),
+        many.ends_with(
+            "100 % of the waiting time ended when `Fan.slowest` in threads `part-*` (4 of them) woke the thread."
+        ),
         "{many}"
     );
 }
@@ -472,7 +474,7 @@ fn who_wakes_the_helper_that_returns_connections_is_named() {
     let waiting = pool_with_a_helper([4, 4]).report(600, "lock");
     let waiting = findings(&waiting, FindingKind::Waiting);
     assert!(
-        waiting[0].contains(" until woken by `loader`, which is woken by `Orders.order` in `worker-*`."),
+        waiting[0].contains(" ended when `loader` woke the thread; `loader` is woken by `Orders.order` in `worker-*`."),
         "{waiting:?}"
     );
 }
@@ -483,13 +485,14 @@ fn what_those_did_that_hand_their_connections_to_a_helper_is_said_with_a_may() {
         let report = with_samples_of_those_that_hand_over(pool_with_a_helper(waited_on)).report(600, "lock");
         findings(&report, FindingKind::Waiting).remove(0).to_owned()
     };
-    let did = "Of 9 samples of threads that may have had one (`worker-*`), 100 % were in `Thread.sleep`, called from \
+    let did =
+        "Of 9 samples of the threads that may have had one (`worker-*`), 100 % were in `Thread.sleep`, called from \
                `Audit.send`.";
     let of_pool = seen([4, 4]);
-    assert!(of_pool.ends_with(did) && !of_pool.contains("which is woken"), "{of_pool}");
+    assert!(of_pool.ends_with(did) && !of_pool.contains("is woken by"), "{of_pool}");
     // Each waits for another object: for a result, which nobody has meanwhile.
     let of_results = seen([4, 51]);
-    assert!(!of_results.contains("may have had") && of_results.contains("which is woken by"), "{of_results}");
+    assert!(!of_results.contains("may have had") && of_results.contains("`loader` is woken by"), "{of_results}");
 }
 
 fn with_samples_of_those_that_hand_over(mut script: Script) -> Script {
@@ -515,7 +518,7 @@ fn who_polls_waits_for_time_to_pass() {
     let waiting = findings(&waiting, FindingKind::Waiting);
     let polls =
         "in `Limiter.await`, called from `Orders.order`, for time to pass (`LockSupport.parkNanos`); 20 waits, \
-                 mean 20.0 ms, each until its time was over.";
+                 mean 20.0 ms; each ended at its planned time, none by a wake-up.";
     assert!(waiting[0].ends_with(polls), "{waiting:?}");
 }
 

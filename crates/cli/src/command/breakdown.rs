@@ -14,10 +14,10 @@ pub struct Breakdown {
     /// Break blocked time down by these aspects, each within the one before: kind,
     /// lock-class, lock-name (locks of one name together), lock, contender-thread,
     /// contender-group, contender-method, contender-chain, owner-thread, owner-group,
-    /// owner-method, owner-chain, time. Contender: the blocked thread; group: the threads of
-    /// one pool; chain: the call stack; kind: monitor, re-acquisition after Object.wait, or
-    /// java.util.concurrent; time: intervals of the recording. `report --method` takes only thread
-    /// and group
+    /// owner-method, owner-chain, time. Contender: the blocked thread; group: threads whose
+    /// names differ only in a number; chain: the call stack; kind: monitor, re-acquisition after
+    /// Object.wait, or java.util.concurrent; time: intervals of the recording. With
+    /// `report --method` the only aspects are `thread` and `group`
     #[arg(long, value_name = "ASPECTS", value_parser = aspects, default_value = "lock-name,owner-method,contender-method")]
     pub by: Aspects,
 

@@ -23,14 +23,14 @@ What to record, separated by commas; default: lock,steal
 - park:     threads that wait in java.util.concurrent (locks, queues, pools)
 - lock:     both
 - pressure: time blocked, only as sums by lock and interval, at the lowest
-            cost. Only by itself: together with another event it means lock
+            cost. Use it alone: together with another event it means lock
 - cpu:      samples of running threads
 - wall:     samples of running and of waiting threads
 - steal:    steal, throttling and run-queue wait of threads, and of
             transactions (marked by the program with Headway.transaction)
-- mounts:   how long virtual threads that were ready to continue waited for
-            a carrier (the platform thread that runs them) or a CPU; includes
-            park and adds one event per park";
+- mounts:   how long a virtual thread waited for a carrier (the platform
+            thread that runs it) or a CPU once it was ready to continue;
+            includes park and adds one event per park";
 
 /// What is recorded and how.
 #[derive(Debug, Default, Args)]
@@ -88,8 +88,8 @@ pub struct Capture {
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
-    /// Sample always, not only beyond --budget: once in each TIME (us, ms), at a random instant,
-    /// record the contentions and parks that are in progress
+    /// Sample always, not only if recording costs more than --budget: in each interval of this
+    /// length (us, ms), record the contentions and parks that are in progress at a random instant
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
 
@@ -98,8 +98,8 @@ pub struct Capture {
     pub memory: Option<u64>,
 
     /// Measure pressure in intervals of this length (at least 10ms); default: 1s. The pressure
-    /// of a lock is the time that threads spent acquiring it, divided by the running time of all
-    /// threads (their lifetime without waits)
+    /// of a lock is the time that threads spent acquiring it, divided by the lifetime of all
+    /// threads without their waits (time blocked on a lock is no wait)
     #[arg(long, value_name = "TIME", value_parser = pressure::interval)]
     pub pressure_interval: Option<Span>,
 
@@ -124,13 +124,13 @@ pub struct Capture {
     pub jmx: bool,
 
     /// Name owners exactly in code that was compiled before Headway attached; without it, a method
-    /// that the compiler inlined appears as its caller. Makes the JVM compile such classes again,
-    /// on JDK 17 perhaps all code, so the program is slower for a while. `run` does not need it
+    /// that the compiler inlined appears as its caller. The JVM compiles the classes of such methods
+    /// again, on JDK 17 perhaps all code, so the program is slower for a while. `run` does not need it
     #[arg(long, hide_short_help = true)]
     pub recompile: bool,
 
-    /// Use JVMTI only: nothing is patched, rebound or retransformed. No owners, no parks, no
-    /// samples; the report lists what is missing
+    /// Use JVMTI only: nothing is patched, rebound or retransformed. No owners, parks,
+    /// samples or re-acquisitions after Object.wait; the report lists what is missing
     #[arg(long)]
     pub safe: bool,
 
@@ -144,7 +144,7 @@ pub struct Capture {
     pub redact: bool,
 
     /// How threads are sampled: perf (perf_event) or signal (CPU timers with SIGPROF); jvmti,
-    /// agct and handshake are for comparisons only; default: perf where it is allowed, else
+    /// agct (AsyncGetCallTrace) and handshake are for comparisons only; default: perf where it is allowed, else
     /// signal
     #[arg(long, value_name = "ENGINE", value_parser = engine, hide_short_help = true)]
     pub engine: Option<&'static str>,

@@ -28,8 +28,9 @@ pub struct MethodView {
     #[arg(long, value_name = "REGEX", value_parser = capture::regex, requires = "method")]
     callers_of: Option<Regex>,
 
-    /// With --method: which time to count (cpu, wall, contender, owner); default: the first
-    /// of these that the recording has
+    /// With --method: which time to count: cpu, wall, contender (blocked time, by the blocked
+    /// thread) or owner (the same, by the owner); default: the first of these that the recording
+    /// has
     #[arg(long = "of", value_name = "MEASURE", value_parser = weighing::measure, requires = "method")]
     measure: Option<Measure>,
 }

@@ -14,8 +14,8 @@ const STDERR: &str = "stderr";
 #[command(next_help_heading = "Park statistics")]
 pub struct ParkStatistics {
     /// Write how often and how long threads parked on each blocker to this file (%p, %t as
-    /// in -o; JSON if it ends in .json), or to `stderr`: when the recording or the JVM ends,
-    /// and on each SIGQUIT, beside the JVM's thread dump
+    /// in -o; JSON if it ends in .json), or to the JVM's standard error (`stderr`): when the
+    /// recording or the JVM ends, and on each SIGQUIT, together with the JVM's thread dump
     #[arg(long, value_name = "FILE|stderr")]
     pub park_statistics: Option<PathBuf>,
 
@@ -31,7 +31,7 @@ pub struct ParkStatistics {
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub park_print_threshold: Option<u64>,
 
-    /// Forget blockers that the garbage collector removed, once they were printed: saves memory
+    /// After printing, forget blockers that the garbage collector has removed: saves memory
     #[arg(long, hide_short_help = true)]
     pub park_free_on_print: bool,
 }

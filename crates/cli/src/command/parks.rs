@@ -30,10 +30,10 @@ Idle workers park on the queue of their pool: ignore such blockers. Of the
 others, the one on which threads parked
 longest in total (thread time) is likely the bottleneck. \"avg hold\"
 is the average time from one acquisition to the next. While threads queue, that is
-how long each kept the lock, permit or result; otherwise it includes idle time.
+how long each had the lock or permit; otherwise it includes idle time.
 
 If no recording runs in the JVM, `parks` attaches the agent, counts parks, and
-takes its changes out again at the end, also if `parks` is killed.";
+undoes its changes at the end. If `parks` is killed, the agent undoes them.";
 
 /// Options of `parks`.
 #[derive(Debug, Args)]
@@ -55,8 +55,8 @@ pub struct Parks {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to show")]
     top: u32,
 
-    /// In a running JVM: count for this long first. Default: show what has been counted so far,
-    /// or count for 10 s if nothing has
+    /// In a running JVM: count for this long first. Default: show what has been counted so far;
+    /// if that is nothing, count for 10 s
     #[arg(short, long, value_name = "TIME", value_parser = quantity::seconds)]
     duration: Option<Span>,
 

@@ -38,7 +38,7 @@ pub struct PressureView {
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     interval: Span,
 
-    /// Lowest pressure of an interval that belongs to a phase
+    /// An interval belongs to a phase if its pressure is at least this
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
     threshold: f64,
 }

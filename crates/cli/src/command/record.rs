@@ -29,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   headway record 4711                            30 seconds of process 4711
   headway record -d 2m -o app.jfr.zst Server     the JVM whose main class is Server
-  headway record --safe --by owner-thread 4711
+  headway record --safe --by contender-thread 4711
 
 Ctrl-C stops early; the recording is kept and its report shown. Then the changed
 functions, methods, class and VM flag are restored and the agent's threads end;

@@ -95,8 +95,8 @@ pub struct Report {
     #[arg(long, value_name = "DIR", requires = "output")]
     source_path: Vec<PathBuf>,
 
-    /// Put at most this many contentions, waits and samples one by one into the page; the
-    /// others are only in sums by interval
+    /// Keep at most this many single contentions, waits and samples in the page; the others are
+    /// there as sums by interval
     #[arg(long, value_name = "ROWS", requires = "output", default_value_t = report_html::ROWS)]
     rows: usize,
 

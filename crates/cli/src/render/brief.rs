@@ -50,8 +50,11 @@ pub fn write(analysed: &Analysed, screen: &Screen, out: &mut String) {
     // A name that a shell would take apart is not for copying.
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+".contains(c);
     let file = if file != "-" && file.chars().all(is_plain) { file.as_str() } else { "FILE" };
-    let more = format!("All of it: headway report {file} --full; as a web page: headway report {file} -o report.html");
-    for line in prose::wrapped(&more, screen.width, 0) {
+    // On a line each, for copying.
+    for line in [
+        format!("Full report: headway report {file} --full"),
+        format!("Web page: headway report {file} -o report.html"),
+    ] {
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
@@ -152,7 +155,7 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
     let more = report.findings.len() - shown().count();
     if more > 0 {
-        let line = format!("  {} in --full", numbers::counted(more as u64, "smaller finding", "smaller findings"));
+        let line = format!("  {} left out here", numbers::counted(more as u64, "smaller finding", "smaller findings"));
         let _ = writeln!(out, "{}", screen.faint(&line));
     }
 }
