@@ -13,6 +13,7 @@ import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
 import { duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
+import { NoBlockedTime } from "../view/NoBlockedTime";
 import { useDuration } from "../view/FilterBar";
 import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
 import { Bar, HAND_OFF } from "./Overview";
@@ -36,7 +37,7 @@ export function Incident() {
     <>
       <Phases />
       {lock === undefined ? (
-        <p class="card empty">No thread was blocked on a lock in this range and filter. “Show all” removes them; record with -e lock while the program is slow.</p>
+        <p class="card empty"><NoBlockedTime /></p>
       ) : (
         <OfLock name={names.text(lock)} locks={answers[0]} />
       )}
@@ -217,7 +218,7 @@ function Doings({ inside, hows, owners, names }: { inside: Groups; hows: Groups;
         {rest > 0 && <Line part={rest / whole} kind="hint">{times(doing.running.length - MOST_ROWS, "more line")}</Line>}
         {waiting > 0 && (
           <Line part={waiting / whole} kind="notrunning" why="Samples in which the owner itself waited, slept or was blocked">
-            not running: {doing.waiting[0]?.text !== NO_FRAME && "waiting in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
+            not running (asleep, in I/O or waiting){doing.waiting[0]?.text !== NO_FRAME && " in "}{doing.waiting.slice(0, 2).map((spot, at) => <>{at > 0 && ", "}<Method name={spot.text} /></>)}
             {doing.waiting.length > 2 && ` and ${times(doing.waiting.length - 2, "other line")}`}
           </Line>
         )}
@@ -269,15 +270,15 @@ function Waits({ name, contentions, blocked, names }: { name: string; contention
   return (
     <>
       {owned < known / 2 && <p>This explains little: for {percent(1 - owned / known)} of this time no owner is known, or nobody had the lock.</p>}
-      {found.length === 0 && <p class="empty">For nothing that is recorded: the owner was neither blocked nor waiting.{owned >= known / 2 && " It is the root."}</p>}
+      {found.length === 0 && <p class="empty">For no lock and no other thread.{owned >= known / 2 && " So the cause is what the owner did itself (above)."}</p>}
       <ol class="spots">
         {found.slice(0, MOST_ROWS).map((wait) => <Waited key={`${wait.owner} ${wait.kind} ${wait.lock}`} wait={wait} known={known} name={name} names={names} />)}
       </ol>
       <p class="hint">
         {known < blocked * 0.995
-          ? `Of the ${times(contentions.length, "longest contention")}, ${percent(known / blocked)} of the blocked time`
-          : `Of all ${times(contentions.length, "contention")}`}
-        {ownersOf(contentions, range).length > MOST_OWNERS && `; of the ${MOST_OWNERS} threads that had the lock longest`}.
+          ? `This is about the ${times(contentions.length, "longest contention")} (${percent(known / blocked)} of the blocked time)`
+          : `This is about all ${times(contentions.length, "contention")}`}
+        {ownersOf(contentions, range).length > MOST_OWNERS && ` and the ${MOST_OWNERS} threads that had the lock longest`}.
       </p>
     </>
   );

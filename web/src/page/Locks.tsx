@@ -6,6 +6,7 @@ import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
+import { NoBlockedTime } from "../view/NoBlockedTime";
 import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
 import { Flame } from "../view/Flame";
@@ -55,7 +56,7 @@ export function Locks() {
         <Aspects by={by} />
         {tree.unknown.length > 0 && <p class="problem" role="alert">This recording has no {tree.unknown.map((key) => `“${key}”`).join(", ")}: the address is of another one.</p>}
         {tree.rows.length === 0 ? (
-          <p class="empty">No blocked time in this range and filter. Record with -e lock to fill this table.</p>
+          <p class="empty"><NoBlockedTime /></p>
         ) : (
           <>
             <TreeTable label="Blocked time by aspects" rows={tree.rows} columns={COLUMNS} idOf={(row) => row.id} childrenOf={(row) => row.children}

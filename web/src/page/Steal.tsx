@@ -145,10 +145,12 @@ function Threads() {
     time("stolen", "stolen", "Time the hypervisor ran something else, in proportion to CPU time: an estimate"),
     time("throttled", "throttled", "Time the container's quota held the threads back, in proportion to CPU time: an estimate"),
     time("queued", "run queue", "Time ready and waiting for a CPU. On most kernels what the quota held back is in here, too"),
-    { id: "share", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
+    { id: "lost", title: "off-CPU", why: "Steal and the larger of throttling and run-queue wait: how long the threads were ready to run, but did not", width: "100px", value: (row) => row.lost,
+      cell: (row) => <span class="number">{duration(row.lost)}</span> },
+    { id: "share", title: "of ready time", why: "Steal and the larger of throttling and run-queue wait, as part of the time in which the thread was ready to run", width: "120px", value: (row) => row.share,
       cell: (row) => <span class="number">{percent(row.share)}<Bar part={row.share} /></span> },
   ];
-  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-share";
+  const sort = columns.some((column) => column.id === view.value.sort.replace(/^-/, "")) ? view.value.sort : "-lost";
   const mode = (next: string) => show({ mode: `${next}.${rest}` }, false);
   return (
     <section class="card">

@@ -10,6 +10,7 @@ import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
 import { duration, percent, times } from "../text/units";
 import { split } from "../text/frames";
+import { NoBlockedTime } from "../view/NoBlockedTime";
 import { useDuration } from "../view/FilterBar";
 import { valueText } from "./tree";
 
@@ -42,7 +43,7 @@ export function WaitFor() {
     </div>
   );
   if (!told || !answers) return <p aria-busy="true">…</p>;
-  if (answers[0].totalNs === 0) return <p class="empty card">No blocked time in this range and filter. Record with -e lock to fill this graph.</p>;
+  if (answers[0].totalNs === 0) return <p class="empty card"><NoBlockedTime /></p>;
   return (
     <div class="columns wide graphs">
       <section class="card">

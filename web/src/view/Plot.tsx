@@ -84,6 +84,11 @@ function mark(plot: uPlot, range: View["range"]): void {
   plot.setSelect({ left, top: 0, width: Math.max(width, 2), height: plot.over.clientHeight }, false);
 }
 
+/** Labels from the bottom up: the middle one only where it says something else than its neighbours. */
+function distinct(labels: string[]): string[] {
+  return labels.map((label, at) => (at > 0 && at < labels.length - 1 && (label === labels[at - 1] || label === labels[at + 1]) ? "" : label));
+}
+
 function make(place: HTMLElement, width: number, latest: { current: Props }): uPlot {
   const { times, series, stacked, whole, height, format, shades } = latest.current;
   const ink = getComputedStyle(place).getPropertyValue("--dim");
@@ -103,7 +108,7 @@ function make(place: HTMLElement, width: number, latest: { current: Props }): uP
     scales: { x: { time: false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, axisEnd(max, whole ?? false)] } },
     axes: [
       { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
-      { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => splits.map(format) },
+      { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => distinct(splits.map(format)) },
     ],
     series: [
       {},
