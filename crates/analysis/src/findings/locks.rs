@@ -195,7 +195,9 @@ impl Group {
             let method = code(&short(*method, names));
             let did = seen.and_then(|seen| seen.mostly(&method)).map(|did| format!(", mostly {did}"));
             let part = percent(share(owner.total, self.total));
-            format!("{method} owned {} for {part} of that{}.", self.it(), did.unwrap_or_default())
+            let thread = Some(by_threads(owner, names)).filter(|by| by.starts_with("thread "));
+            let whose = thread.map_or(String::new(), |thread| format!(" in {thread}"));
+            format!("{method}{whose} owned {} for {part} of that{}.", self.it(), did.unwrap_or_default())
         });
         Gist { who, meanwhile: owned.unwrap_or_default(), ..Gist::default() }
     }
