@@ -46,7 +46,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await worst.waitFor();
     const text = await worst.innerText();
     for (const part of ["Stock.lock", "Stock.reserve", "request-*", "Stock.rebuildIndex"]) expect(text).toContain(part);
-    expect(text).toMatch(/\d+\.\d+ s–/);
+    expect(text).toMatch(/\d s–\d/);
     expect(complaints).toEqual([]);
     await context.close();
   });
@@ -253,7 +253,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await expect.poll(() => part("Who waited").innerText()).toMatch(/100 %[^]*request-\*[^]*Stock\.reserve/);
     await expect.poll(() => part("Who had the lock").innerText()).toMatch(/\d+ %[^]*indexer-1[^]*Stock\.rebuildIndex/);
     await expect.poll(() => part("What the owner executed").locator("li").first().innerText()).toMatch(/\d+ %[^]*Index\.sort:12/);
-    await expect.poll(() => part("What the owner waited for meanwhile").innerText()).toContain("It is the root");
+    await expect.poll(() => part("What the owner waited for meanwhile").innerText()).toContain("the cause is what the owner did itself");
     for (const box of await page.locator(".incident .card").all()) await expect.poll(async () => (await box.boundingBox())?.y ?? Infinity).toBeLessThan(SIZE.height - 80);
     // The other lock's owner waited for this one.
     await page.goto(`${address()}#/incident?lock=%3Dcom.acme.shop.Orders&range=${from}-${to}`);

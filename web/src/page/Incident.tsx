@@ -11,7 +11,7 @@ import type { Step } from "../state/address";
 import { grouping, rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
-import { duration, mean, moment, percent, times } from "../text/units";
+import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
 import { NoBlockedTime } from "../view/NoBlockedTime";
 import { useDuration } from "../view/FilterBar";
@@ -63,7 +63,7 @@ function Phases() {
           {phases.map((phase) => (
             <button key={`${phase.lock} ${phase.range.from}`} type="button" aria-pressed={chosen(phase)} onClick={() => show({ range: phase.range, lock: `=${phase.lock}` })}
               title={`${percent(phase.mean)} of the threads' time went into acquiring ${phase.lock}${phase.owner ? `; ${phase.owner} had it while ${phase.acquiring || "others"} waited` : ""}`}>
-              {moment(phase.range.from, whole)}–{moment(phase.range.to, whole)} <b>{phase.lock}</b> {percent(phase.mean)}
+              {interval(phase.range, whole)} <b>{phase.lock}</b> {percent(phase.mean)}
             </button>
           ))}
         </div>

@@ -7,7 +7,7 @@ import { pathOf, type Step, type View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { address, show, view } from "../state/view";
 import { pieces } from "../text/sentence";
-import { count, duration, moment, percent, times } from "../text/units";
+import { interval, count, duration, moment, percent, times } from "../text/units";
 import { split } from "../text/frames";
 import { FactList } from "../view/Facts";
 import { COLOURS, PALETTE, PART_COLOURS } from "../view/colours";
@@ -320,7 +320,7 @@ function When({ phases, whole }: { phases: Phase[]; whole: number }) {
         return (
           <button key={phase.from} type="button" class="small" title={`Choose this range; at worst ${percent(phase.peak)} of running time went into acquiring this lock${who}`}
             onClick={() => show({ range })}>
-            {moment(range.from, whole)}–{moment(range.to, whole)}
+            {interval(range, whole)}
           </button>
         );
       })}

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { csv } from "./download";
 import { parts, split, withoutPackage } from "./frames";
 import { pieces } from "./sentence";
-import { axisEnd, count, duration, moment, parseMoment, percent } from "./units";
+import { axisEnd, count, duration, interval, moment, parseMoment, percent } from "./units";
 
 describe("numbers", () => {
   it("look as in the table that the command line shares", () => {
@@ -23,6 +23,11 @@ describe("numbers", () => {
   it("what is typed is understood or refused", () => {
     expect(["12.5", "12.5s", "300ms", " 40 us ", "7ns", "", "-1", "soon"].map(parseMoment)).toEqual([12.5e9, 12.5e9, 3e8, 4e4, 7, null, null, null]);
   });
+});
+
+it("an interval is as exact as its ends", () => {
+  const shown = [[8e9, 17e9], [8.5e9, 10e9], [0, 0.25e9]].map(([from, to]) => interval({ from: from!, to: to! }, 24e9));
+  expect(shown).toEqual(["8 s–17 s", "8.5 s–10 s", "0 s–0.25 s"]);
 });
 
 describe("the axis of a chart", () => {

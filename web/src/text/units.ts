@@ -27,6 +27,11 @@ export function moment(ns: number, axis: number): string {
   return `${(ns / 1e9).toFixed(places)} s`;
 }
 
+/** An interval of the time axis, no more exact than where its ends are: `8 s–17 s`, `8.5 s–17 s`. */
+export function interval({ from, to }: { from: number; to: number }, axis: number): string {
+  return [from, to].map((ns) => moment(ns, axis).replace(/(\.\d*?)0+ s$/, "$1 s").replace(". s", " s")).join("–");
+}
+
 /** How many of something there are on average: `3.5`, `0.08`. */
 export function mean(n: number): string {
   if (n > 0 && n < 0.01) return "< 0.01";
