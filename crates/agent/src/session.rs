@@ -707,7 +707,7 @@ fn describe(agent: &'static Agent, options: &Options, reply: &mut Reply) {
 /// What a recording with these options changes in the process.
 fn will_change(agent: &Agent, options: &Options) -> Vec<String> {
     let walks = options.takes_chains() && options.allows(Mechanism::Walker) && options.allows(Mechanism::VmStructs);
-    let flag = "the VM flag DebugNonSafepoints, for what is compiled meanwhile".to_owned();
+    let flag = "the VM flag DebugNonSafepoints, for code that the JVM compiles meanwhile".to_owned();
     let (hooks, parks) = (HOOKS.will_change(agent, options), parks().will_change(agent, options));
     hooks.into_iter().chain(parks).chain(Some(flag).filter(|_| walks)).collect()
 }

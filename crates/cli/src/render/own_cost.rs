@@ -5,6 +5,9 @@ use crate::agent::reply::Reply;
 use headway_analysis::report::RecordingSummary;
 use headway_protocol::State;
 
+/// Calls from which on their spread says something.
+const FOR_AN_INTERVAL: u64 = 10;
+
 /// What the agent measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OwnCost {
@@ -81,15 +84,21 @@ impl OwnCost {
                 of_all(self.own_cpu_ns)
             ));
         }
+        let exactness = match self.timed_calls {
+            0..FOR_AN_INTERVAL => "too few for an interval".to_owned(),
+            _ => format!(
+                "95 % interval {} to {}",
+                share(self.hook_cpu_ns.saturating_sub(self.hook_cpu_error_ns)),
+                share(self.hook_cpu_ns.saturating_add(self.hook_cpu_error_ns)),
+            ),
+        };
         Some(format!(
             "Headway's own cost: {}{interrupts}: own threads {}, hooks on application threads {} (estimated from {}, \
-             95 % interval {} to {}).",
+             {exactness}).",
             of_all(self.own_cpu_ns + self.hook_cpu_ns),
             share(self.own_cpu_ns),
             share(self.hook_cpu_ns),
             counted(self.timed_calls, "timed call", "timed calls"),
-            share(self.hook_cpu_ns.saturating_sub(self.hook_cpu_error_ns)),
-            share(self.hook_cpu_ns.saturating_add(self.hook_cpu_error_ns)),
         ))
     }
 
@@ -131,6 +140,8 @@ mod tests {
              included: own threads 0.5 %, hooks on application threads 0.3 % (estimated from 2,140 timed calls, 95 % \
              interval 0.2 % to 0.4 %). Starting the recording took 31.0 ms of CPU time and paused the process for 2.00 ms."
         );
+        assert!(said(OwnCost { timed_calls: 2, ..cost })
+            .contains("(estimated from 2 timed calls, too few for an interval)"));
         let idle = OwnCost { timed_calls: 0, hook_cpu_ns: 0, attach_cpu_ns: 0, attach_pause_ns: 0, ..cost };
         assert_eq!(
             said(OwnCost { has_interrupts: false, ..idle }),
