@@ -88,7 +88,7 @@ pub(crate) struct Projection {
     coarsest: bool,
     /// End of the last interval that has a cell.
     end: u64,
-    /// Cells looked at to save room, each time counted.
+    /// Cells added to, or looked at to save room, each time counted.
     pub visits: u64,
 }
 
@@ -127,9 +127,13 @@ impl Projection {
     }
 
     /// Adds the rows of a contention, in time order; `sum` is what a row stands for
-    /// that already stands for several.
-    pub fn add(&mut self, rows: &[Row], sum: Option<Sum>, stand_ins: &mut dyn StandIns) {
+    /// that already stands for several. Where its rows alone would fill more than `most` cells,
+    /// intervals become longer before.
+    pub fn add(&mut self, rows: &[Row], sum: Option<Sum>, most: usize, stand_ins: &mut dyn StandIns) {
         let length: u64 = rows.iter().map(|row| row.span).sum();
+        while length / self.interval > most as u64 {
+            self.widen();
+        }
         // Interval of the latest part.
         let mut latest: Option<u64> = None;
         for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.span > 0) {
@@ -155,6 +159,7 @@ impl Projection {
                 };
                 let part = sum.map_or_else(single, several);
                 self.cells.entry(Cell { interval, ..cell }).or_default().add(part, share(row.stopped), true);
+                self.visits += 1;
                 self.end = self.end.max((interval + 1) * self.interval);
                 latest = Some(interval);
                 at = end;
@@ -383,8 +388,8 @@ mod tests {
         let mut totals = Projection::new(false);
         // T7:  ms 0 |  ....OO | 1 OOOOOOOO | 2 PP..
         let slices = [row(500_000, 1_500_000, 7), Row { owner: 2, ..row(2 * MS, 250_000, 7) }];
-        totals.add(&slices, None, &mut Tens);
-        totals.add(&[row(2 * MS, 100_000, 7)], None, &mut Tens);
+        totals.add(&slices, None, usize::MAX, &mut Tens);
+        totals.add(&[row(2 * MS, 100_000, 7)], None, usize::MAX, &mut Tens);
         assert_eq!(
             lines(&mut totals),
             [
@@ -399,7 +404,7 @@ mod tests {
     fn what_is_a_sum_already_counts_where_its_contentions_can_have_been() {
         let mut totals = Projection::new(false);
         // Four of 0.5 ms each, side by side from 0.75 ms on.
-        totals.add(&[row(750_000, 2 * MS, 7)], Some(Sum::of(2 * MS, 4, MS / 2)), &mut Tens);
+        totals.add(&[row(750_000, 2 * MS, 7)], Some(Sum::of(2 * MS, 4, MS / 2)), usize::MAX, &mut Tens);
         assert_eq!(
             lines(&mut totals),
             [
@@ -414,13 +419,13 @@ mod tests {
     fn longer_intervals_hold_the_same_as_if_they_had_been_so_from_the_start() {
         let contentions: Vec<Row> = (0..400_u32).map(|n| row(u64::from(n) * 70_000, 65_000, n % 3)).collect();
         let mut late = Projection::new(false);
-        contentions.iter().for_each(|row| late.add(&[*row], None, &mut Tens));
+        contentions.iter().for_each(|row| late.add(&[*row], None, usize::MAX, &mut Tens));
         late.widen();
         late.widen();
         let mut early = Projection::new(false);
         early.widen();
         early.widen();
-        contentions.iter().for_each(|row| early.add(&[*row], None, &mut Tens));
+        contentions.iter().for_each(|row| early.add(&[*row], None, usize::MAX, &mut Tens));
         assert_eq!(early.interval(), 10 * MS);
         assert_eq!(lines(&mut late), lines(&mut early));
     }
@@ -433,7 +438,7 @@ mod tests {
             Row { owner: 1, flags: CONTINUES, ..row(400_000, 100_000, 7) },
         ];
         let mut stacks = Projection::new(true);
-        stacks.add(&slices, None, &mut Tens);
+        stacks.add(&slices, None, usize::MAX, &mut Tens);
         let apart: Vec<(u32, u64, u64, u64)> = stacks
             .take_rows(u64::MAX)
             .into_iter()
@@ -448,7 +453,7 @@ mod tests {
         for n in 0..20_000_u32 {
             let thread = 1000 + n % 500;
             let length = if thread < 1010 { 90_000 } else { 1000 };
-            totals.add(&[row(u64::from(n) * 20_000, length, thread)], None, &mut Tens);
+            totals.add(&[row(u64::from(n) * 20_000, length, thread)], None, usize::MAX, &mut Tens);
         }
         let all = |totals: &Projection| totals.cells.values().map(|total| total.sum.total).sum::<u64>();
         let (time, cells) = (all(&totals), totals.len());

@@ -11,6 +11,7 @@
 use crate::contract::{How, Kind};
 use crate::projection::{Projection, StandIns};
 use headway_analysis::monitor;
+use std::ops::Range;
 
 /// The row belongs to the stretch of the row before.
 pub const CONTINUES: u8 = 1;
@@ -96,8 +97,8 @@ const LEAST_ROWS: usize = 64;
 pub struct Table {
     rows: Vec<Row>,
     sums: Vec<Sum>,
-    /// Rows that were looked at already and stay; what follows them is new.
-    looked_at: usize,
+    /// Rows that were looked at already and stay, and sums of such; what follows them is new.
+    looked_at: (usize, usize),
     /// What short stretches come to, while more of them come.
     totals: Projection,
     stacks: Projection,
@@ -117,7 +118,7 @@ impl Table {
         Table {
             rows: Vec::new(),
             sums: Vec::new(),
-            looked_at: 0,
+            looked_at: (0, 0),
             totals: Projection::new(false),
             stacks: Projection::new(true),
             short: None,
@@ -153,7 +154,7 @@ impl Table {
     /// on all that are as short, as they come.
     #[inline]
     pub fn make_room(&mut self, stand_ins: &mut dyn StandIns) {
-        let new = self.rows.len() - self.looked_at;
+        let new = self.rows.len() - self.looked_at.0;
         let many = self.short.is_some() && new > MOST_NEW.min(self.bound / 8);
         if many || self.len() > self.bound {
             self.look_at_new(stand_ins);
@@ -169,7 +170,7 @@ impl Table {
         if self.short.is_some() {
             self.sum_up(self.looked_at, stand_ins);
         }
-        self.looked_at = self.rows.len();
+        self.looked_at = (self.rows.len(), self.sums.len());
         if self.len() > self.bound {
             self.squeeze(stand_ins);
         }
@@ -181,7 +182,7 @@ impl Table {
             if round > 0 || self.short.is_none() {
                 self.short = self.short.max(self.third_quartile());
             }
-            self.sum_up(0, stand_ins);
+            self.sum_up((0, 0), stand_ins);
             self.totals.fit(self.bound / 4, stand_ins);
             self.stacks.fit(self.bound / 4, stand_ins);
             if self.len() <= enough {
@@ -193,9 +194,10 @@ impl Table {
         self.bound = self.bound.max(self.len() / 3 * 4);
     }
 
-    /// Adds up the short stretches among the rows from `first` on.
-    fn sum_up(&mut self, first: usize, stand_ins: &mut dyn StandIns) {
-        let (mut at, mut kept) = (first, first);
+    /// Adds up the short stretches among the rows from `first` on, of which the sums begin with
+    /// `first_sum`. Sums lie in the order of their rows.
+    fn sum_up(&mut self, (first, first_sum): (usize, usize), stand_ins: &mut dyn StandIns) {
+        let (mut at, mut kept, mut kept_sums) = (first, first, first_sum);
         self.visits += (self.rows.len() - first) as u64;
         while at < self.rows.len() {
             let length = stretch_at(&self.rows, at).len();
@@ -204,17 +206,34 @@ impl Table {
             let is_short = self.short.is_some_and(|short| span_of(stretch) <= short);
             if is_context(&stretch[0]) || !is_sum && !is_short {
                 self.rows.copy_within(at..at + length, kept);
+                if is_sum {
+                    self.sums.swap(kept_sums, self.rows[kept].sum as usize);
+                    self.rows[kept].sum = kept_sums as u32;
+                    kept_sums += 1;
+                }
                 kept += length;
             } else {
-                let sum = is_sum.then(|| sum_of(&stretch[0], &self.sums, true));
-                self.summed += sum.map_or(1, |sum| sum.count);
-                self.totals.add(stretch, sum, stand_ins);
-                self.stacks.add(stretch, sum, stand_ins);
+                self.add_up(at..at + length, stand_ins);
             }
             at += length;
         }
         self.rows.truncate(kept);
-        self.looked_at = kept;
+        self.sums.truncate(kept_sums);
+        self.looked_at = (kept, kept_sums);
+    }
+
+    /// Adds a stretch to both projections. Long ones fill many short intervals: all of them together
+    /// may be many times as many cells as rows, so that room is made meanwhile.
+    fn add_up(&mut self, stretch: Range<usize>, stand_ins: &mut dyn StandIns) {
+        let rows = &self.rows[stretch];
+        let sum = (rows[0].flags & SUMMED != 0).then(|| sum_of(&rows[0], &self.sums, true));
+        self.summed += sum.map_or(1, |sum| sum.count);
+        for projection in [&mut self.totals, &mut self.stacks] {
+            projection.add(rows, sum, self.bound / 2, stand_ins);
+            if projection.len() > self.bound / 2 {
+                projection.fit(self.bound / 4, stand_ins);
+            }
+        }
     }
 
     /// The length that three quarters of the stretches do not exceed, of those
@@ -512,6 +531,43 @@ mod tests {
         for bound in [20_000, 5000, 2000] {
             assert_eq!(sums(bound), exact, "{bound}");
         }
+    }
+
+    #[test]
+    fn long_contentions_fill_no_more_cells_than_there_is_room_for() {
+        let mut table = Table::new(4096);
+        // Each lasts for a second, which has a thousand of the shortest intervals.
+        for n in 0..20_000_u64 {
+            table.add([row(n * 10_000_000, 1_000_000_000, (n % 50) as u32 + 1)].into_iter());
+            table.make_room(&mut Apart);
+        }
+        // One lasts as long as all.
+        table.add([row(0, 200_000_000_000, 51)].into_iter());
+        table.short = Some(u64::MAX);
+        table.squeeze(&mut Apart);
+        let visits = table.visits + table.totals.visits + table.stacks.visits;
+        assert!(visits < 20 * 20_000, "{visits}");
+        table.settle(u64::MAX);
+        let expected = (20_000 * 1_000_000_000 + 200_000_000_000, 20_001);
+        assert_eq!((all(&table, TOTALS), all(&table, STACKS)), (expected, expected));
+    }
+
+    #[test]
+    fn sums_that_were_added_up_are_not_kept() {
+        let mut table = Table::new(1024);
+        let alive = Row { kind: Kind::Alive as u8, ..row(0, 1, 1) };
+        for n in 0..30_000_u64 {
+            table.add_sum(row(n * 1_000_000, 500, 1), Sum::of(n, 2, 500));
+            if n % 1000 == 0 {
+                table.add_sum(alive, Sum::of(n, 1, n));
+            }
+            table.make_room(&mut Apart);
+        }
+        assert!(table.sums.len() <= 2048, "{} sums", table.sums.len());
+        table.settle(u64::MAX);
+        let places = (0..table.rows().len()).filter(|place| table.rows()[*place].kind == Kind::Alive as u8);
+        let kept: Vec<u64> = places.map(|place| table.sum(place).total).collect();
+        assert_eq!(kept, (0..30).map(|n| n * 1000).collect::<Vec<_>>());
     }
 
     #[test]

@@ -114,6 +114,12 @@ impl Holders {
         }
     }
 
+    /// Slices and spans that wait for their intervals.
+    #[cfg(test)]
+    pub fn waiting(&self) -> usize {
+        self.pending.len() + self.away.len()
+    }
+
     /// The intervals up to `time` are known.
     pub fn known_to(&mut self, time: TimeNs, history: &mut History) {
         self.held_to(time, history);

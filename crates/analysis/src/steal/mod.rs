@@ -4,9 +4,9 @@
 //! had the CPUs (run-queue wait).
 //!
 //! * [`attribution`]: the machine's stolen time, divided among threads.
-//! * `history`: what each thread used and lost, interval by interval.
+//! * `history`: what each thread used and lacked, interval by interval.
 //! * `transactions`: units of work that the application named, by kind.
-//! * `holders`: contentions whose holder was not running.
+//! * `holders`: contentions whose owner was not running.
 //! * [`report`]: the result.
 //!
 //! An interval is put together from the events of its threads and ends with
@@ -36,10 +36,13 @@ use transactions::Transactions;
 
 /// Intervals that wait for their samples.
 const MAX_WAITING: usize = 1_024;
+/// An interval is known no later than this after its end: it lasts for 4 s at most, and is
+/// written once a second.
+const KNOWN_WITHIN: DurationNs = DurationNs(10_000_000_000);
 /// Windows kept; of more, neighbours are put together.
 const MAX_WINDOWS: usize = 2_048;
 
-/// What a thread used and lost in a measured interval.
+/// What a thread used and lacked in a measured interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThreadInterval {
     /// The thread.
@@ -78,6 +81,8 @@ pub(crate) struct Steal {
     enabled: bool,
     current: Option<Measured>,
     waiting: VecDeque<Measured>,
+    /// Up to when what happened has found its intervals, or there are none.
+    known: TimeNs,
     samples: VecDeque<Sample>,
     max_samples: usize,
     history: History,
@@ -106,6 +111,7 @@ impl Steal {
             enabled: false,
             current: None,
             waiting: VecDeque::new(),
+            known: TimeNs(0),
             samples: VecDeque::new(),
             max_samples: bounds.leaves,
             history: History::new(bounds.leaves),
@@ -220,6 +226,18 @@ impl Steal {
         while self.waiting.front().is_some_and(|interval| interval.end() <= watermark) {
             self.settle_first(also);
         }
+        // Without intervals (a machine that cannot be read) nothing waits for them for ever. What is
+        // pending is looked at each time, so that this is not done for each watermark.
+        if watermark.since(self.known) > KNOWN_WITHIN + KNOWN_WITHIN {
+            self.known_to(watermark - KNOWN_WITHIN);
+        }
+    }
+
+    /// The intervals up to `time` are known.
+    fn known_to(&mut self, time: TimeNs) {
+        self.known = self.known.max(time);
+        self.transactions.known_to(time, &self.history);
+        self.holders.known_to(time, &mut self.history);
     }
 
     fn settle_first(&mut self, also: &mut dyn StretchSink) {
@@ -227,9 +245,7 @@ impl Steal {
         let samples = self.samples_of(&measured);
         let middle = measured.start + DurationNs(measured.duration.0 / 2);
         self.divide(&measured, samples, self.from <= middle && middle < self.to, also);
-        let end = measured.end();
-        self.transactions.known_to(end, &self.history);
-        self.holders.known_to(end, &mut self.history);
+        self.known_to(measured.end());
     }
 
     /// Weights of the interval's samples by thread and CPU. Samples of different
@@ -345,8 +361,7 @@ impl Steal {
     pub fn finish(&mut self, also: &mut dyn StretchSink) {
         self.close(also);
         self.settle(TimeNs(u64::MAX), also);
-        self.transactions.known_to(TimeNs(u64::MAX), &self.history);
-        self.holders.known_to(TimeNs(u64::MAX), &mut self.history);
+        self.known_to(TimeNs(u64::MAX));
     }
 
     /// Details that found no room.
@@ -456,4 +471,32 @@ fn joined(windows: &[Window]) -> Option<Window> {
 /// True if the recording was asked to say what the environment took.
 fn wants_steal(info: &RecordingInfo) -> bool {
     info.settings.iter().any(|(name, value)| name == "events" && value.split([',', '+']).any(|word| word == "steal"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl StretchSink for Nobody {
+        fn stretch(&mut self, _: &Stretch<'_>) {}
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn where_no_interval_is_measured_nothing_waits_for_one_for_ever() {
+        let mut steal = Steal::new(Bounds::offline(), None);
+        steal.enabled = true;
+        let mut most = 0;
+        for ms in 0..200_000 {
+            steal.waited(ThreadId(1 + ms % 7), TimeNs(ms * MS), TimeNs((ms + 1) * MS));
+            if ms % 1000 == 999 {
+                steal.feed(&Event::Watermark(TimeNs(ms * MS)), &mut Nobody);
+            }
+            most = most.max(steal.holders.waiting());
+        }
+        assert!((10_000..30_000).contains(&most), "{most} of the last 10 to 20 s");
+    }
 }
