@@ -27,7 +27,7 @@ mod schema;
 mod write;
 
 pub use packing::Packing;
-pub use read::{ClockJump, Problem, Reader, Summary, TypeTotal};
+pub use read::{ClockJump, Problem, Progress, Reader, Summary, TypeTotal};
 pub use repair::{repair, RepairError, Repaired};
 pub use schema::FORMAT_VERSION;
 pub use write::{create_file, Dumped, Finished, IfTaken, RecordingWriter, WriteError, WriterConfig};

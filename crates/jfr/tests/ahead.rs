@@ -78,3 +78,22 @@ fn who_stops_taking_stops_the_reader() {
     }));
     assert!(stopped.is_err() && taken == 100);
 }
+
+#[test]
+fn it_is_known_how_far_the_file_was_read() {
+    let scratch = Scratch::new();
+    for name in ["plain.jfr", "packed.jfr.zst", "packed.jfr.lz4"] {
+        let path = scratch.file(name);
+        let length = write(&path);
+        let reader = Reader::open(&path).unwrap();
+        let progress = reader.progress();
+        assert_eq!((progress.read(), progress.len()), (0, length), "{name}");
+        let mut places = Vec::new();
+        reader.read_ahead(|_| places.push(progress.read()));
+        assert!(places.is_sorted() && progress.read() == length, "{name}: {} of {length}", progress.read());
+        // The reader is a few batches ahead at most.
+        let behind = |place: &&u64| **place < length / 2;
+        let (first, all) = (places.iter().filter(behind).count(), places.len());
+        assert!((all / 4..all * 3 / 4).contains(&first), "{name}: {first} of {all}");
+    }
+}

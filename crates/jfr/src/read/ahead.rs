@@ -61,6 +61,12 @@ impl Reader {
 
     /// Fills a batch; false if there is nothing left.
     fn fill(&mut self, batch: &mut Batch) -> bool {
+        let is_filled = self.fill_on(batch);
+        self.note_progress();
+        is_filled
+    }
+
+    fn fill_on(&mut self, batch: &mut Batch) -> bool {
         while batch.events.len() < BATCH {
             match self.queue.pop_front() {
                 Some(Ok(event)) => {

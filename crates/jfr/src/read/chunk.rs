@@ -255,6 +255,11 @@ impl Chunk {
         }
     }
 
+    /// How much of the chunk was read, and its length.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.window.pos(), self.window.len())
+    }
+
     fn undecodable_problem(&self) -> Option<Problem> {
         (self.undecodable > 0).then_some(Problem::Undecodable(self.number, self.undecodable))
     }

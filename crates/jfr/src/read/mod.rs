@@ -13,6 +13,7 @@ mod kinds;
 mod plan;
 mod pools;
 mod problem;
+mod progress;
 mod resolve;
 mod schema;
 mod slot;
@@ -30,6 +31,7 @@ use headway_model::event::RecordingInfo;
 use headway_model::{Event, Loss, TimeNs};
 use intern::Interner;
 pub use problem::Problem;
+pub use progress::Progress;
 pub(crate) use schema::Schema;
 #[cfg(test)]
 pub(crate) use schema::{Field, Type};
@@ -57,6 +59,9 @@ pub struct Reader {
     source: Source,
     interner: Interner,
     chunk: Option<Chunk>,
+    /// Where the chunk stands in the file.
+    span: (u64, u64),
+    progress: Progress,
     chunks: usize,
     info: Option<RecordingInfo>,
     one_clock: Option<OneClock>,
@@ -78,10 +83,14 @@ impl Reader {
     /// # Errors
     /// [`Problem::Open`], [`Problem::Empty`], [`Problem::NotARecording`].
     pub fn open(path: impl AsRef<Path>) -> Result<Reader, Problem> {
+        let path = path.as_ref();
+        let len = std::fs::metadata(path).map_err(|error| Problem::Open(path.to_path_buf(), error))?.len();
         Ok(Reader {
-            source: Source::open(path.as_ref())?,
+            source: Source::open(path)?,
             interner: Interner::default(),
             chunk: None,
+            span: (0, 0),
+            progress: Progress::new(len),
             chunks: 0,
             info: None,
             one_clock: None,
@@ -108,7 +117,9 @@ impl Reader {
     /// Opens the next chunk; false at the end of the file.
     fn next_chunk(&mut self) -> bool {
         let mut problems = Vec::new();
+        let begin = self.source.offset();
         let raw = self.source.next_chunk(&mut problems);
+        self.span = (begin, self.source.offset());
         self.queue.extend(problems.drain(..).map(Err));
         let Some(mut raw) = raw else {
             return false;

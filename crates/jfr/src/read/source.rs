@@ -44,7 +44,9 @@ impl Source {
             return Err(Problem::Empty(path.to_path_buf()));
         }
         let reader = BufReader::with_capacity(1 << 20, file);
-        let stream = |inner| Ok(Source::Stream(Stream { inner, offset: 0, ended: false, path: path.to_path_buf() }));
+        let packed = reader.get_ref().try_clone().map_err(failed)?;
+        let path_buf = path.to_path_buf();
+        let stream = |inner| Ok(Source::Stream(Stream { inner, packed, offset: 0, ended: false, path: path_buf }));
         match start.as_slice() {
             [b'F', b'L', b'R', 0, ..] => Ok(Source::Plain(PlainFile { file: reader.into_inner(), offset: 0, len })),
             s if s.starts_with(&SKIPPABLE) && s.get(8..12) == Some(&ENVELOPE_MAGIC) => {
@@ -57,6 +59,16 @@ impl Source {
             #[cfg(feature = "gzip")]
             [0x1f, 0x8b, ..] => stream(Box::new(flate2::bufread::MultiGzDecoder::new(reader))),
             _ => Err(Problem::NotARecording(path.to_path_buf())),
+        }
+    }
+
+    /// How many bytes of the file the chunks so far take.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Source::Plain(plain) => plain.offset,
+            Source::Pieces(pieces) => pieces.offset,
+            // Where the file itself is read: a little further than what was unpacked.
+            Source::Stream(stream) => (&stream.packed).stream_position().unwrap_or(0),
         }
     }
 
@@ -351,6 +363,9 @@ fn unpack_lz4(packed: &[u8], limit: u64, raw: &mut Vec<u8>) -> io::Result<()> {
 /// A plain recording that somebody packed as a whole.
 pub(crate) struct Stream {
     inner: Box<dyn Read + Send>,
+    /// The file that `inner` reads, with the same place in it.
+    packed: File,
+    /// How much was unpacked.
     offset: u64,
     ended: bool,
     path: std::path::PathBuf,

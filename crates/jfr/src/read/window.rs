@@ -84,6 +84,11 @@ impl Window {
         self.pos
     }
 
+    /// Length of the chunk.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
     /// The next event. In line: whoever asks takes the parts of the answer at once,
     /// which else are stored and loaded in different sizes.
     #[inline(always)]
