@@ -712,23 +712,23 @@ pub struct Loss {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Opening {
-    /// The recordings: one, or two to compare (before, after).
+    /// The recordings: one, or two to compare (before, after); none while nothing is known of them yet.
     pub recordings: Vec<Facts>,
     /// Version of Headway.
     pub version: String,
-    /// If the recording is still being written, how far it was read.
+    /// If the recording is still being written or read, how far it was read.
     pub live: Option<Now>,
 }
 
-/// How far a recording was read that is still being written.
+/// How far a recording was read that is still being written, or still being read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "camelCase")]
 pub struct Now {
     /// Changes with each reading; answers may change with it.
     pub generation: u64,
-    /// Changes where the front of the recording was removed: ids stand for something else then, and
-    /// times count from a later moment.
+    /// Changes where ids stand for something else than before: the front of the recording was removed, and
+    /// times count from a later moment; or what the whole recording says takes the place of first results.
     pub beginning: u64,
     /// By how much times count from a later moment than in the first reading.
     pub removed_ns: u64,
@@ -738,4 +738,17 @@ pub struct Now {
     pub ended: String,
     /// When to ask again.
     pub again_ms: u32,
+    /// How much of the files was read, as long as they are being read for the first time. Until then
+    /// there are no recordings, or those of the first part of the files.
+    pub reading: Option<Reading>,
+}
+
+/// How much of files was read, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Reading {
+    /// What was read.
+    pub bytes: u64,
+    /// What there is.
+    pub of: u64,
 }

@@ -44,7 +44,7 @@ fn contract() -> String {
         VirtualThreads,
         Pin
     );
-    let mut text = declared!(text, Finding, Loss, Opening, Now);
+    let mut text = declared!(text, Finding, Loss, Opening, Now, Reading);
     text.push_str(&format!("\nexport const KINDS = {} as const;\n", json(&Kind::ALL)));
     text.push_str(&format!("export const HOWS = {} as const;\n", json(&How::ALL)));
     text

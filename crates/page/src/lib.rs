@@ -11,6 +11,7 @@
 //! * [`projection`]: what is too much is added up.
 //! * [`names`]: what ids of the table stand for.
 //! * [`gather`]: from events to a table.
+//! * `beginning`: first results, while a large recording is read.
 //! * [`embed`]: a recording as text in a page.
 //! * [`html`]: the page.
 //! * [`sources`]: source lines behind frames.
@@ -24,6 +25,7 @@ pub mod projection;
 pub mod sources;
 pub mod table;
 
+mod beginning;
 mod facts;
 mod group;
 mod keys;
@@ -37,4 +39,5 @@ mod whole;
 #[cfg(test)]
 mod contract_tests;
 
+pub use beginning::First;
 pub use recording::Recording;

@@ -1,5 +1,6 @@
 //! A recording that answers queries.
 
+use crate::beginning::{Beginning, First, Grown};
 use crate::contract::{Answer, Aspect, Facts, Query, Scope, Whole};
 use crate::gather::Gather;
 use crate::names::Names;
@@ -9,6 +10,7 @@ use crate::{group, lanes, whole};
 use headway_jfr::{Problem, Reader};
 use headway_model::TimeNs;
 use std::path::Path;
+use std::thread::Builder;
 
 /// A recording, read once, that answers queries.
 #[derive(Debug)]
@@ -39,7 +41,13 @@ impl Recording {
     /// # Errors
     /// As [`Recording::read`].
     pub fn read_as(file: String, path: &Path, rows: usize) -> Result<Recording, Problem> {
-        Recording::gather(Gather::new(rows), file, path)
+        Ok(Recording::gather(Gather::new(rows), file, Reader::open(path)?, None))
+    }
+
+    /// [`Recording::read_as`] for a file that was opened already; hands out what its beginning says,
+    /// while it reads on, if `first` is given and there is much more.
+    pub fn read_opened(file: String, reader: Reader, rows: usize, first: Option<First>) -> Recording {
+        Recording::gather(Gather::new(rows), file, reader, first)
     }
 
     /// Reads the file again, which has grown meanwhile. What has an id keeps it, so that answers of
@@ -50,17 +58,32 @@ impl Recording {
     /// # Errors
     /// As [`Recording::read`].
     pub fn read_again(&self, path: &Path, rows: usize) -> Result<Recording, Problem> {
-        Recording::gather(Gather::with_names(rows, self.names.clone()), self.facts.file.clone(), path)
+        let gather = Gather::with_names(rows, self.names.clone());
+        Ok(Recording::gather(gather, self.facts.file.clone(), Reader::open(path)?, None))
     }
 
-    fn gather(mut gather: Gather, file: String, path: &Path) -> Result<Recording, Problem> {
+    fn gather(mut gather: Gather, file: String, reader: Reader, first: Option<First>) -> Recording {
+        let progress = reader.progress();
         let mut problems = Vec::new();
-        Reader::open(path)?.read_ahead(|item| match item {
-            Ok(event) => gather.feed(event),
-            Err(problem) if problems.len() < 100 => problems.push(problem.to_string()),
-            Err(_) => {}
+        std::thread::scope(|scope| {
+            let mut beginning = first.map(Beginning::new);
+            reader.read_ahead(|item| match item {
+                Ok(event) => {
+                    gather.feed(event);
+                    let grown = beginning.as_mut().map_or(Grown::GoesOn, |beginning| beginning.feed(event, &progress));
+                    let ended = if grown == Grown::GoesOn { None } else { beginning.take() };
+                    if let Some(complete) = ended.filter(|_| grown == Grown::Complete) {
+                        let facts = Facts { file: file.clone(), problems: problems.clone(), ..Facts::default() };
+                        // Where there can be no other thread, the whole recording is all there is.
+                        let name = "headway first results".to_owned();
+                        let _ = Builder::new().name(name).spawn_scoped(scope, || complete.hand_out(facts));
+                    }
+                }
+                Err(problem) if problems.len() < 100 => problems.push(problem.to_string()),
+                Err(_) => {}
+            });
         });
-        Ok(gather.finish(Facts { file, problems, ..Facts::default() }))
+        gather.finish(Facts { file, problems, ..Facts::default() })
     }
 
     pub(crate) fn new(facts: Facts, start: TimeNs, names: Names, table: Table, whole: Whole) -> Recording {

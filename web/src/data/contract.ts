@@ -827,7 +827,7 @@ explanation: string, };
  */
 export type Opening = { 
 /**
- * The recordings: one, or two to compare (before, after).
+ * The recordings: one, or two to compare (before, after); none while nothing is known of them yet.
  */
 recordings: Array<Facts>, 
 /**
@@ -835,12 +835,12 @@ recordings: Array<Facts>,
  */
 version: string, 
 /**
- * If the recording is still being written, how far it was read.
+ * If the recording is still being written or read, how far it was read.
  */
 live: Now | null, };
 
 /**
- * How far a recording was read that is still being written.
+ * How far a recording was read that is still being written, or still being read.
  */
 export type Now = { 
 /**
@@ -848,8 +848,8 @@ export type Now = {
  */
 generation: number, 
 /**
- * Changes where the front of the recording was removed: ids stand for something else then, and
- * times count from a later moment.
+ * Changes where ids stand for something else than before: the front of the recording was removed, and
+ * times count from a later moment; or what the whole recording says takes the place of first results.
  */
 beginning: number, 
 /**
@@ -867,7 +867,25 @@ ended: string,
 /**
  * When to ask again.
  */
-againMs: number, };
+againMs: number, 
+/**
+ * How much of the files was read, as long as they are being read for the first time. Until then
+ * there are no recordings, or those of the first part of the files.
+ */
+reading: Reading | null, };
+
+/**
+ * How much of files was read, in bytes.
+ */
+export type Reading = { 
+/**
+ * What was read.
+ */
+bytes: number, 
+/**
+ * What there is.
+ */
+of: number, };
 
 export const KINDS = ["monitor","juc","wait","park","cpu","wall","alive","paused","inside","ran","stolen","throttled","queued","transaction"] as const;
 export const HOWS = ["none","exit","seen","previous","hand-over","unproven","notified","timed-out","interrupted","spurious","unfinished","java","native","waiting"] as const;

@@ -39,7 +39,7 @@ export class ServedSource implements Source {
     return this.opening.live?.removedNs ?? 0;
   }
 
-  /** How far a running recording was read; the command reads it again for that if it is time to. */
+  /** How far a recording was read; the command reads a running one again for that if it is time to. */
   async now(): Promise<Now> {
     // Not behind other questions, nor they behind this one: reading may take long.
     return (await good(await reply("now", String(this.generation)))).json() as Promise<Now>;
@@ -47,10 +47,13 @@ export class ServedSource implements Source {
 
   /** From here on, answers are of this reading. */
   take(now: Now): void {
-    const { recordings, version, live } = this.opening;
+    const { version, live } = this.opening;
+    const recordings = now.recordings.length > 0 ? now.recordings : this.opening.recordings;
     // Ids stay what they are as long as the recording begins with the same moment.
-    if (live?.beginning !== now.beginning) this.#books = this.#books.map(() => new NameBook());
-    this.#opening.value = { recordings: now.recordings.length > 0 ? now.recordings : recordings, version, live: now };
+    if (live?.beginning !== now.beginning) this.#books = recordings.map(() => new NameBook());
+    // Once all was read it is a recording like any other.
+    const arrived = live?.reading && !now.reading;
+    this.#opening.value = { recordings, version, live: arrived ? null : now };
   }
 
   names(recording: number): NameBook {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 const facts = (startEpochMs: number, durationNs: number) => ({ startEpochMs, durationNs }) as Facts;
-const now = (generation: number, rest: Partial<Now> = {}): Now => ({ generation, beginning: 1, removedNs: 0, recordings: [], ended: "", againMs: 1, ...rest });
+const now = (generation: number, rest: Partial<Now> = {}): Now => ({ generation, beginning: 1, removedNs: 0, recordings: [], ended: "", againMs: 1, reading: null, ...rest });
 
 describe("a recording whose front was removed", () => {
   const range = { from: 3e9, to: 5e9 };
@@ -115,5 +115,22 @@ describe("a running recording", () => {
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
     await live.follow(new served.ServedSource({ recordings: [facts(0, 1e9)], version: "", live: now(1) }));
     expect(live.ended.value).toContain("The command that serves this page has ended");
+  });
+});
+
+describe("a recording that is being read", () => {
+  it("is known by its beginning first, and then is a recording like any other", async () => {
+    const far = (bytes: number) => ({ reading: { bytes, of: 100 } });
+    const answers = [now(0, far(10)), now(1, { ...far(40), beginning: 1, recordings: [facts(0, 1e9)] }), now(1, { ...far(90), beginning: 1 }), now(2, { beginning: 2, recordings: [facts(0, 8e9)] })];
+    const source = new served.ServedSource({ recordings: [], version: "", live: now(0, { ...far(0), beginning: 0 }) });
+    const seen: [number | undefined, number | undefined][] = [];
+    vi.stubGlobal("fetch", (path: string) => {
+      seen.push([source.opening.live?.reading?.bytes, source.opening.recordings[0]?.durationNs]);
+      const answer = path === "now" ? answers[seen.length - 1] : { answer: "lanes", lanes: [], names: NO_NAMES };
+      return Promise.resolve({ ok: true, status: 200, json: () => Promise.resolve(answer) });
+    });
+    await live.follow(source);
+    expect(seen).toEqual([[0, undefined], [10, undefined], [40, 1e9], [90, 1e9]]);
+    expect([source.opening.live, source.opening.recordings.length, source.opening.recordings[0]?.durationNs, live.ended.value]).toEqual([null, 1, 8e9, ""]);
   });
 });

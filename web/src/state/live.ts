@@ -1,4 +1,4 @@
-// A recording that is still being written: what is new is asked for every few seconds.
+// A recording that is still being written, or read: what is new is asked for every few seconds.
 import { signal } from "@preact/signals";
 import type { Now } from "../data/contract";
 import { Ended, type ServedSource } from "../data/served";
@@ -15,14 +15,14 @@ export const ended = signal("");
 /** True while something is being dragged: a chart must not be replaced under the pointer. */
 let pressed = false;
 
-/** Follows a running recording until it ends, or the command that serves it. */
+/** Follows a running recording until it ends, one that is being read until all was read, or the command that serves it. */
 export async function follow(source: ServedSource): Promise<void> {
   let now = source.opening.live;
   if (!now) return;
   watchPointer();
   source.moved = (now) => take(source, now);
   ended.value = over(now);
-  for (let skipped = 0; ended.value === ""; ) {
+  for (let skipped = 0; ended.value === "" && source.opening.live; ) {
     await after(now.againMs);
     // A page that nobody sees costs nothing, and one that is paused shows only the end.
     if (document.hidden || (paused.value && ++skipped % WHILE_PAUSED !== 0)) continue;
@@ -69,7 +69,7 @@ function take(source: ServedSource, now: Now): void {
   // A later one was taken while this was on its way.
   if (now.generation < source.generation) return;
   ended.value = over(now);
-  if (now.recordings.length === 0) return;
+  if (now.recordings.length === 0 && !now.reading) return;
   const removed = now.removedNs - (source.opening.live?.removedNs ?? 0);
   source.take(now);
   opened.value = source.opening;

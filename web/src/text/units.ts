@@ -43,6 +43,11 @@ export function count(n: number): string {
   return n.toLocaleString("en-US");
 }
 
+/** Bytes as whole megabytes: `1,048`. */
+export function megabytes(bytes: number): string {
+  return count(Math.floor(bytes / 1e6));
+}
+
 export function times(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }

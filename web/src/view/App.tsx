@@ -6,7 +6,7 @@ import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
 import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
-import { Live, Over } from "./Live";
+import { Arriving, First, Live, Over } from "./Live";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
 import { Incident } from "../page/Incident";
@@ -42,7 +42,12 @@ const BODIES: Record<PageName, () => ComponentChildren> = {
   compare: () => <Compare />,
 };
 
+/** The page, or until anything is known of its recordings, how far they were read. */
 export function App() {
+  return useSource().opening.recordings.length === 0 ? <Arriving /> : <Pages />;
+}
+
+function Pages() {
   const { opening } = useSource();
   const { page, recording } = view.value;
   const facts = opening.recordings[recording] ?? opening.recordings[0]!;
@@ -86,6 +91,7 @@ export function App() {
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
         <Problems />
+        <First />
         <Over />
         <Guard key={`${page} ${recording} ${beginning}`}>{BODIES[page]()}</Guard>
       </main>

@@ -5,9 +5,10 @@ use crate::recording::analysed::unreadable;
 use crate::recording::progress::Progress;
 use crate::recording::{input, output};
 use crate::terminal;
+use headway_jfr::Reader;
 use headway_page::html::{self, PageError};
 use headway_page::sources::Sources;
-use headway_page::Recording;
+use headway_page::{First, Recording};
 use std::path::{Path, PathBuf};
 
 /// Rows that a file can hold and a browser still opens quickly; beyond them
@@ -28,7 +29,8 @@ pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf], rows: us
         return Err(Failure::Usage(format!("-o {}: a report is written as .html", output.display())));
     }
     output::check_new(output, files)?;
-    let recordings = read(files, rows, source_path)?;
+    let opened = open(files, source_path)?;
+    let recordings: Vec<Recording> = opened.into_iter().map(|one| one.read(rows, source_path, None)).collect();
     let page = html::in_one_file(&recordings).map_err(no_page)?;
     let bytes = output::write_new(output, &mut |out| out.write_all(page.as_bytes()))?;
     if !input::is_standard(output) {
@@ -37,28 +39,51 @@ pub fn write(files: &[PathBuf], output: &Path, source_path: &[PathBuf], rows: us
     damage(files, &recordings).map_or(Ok(DONE), Err)
 }
 
-/// Reads the recordings that a page is about.
+/// A recording that a page is about.
+#[derive(Debug)]
+pub struct Opened {
+    path: PathBuf,
+    reader: Reader,
+}
+
+impl Opened {
+    /// How far it was read, for whoever waits for it.
+    pub fn progress(&self) -> headway_jfr::Progress {
+        self.reader.progress()
+    }
+
+    /// Reads it to its end; `first` is what is wanted of its beginning.
+    pub fn read(self, rows: usize, source_path: &[PathBuf], first: Option<First>) -> Recording {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _progress = Progress::of_reading(&self.path);
+        with_sources(Recording::read_opened(name, self.reader, rows, first), source_path)
+    }
+}
+
+/// Opens the recordings that a page is about.
 ///
 /// # Errors
 /// More than two files, or one that is no recording.
-pub fn read(files: &[PathBuf], rows: usize, source_path: &[PathBuf]) -> Result<Vec<Recording>, Failure> {
-    let files = &input::files(files)?;
+pub fn open(files: &[PathBuf], source_path: &[PathBuf]) -> Result<Vec<Opened>, Failure> {
+    let files = input::files(files)?;
     if files.len() > MOST_RECORDINGS {
         return Err(Failure::Usage(format!("a page compares two recordings (before, after), not {}", files.len())));
     }
     check_sources(source_path)?;
-    let mut sources = Sources::below(source_path);
-    let read = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let _progress = Progress::of_reading(file);
-        let mut recording =
-            Recording::read_as(name, &input::place(file)?, rows).map_err(|problem| unreadable(file, problem))?;
-        if !source_path.is_empty() {
-            recording.add_sources(|method, file, line| sources.line(method, file, line));
-        }
-        Ok(recording)
+    let open = |path: PathBuf| match Reader::open(input::place(&path)?) {
+        Ok(reader) => Ok(Opened { path, reader }),
+        Err(problem) => Err(unreadable(&path, problem)),
     };
-    files.iter().map(read).collect()
+    files.into_iter().map(open).collect()
+}
+
+/// Finds the source lines of a recording.
+pub fn with_sources(mut recording: Recording, source_path: &[PathBuf]) -> Recording {
+    if !source_path.is_empty() {
+        let mut sources = Sources::below(source_path);
+        recording.add_sources(|method, file, line| sources.line(method, file, line));
+    }
+    recording
 }
 
 /// Refuses a directory of sources that is not there.

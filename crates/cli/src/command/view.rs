@@ -1,27 +1,31 @@
 //! `headway view`: the page, served to this machine's browser for recordings
 //! of any size, and for one that is running.
 
-use crate::command::report_html;
+use crate::command::report_html::{self, Opened};
 use crate::error::{Failure, DONE};
 use crate::interrupt;
 use crate::jvm::{find, Jvm};
 use crate::recording::input;
 use crate::terminal;
 use clap::Args;
-use headway_page::contract::Opening;
-use headway_page::{html, Recording};
+use headway_page::contract::{Facts, Opening};
+use headway_page::{html, First, Recording};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
+mod arriving;
 mod live;
 mod server;
 mod site;
 mod watched;
 
+use arriving::Arriving;
 use server::Server;
 use site::{Content, Site};
 use watched::Watched;
@@ -44,6 +48,13 @@ port (--port PORT, ssh -L PORT:127.0.0.1:PORT) or write the page into a file:
 
 /// Rows kept in memory; beyond them short stretches are added up.
 const ROWS: usize = 1_500_000;
+
+/// Recordings that have no more bytes are read before the address is printed: in less time than it
+/// takes to open it.
+const AT_ONCE: u64 = 8 << 20;
+/// First results of larger ones are what so many events say, and have so many rows.
+const FIRST_EVENTS: u64 = 1_000_000;
+const FIRST_ROWS: usize = 200_000;
 
 /// Options of `view`.
 #[derive(Debug, Args)]
@@ -77,13 +88,60 @@ impl View {
         if let Some(jvm) = self.jvm()? {
             return self.show_jvm(&jvm);
         }
-        let recordings = report_html::read(&self.files, self.rows, &self.source_path)?;
-        if let Some(failure) = report_html::damage(&self.files, &recordings) {
+        let opened = report_html::open(&self.files, &self.source_path)?;
+        if opened.iter().map(|one| one.progress().len()).sum::<u64>() > AT_ONCE {
+            return self.show_arriving(opened);
+        }
+        let recordings: Vec<Recording> =
+            opened.into_iter().map(|one| one.read(self.rows, &self.source_path, None)).collect();
+        self.note_damage(&recordings);
+        let page = html::served(&opening(facts(&recordings))).map_err(report_html::no_page)?;
+        self.serve_until_signal(Content::Whole(page, recordings), || Ok(()))
+    }
+
+    /// Serves recordings while they are being read.
+    fn show_arriving(self, opened: Vec<Opened>) -> Result<u8, Failure> {
+        let arriving = Arc::new(Arriving::new(opened.iter().map(Opened::progress).collect()));
+        html::served(&arriving.opening()).map_err(report_html::no_page)?;
+        let view = Arc::new(self);
+        let reader = view.clone();
+        let content = Content::Arriving(arriving.clone());
+        view.serve_until_signal(content, || {
+            let thread = thread::Builder::new().name("headway reading".to_owned());
+            let read = move || reader.read(opened, &arriving);
+            thread.spawn(read).map(drop).map_err(Failure::doing("cannot read in a thread beside the server"))
+        })
+    }
+
+    /// Reads the recordings. Of one alone its beginning is shown first.
+    fn read(&self, opened: Vec<Opened>, arriving: &Arc<Arriving>) {
+        let is_alone = opened.len() == 1;
+        let first = || {
+            let (arriving, source_path) = (arriving.clone(), self.source_path.clone());
+            let take = move |recording| arriving.show(vec![report_html::with_sources(recording, &source_path)], false);
+            First { events: FIRST_EVENTS, rows: FIRST_ROWS.min(self.rows), take: Box::new(take) }
+        };
+        let read = |one: Opened| one.read(self.rows, &self.source_path, is_alone.then(first));
+        let recordings: Vec<Recording> = opened.into_iter().map(read).collect();
+        self.note_damage(&recordings);
+        arriving.show(recordings, true);
+    }
+
+    fn note_damage(&self, recordings: &[Recording]) {
+        if let Some(failure) = report_html::damage(&self.files, recordings) {
             terminal::note(&format!("headway: {failure}"));
         }
-        let page = html::served(&opening(&recordings)).map_err(report_html::no_page)?;
+    }
+
+    /// Answers until SIGINT or SIGTERM; `meanwhile` begins what goes on beside that.
+    fn serve_until_signal(
+        &self,
+        content: Content,
+        meanwhile: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<u8, Failure> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::doing("cannot wait for signals"))?;
-        let server = self.serve(Content::Whole(page, recordings))?;
+        let server = self.serve(content)?;
+        meanwhile()?;
         signals.forever().next();
         server.stop();
         Ok(DONE)
@@ -147,12 +205,12 @@ impl View {
     }
 }
 
-fn opening(recordings: &[Recording]) -> Opening {
-    Opening {
-        recordings: recordings.iter().map(|recording| recording.facts().clone()).collect(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        live: None,
-    }
+fn facts<R: Deref<Target = Recording>>(recordings: impl IntoIterator<Item = R>) -> Vec<Facts> {
+    recordings.into_iter().map(|recording| recording.facts().clone()).collect()
+}
+
+fn opening(recordings: Vec<Facts>) -> Opening {
+    Opening { recordings, version: env!("CARGO_PKG_VERSION").to_owned(), live: None }
 }
 
 /// True for what is no file, and no misspelt name of a recording.

@@ -4,10 +4,10 @@
 //! So that this takes a fifth of the time at most, nothing is read for four times as long as the reading
 //! before took, and for [`REFRESH`] at least. Nothing is read while no page asks.
 
+use crate::command::report_html::with_sources;
 use headway_jfr::Problem;
 use headway_model::DurationNs;
 use headway_page::contract::{Facts, Now, Opening};
-use headway_page::sources::Sources;
 use headway_page::Recording;
 use std::fmt;
 use std::fs::File;
@@ -254,18 +254,10 @@ impl Reading {
     }
 }
 
-fn with_sources(mut recording: Recording, source_path: &[PathBuf]) -> Recording {
-    if !source_path.is_empty() {
-        let mut sources = Sources::below(source_path);
-        recording.add_sources(|method, file, line| sources.line(method, file, line));
-    }
-    recording
-}
-
 fn now(shown: &Shown, recordings: Vec<Facts>) -> Now {
     let (generation, beginning, ended) = (shown.generation, shown.beginning, shown.ended.clone());
     let (removed_ns, again_ms) = (shown.removed.0, REFRESH.as_millis() as u32);
-    Now { generation, beginning, removed_ns, recordings, ended, again_ms }
+    Now { generation, beginning, removed_ns, recordings, ended, again_ms, reading: None }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! and a request must name this server as its host and origin (so that a name
 //! that somebody lets point to the loopback address gets no answer).
 
+use super::arriving::Arriving;
 use super::live::Live;
 use headway_page::contract::Query;
 use headway_page::{html, Recording};
@@ -24,6 +25,8 @@ pub struct Site {
 pub enum Content {
     /// A page, and its recordings.
     Whole(String, Vec<Recording>),
+    /// Recordings that are being read.
+    Arriving(Arc<Arriving>),
     /// A recording that is still being written.
     Live(Arc<Live>),
 }
@@ -98,7 +101,8 @@ impl Site {
         (differences == 0 && token.len() == self.token.len()).then_some(rest)
     }
 
-    /// An answer. Of a running recording, `beginning=N` says which beginning the question's times count from.
+    /// An answer. Of a recording that is being written or read, `beginning=N` says which beginning the question's times
+    /// count from, and what its ids stand for.
     fn query(&self, parameters: &str, body: &str) -> Reply {
         let query: Query = match serde_json::from_str(body) {
             Ok(query) => query,
@@ -107,6 +111,13 @@ impl Site {
         let asked = Recording::asked(&query);
         let answer = match &self.content {
             Content::Whole(_, recordings) => recordings.get(asked).map(|recording| recording.answer(&query)),
+            Content::Arriving(arriving) => {
+                let beginning = parameters.strip_prefix("beginning=").and_then(|number| number.parse().ok());
+                let Some(recordings) = arriving.recordings_since(beginning) else {
+                    return refusal(409, "more was read meanwhile: this question is about earlier results");
+                };
+                recordings.get(asked).map(|recording| recording.answer(&query))
+            }
             Content::Live(live) => {
                 let Some(Ok(beginning)) = parameters.strip_prefix("beginning=").map(str::parse) else {
                     return refusal(400, "the question does not say from which beginning its times count");
@@ -126,6 +137,7 @@ impl Site {
     fn page(&self) -> Reply {
         let page = match &self.content {
             Content::Whole(page, _) => Ok(page.clone()),
+            Content::Arriving(arriving) => html::served(&arriving.opening()),
             Content::Live(live) => html::served(&live.opening()),
         };
         match page {
@@ -138,7 +150,8 @@ impl Site {
     fn now(&self, body: &str) -> Reply {
         match (&self.content, body.trim().parse()) {
             (Content::Live(live), Ok(generation)) => json(&live.now(generation)),
-            (Content::Live(_), Err(_)) => refusal(400, "this is no number of a generation"),
+            (Content::Arriving(arriving), Ok(generation)) => json(&arriving.now(generation)),
+            (Content::Live(_) | Content::Arriving(_), Err(_)) => refusal(400, "this is no number of a generation"),
             (Content::Whole(..), _) => refusal(404, "this recording is over"),
         }
     }
