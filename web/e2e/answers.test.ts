@@ -65,6 +65,8 @@ const QUERIES: [string, Query][] = [
   ["longest", { ask: "longest", scope: whole(), limit: 10 }],
   ["a thread", group(whole({ within: [{ by: "contender-thread", key: "request-1#21" }] }), ["lock", "owner-chain"])],
   ["a call chain", group(whole({ within: [{ by: "contender-chain", key: chainKey(["com.acme.shop.Stock.reserve:44", "com.acme.shop.Requests.serve:18", "java.util.concurrent.ThreadPoolExecutor.runWorker:1144", "java.lang.Thread.run:1583"].map(hash)) }] }), ["lock-name"])],
+  ["stacks with a method", group(whole({ kinds: ["cpu", "wall"], stacks: { of: "contender-chain", with: ["com.acme.shop.Json.parse"], without: [] } }), ["contender-chain"])],
+  ["stacks of owners with two methods and without one", group(whole({ stacks: { of: "owner-chain", with: ["com.acme.shop.Stock.rebuildIndex", "java.lang.Thread.run"], without: ["com.acme.shop.Index.sort"] } }), ["owner-chain", "time"], 12)],
   ["a contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_000, thread: "request-1#21" }],
   ["no such contention", { ask: "stretch", recording: 0, kind: "monitor", start: 2_025_000_001, thread: "request-1#21" }],
   ["many of hostile names", group(whole({ recording: 1 }), ["contender-thread"], 1, 1000)],
@@ -77,6 +79,12 @@ describe("embedded and served answers are the same", () => {
     expect(told(query)).toEqual(answer);
     if (query.ask === "group") expect(answer).toMatchObject({ totalNs: expect.toSatisfy((time: number) => time > 0) as number, unknown: [] });
     if (query.ask === "stretch") expect((answer as { stretch: unknown }).stretch === null).toBe(name.startsWith("no such"));
+  });
+  it("of stacks with and without a method add up to all", async () => {
+    const time = async (part: Partial<Scope>) => ((await ask(group(whole(part), []))) as { totalNs: number }).totalNs;
+    const method = ["com.acme.shop.Stock.rebuildIndex"];
+    const [all, those, others, none] = [await time({}), await time({ stacks: { of: "owner-chain", with: method, without: [] } }), await time({ stacks: { of: "owner-chain", with: [], without: method } }), await time({ stacks: { of: "owner-chain", with: ["no.such"], without: [] } })];
+    expect([those > 0, others > 0, those + others, none]).toEqual([true, true, all, 0]);
   });
   it("says what the recording does not have", async () => {
     const query = group(whole({ within: [{ by: "lock-name", key: "Stick.lock" }, { by: "kind", key: "monitor" }] }), ["lock"]);

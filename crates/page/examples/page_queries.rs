@@ -92,7 +92,15 @@ fn memory(name: &str) -> Result<u64, Box<dyn Error>> {
 fn questions(to: u64) -> Vec<(&'static str, Query)> {
     use Aspect::{ContenderGroup, ContenderMethod, LockName, OwnerChain, OwnerMethod, ThreadKind, Time};
     let blocked = vec![Kind::Monitor, Kind::Juc];
-    let all = Scope { recording: 0, from: 0, to, filter: Filter::default(), kinds: blocked, within: Vec::new() };
+    let all = Scope {
+        recording: 0,
+        from: 0,
+        to,
+        filter: Filter::default(),
+        kinds: blocked,
+        within: Vec::new(),
+        stacks: None,
+    };
     let context = Scope { kinds: Kind::ALL[2..].to_vec(), ..all.clone() };
     let part = Scope { from: to / 3, to: to / 2, ..all.clone() };
     let filter = Filter { thread: "-1".into(), ..Filter::default() };

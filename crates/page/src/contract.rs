@@ -200,6 +200,18 @@ pub struct Filter {
     pub services: bool,
 }
 
+/// Conditions on the methods of one of the call stacks that a row has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct Stacks {
+    /// Which call stack: `contender-chain`, `owner-chain` or `inside`. Nothing matches any other aspect.
+    pub of: Aspect,
+    /// Methods that are all on it, by their whole names.
+    pub with: Vec<String>,
+    /// Methods of which none is on it.
+    pub without: Vec<String>,
+}
+
 /// The part of a recording that a query is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
@@ -216,6 +228,10 @@ pub struct Scope {
     pub kinds: Vec<Kind>,
     /// Further conditions, all of which must hold.
     pub within: Vec<Pick>,
+    /// Conditions on a call stack; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub stacks: Option<Stacks>,
 }
 
 /// A question.

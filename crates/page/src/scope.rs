@@ -1,6 +1,6 @@
 //! Which rows count for a query.
 
-use crate::contract::{Aspect, Filter, Kind, Scope};
+use crate::contract::{Aspect, Filter, Kind, Scope, Stacks};
 use crate::keys;
 use crate::names::Names;
 use crate::recording::Recording;
@@ -18,6 +18,8 @@ pub(crate) struct Selection<'a> {
     threads: Option<Vec<bool>>,
     locks: Option<Vec<bool>>,
     chains: Option<Vec<bool>>,
+    /// Which of a row's call stacks has a condition, and the chains that meet it.
+    stacks: Option<(Aspect, Vec<bool>)>,
     /// With no value where the recording has none such.
     picks: Vec<(Aspect, Option<u32>)>,
     /// The keys of those.
@@ -58,9 +60,12 @@ impl<'a> Selection<'a> {
             threads: threads(filter, names),
             locks: locks(filter, names),
             chains: chains(filter, names),
+            stacks: scope.stacks.as_ref().map(|wanted| (wanted.of, stacks(wanted, names))),
             picks,
             unknown,
-            by_stack: !filter.method.is_empty() || scope.within.iter().any(|pick| !is_of_totals(pick.by)),
+            by_stack: scope.stacks.is_some()
+                || !filter.method.is_empty()
+                || scope.within.iter().any(|pick| !is_of_totals(pick.by)),
         }
     }
 
@@ -83,6 +88,13 @@ impl<'a> Selection<'a> {
             return false;
         }
         if self.chains.is_some() && !has(&self.chains, row.chain) && !has(&self.chains, row.owner_chain) {
+            return false;
+        }
+        if self
+            .stacks
+            .as_ref()
+            .is_some_and(|(of, set)| !set.get(self.recording.value(*of, row) as usize).copied().unwrap_or(false))
+        {
             return false;
         }
         if !self.services && row.kind > Kind::Juc as u8 && self.recording.thread_kind(row.thread) == 2 {
@@ -130,4 +142,19 @@ fn chains(filter: &Filter, names: &Names) -> Option<Vec<bool>> {
     let frames: Vec<bool> =
         names.frames().iter().enumerate().map(|(place, frame)| place > 0 && texts[frame.method as usize]).collect();
     Some(names.chains().iter().map(|chain| chain.iter().any(|frame| frames[*frame as usize])).collect())
+}
+
+/// The chains on which all the methods wanted are, and none of the others.
+fn stacks(wanted: &Stacks, names: &Names) -> Vec<bool> {
+    if !matches!(wanted.of, Aspect::ContenderChain | Aspect::OwnerChain | Aspect::Inside) {
+        return Vec::new();
+    }
+    let named = |method: &String| -> Vec<bool> { names.texts().iter().map(|text| text == method).collect() };
+    let (with, without): (Vec<_>, Vec<_>) =
+        (wanted.with.iter().map(named).collect(), wanted.without.iter().map(named).collect());
+    let has = |chain: &[u32], texts: &Vec<bool>| {
+        chain.iter().any(|frame| names.frames().get(*frame as usize).is_some_and(|frame| texts[frame.method as usize]))
+    };
+    let meets = |chain: &[u32]| with.iter().all(|one| has(chain, one)) && !without.iter().any(|one| has(chain, one));
+    names.chains().iter().map(|chain| meets(chain)).collect()
 }

@@ -56,6 +56,23 @@ method: string,
 services: boolean, };
 
 /**
+ * Conditions on the methods of one of the call stacks that a row has.
+ */
+export type Stacks = { 
+/**
+ * Which call stack: `contender-chain`, `owner-chain` or `inside`. Nothing matches any other aspect.
+ */
+of: Aspect, 
+/**
+ * Methods that are all on it, by their whole names.
+ */
+with: Array<string>, 
+/**
+ * Methods of which none is on it.
+ */
+without: Array<string>, };
+
+/**
  * The part of a recording that a query is about.
  */
 export type Scope = { 
@@ -82,7 +99,11 @@ kinds: Array<Kind>,
 /**
  * Further conditions, all of which must hold.
  */
-within: Array<Pick>, };
+within: Array<Pick>, 
+/**
+ * Conditions on a call stack; none if absent.
+ */
+stacks?: Stacks, };
 
 /**
  * A question.

@@ -1,5 +1,5 @@
 // Which rows count for a query: the embedded twin of crates/page/src/scope.rs.
-import { KINDS, type Aspect, type Scope } from "./contract";
+import { KINDS, type Aspect, type Scope, type Stacks } from "./contract";
 import { find } from "./keys";
 import { STACKS, TOTALS, type Head, type Table } from "./table";
 
@@ -102,7 +102,7 @@ export function isOfTotals(by: Aspect): boolean {
 
 /** True if the scope itself is about stacks or owners, which totals do not have. */
 export function isByStack(scope: Scope): boolean {
-  return scope.filter.method !== "" || scope.within.some((pick) => !isOfTotals(pick.by));
+  return scope.stacks !== undefined || scope.filter.method !== "" || scope.within.some((pick) => !isOfTotals(pick.by));
 }
 
 /** Decides about rows where threads, locks, kinds and time are asked for. */
@@ -121,15 +121,17 @@ export function selection(recording: Recording, scope: Scope): (row: number) => 
   const threads = matchingThreads(filter.thread, head);
   const locks = matchingLocks(filter.lock, head);
   const chains = matchingChains(filter.method, head);
+  const stacks = scope.stacks ? { values: valuesOf(scope.stacks.of, recording), chains: matchingStacks(scope.stacks, head) } : null;
   const picks = scope.within.filter((pick) => pick.by !== "time");
   const conditions = picks.map((pick) => ({ values: valuesOf(pick.by, recording), wanted: find(pick, head) }));
   const service = filter.services ? null : belongingsOf(head).threadKind;
-  const isNarrow = threads !== null || locks !== null || chains !== null || conditions.length > 0;
+  const isNarrow = threads !== null || locks !== null || chains !== null || stacks !== null || conditions.length > 0;
   const { kind, start, span, thread } = table;
   const matches = (row: number): boolean => {
     if (threads && !threads[thread[row]!]) return false;
     if (locks && !locks[table.lock[row]!]) return false;
     if (chains && !chains[table.chain[row]!] && !chains[table.ownerChain[row]!]) return false;
+    if (stacks && !stacks.chains[valueIn(stacks.values, row)]) return false;
     for (const { values, wanted } of conditions) if (valueIn(values, row) !== wanted) return false;
     return true;
   };
@@ -169,4 +171,15 @@ function matchingChains(wanted: string, head: Head): boolean[] | null {
   if (!texts) return null;
   const frames = head.frames.map((frame, place) => place > 0 && texts[frame.method]!);
   return head.chains.map((chain) => chain.some((frame) => frames[frame]));
+}
+
+const CHAINS: Aspect[] = ["contender-chain", "owner-chain", "inside"];
+
+/** The chains on which all the methods wanted are, and none of the others. */
+function matchingStacks({ of, with: wanted, without }: Stacks, head: Head): boolean[] {
+  if (!CHAINS.includes(of)) return [];
+  const named = (method: string) => head.texts.map((text) => text === method);
+  const [all, none] = [wanted.map(named), without.map(named)];
+  const has = (chain: number[], texts: boolean[]) => chain.some((frame) => texts[head.frames[frame]!.method]!);
+  return head.chains.map((chain) => all.every((texts) => has(chain, texts)) && !none.some((texts) => has(chain, texts)));
 }
