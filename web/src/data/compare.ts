@@ -1,5 +1,6 @@
 // What changed between two recordings, and whether it is more than noise.
 import type { Groups } from "./contract";
+import type { FlameNode } from "./flame";
 import { countsOf } from "./group";
 import type { Cut, Range } from "./intervals";
 import { addUp } from "./states";
@@ -53,7 +54,7 @@ export function rates(groups: Groups, name: (value: number) => string, units: nu
 }
 
 /** A ratio of sums, and its standard error from how the pieces deviate from it. */
-function rate(times: number[], units: number[]): Rate {
+function rate(times: ArrayLike<number>, units: number[]): Rate {
   const used = units.flatMap((unit, at) => (unit > 0 ? [{ unit, time: times[at]! }] : []));
   const all = used.reduce((sum, { unit }) => sum + unit, 0);
   if (all === 0) return { mean: 0, error: 0 };
@@ -68,12 +69,18 @@ const NONE: Rate = { mean: 0, error: 0 };
 /** All changes, largest first. */
 export function changes(before: Map<string, Rate>, after: Map<string, Rate>): Change[] {
   const names = new Set([...before.keys(), ...after.keys()]);
-  const found = [...names].map((name): Change => {
-    const [old, now] = [before.get(name) ?? NONE, after.get(name) ?? NONE];
-    const difference = now.mean - old.mean;
-    const noise = 2 * Math.hypot(old.error, now.error);
-    const verdict = Math.abs(difference) <= noise ? "within noise" : difference > 0 ? "worse" : "better";
-    return { name, before: old, after: now, difference, noise, verdict };
-  });
+  const found = [...names].map((name) => changeOf(name, before.get(name) ?? NONE, after.get(name) ?? NONE));
   return found.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference) || a.name.localeCompare(b.name));
+}
+
+function changeOf(name: string, before: Rate, after: Rate): Change {
+  const difference = after.mean - before.mean;
+  const noise = 2 * Math.hypot(before.error, after.error);
+  const verdict = Math.abs(difference) <= noise ? "within noise" : difference > 0 ? "worse" : "better";
+  return { name, before, after, difference, noise, verdict };
+}
+
+/** The change of a frame of a flame graph, by the same rule; null if its pieces are not known. */
+export function frameChange({ name, pieces }: FlameNode, units: readonly [before: number[], after: number[]]): Change | null {
+  return pieces && changeOf(name, rate(pieces.before, units[0]), rate(pieces.total, units[1]));
 }

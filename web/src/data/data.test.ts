@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { changes, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
+import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups } from "./contract";
-import { flame, flat, follow, JDK } from "./flame";
+import { flame, flat, follow, JDK, REST, sandwich } from "./flame";
 import { countsOf, NO_NAMES } from "./group";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
@@ -112,7 +112,7 @@ function book(): NameBook {
 describe("flame graphs", () => {
   const chains = groups([[[1], 10], [[2], 5], [[3], 1], [[0], 2]]);
   it("add up what is below, root first", () => {
-    const root = flame(chains, book(), { fold: true, inverted: false });
+    const root = flame({ groups: chains, names: book() }, { fold: true, inverted: false });
     expect(root.total).toBe(18);
     const run = root.children[0]!;
     expect([run.name, run.total, run.self]).toEqual(["app.A.run", 16, 0]);
@@ -125,11 +125,45 @@ describe("flame graphs", () => {
   it("a method that calls itself counts once", () => {
     expect(flat(chains, book()).find((method) => method.name === "app.A.run")).toEqual({ name: "app.A.run", self: 1, total: 16 });
   });
+  it("have what is beyond the limit as one frame, so that the whole is the whole", () => {
+    const cut = { ...chains, totalNs: 25, leftOut: 3 };
+    const root = flame({ groups: cut, names: book() }, { fold: true, inverted: false });
+    expect([root.total, root.children.find((child) => child.key === REST)]).toMatchObject([25, { name: "(other stacks)", total: 7, self: 7 }]);
+  });
+  it("of callers have no time of their own", () => {
+    const root = flame({ groups: chains, names: book() }, { fold: false, inverted: true });
+    expect(root.children.map((child) => [child.name, child.total, child.self])).toEqual([["app.B.work", 10, 0], ["java.lang.Object.wait", 5, 0], ["unknown", 2, 0], ["app.A.run", 1, 0]]);
+  });
   it("two recordings meet by name", () => {
     const other = new NameBook();
     other.learn({ ...NO_NAMES, texts: { 8: "app.A.run" }, frames: { 9: { method: 8, line: 0, jdk: false, file: "", source: "" } }, chains: { 5: [9] } });
-    const root = flame(chains, book(), { fold: true, inverted: false }, { groups: groups([[[5], 40]]), names: other });
+    const root = flame({ groups: chains, names: book() }, { fold: true, inverted: false }, { groups: groups([[[5], 40]]), names: other });
     expect([root.before, root.children[0]!.name, root.children[0]!.before]).toEqual([40, "app.A.run", 40]);
+  });
+});
+
+describe("callers and callees", () => {
+  const names = book();
+  names.learn({ ...NO_NAMES, chains: { 4: [2, 1, 2, 1], 5: [2, 2], 6: [3, 2, 3] } });
+  const chains = groups([[[1], 10], [[2], 5], [[4], 3], [[5], 2], [[6], 7]]);
+  const of = (method: string, fold = true) => sandwich({ groups: chains, names }, method, fold);
+  const told = (node: { name: string; total: number; self: number; children: unknown[] }, depth = 0): string[] => [
+    `${"  ".repeat(depth)}${node.name} ${node.total} ${node.self}`,
+    ...(node.children as (typeof node)[]).flatMap((child) => told(child, depth + 1)),
+  ];
+  it("of a method are from its outermost call on, a stack counting once", () => {
+    const { callers, callees } = of("app.B.work");
+    expect(told(callers)).toEqual(["app.B.work 27 15", "  app.A.run 18 0", "  (JDK) 7 0"]);
+    expect(told(callees)).toEqual(["app.B.work 27 15", "  (JDK) 12 12", "  app.A.run 3 0", "    app.B.work 3 3", "  app.B.work 2 2"]);
+  });
+  it("have the same total and self as the list of methods", () => {
+    for (const method of flat(chains, names)) expect(of(method.name).callees).toMatchObject({ total: method.total, self: method.self });
+  });
+  it("of a method of the JDK are not folded into it", () => {
+    expect(told(of("java.lang.Object.wait").callers)).toEqual(["java.lang.Object.wait 12 12", "  app.B.work 5 0", "    app.A.run 5 0"]);
+  });
+  it("of what is on no stack are nothing", () => {
+    expect(of("app.C.none").callees.total).toBe(0);
   });
 });
 
@@ -150,6 +184,18 @@ describe("comparisons", () => {
     expect(unitsOf("transaction", made, counted)).toEqual(new Array(PIECES).fill(50));
     const twice = rates(even(200), () => "lock", unitsOf("cpu", made, counted));
     expect(changes(rate(even(100)), twice)[0]).toMatchObject({ difference: 0, verdict: "within noise" });
+  });
+  it("of stacks follow the same rule as those of locks, frame by frame", () => {
+    const side = (total: (piece: number) => number) => ({ names: book(), pieces: PIECES, groups: groups(Array.from({ length: PIECES }, (_, piece) => [[2, piece], total(piece)] as [number[], number])) });
+    const units = [new Array<number>(PIECES).fill(1), new Array<number>(PIECES).fill(2)] as const;
+    const change = (before: (piece: number) => number, after: (piece: number) => number) =>
+      frameChange(flame(side(after), { fold: true, inverted: false }, side(before)).children[0]!.children[0]!, units);
+    expect(change(() => 100, () => 200)).toMatchObject({ name: "app.B.work", before: { mean: 100 }, after: { mean: 100 }, verdict: "within noise" });
+    expect(change(() => 100, () => 600)).toMatchObject({ difference: 200, verdict: "worse" });
+    expect(change(() => 100, (piece) => (piece === 0 ? 7200 : 0))).toMatchObject({ difference: 200, verdict: "within noise" });
+    expect(change(() => 300, () => 0)).toMatchObject({ difference: -300, verdict: "better" });
+    const plain = flame({ groups: groups([[[2], 5]]), names: book() }, { fold: true, inverted: false });
+    expect(frameChange(plain, units)).toBe(null);
   });
   it("start-up is left out", () => {
     expect(withoutStartUp(20e9)).toEqual({ from: 2e9, to: 20e9 });

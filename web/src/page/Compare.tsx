@@ -1,14 +1,17 @@
 import { useMemo } from "preact/hooks";
 import { KINDS, type Aspect, type Kind } from "../data/contract";
-import { changes, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
-import { flame } from "../data/flame";
+import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp, type Change, type Unit } from "../data/compare";
+import type { FlameNode } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
-import { baseOf, filterOf, grouping, overTime, useAnswers, useSource } from "../state/asking";
+import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
 import { show, view } from "../state/view";
-import { duration, moment, parseMoment, times as several } from "../text/units";
+import { duration, moment, parseMoment, percent, times as several } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
-import { Flame } from "../view/Flame";
+import { differenceColour } from "../view/colours";
+import type { Meaning } from "../view/Flame";
+import { Narrowed } from "../view/Narrowed";
+import { StackGraph } from "../view/StackGraph";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { valueText } from "./tree";
 
@@ -18,6 +21,8 @@ const STACKS: Record<string, [title: string, by: Aspect, kinds: Kind[]]> = {
   waiting: ["waiting stacks", "contender-chain", ["monitor", "juc"]],
   holding: ["holding stacks", "owner-chain", ["monitor", "juc"]],
   cpu: ["CPU stacks", "contender-chain", ["cpu"]],
+  wall: ["wall-clock stacks", "contender-chain", ["wall", "cpu"]],
+  waits: ["stacks of waits", "contender-chain", ["wait", "park"]],
 };
 
 export function Compare() {
@@ -41,6 +46,9 @@ const UNITS: Record<Unit, [title: string, short: string, why: string]> = {
   transaction: ["transaction", "transaction", "Blocked time per transaction that the program reported"],
 };
 
+/** Widths are of the first recording. */
+const BEFORE = /-before$/;
+
 /** What is compared, as the address says: aspect, order, stacks, unit, and the range of each side. */
 function choiceOf(mode: string, durations: number[]) {
   const [aspect = "", order = "", stack = "", unit = "", ...ranges] = mode.split(".");
@@ -53,7 +61,8 @@ function choiceOf(mode: string, durations: number[]) {
   return {
     by: ASPECTS.find((one) => one === aspect) ?? ("lock-name" as Aspect),
     sort: /^-?(name|before|after|size|noise|verdict)$/.test(order) ? order : "-size",
-    stack: STACKS[stack] ? stack : "waiting",
+    stack: STACKS[stack.replace(BEFORE, "")] ? stack.replace(BEFORE, "") : "waiting",
+    side: BEFORE.test(stack) ? ("before" as const) : ("total" as const),
     unit: unit in UNITS ? (unit as Unit) : ("second" as Unit),
     ranges: [range(0), range(1)] as const,
     typed: [ranges[0] ?? "", ranges[1] ?? ""] as const,
@@ -64,18 +73,19 @@ function Both() {
   const source = useSource();
   const [before, after] = source.opening.recordings;
   const durations = source.opening.recordings.map((facts) => Math.max(1, facts.durationNs));
-  const { by, sort, stack, unit: wanted, ranges, typed } = choiceOf(view.value.mode, durations);
+  const { by, sort, stack, side: shown, unit: wanted, ranges, typed } = choiceOf(view.value.mode, durations);
   const [, chains, kinds] = STACKS[stack]!;
   const scope = (recording: 0 | 1, kinds: Kind[]) => ({ recording, ...ranges[recording], filter: filterOf(view.value), kinds, within: [] });
   const contention: Kind[] = view.value.kind === "all" ? ["monitor", "juc"] : [view.value.kind];
   const noFilter = { thread: "", lock: "", method: "", services: false };
   const times = ([0, 1] as const).map((side) => overTime(scope(side, contention), [by], 2000, PIECES));
+  const stacks = ([0, 1] as const).map((side) => overTime(stacksIn(scope(side, kinds), chains, view.value, view.value.sandwich), [chains], MOST_STACKS, PIECES));
   // Where CPU time was measured samples are not needed.
   const cpu = source.opening.recordings.every((facts) => (facts.stretches[KINDS.indexOf("ran")] ?? 0) > 0) ? ("ran" as const) : ("cpu" as const);
   const counted = (side: 0 | 1, kind: Kind) => overTime({ ...scope(side, [kind]), filter: noFilter }, [], 10, PIECES).query;
   const answers = useAnswers(
     times[0]!.query, times[1]!.query,
-    grouping(scope(0, kinds), [chains], 5000), grouping(scope(1, kinds), [chains], 5000),
+    stacks[0]!.query, stacks[1]!.query,
     counted(0, cpu), counted(1, cpu), counted(0, "transaction"), counted(1, "transaction"),
   );
   const compared = useMemo(() => {
@@ -85,14 +95,15 @@ function Both() {
     const unit = known[wanted] ? wanted : "second";
     const units = ([0, 1] as const).map((side) => unitsOf(unit, times[side]!.made, unit === "cpu" ? answers[side === 0 ? 4 : 5] : answers[side === 0 ? 6 : 7]));
     const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]!);
-    const options = { fold: true, inverted: false };
     const perUnit = ([0, 1] as const).map((side) => `${duration(answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1))} per ${UNITS[unit][0]}`);
     const missing = answers[0].restNs + answers[1].restNs;
-    return { unit, known, perUnit, missing, rows: changes(rate(0), rate(1)), root: flame(answers[3], source.names(1), options, { groups: answers[2], names: source.names(0) }) };
+    return { unit, known, perUnit, missing, rows: changes(rate(0), rate(1)), units: [units[0]!, units[1]!] as const };
   }, [answers]);
-  const mode = (next: { by?: string; sort?: string; stack?: string; unit?: string; ranges?: readonly string[] }) =>
-    show({ mode: [next.by ?? by, next.sort ?? sort, next.stack ?? stack, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
-  if (!compared) return <p aria-busy="true">…</p>;
+  const sides = useMemo(() => answers && ([0, 1] as const).map((side) => ({ groups: answers[side === 0 ? 2 : 3], names: source.names(side), pieces: stacks[side]!.made.intervals })), [answers]);
+  const meaning = useMemo(() => (compared && sides ? meaningOf(compared.units, UNITS[compared.unit][1], shown) : null), [compared, shown]);
+  const mode = (next: { by?: string; sort?: string; stack?: string; side?: string; unit?: string; ranges?: readonly string[] }) =>
+    show({ mode: [next.by ?? by, next.sort ?? sort, `${next.stack ?? stack}${(next.side ?? shown) === "before" ? "-before" : ""}`, next.unit ?? wanted, ...(next.ranges ?? typed)].join("."), zoom: "" }, false);
+  if (!compared || !sides || !meaning) return <p aria-busy="true">…</p>;
   const [unitTitle, unitShort] = UNITS[compared.unit];
   const rate = (ns: number) => `${duration(Math.abs(ns))}/${unitShort}`;
   const setRange = (side: 0 | 1, range: Range | null) => {
@@ -152,13 +163,49 @@ function Both() {
           ))}
           <Typed label="search" title="Marks methods whose name contains this" size={16} value={view.value.search} empty="method" onTyped={(text) => show({ search: text }, false)} />
         </div>
-        {compared.root.total === 0 ? <p class="empty">The second recording has none of these stacks.</p> : (
-          <Flame root={compared.root} why="Stacks of the second recording, and how their shares of its time changed, not the time itself: orange has a larger share than before, blue a smaller one, grey the same." label="Difference flame graph" format={duration} difference
-            zoom={view.value.zoom.split(".").filter(Boolean).map(Number)} onZoom={(path) => show({ zoom: path.join(".") })} search={view.value.search} />
-        )}
+        <div class="tabs" role="group" aria-label="Widths">
+          <span class="hint">widths</span>
+          {(["before", "total"] as const).map((one) => (
+            <button key={one} type="button" aria-pressed={one === shown} onClick={() => mode({ side: one })}>{one === "before" ? "before" : "after"}</button>
+          ))}
+        </div>
+        <Narrowed />
+        <StackGraph stacks={sides[1]!} before={sides[0]!} options={{ fold: true, inverted: false }} label="Difference flame graph" meaning={meaning} format={duration} search={view.value.search} all={null}
+          why={`Widths are the time of the recording ${shown === "before" ? "before" : "after"}, colours how the time per ${unitTitle} changed, unless that is within the noise.`}
+          empty={`The recording ${shown === "before" ? "before" : "after"} has none of these stacks.`} />
       </section>
     </>
   );
+}
+
+/** How strong a colour is: a tenth of all there is per unit is much. */
+const MUCH = 0.1;
+
+/** Colours by the change of time per unit; what is within the noise is grey, as in the table. */
+function meaningOf(units: readonly [number[], number[]], short: string, side: "before" | "total"): Meaning {
+  const spent = ({ total, before }: FlameNode) => Math.max(total / sumOf(units[1]), before / sumOf(units[0]));
+  let [whole, much] = [null as FlameNode | null, 1];
+  const rate = (ns: number) => `${duration(ns)}/${short}`;
+  return {
+    side,
+    legend: [[differenceColour(-1), "less"], [differenceColour(0), "within noise"], [differenceColour(1), "more"]],
+    colour: (node, root) => {
+      if (root !== whole) [whole, much] = [root, MUCH * spent(root)];
+      const change = frameChange(node, units);
+      return differenceColour(!change || change.verdict === "within noise" ? 0 : change.difference / much);
+    },
+    describe: (node, root) => {
+      const change = frameChange(node, units);
+      const share = percent(node[side] / root[side]);
+      if (!change) return `${node.name}: ${share}`;
+      const verdict = change.verdict === "within noise" ? "within noise" : change.difference > 0 ? "more" : "less";
+      return `${node.name}: ${rate(change.before.mean)} before, ${rate(change.after.mean)} after, ${verdict} (noise ±${rate(change.noise)}); ${share} of the width`;
+    },
+  };
+}
+
+function sumOf(units: number[]): number {
+  return units.reduce((sum, one) => sum + one, 0) || 1;
 }
 
 /** The range of one side; unless another one is typed start-up is left out. */

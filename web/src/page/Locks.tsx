@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Aspect, Kind } from "../data/contract";
 import { ASPECTS, pathOf, stepsOf } from "../state/address";
-import { grouping, scopeOf, useAnswers, useNames } from "../state/asking";
+import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames } from "../state/asking";
 import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
@@ -9,8 +9,9 @@ import { ASPECT_WORDS } from "../text/words";
 import { NoBlockedTime } from "../view/NoBlockedTime";
 import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
-import { Flame } from "../view/Flame";
-import { flame } from "../data/flame";
+import { byType } from "../view/Flame";
+import { Narrowed } from "../view/Narrowed";
+import { StackGraph } from "../view/StackGraph";
 import { keyOf } from "../data/keys";
 import { Longest } from "../view/Longest";
 import { TreeTable, type Column } from "../view/TreeTable";
@@ -212,10 +213,15 @@ function pairsOf(groups: { parent: number[]; value: number[]; total: number[]; s
 function Stacks({ by, why, empty = "No blocked time here.", kinds, fold = true }: { by: Aspect; why: string; empty?: string; kinds?: Kind[]; fold?: boolean }) {
   const whole = useDuration();
   const names = useNames(view.value.recording);
-  const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds, view.value.pick), [by], 5000));
-  const root = useMemo(() => answers && flame(answers[0], names, { fold, inverted: false }), [answers]);
-  if (!root) return <p aria-busy="true">…</p>;
-  if (root.total === 0) return <p class="empty">{empty}</p>;
-  const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);
-  return <Flame root={root} why={why} label={why} format={duration} zoom={zoom} onZoom={(path) => show({ zoom: path.join(".") })} search="" />;
+  const scope = scopeOf(view.value, whole, kinds, view.value.pick);
+  const answers = useAnswers(grouping(stacksIn(scope, by, view.value, view.value.sandwich), [by], MOST_STACKS), grouping(stacksIn(scope, by, view.value), [], 1));
+  const stacks = useMemo(() => answers && { groups: answers[0], names }, [answers]);
+  return (
+    <>
+      <Narrowed />
+      {stacks ? <StackGraph stacks={stacks} options={{ fold, inverted: false }} why={why} label={why} empty={empty} meaning={BY_TYPE} format={duration} search="" all={answers![1].totalNs} /> : <p aria-busy="true">…</p>}
+    </>
+  );
 }
+
+const BY_TYPE = byType(duration);

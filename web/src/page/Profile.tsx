@@ -1,28 +1,31 @@
-import { useMemo } from "preact/hooks";
-import type { Kind } from "../data/contract";
-import { flame, flat, type FlameNode, type MethodTotal } from "../data/flame";
-import { grouping, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
-import { show, view } from "../state/view";
+import { useMemo, useState } from "preact/hooks";
+import type { Aspect, Kind } from "../data/contract";
+import { flame, flat, type FlameNode, type MethodTotal, type Stacks } from "../data/flame";
+import { grouping, MOST_STACKS, scopeOf, stacksIn, useAnswers, useNames, useSource } from "../state/asking";
+import { address, show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { duration, percent, times } from "../text/units";
-import { split } from "../text/frames";
 import { Typed, useDuration } from "../view/FilterBar";
-import { Flame } from "../view/Flame";
+import { byType } from "../view/Flame";
+import { Narrowed } from "../view/Narrowed";
+import { StackGraph } from "../view/StackGraph";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { Bar } from "./Overview";
 
 interface Weight {
   title: string;
   kinds: Kind[];
+  of: Aspect;
   why: string;
   empty: string;
 }
 
 const WEIGHTS: Record<string, Weight> = {
-  cpu: { title: "on CPU", kinds: ["cpu"], why: "CPU time, by call chain.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
-  wall: { title: "wall clock", kinds: ["wall", "cpu"], why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
-  blocked: { title: "blocked", kinds: ["monitor", "juc"], why: "Time blocked on locks, by the call chain that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
-  waiting: { title: "waiting", kinds: ["wait", "park"], why: "Time in Object.wait or parked, by call chain.", empty: "No waits here. Record with -e lock to fill this page." },
+  cpu: { title: "on CPU", kinds: ["cpu"], of: "contender-chain", why: "CPU time, by call chain.", empty: "No CPU samples here. Record with -e cpu to fill this page." },
+  wall: { title: "wall clock", kinds: ["wall", "cpu"], of: "contender-chain", why: "Wall-clock time of sampled threads, running or not.", empty: "No wall-clock samples here. Record with -e wall to fill this page." },
+  blocked: { title: "blocked", kinds: ["monitor", "juc"], of: "contender-chain", why: "Time blocked on locks, by the call chain that wanted the lock.", empty: "No blocked time here. Record with -e lock to fill this page." },
+  owning: { title: "blocking others", kinds: ["monitor", "juc"], of: "owner-chain", why: "Time that others were blocked, by the call chain of the lock's owner.", empty: "No blocked time here. Record with -e lock to fill this page." },
+  waiting: { title: "waiting", kinds: ["wait", "park"], of: "contender-chain", why: "Time in Object.wait or parked, by call chain.", empty: "No waits here. Record with -e lock to fill this page." },
 };
 
 const SHAPES = [
@@ -35,22 +38,24 @@ const SHAPES = [
 export function Profile() {
   const whole = useDuration();
   const { opening } = useSource();
-  const { recording, zoom, search } = view.value;
+  const { recording, search, sandwich, kind } = view.value;
   const facts = opening.recordings[recording]!;
   const names = useNames(recording);
   const [weight = "", shape = "", folding = ""] = view.value.mode.split(".");
   const chosen = WEIGHTS[weight] ? weight : firstFilled(facts.stretches);
-  const { kinds, why, empty } = WEIGHTS[chosen]!;
-  const form = SHAPES.some(([name]) => name === shape) ? shape : "flame";
+  const { kinds, of, why, empty } = WEIGHTS[chosen]!;
+  const form = sandwich !== "" ? "sandwich" : SHAPES.some(([name]) => name === shape) ? shape : "flame";
   const fold = folding !== "all";
-  const answers = useAnswers(grouping(scopeOf(view.value, whole, kinds), ["contender-chain"], 5000));
-  const root = useMemo(() => answers && flame(answers[0], names, { fold, inverted: form === "callers" }), [answers, fold, form]);
-  const methods = useMemo(() => (answers && form === "flat" ? flat(answers[0], names) : []), [answers, form]);
+  const scope = scopeOf(view.value, whole, of === "owner-chain" || chosen === "blocked" ? kinds.filter((one) => kind === "all" || one === kind) : kinds);
+  const answers = useAnswers(grouping(stacksIn(scope, of, view.value, sandwich), [of], MOST_STACKS), grouping(stacksIn(scope, of, view.value), [], 1));
+  const stacks = useMemo(() => answers && { groups: answers[0], names }, [answers]);
+  const total = answers ? answers[0].totalNs : null;
   // Samples that do not say how much time they stand for are counted.
   const counted = (chosen === "cpu" || chosen === "wall") && !facts.samplesWeighted;
   const format = counted ? (value: number) => times(value, "sample") : duration;
+  const meaning = useMemo(() => byType(format), [counted]);
   const mode = (next: Partial<{ weight: string; shape: string; folding: string }>) =>
-    show({ mode: [next.weight ?? chosen, next.shape ?? form, next.folding ?? folding].join("."), zoom: "", sort: "" });
+    show({ mode: [next.weight ?? chosen, next.shape ?? shape, next.folding ?? folding].join("."), zoom: "", sort: "", ...(next.shape === undefined ? {} : { sandwich: "" }) });
   return (
     <section class="card">
       <h2 class="away">Time by call stack</h2>
@@ -72,14 +77,17 @@ export function Profile() {
         </label>
         <Typed label="search" title="Marks methods whose name contains this and says how much time they are in" size={16} value={search} empty="method" onTyped={(text) => show({ search: text }, false)} />
       </div>
-      {!root && <p aria-busy="true">…</p>}
-      {root && root.total === 0 && <p class="empty">{empty}</p>}
-      {root && root.total > 0 && form !== "flat" && form !== "tree" && (
-        <Flame root={root} why={form === "callers" ? `${why} Callers stand below what they call.` : `${why} Callees stand below their callers.`} label={`${chosen} flame graph`} format={format}
-          zoom={zoom.split(".").filter(Boolean).map(Number)} onZoom={(path) => show({ zoom: path.join(".") })} search={search} />
-      )}
-      {root && root.total > 0 && form === "tree" && <ContextTree root={root} format={format} search={search} />}
-      {root && root.total > 0 && form === "flat" && <Flat methods={methods} total={root.total} format={format} search={search} />}
+      <Narrowed />
+      {!stacks && <p aria-busy="true">…</p>}
+      {stacks && total === 0 && sandwich === "" && <p class="empty">{empty}</p>}
+      {stacks && (total! > 0 || sandwich !== "") && (form === "tree" ? (
+        <ContextTree stacks={stacks} fold={fold} format={format} search={search} />
+      ) : form === "flat" ? (
+        <Flat stacks={stacks} format={format} search={search} />
+      ) : (
+        <StackGraph stacks={stacks} options={{ fold, inverted: form === "callers" }} why={form === "callers" ? `${why} Callers stand below what they call.` : `${why} Callees stand below their callers.`} label={`${chosen} flame graph`}
+          empty={empty} meaning={meaning} format={format} search={search} all={answers![1].totalNs} />
+      ))}
     </section>
   );
 }
@@ -105,13 +113,21 @@ function contextRows(node: FlameNode, above: string): ContextRow[] {
   });
 }
 
-function ContextTree({ root, format, search }: { root: FlameNode; format: (value: number) => string; search: string }) {
+interface TableProps {
+  stacks: Stacks;
+  format: (value: number) => string;
+  search: string;
+}
+
+function ContextTree({ stacks, fold, format, search }: TableProps & { fold: boolean }) {
+  const root = useMemo(() => flame(stacks, { fold, inverted: false }), [stacks, fold]);
   const rows = useMemo(() => contextRows(root, ""), [root]);
-  // Open rows are told by the address as one path: where one is, those above are open too.
+  const [chosen, setChosen] = useState<string | null>(null);
+  // The address has open rows as one path: where one is, those above are open too.
   const open = view.value.zoom.split("~").filter(Boolean);
   const columns: Column<ContextRow>[] = [
     { id: "text", title: "method", why: "Each method below the one that called it", width: "minmax(260px, 1fr)", value: (row) => row.node.name,
-      cell: (row) => <span class={`cut ${search && row.node.name.toLowerCase().includes(search.toLowerCase()) ? "hit" : ""}`} title={row.node.name}>{row.node.name}</span> },
+      cell: (row) => <span class={`cut ${search && row.node.name.toLowerCase().includes(search.toLowerCase()) ? "hit" : ""}`} title={row.node.name}><Method name={row.node.name} isOne={row.node.key >= 0} /></span> },
     { id: "total", title: "total", why: "Time in the method and in what it called", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{format(row.node.total)}</span> },
     { id: "share", title: "share", why: "Part of all time in the range and filter", width: "110px", value: (row) => row.node.total, cell: (row) => <span class="number">{percent(row.node.total / root.total)}<Bar part={row.node.total / root.total} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "110px", value: (row) => row.node.self, cell: (row) => <span class="number">{format(row.node.self)}</span> },
@@ -123,11 +139,17 @@ function ContextTree({ root, format, search }: { root: FlameNode; format: (value
   };
   return (
     <TreeTable label="Calling context tree" rows={rows} columns={columns} idOf={(row) => row.id} childrenOf={(row) => row.children} canOpen={(row) => row.node.children.length > 0}
-      open={open} onToggle={toggle} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520} />
+      open={open} onToggle={toggle} selected={chosen} onSelect={(row) => setChosen(row.id)} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520} />
   );
 }
 
-/** The row and, below it, whatever is dearest as long as there is no choice. */
+/** A method's name, which leads to its callers and callees. */
+function Method({ name, isOne = true }: { name: string; isOne?: boolean }) {
+  if (!isOne || name === "unknown") return <>{name}</>;
+  return <a class="quiet" title="Show what called the method and what it called" href={address({ sandwich: name, zoom: "", sort: "" })}>{name}</a>;
+}
+
+/** The row and, below it, whatever has most time as long as there is no choice. */
 function hotPath(row: ContextRow): string[] {
   const path = [row.id];
   let at = row;
@@ -138,20 +160,23 @@ function hotPath(row: ContextRow): string[] {
   return path;
 }
 
-function Flat({ methods, total, format, search }: { methods: MethodTotal[]; total: number; format: (value: number) => string; search: string }) {
+function Flat({ stacks, format, search }: TableProps) {
+  const methods = useMemo(() => flat(stacks.groups, stacks.names), [stacks]);
+  const total = stacks.groups.totalNs;
+  const [chosen, setChosen] = useState<string | null>(null);
   const shown = search ? methods.filter((method) => method.name.toLowerCase().includes(search.toLowerCase())) : methods;
   const sort = /^-?(text|self|total)$/.test(view.value.sort) ? view.value.sort : "-self";
   const columns: Column<MethodTotal>[] = [
-    { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "text", title: "method", why: "Methods of the same name together", width: "minmax(260px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}><Method name={row.name} /></span> },
     { id: "self", title: "self", why: "Time in the method itself", width: "150px", value: (row) => row.self, cell: (row) => <span class="number">{format(row.self)} <small class="inline">{percent(row.self / total)}</small></span> },
     { id: "total", title: "total", why: "Time in which the method was anywhere on the call chain", width: "150px", value: (row) => row.total, cell: (row) => <span class="number">{format(row.total)} <small class="inline">{percent(row.total / total)}</small></span> },
   ];
   return (
     <>
-      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={null} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520}
-        onSelect={(row) => show({ mode: view.value.mode.replace(/\.flat/, ".callers") || "..callers", search: split(row.name)[1], zoom: "", sort: "" })} />
+      <TreeTable label="Methods" rows={shown} columns={columns} idOf={(row) => row.name} selected={chosen} sort={sort} onSort={(next) => show({ sort: next }, false)} height={520}
+        onSelect={(row) => setChosen(row.name)} />
       <p class="foot">
-        {times(shown.length, "method")}; select one to see its callers
+        {times(shown.length, "method")}; a name leads to what called the method and what it called
         <button type="button" class="small push" onClick={() => save("methods.csv", "text/csv", csv([["method", "self", "total"], ...shown.map((row) => [row.name, row.self, row.total])]))}>CSV</button>
       </p>
     </>

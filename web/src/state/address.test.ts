@@ -19,6 +19,9 @@ describe("the address tells the whole view", () => {
       mode: "holding.-max",
       search: "x y",
       zoom: "1.2.-1",
+      sandwich: "a.B.(lambda)&x=1",
+      focus: ["a.B.c~d,e", "poll [libc.so.6]"],
+      drop: ["<clinit> + 1"],
       recording: 1,
     };
     const problems: string[] = [];

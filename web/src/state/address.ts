@@ -35,6 +35,12 @@ export interface View {
   search: string;
   /** The part of a flame graph that is shown, as a path of methods. */
   zoom: string;
+  /** The method whose callers and callees are shown, by its whole name. */
+  sandwich: string;
+  /** Methods that are on every call stack that is shown. */
+  focus: string[];
+  /** Methods that are on none of them. */
+  drop: string[];
   /** Which recording is shown, where there are two. */
   recording: number;
 }
@@ -55,8 +61,14 @@ export const DEFAULT: View = {
   mode: "",
   search: "",
   zoom: "",
+  sandwich: "",
+  focus: [],
+  drop: [],
   recording: 0,
 };
+
+/** A view in which no call stack is left out, and none chosen. */
+export const ALL_STACKS = { zoom: "", search: "", sandwich: "", focus: [], drop: [] } satisfies Partial<View>;
 
 export const ASPECTS: readonly Aspect[] = [
   "kind",
@@ -73,12 +85,15 @@ export const ASPECTS: readonly Aspect[] = [
   "owner-chain",
 ];
 
-const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom"] as const;
+const TEXTS = ["thread", "lock", "method", "mode", "sort", "search", "zoom", "sandwich"] as const;
+const LISTS = ["focus", "drop"] as const;
 
 export function toAddress(view: View): string {
   const parameters = new URLSearchParams();
   if (view.range) parameters.set("range", `${view.range.from}-${view.range.to}`);
   for (const name of TEXTS) if (view[name]) parameters.set(name, view[name]);
+  // A name may have any character in it, so each is a parameter.
+  for (const name of LISTS) for (const method of view[name]) parameters.append(name, method);
   if (view.kind !== "all") parameters.set("kind", view.kind);
   if (view.services) parameters.set("services", "yes");
   if (view.by.join() !== DEFAULT.by.join()) parameters.set("by", view.by.join());
@@ -107,6 +122,7 @@ export function fromAddress(hash: string, problems: string[] = []): View {
   };
   view.range = part("range", "no time range is", rangeOf);
   for (const name of TEXTS) view[name] = told.get(name) ?? "";
+  for (const name of LISTS) view[name] = [...new Set(told.getAll(name).filter(Boolean))];
   view.kind = part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
   view.services = told.get("services") === "yes";
   const by = part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));

@@ -90,6 +90,15 @@ export function scopeOf(view: View, duration: number, kinds?: Kind[], within: St
   };
 }
 
+/** Groups of call stacks that are asked for at most; what is beyond is one group. */
+export const MOST_STACKS = 5000;
+
+/** The scope, narrowed to call stacks with and without the methods that the view names. */
+export function stacksIn(scope: Scope, of: Aspect, { focus, drop }: Pick<View, "focus" | "drop">, sandwich = ""): Scope {
+  const wanted = sandwich === "" ? focus : [...focus, sandwich];
+  return wanted.length + drop.length === 0 ? scope : { ...scope, stacks: { of, with: wanted, without: drop } };
+}
+
 export function grouping(scope: Scope, by: Aspect[], limit: number, intervals = 1) {
   return { ask: "group" as const, scope, by, intervals, limit };
 }

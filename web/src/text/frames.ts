@@ -25,6 +25,21 @@ export function isNative(method: string): boolean {
   return NATIVE.test(method);
 }
 
+/** Functions of the kernel: `do_futex [kernel]`. */
+export function isKernel(method: string): boolean {
+  return method.endsWith("[kernel]");
+}
+
+/** A name cut to so many letters. The library of a native function is kept: `memc… [libc.so.6]`. */
+export function fitted(name: string, letters: number): string {
+  if (letters < 3) return "";
+  if (name.length <= letters) return name;
+  const library = /\[[^\]]+\]$/.exec(name)?.[0] ?? "";
+  const room = letters - library.length - 2;
+  if (library !== "" && name !== library) return room >= 2 ? `${name.slice(0, room)}… ${library}` : library.length <= letters ? library : `${name.slice(0, letters - 1)}…`;
+  return `${name.slice(0, letters - 1)}…`;
+}
+
 /** `com.acme.` and `Inventory.rebuild`. A native function has no package. */
 export function split(method: string): [string, string] {
   if (isNative(method)) return ["", method];

@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { PAGES, type PageName } from "../state/address";
+import { ALL_STACKS, PAGES, type PageName } from "../state/address";
 import { Ended } from "../data/served";
 import { useSource } from "../state/asking";
 import { choose, theme } from "../state/theme";
@@ -68,7 +68,7 @@ function Pages() {
           {PAGES.map((name) => (
             <a
               key={name}
-              href={address({ page: name, contention: null, zoom: "", mode: "", sort: "", search: "" })}
+              href={address({ ...ALL_STACKS, page: name, contention: null, mode: "", sort: "" })}
               aria-current={name === page ? "page" : undefined}
             >
               {TITLES[name]}

@@ -1,7 +1,8 @@
 // A call chain, leaf first; runs of the JDK's own frames are folded.
 import { useState } from "preact/hooks";
 import { useNames } from "../state/asking";
-import { view } from "../state/view";
+import { ALL_STACKS } from "../state/address";
+import { address, view } from "../state/view";
 import { parts, split } from "../text/frames";
 import type { NameBook } from "../data/names";
 
@@ -56,7 +57,7 @@ function Frame({ frame }: { frame: number }) {
     <li class={jdk ? "jdk" : ""} title={`${names.frameText(frame)}${file ? ` (${file})` : ""}`}>
       <span class="package">{before}</span>
       <wbr />
-      <span class="method">{after}</span>
+      <a class="method quiet" title="Show what called the method and what it called" href={address({ ...ALL_STACKS, page: "profile", mode: "", sort: "", sandwich: names.text(method) })}>{after}</a>
       {line > 0 && <span class="lineno">:{line}</span>}
       {source && <code class="source">{source}</code>}
     </li>
@@ -77,8 +78,8 @@ export function Copy({ text, label = "copy" }: { text: () => string; label?: str
   );
 }
 
-/** A page from a file has no clipboard in some browsers; then the old way works. */
-async function copyText(text: string): Promise<void> {
+/** Copies. A page from a file has no clipboard in some browsers; then the old way works. */
+export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

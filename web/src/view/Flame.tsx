@@ -1,36 +1,137 @@
-// A flame graph: d3-hierarchy lays it out, Preact binds names as text.
-import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
+// Flame graphs: a tree of call stacks, or the callers and callees of one method.
+import { useSignal, type Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { follow, type FlameNode } from "../data/flame";
+import { follow, JDK, matchedTotal, type FlameNode, type Sandwich } from "../data/flame";
+import { layout, layoutSandwich, type Box, type Layout } from "../data/flamelayout";
+import { ALL_STACKS } from "../state/address";
+import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
+import { isKernel, isNative } from "../text/frames";
 import { percent } from "../text/units";
-import { differenceColour } from "./colours";
-import { isNative, split } from "../text/frames";
+import { copyText } from "./Chain";
+import { frameColour, type FrameType } from "./colours";
+import { Frames } from "./Frames";
 
-const ROW = 20;
-const MOST_ROWS = 60;
+/** What widths and colours stand for. */
+export interface Meaning {
+  /** A frame in words; `whole` is what its share is a part of. */
+  describe: (node: FlameNode, whole: FlameNode) => string;
+  colour: (node: FlameNode, whole: FlameNode) => string;
+  legend: [colour: string, text: string][];
+  side: "total" | "before";
+}
+
+/** Widths are time or counts, colours the type of code. */
+export function byType(format: (value: number) => string): Meaning {
+  return {
+    describe: (node, whole) => `${node.name}: ${format(node.total)} (${percent(node.total / whole.total)})${node.self > 0 ? `, self ${format(node.self)}` : ""}`,
+    colour: (node) => frameColour(typeOf(node), node.name),
+    legend: (Object.keys(TYPES) as FrameType[]).map((type) => [frameColour(type, ""), TYPES[type]]),
+    side: "total",
+  };
+}
+
+const TYPES: Record<FrameType, string> = { app: "application", jdk: "JDK", native: "native", kernel: "kernel" };
+
+function typeOf(node: FlameNode): FrameType {
+  if (isKernel(node.name)) return "kernel";
+  if (node.jdk) return "jdk";
+  return isNative(node.name) ? "native" : "app";
+}
 
 interface Props {
-  root: FlameNode;
   /** What the widths stand for, in one sentence. */
   why: string;
   label: string;
-  format: (value: number) => string;
-  zoom: number[];
-  onZoom: (path: number[]) => void;
+  meaning: Meaning;
   search: string;
-  /** Colours say what changed since `before`. */
-  difference?: boolean;
 }
 
-type Box = HierarchyRectangularNode<FlameNode>;
+/** A flame graph that can be zoomed into. */
+export function Flame({ root, ...props }: Props & { root: FlameNode }) {
+  const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);
+  const way = follow(root, zoom);
+  const top = way.at(-1)!;
+  const path = zoom.slice(0, way.length - 1);
+  const onZoom = (path: number[]) => show({ zoom: path.join(".") });
+  const make = (width: number) => layout(top, { width, path, side: props.meaning.side });
+  return (
+    <Graph {...props} whole={root} shown={top} make={make} above={way.slice(0, -1)} matching={search(root, props.search)}
+      onPick={(box) => onZoom(box.path)} onPickAbove={(depth) => onZoom(zoom.slice(0, depth))}>
+      {zoom.length > 0 && <button type="button" class="small" onClick={() => onZoom([])}>whole graph</button>}
+    </Graph>
+  );
+}
 
-export function Flame({ root, why, label, format, zoom, onZoom, search, difference = false }: Props) {
+/** What called a method above it, and what it called below it. */
+export function SandwichGraph({ pair, ...props }: Props & { pair: Sandwich }) {
+  const make = (width: number) => layoutSandwich(pair.callers, pair.callees, { width, side: props.meaning.side });
+  const onPick = ({ node }: Box) => isMethod(node) && show({ ...ALL_STACKS, focus: view.value.focus, drop: view.value.drop, search: view.value.search, sandwich: node.name });
+  return (
+    <Graph {...props} whole={pair.callees} shown={pair.callees} make={make} above={[]} matching={search(pair.callees, props.search)} onPick={onPick}>
+      <button type="button" class="small" onClick={() => show({ sandwich: "", zoom: "" })}>whole graph</button>
+    </Graph>
+  );
+}
+
+function search(root: FlameNode, text: string): number | null {
+  return text === "" ? null : matchedTotal(root, text.toLowerCase()) / root.total;
+}
+
+interface GraphProps extends Props {
+  /** What shares are parts of. */
+  whole: FlameNode;
+  /** Changes with what is laid out. */
+  shown: FlameNode;
+  make: (width: number) => Layout;
+  above: FlameNode[];
+  /** The share of what was searched for; null if nothing was. */
+  matching: number | null;
+  onPick: (box: Box) => void;
+  onPickAbove?: (depth: number) => void;
+  children: ComponentChildren;
+}
+
+function Graph({ whole, shown, make, above, matching, why, label, meaning, search, onPick, onPickAbove, children }: GraphProps) {
   const place = useRef<HTMLDivElement>(null);
+  const width = useWidth(place);
+  const hover = useSignal<FlameNode | null>(null);
+  const made = useMemo(() => make(width), [shown, width, meaning.side]);
+  const [chosen, setChosen] = useState<{ made: Layout; at: number }>({ made, at: 0 });
+  const reached = chosen.made === made ? chosen.at : 0;
+  const box = made.boxes[reached]!;
+  const actions = actionsOn(box, above);
+  const describe = (node: FlameNode) => meaning.describe(node, whole);
+  const colour = useMemo(() => (node: FlameNode) => meaning.colour(node, whole), [meaning, whole]);
+  return (
+    <div class="flame" ref={place}>
+      <div class="legend">
+        <Said node={hover} describe={describe} why={why} />
+        <span class="push">
+          {matching !== null && <b>{percent(matching)} matches </b>}
+          {children}
+          <button type="button" class="small" title="Download as SVG" onClick={() => save("flame.svg", "image/svg+xml", svgText(place.current!.querySelector("svg")!))}>SVG</button>
+        </span>
+      </div>
+      <div class="legend">
+        {meaning.legend.map(([colour, text]) => (
+          <span key={text}><i class="swatch" style={{ background: colour }} /> {text}</span>
+        ))}
+        <Actions name={isMethod(box.node) ? box.node.name : ""} actions={actions} />
+      </div>
+      <div class="flamescroll">
+        <Frames label={label} layout={made} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached}
+          onReach={(at) => setChosen({ made, at })} onPick={onPick} {...(onPickAbove ? { onPickAbove } : {})} onHover={(node) => (hover.value = node)}
+          onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />
+      </div>
+    </div>
+  );
+}
+
+/** The width that there is for a drawing. */
+function useWidth(place: { current: HTMLDivElement | null }): number {
   const [width, setWidth] = useState(600);
-  const [hover, setHover] = useState<FlameNode | null>(null);
-  // The one frame that the Tab key reaches; arrow keys move on from it.
-  const [current, setCurrent] = useState(0);
   useLayoutEffect(() => {
     const measure = () => setWidth(place.current?.clientWidth || 600);
     measure();
@@ -38,152 +139,54 @@ export function Flame({ root, why, label, format, zoom, onZoom, search, differen
     observer.observe(place.current!);
     return () => observer.disconnect();
   }, []);
-  const way = follow(root, zoom);
-  const top = way.at(-1)!;
-  const boxes = useMemo(() => layout(top, width), [top, width]);
-  const rows = Math.min(MOST_ROWS, 1 + Math.max(0, ...boxes.map((box) => box.depth)));
-  const found = search ? matchedTotal(root, search.toLowerCase()) : 0;
-  const height = (rows + way.length - 1) * ROW;
-  const reached = boxes[current] ? current : 0;
-  const onKey = (event: KeyboardEvent) => {
-    const next = neighbour(boxes, reached, event.key);
-    if (next === null) return;
-    event.preventDefault();
-    setCurrent(next);
-    place.current?.querySelectorAll<SVGGElement>("g[data-frame]")[next]?.focus();
-  };
-  const pathOf = (box: Box) => [...zoom.slice(0, way.length - 1), ...box.ancestors().reverse().slice(1).map((one) => one.data.key)];
+  return width;
+}
+
+/** What is under the pointer; drawn alone, so that pointing costs the same however many frames there are. */
+function Said({ node, describe, why }: { node: Signal<FlameNode | null>; describe: (node: FlameNode) => string; why: string }) {
+  return <span class="hint" title={why}>{node.value ? describe(node.value) : why}</span>;
+}
+
+/** True for what the recording calls a method: not the root, folded frames, or what is unknown. */
+function isMethod(node: FlameNode): boolean {
+  return node.key !== JDK && node.key >= 0 && !["all", "unknown"].includes(node.name);
+}
+
+interface Action {
+  key: string;
+  title: string;
+  why: string;
+  run: () => void;
+}
+
+/** What can be done with a frame, by button or key. */
+function actionsOn(box: Box, above: FlameNode[]): Action[] {
+  const { name } = box.node;
+  const add = (list: string[]) => [...list.filter((one) => one !== name), name];
+  return [
+    { key: "s", title: "callers and callees", why: "Show what called the method and what it called, in all stacks", run: () => show({ sandwich: name, zoom: "" }) },
+    { key: "f", title: "only with it", why: "Only call stacks with this method", run: () => show({ focus: add(view.value.focus), zoom: "" }) },
+    { key: "d", title: "without it", why: "Leave out call stacks with this method", run: () => show({ drop: add(view.value.drop), zoom: "", ...(view.value.sandwich === name ? { sandwich: "" } : {}) }) },
+    { key: "c", title: "copy stack", why: "Copy the frames from here to the root as text", run: () => void copyText(stackText(box, above)) },
+  ];
+}
+
+/** The frames from a frame to the root, innermost first. */
+export function stackText(box: Box, above: FlameNode[]): string {
+  const up: FlameNode[] = [];
+  for (let at: Box | null = box; at; at = at.parent) up.push(at.node);
+  // Above a method stand its callers: there the frame is the outermost.
+  if (box.row < 0) up.reverse();
+  return [...up, ...[...above].reverse()].filter((node) => node.name !== "all").map((node) => node.name).join("\n");
+}
+
+function Actions({ name, actions }: { name: string; actions: Action[] }) {
   return (
-    <div class="flame" ref={place}>
-      <div class="legend">
-        <span class="hint" title={why}>
-          {hover ? describe(hover, root, format, difference) : why}
-        </span>
-        <span class="push">
-          {search && <b>{percent(found / root.total)} matches </b>}
-          {zoom.length > 0 && (
-            <button type="button" class="small" onClick={() => onZoom([])}>
-              whole graph
-            </button>
-          )}
-          <button type="button" class="small" title="Download as SVG" onClick={() => save("flame.svg", "image/svg+xml", svgText(place.current!.querySelector("svg")!))}>
-            SVG
-          </button>
-        </span>
-      </div>
-      <div class="flamescroll">
-        <svg width={width} height={height} role="group" aria-label={`${label} Arrow keys move between frames, Enter zooms.`} onKeyDown={onKey}>
-          {way.slice(0, -1).map((node, depth) => (
-            <Frame key={`up ${depth}`} node={node} x={0} y={depth * ROW} width={width} colour="var(--folded)" found={false}
-              text={describe(node, root, format, difference)} onHover={setHover} onPick={() => onZoom(zoom.slice(0, depth))} />
-          ))}
-          {boxes.map((box, at) => (
-            <Frame frame={at} isReached={at === reached} onReach={() => setCurrent(at)} key={pathOf(box).join(".")} node={box.data} x={box.x0} y={(box.depth + way.length - 1) * ROW} width={box.x1 - box.x0}
-              colour={difference ? differenceColour(change(box.data, root)) : colourOf(box.data)}
-              found={search !== "" && box.data.name.toLowerCase().includes(search.toLowerCase())}
-              text={describe(box.data, root, format, difference)} onHover={setHover} onPick={() => onZoom(pathOf(box))} />
-          ))}
-        </svg>
-      </div>
-    </div>
+    <span class="push actions" role="group" aria-label="The chosen frame">
+      <b class="cut" title={name}>{name || "no frame chosen"}</b>
+      {actions.map(({ key, title, why, run }) => (
+        <button key={key} type="button" class="small" disabled={name === ""} title={`${why} (key ${key})`} onClick={run}>{title}</button>
+      ))}
+    </span>
   );
-}
-
-function layout(top: FlameNode, width: number): Box[] {
-  const tree = hierarchy<FlameNode>(top, (node) => node.children);
-  // Widths come with the data, not added up from the leaves: time in a method itself is part of it.
-  tree.each((node) => ((node as { value?: number }).value = node.data.total || 0));
-  const boxes = partition<FlameNode>().size([width, 1])(tree).descendants();
-  return boxes.filter((box) => box.x1 - box.x0 >= 0.6 && box.depth < MOST_ROWS);
-}
-
-/** The frame that an arrow key leads to from another one; null if none. */
-export function neighbour(boxes: Box[], from: number, key: string): number | null {
-  const box = boxes[from];
-  if (!box) return null;
-  const beside = boxes.filter((one) => one.depth === box.depth).sort((a, b) => a.x0 - b.x0);
-  const at = beside.indexOf(box);
-  const to = {
-    ArrowUp: box.parent,
-    ArrowDown: boxes.filter((one) => one.parent === box).sort((a, b) => b.x1 - b.x0 - (a.x1 - a.x0))[0],
-    ArrowLeft: beside[at - 1],
-    ArrowRight: beside[at + 1],
-  }[key];
-  return to ? boxes.indexOf(to) : null;
-}
-
-interface FrameProps {
-  /** Place among the frames that arrow keys reach; none for those above the zoom. */
-  frame?: number;
-  isReached?: boolean;
-  onReach?: () => void;
-  node: FlameNode;
-  x: number;
-  y: number;
-  width: number;
-  colour: string;
-  found: boolean;
-  text: string;
-  onHover: (node: FlameNode | null) => void;
-  onPick: () => void;
-}
-
-function Frame({ frame, isReached = true, onReach, node, x, y, width, colour, found, text, onHover, onPick }: FrameProps) {
-  const letters = Math.floor((width - 8) / 6.6);
-  const shown = fitted(split(node.name)[1], letters);
-  const pick = (event: KeyboardEvent) => {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      onPick();
-    }
-  };
-  return (
-    <g class={found ? "found" : ""} tabindex={isReached ? 0 : -1} {...(frame === undefined ? {} : { "data-frame": frame })} role="button" aria-label={text} onClick={onPick} onKeyDown={pick}
-      onMouseEnter={() => onHover(node)} onMouseLeave={() => onHover(null)} onFocus={() => (onHover(node), onReach?.())} onBlur={() => onHover(null)}>
-      <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} height={ROW - 1} style={{ fill: found ? "var(--found)" : colour }} rx={1.5} />
-      {shown && (
-        <text x={x + 4} y={y + 14}>
-          {shown}
-        </text>
-      )}
-      <title>{text}</title>
-    </g>
-  );
-}
-
-/** A name cut to so many letters. The library of a native function is kept: `memc… [libc.so.6]`. */
-export function fitted(name: string, letters: number): string {
-  if (letters < 3) return "";
-  if (name.length <= letters) return name;
-  const library = /\[[^\]]+\]$/.exec(name)?.[0] ?? "";
-  const room = letters - library.length - 2;
-  if (library !== "" && name !== library) return room >= 2 ? `${name.slice(0, room)}… ${library}` : library.length <= letters ? library : `${name.slice(0, letters - 1)}…`;
-  return `${name.slice(0, letters - 1)}…`;
-}
-
-function describe(node: FlameNode, root: FlameNode, format: (value: number) => string, difference: boolean): string {
-  const now = `${node.name}: ${format(node.total)} (${percent(node.total / root.total)})`;
-  if (!difference) return `${now}, self ${format(node.self)}`;
-  return `${now}, before ${percent(root.before > 0 ? node.before / root.before : 0)}`;
-}
-
-/** Change of the share, from -1 to 1, a tenth of everything being much. */
-function change(node: FlameNode, root: FlameNode): number {
-  const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
-  return (share(node.total, root.total) - share(node.before, root.before)) * 10;
-}
-
-/** Time of everything below or in a method that matches, each counted once. */
-export function matchedTotal(node: FlameNode, wanted: string): number {
-  if (node.name.toLowerCase().includes(wanted)) return node.total;
-  return node.children.reduce((sum, child) => sum + matchedTotal(child, wanted), 0);
-}
-
-/** The same method has the same shade: warm for the program, blue for native code; the JDK's code is grey. None is the yellow of what was searched for. */
-function colourOf(node: FlameNode): string {
-  if (node.jdk) return "var(--folded)";
-  let hash = 0;
-  for (let i = 0; i < node.name.length; i++) hash = (hash * 31 + node.name.charCodeAt(i)) | 0;
-  const hue = isNative(node.name) ? 200 : 14;
-  return `hsl(${hue + (hash & 15)} ${62 + ((hash >> 4) & 15)}% ${70 + ((hash >> 8) & 7)}%)`;
 }

@@ -37,11 +37,34 @@ export const PART_COLOURS: Record<string, string> = {
 /** For things that are told apart, not states. */
 export const PALETTE = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
 
+/** What kind of code a frame is. */
+export type FrameType = "app" | "jdk" | "native" | "kernel";
+
+/**
+ * Hue, saturation and lightness of the application's, native and the kernel's frames, each from
+ * and to: a method has the same shade everywhere. The JDK's are grey. `colours.test.ts` checks that
+ * people with any kind of colour vision can tell them apart, and from the yellow of what was searched for.
+ */
+export const FRAME_SHADES: Record<Exclude<FrameType, "jdk">, [from: number, to: number][]> = {
+  app: [[8, 18], [66, 80], [66, 72]],
+  native: [[200, 208], [66, 80], [76, 82]],
+  kernel: [[206, 212], [60, 70], [55, 58]],
+};
+
+/** The colour of a frame by its type and name. */
+export function frameColour(type: FrameType, name: string): string {
+  if (type === "jdk") return "var(--folded)";
+  let hash = 0;
+  for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) | 0;
+  const [hue, saturation, lightness] = FRAME_SHADES[type].map(([from, to], place) => from + Math.round(((to - from) * ((hash >> (4 * place)) & 15)) / 15));
+  return `hsl(${hue} ${saturation}% ${lightness}%)`;
+}
+
 export function kindOf(number: number): Kind {
   return KINDS[number] ?? "alive";
 }
 
-/** Where a difference of shares lies between blue (less), grey and orange (more). */
+/** Where a difference lies between blue (-1: less), grey (0) and orange (1: more). */
 export function differenceColour(change: number): string {
   const strength = Math.min(1, Math.abs(change));
   const [red, green, blue] = change > 0 ? [213, 94, 0] : [0, 114, 178];

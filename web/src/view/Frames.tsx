@@ -1,0 +1,99 @@
+// The frames of a flame graph as a drawing that mouse and keyboard can use. Preact binds names as text.
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { FlameNode } from "../data/flame";
+import { neighbour, type Box, type Layout } from "../data/flamelayout";
+import { fitted, split } from "../text/frames";
+
+export const ROW = 20;
+const LETTER = 6.6;
+
+/** True if a key chose something else to draw: what is drawn next gets the focus. */
+let takesFocus = false;
+
+interface Props {
+  label: string;
+  layout: Layout;
+  /** Frames above the layout, from the root on: what was zoomed into. */
+  above: FlameNode[];
+  width: number;
+  colour: (node: FlameNode) => string;
+  describe: (node: FlameNode) => string;
+  /** In lower case; frames whose name contains it are marked. */
+  search: string;
+  /** The one frame that the Tab key reaches; arrow keys move on from it. */
+  reached: number;
+  onReach: (at: number) => void;
+  onPick: (box: Box) => void;
+  onPickAbove?: (depth: number) => void;
+  onHover: (node: FlameNode | null) => void;
+  /** Any other key while a frame has the focus; true if it meant something. */
+  onKey: (key: string) => boolean;
+}
+
+export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey }: Props) {
+  const drawing = useRef<SVGSVGElement>(null);
+  const { boxes, strips } = layout;
+  const [first, rows] = useMemo(() => extent(layout), [layout]);
+  const y = (row: number) => (above.length + row - first) * ROW;
+  const boxAt = (event: Event): Box | undefined => {
+    const frame = (event.target as Element).closest("g[data-frame]");
+    return frame ? boxes[Number(frame.getAttribute("data-frame"))] : undefined;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const box = boxAt(event);
+    const next = neighbour(boxes, reached, event.key);
+    if (next !== null) {
+      onReach(next);
+      drawing.current?.querySelectorAll<SVGGElement>("g[data-frame]")[next]?.focus();
+    } else if (box) {
+      takesFocus = true;
+      if (event.key === "Enter" || event.key === " ") onPick(box);
+      else if (!onKey(event.key)) return void (takesFocus = false);
+    } else return;
+    event.preventDefault();
+  };
+  useLayoutEffect(() => {
+    if (takesFocus) drawing.current?.querySelector<SVGGElement>('g[data-frame][tabindex="0"]')?.focus();
+    takesFocus = false;
+  }, [layout]);
+  const drawn = useMemo(
+    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.path.join(".")}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} />),
+    [layout, above.length, colour, search, reached],
+  );
+  return (
+    <svg ref={drawing} width={width} height={(rows + above.length) * ROW} role="group" aria-label={`${label} Arrow keys move between frames, Enter chooses one.`} onKeyDown={onKeyDown}
+      onClick={(event) => { const box = boxAt(event); if (box) onPick(box); }}
+      onMouseOver={(event) => onHover(boxAt(event)?.node ?? null)} onMouseLeave={() => onHover(null)}
+      onFocusIn={(event) => { const box = boxAt(event); if (box) { onReach(boxes.indexOf(box)); onHover(box.node); } }} onFocusOut={() => onHover(null)}>
+      {above.map((node, depth) => (
+        <Shape key={`above ${depth}`} node={node} x={0} y={depth * ROW} width={width} colour="var(--folded)" text={describe(node)}
+          rest={{ role: "button", tabindex: 0, onClick: () => onPickAbove?.(depth), onKeyDown: (event: KeyboardEvent) => event.key === "Enter" && onPickAbove?.(depth) }} />
+      ))}
+      <path class="narrow" aria-hidden="true" d={strips.map(({ row, x0, x1 }) => `M${x0.toFixed(1)} ${y(row)}H${x1.toFixed(1)}v${ROW - 1}H${x0.toFixed(1)}z`).join("")} />
+      {drawn}
+    </svg>
+  );
+}
+
+/** The first row and how many there are. */
+function extent({ boxes }: Layout): [first: number, rows: number] {
+  const rows = boxes.map((box) => box.row);
+  const first = rows.reduce((a, b) => Math.min(a, b), 0);
+  return [first, rows.reduce((a, b) => Math.max(a, b), 0) - first + 1];
+}
+
+function Frame({ at, box, y, colour, text, found, reached }: { at: number; box: Box; y: number; colour: string; text: string; found: boolean; reached: boolean }) {
+  return <Shape node={box.node} x={box.x0} y={y} width={box.x1 - box.x0} colour={found ? "var(--found)" : colour} text={text} rest={{ role: "button", class: found ? "found" : "", tabindex: reached ? 0 : -1, "data-frame": at }} />;
+}
+
+function Shape({ node, x, y, width, colour, text, rest }: { node: FlameNode; x: number; y: number; width: number; colour: string; text: string; rest: object }) {
+  const shown = fitted(split(node.name)[1], Math.floor((width - 8) / LETTER));
+  return (
+    <g aria-label={text} {...rest}>
+      <rect x={x} y={y} width={Math.max(0.5, width - 0.6)} height={ROW - 1} style={{ fill: colour }} rx={1.5} />
+      {shown && <text x={x + 4} y={y + 14}>{shown}</text>}
+      <title>{text}</title>
+    </g>
+  );
+}
