@@ -337,6 +337,103 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("shows callers and callees of a method, by keyboard, for every value, in the range, and from the address", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame.all`);
+    const frame = (text: string) => page.locator(".flame g", { hasText: text }).first();
+    await frame("Requests.serve").waitFor();
+    await page.locator('.flame g[tabindex="0"]').focus();
+    const focused = () => page.evaluate(() => document.activeElement?.querySelector("text")?.textContent ?? "");
+    // Down from the root to the method, then "s".
+    for (let row = 0; row < 10 && (await focused()) !== "Requests.serve"; row++) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("s");
+    await page.waitForFunction(() => location.hash.includes("sandwich=com.acme.shop.Requests.serve"));
+    const y = async (text: string) => (await frame(text).boundingBox())!.y;
+    await page.locator(".flame g.middle", { hasText: "Requests.serve" }).waitFor();
+    expect(await y("ThreadPoolExecutor.runWorker")).toBeLessThan(await y("Requests.serve"));
+    expect(await y("Requests.serve")).toBeLessThan(await y("Stock.reserve"));
+    // The keyboard goes on from the method: up to a caller, down to a callee.
+    await page.waitForFunction(() => document.activeElement?.classList.contains("middle"));
+    await page.keyboard.press("ArrowUp");
+    expect(await focused()).toContain("runWorker");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    expect(await focused()).toMatch(/Stock.reserve|Orders.place/);
+    const total = () => page.locator(".lead", { hasText: "Requests.serve" }).innerText();
+    const all = await total();
+    const ns = await page.evaluate(() => document.querySelector(".flame g.middle")!.getAttribute("aria-label")!);
+    expect(ns).toContain("100 %");
+    // The same total as in the list of methods; another one in a range; on CPU it is nothing.
+    const again = await visit(page.url());
+    await again.page.locator(".flame g.middle").waitFor();
+    expect(await again.page.locator(".lead", { hasText: "Requests.serve" }).innerText()).toBe(all);
+    await again.page.getByRole("button", { name: "Methods" }).click();
+    const cells = await row(again.page, "com.acme.shop.Requests.serve").locator('[role="gridcell"]').allInnerTexts();
+    expect(all).toContain(`total ${cells[2]!.split("\n")[0]!.trim().replace(/ \d+ %$/, "")}`);
+    await page.goto(`${page.url()}&range=2000000000-4000000000`);
+    await expect.poll(total).not.toBe(all);
+    await page.getByRole("button", { name: "on CPU" }).click();
+    await expect.poll(async () => (await page.locator("main").innerText()).includes("Requests.serve")).toBe(true);
+    expect([...complaints, ...again.complaints]).toEqual([]);
+    await context.close();
+    await again.context.close();
+  });
+
+  it("shows only call stacks with or without a method, and copies one", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/profile?mode=blocked.flame`);
+    const total = async () => (await page.locator(".flame g[data-frame]").first().getAttribute("aria-label"))!;
+    const names = () => page.locator(".flame g text").allTextContents();
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
+    const all = await total();
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).focus();
+    await page.getByRole("button", { name: "only with it" }).click();
+    await page.waitForFunction(() => location.hash.includes("focus=com.acme.shop.Stock.reserve"));
+    await expect.poll(total).not.toBe(all);
+    expect((await names()).filter((name) => name.includes("Orders.place"))).toEqual([]);
+    await page.getByRole("button", { name: "remove: only stacks with com.acme.shop.Stock.reserve" }).click();
+    await expect.poll(total).toBe(all);
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).focus();
+    await page.keyboard.press("d");
+    await page.getByText("only stacks without").waitFor();
+    await expect.poll(names).not.toContain("Stock.reserve");
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
+    await page.evaluate(() => ((navigator as { copied?: string }).copied = "") || Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text: string) => void ((navigator as { copied?: string }).copied = text) } }));
+    await page.locator(".flame g", { hasText: "Orders.place" }).focus();
+    await page.keyboard.press("c");
+    expect(await page.evaluate(() => (navigator as { copied?: string }).copied)).toMatch(/^com\.acme\.shop\.Orders\.place\n.*Requests\.serve\n\(JDK\)$/);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("leads from a lane and from a call stack to the flame graph", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/threads`);
+    await page.locator(".lanename", { hasText: "request-1" }).click();
+    await page.waitForFunction(() => location.hash.includes("profile") && location.hash.includes("thread=%3Drequest-1"));
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
+    await page.goto(`${address()}#/locks?lock=Stock`);
+    await page.locator(".chain", { hasText: "Who held the lock" }).getByRole("link", { name: "Stock.rebuildIndex" }).click();
+    await page.waitForFunction(() => location.hash.includes("sandwich=com.acme.shop.Stock.rebuildIndex"));
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  it("compares stacks frame by frame, by the rule of its table", async () => {
+    const { page, context, complaints } = await visit(`${address()}#/compare`);
+    const label = async (text: string) => (await page.locator(".flame g", { hasText: text }).first().getAttribute("aria-label"))!;
+    await page.locator(".flame g", { hasText: "Stock.reserve" }).waitFor();
+    // One lock, one method that waits for it: the same rates as in the table.
+    const [, before, after, , noise] = await row(page, "Stock.lock").locator('[role="gridcell"]').allInnerTexts();
+    expect(await label("Stock.reserve")).toContain(`${before} before, ${after} after, less (noise ${noise})`);
+    const width = async () => (await page.locator(".flame g", { hasText: "Orders.place" }).locator("rect").boundingBox())!.width;
+    const now = await width();
+    await page.getByRole("group", { name: "Widths" }).getByRole("button", { name: "before" }).click();
+    await expect.poll(width).not.toBe(now);
+    await page.locator(".flame g", { hasText: "Orders.place" }).focus();
+    await page.keyboard.press("s");
+    await page.locator(".flame g.middle", { hasText: "Orders.place" }).waitFor();
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("has addresses that name things, lead to the same in another page, and say what they cannot show", async () => {
     const first = await visit(`${address()}#/locks`);
     await row(first.page, "Stock.lock").click();
@@ -427,7 +524,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     for (const scheme of ["light", "dark"] as const) {
       const { page, context, complaints } = await visit(address(), scheme);
       const violations: string[] = [];
-      for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "incident?lock=%3Dcom.acme.shop.Orders", "nowhere"]) {
+      for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "incident?lock=%3Dcom.acme.shop.Orders", "profile?mode=blocked.flame.all&sandwich=com.acme.shop.Requests.serve&drop=com.acme.shop.Orders.place", "profile?mode=cpu.flat", "compare?sandwich=com.acme.shop.Stock.reserve", "nowhere"]) {
         await page.evaluate((hash) => (location.hash = hash), `#/${name}`);
         await page.waitForFunction(() => document.querySelector("main [aria-busy]") === null && document.querySelector("main .card") !== null);
         await page.evaluate(axe.source);

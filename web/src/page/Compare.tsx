@@ -112,12 +112,12 @@ function Both() {
     mode({ ranges: next });
   };
   const columns: Column<Change>[] = [
-    { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(220px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
-    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "128px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
-    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "128px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
-    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "132px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
-    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "128px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
-    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "110px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
+    { id: "name", title: ASPECT_WORDS[by][0], why: ASPECT_WORDS[by][1], width: "minmax(140px, 1fr)", value: (row) => row.name, cell: (row) => <span class="cut" title={row.name}>{row.name}</span> },
+    { id: "before", title: "before", why: `Blocked time per ${unitTitle} of the first recording, all threads added up`, width: "112px", value: (row) => row.before.mean, cell: (row) => <span class="number">{rate(row.before.mean)}</span> },
+    { id: "after", title: "after", why: `Blocked time per ${unitTitle} of the second recording`, width: "112px", value: (row) => row.after.mean, cell: (row) => <span class="number">{rate(row.after.mean)}</span> },
+    { id: "size", title: "change", why: "After minus before; sorted by how large it is, whichever way", width: "118px", value: (row) => Math.abs(row.difference), cell: (row) => <span class="number">{row.difference > 0 ? "+" : "−"}{rate(row.difference)}</span> },
+    { id: "noise", title: "noise", why: `Changes up to this are noise: two standard errors, from how the ${PIECES} pieces of each recording differ among themselves`, width: "112px", value: (row) => row.noise, cell: (row) => <span class="number">±{rate(row.noise)}</span> },
+    { id: "verdict", title: "verdict", why: "Worse or better only where the change is larger than the noise", width: "118px", value: (row) => row.verdict, cell: (row) => <b class={`verdict ${row.verdict.replace(" ", "-")}`}>{row.verdict === "worse" ? "▲ worse" : row.verdict === "better" ? "▼ better" : "≈ within noise"}</b> },
   ];
   const decided = compared.rows.filter((row) => row.verdict !== "within noise");
   return (

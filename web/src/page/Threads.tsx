@@ -6,7 +6,8 @@ import { ONLY_SUMS, type ContentionKey } from "../data/lanes";
 import { rangeOf, scopeOf, useAnswers, useNames, useSource } from "../state/asking";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
-import { show, view } from "../state/view";
+import { ALL_STACKS } from "../state/address";
+import { address, show, view } from "../state/view";
 import { duration, moment, times } from "../text/units";
 import { HOW_WORDS, KIND_WORDS } from "../text/words";
 import { Axis } from "../view/Axis";
@@ -69,7 +70,7 @@ export function Threads() {
           ))}
           <span class="hint push">
             {summed && "Pale: short contentions, of which only the sum is kept; the paler, the less of the time. "}
-            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them.
+            {threads > lanes.length ? `the ${MOST} most blocked of ${times(threads, "thread")}` : times(threads, "thread")}, most blocked first. Click a segment; ←/→ step through them. A name leads to the thread's flame graph.
           </span>
         </div>
         <Lanes lanes={all} from={from} to={to} stretch={stretch} names={names} />
@@ -144,9 +145,7 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
           const lane = lanes[item.index]!;
           return (
             <div key={lane.thread} role="listitem" class="lane" style={{ transform: `translateY(${item.start}px)`, height: `${ROW}px` }}>
-              <span class="cut lanename" style={{ width: `${NAME_WIDTH}px` }} title={`${names.threadText(lane.thread)}: blocked ${duration(lane.blockedNs)}`}>
-                {names.threadText(lane.thread)}
-              </span>
+              <LaneName thread={names.thread(lane.thread).name} text={names.threadText(lane.thread)} blockedNs={lane.blockedNs} />
               {width > 0 && <LaneCanvas lane={lane} from={from} to={to} width={width} selected={stretch} name={names.threadText(lane.thread)} threadKey={names.thread(lane.thread).key} />}
             </div>
           );
@@ -156,6 +155,16 @@ function Lanes({ lanes, from, to, stretch, names }: LanesProps) {
       </div>
     </div>
     </>
+  );
+}
+
+/** Leads to the thread's call stacks: it becomes the filter, the kind of time stays open. */
+function LaneName({ thread, text, blockedNs }: { thread: string; text: string; blockedNs: number }) {
+  const href = address({ ...ALL_STACKS, page: "profile", thread: `=${thread}`, contention: null, mode: blockedNs > 0 ? "blocked" : "", sort: "" });
+  return (
+    <a class="cut lanename quiet" style={{ width: `${NAME_WIDTH}px` }} href={href} title={`${text}: blocked ${duration(blockedNs)}. Show the flame graph of this thread`}>
+      {text}
+    </a>
   );
 }
 

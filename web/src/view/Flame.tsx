@@ -36,7 +36,8 @@ const TYPES: Record<FrameType, string> = { app: "application", jdk: "JDK", nativ
 
 function typeOf(node: FlameNode): FrameType {
   if (isKernel(node.name)) return "kernel";
-  if (node.jdk) return "jdk";
+  // What is no method has no type: it is as quiet as the JDK.
+  if (node.jdk || !isMethod(node)) return "jdk";
   return isNative(node.name) ? "native" : "app";
 }
 
@@ -57,7 +58,7 @@ export function Flame({ root, ...props }: Props & { root: FlameNode }) {
   const onZoom = (path: number[]) => show({ zoom: path.join(".") });
   const make = (width: number) => layout(top, { width, path, side: props.meaning.side });
   return (
-    <Graph {...props} whole={root} shown={top} make={make} above={way.slice(0, -1)} matching={search(root, props.search)}
+    <Graph {...props} hasMiddle={false} whole={root} shown={top} make={make} above={way.slice(0, -1)} matching={search(root, props.search)}
       onPick={(box) => onZoom(box.path)} onPickAbove={(depth) => onZoom(zoom.slice(0, depth))}>
       {zoom.length > 0 && <button type="button" class="small" onClick={() => onZoom([])}>whole graph</button>}
     </Graph>
@@ -69,7 +70,7 @@ export function SandwichGraph({ pair, ...props }: Props & { pair: Sandwich }) {
   const make = (width: number) => layoutSandwich(pair.callers, pair.callees, { width, side: props.meaning.side });
   const onPick = ({ node }: Box) => isMethod(node) && show({ ...ALL_STACKS, focus: view.value.focus, drop: view.value.drop, search: view.value.search, sandwich: node.name });
   return (
-    <Graph {...props} whole={pair.callees} shown={pair.callees} make={make} above={[]} matching={search(pair.callees, props.search)} onPick={onPick}>
+    <Graph {...props} hasMiddle whole={pair.callees} shown={pair.callees} make={make} above={[]} matching={search(pair.callees, props.search)} onPick={onPick}>
       <button type="button" class="small" onClick={() => show({ sandwich: "", zoom: "" })}>whole graph</button>
     </Graph>
   );
@@ -80,6 +81,7 @@ function search(root: FlameNode, text: string): number | null {
 }
 
 interface GraphProps extends Props {
+  hasMiddle: boolean;
   /** What shares are parts of. */
   whole: FlameNode;
   /** Changes with what is laid out. */
@@ -93,7 +95,7 @@ interface GraphProps extends Props {
   children: ComponentChildren;
 }
 
-function Graph({ whole, shown, make, above, matching, why, label, meaning, search, onPick, onPickAbove, children }: GraphProps) {
+function Graph({ hasMiddle, whole, shown, make, above, matching, why, label, meaning, search, onPick, onPickAbove, children }: GraphProps) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
   const hover = useSignal<FlameNode | null>(null);
@@ -121,7 +123,7 @@ function Graph({ whole, shown, make, above, matching, why, label, meaning, searc
         <Actions name={isMethod(box.node) ? box.node.name : ""} actions={actions} />
       </div>
       <div class="flamescroll">
-        <Frames label={label} layout={made} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached}
+        <Frames label={label} layout={made} hasMiddle={hasMiddle} above={above} width={width} colour={colour} describe={describe} search={search.toLowerCase()} reached={reached}
           onReach={(at) => setChosen({ made, at })} onPick={onPick} {...(onPickAbove ? { onPickAbove } : {})} onHover={(node) => (hover.value = node)}
           onKey={(key) => isMethod(box.node) && actions.some((action) => action.key === key && (action.run(), true))} />
       </div>

@@ -26,11 +26,13 @@ interface Props {
   onPick: (box: Box) => void;
   onPickAbove?: (depth: number) => void;
   onHover: (node: FlameNode | null) => void;
+  /** True if the first frame stands between callers and callees. */
+  hasMiddle: boolean;
   /** Any other key while a frame has the focus; true if it meant something. */
   onKey: (key: string) => boolean;
 }
 
-export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey }: Props) {
+export function Frames({ label, layout, above, width, colour, describe, search, reached, onReach, onPick, onPickAbove, onHover, onKey, hasMiddle }: Props) {
   const drawing = useRef<SVGSVGElement>(null);
   const { boxes, strips } = layout;
   const [first, rows] = useMemo(() => extent(layout), [layout]);
@@ -58,7 +60,7 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
     takesFocus = false;
   }, [layout]);
   const drawn = useMemo(
-    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.path.join(".")}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} />),
+    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.path.join(".")}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} middle={hasMiddle && at === 0} />),
     [layout, above.length, colour, search, reached],
   );
   return (
@@ -83,8 +85,8 @@ function extent({ boxes }: Layout): [first: number, rows: number] {
   return [first, rows.reduce((a, b) => Math.max(a, b), 0) - first + 1];
 }
 
-function Frame({ at, box, y, colour, text, found, reached }: { at: number; box: Box; y: number; colour: string; text: string; found: boolean; reached: boolean }) {
-  return <Shape node={box.node} x={box.x0} y={y} width={box.x1 - box.x0} colour={found ? "var(--found)" : colour} text={text} rest={{ role: "button", class: found ? "found" : "", tabindex: reached ? 0 : -1, "data-frame": at }} />;
+function Frame({ at, box, y, colour, text, found, reached, middle }: { at: number; box: Box; y: number; colour: string; text: string; found: boolean; reached: boolean; middle: boolean }) {
+  return <Shape node={box.node} x={box.x0} y={y} width={box.x1 - box.x0} colour={found ? "var(--found)" : colour} text={text} rest={{ role: "button", class: `${found ? "found" : ""}${middle ? " middle" : ""}`, tabindex: reached ? 0 : -1, "data-frame": at }} />;
 }
 
 function Shape({ node, x, y, width, colour, text, rest }: { node: FlameNode; x: number; y: number; width: number; colour: string; text: string; rest: object }) {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { FRAME_SHADES } from "./colours";
+import { differenceColour, FRAME_SHADES } from "./colours";
 
 type Colour = [number, number, number];
 
@@ -47,6 +47,21 @@ function shades(grey: number): Record<string, Colour[]> {
   const corners = Object.entries(FRAME_SHADES).map(([type, [h, s, l]]) => [type, h!.flatMap((a) => s!.flatMap((b) => l!.map((c) => fromHsl([a, b, c]))))]);
   return { ...(Object.fromEntries(corners) as Record<string, Colour[]>), jdk: [named("folded")[grey]!] };
 }
+
+describe("the colours of differences", () => {
+  const fromRgb = (text: string) => text.match(/\d+/g)!.map((part) => linear(Number(part) / 255)) as Colour;
+  const [less, same, more] = [-1, 0, 1].map((change) => fromRgb(differenceColour(change)));
+  const found = named("found")[0]!;
+  it.each(Object.keys(VISION))("can be told apart with %s vision, and from what was searched for", (vision) => {
+    const far = (a: Colour, b: Colour) => distance(seen(a, vision), seen(b, vision));
+    for (const [a, b] of [[less, same], [same, more], [less, more]] as const) expect(far(a!, b!)).toBeGreaterThan(15);
+    for (const one of [less, same, more]) expect(far(one!, found)).toBeGreaterThan(20);
+  });
+  it("can be read on", () => {
+    const ink = named("flametext")[0]!;
+    for (const one of [less, same, more]) expect((brightness(one!) + 0.05) / (brightness(ink) + 0.05)).toBeGreaterThan(4.5);
+  });
+});
 
 describe.each([["light", 0], ["dark", 1]] as const)("the colours of frames on a %s page", (_, grey) => {
   const types = Object.entries(shades(grey));

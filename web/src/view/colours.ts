@@ -64,10 +64,10 @@ export function kindOf(number: number): Kind {
   return KINDS[number] ?? "alive";
 }
 
-/** Where a difference lies between blue (-1: less), grey (0) and orange (1: more). */
+/** Where a difference lies between blue (-1: less), grey (0) and orange (1: more); `colours.test.ts` checks it. */
 export function differenceColour(change: number): string {
   const strength = Math.min(1, Math.abs(change));
-  const [red, green, blue] = change > 0 ? [213, 94, 0] : [0, 114, 178];
+  const [red, green, blue] = change > 0 ? [233, 125, 50] : [70, 160, 220];
   const mix = (colour: number) => Math.round(190 + (colour! - 190) * strength);
   return `rgb(${mix(red!)}, ${mix(green!)}, ${mix(blue!)})`;
 }
