@@ -3,7 +3,7 @@
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
 //! `test`, `fleet-test`, `fleet-eval`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
-//! `guard`, `tidy`, `licences`.
+//! `guard`, `tidy`, `licences`, `pictures`.
 
 mod bench;
 mod demo;
@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::tidy(rest),
         "licences" => licences::licences(rest),
         "miri" => nightly::miri(rest),
+        "pictures" => page::pictures(rest),
         _ => {
             eprintln!("hw: there is no command \"{command}\"; ./hw help lists them");
             return ExitCode::from(USAGE);

@@ -32,21 +32,43 @@ pub fn build() -> Result<(), Problem> {
 /// The page's own tests: of its logic, and of the page in a browser, which shows a JVM of `jdks` too.
 pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
     build()?;
-    let mut vitest = npm(&["exec", "--", "vitest", "run", "--reporter=default", "--reporter=json"]);
+    let mut vitest = vitest();
+    vitest.args(["--reporter=default", "--reporter=json"]);
     let report = build_directory().join(if browser_tests { "page-browser.json" } else { "page.json" });
     fs::create_dir_all(build_directory())?;
     let _ = fs::remove_file(&report); // an older one must not be counted
     vitest.arg(format!("--outputFile={}", report.display()));
     if browser_tests {
-        vitest.args(["--config", "e2e/vitest.config.ts"]);
-        vitest.env(BROWSER, browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?);
-        vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?);
-        vitest.envs(jdks.variables());
+        in_browser(&mut vitest)?.envs(jdks.variables());
     }
     let (_, content) = run_and_read(&mut vitest)?;
     let counted = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Counted>(&text).ok());
     let counted = counted.unwrap_or_default();
     Ok(Tally::of_page(counted.passed, counted.failed, counted.pending, content))
+}
+
+/// `./hw pictures [--renew]`: compares each page with its picture, or takes all pictures anew.
+pub fn pictures(rest: &[String]) -> Result<(), Problem> {
+    let renew = match rest {
+        [] => false,
+        [option] if option == "--renew" => true,
+        _ => return Err(crate::Misuse("takes only --renew".to_owned()).into()),
+    };
+    crate::products::rust(&["headway-cli"])?;
+    let mut vitest = vitest();
+    vitest.env("HEADWAY_UPDATE", if renew { "1" } else { "" });
+    run(in_browser(&mut vitest)?.arg("e2e/pictures.test.ts"))
+}
+
+fn vitest() -> Command {
+    npm(&["exec", "--", "vitest", "run"])
+}
+
+/// Has vitest run what needs a browser, the command and recordings.
+fn in_browser(vitest: &mut Command) -> Result<&mut Command, Problem> {
+    vitest.args(["--config", "e2e/vitest.config.ts"]);
+    vitest.env(BROWSER, browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?);
+    Ok(vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?))
 }
 
 /// True if the tests can find a browser, installing one where that is possible.
