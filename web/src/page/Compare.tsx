@@ -5,7 +5,7 @@ import type { FlameNode } from "../data/flame";
 import { snap, type Range } from "../data/intervals";
 import { baseOf, filterOf, MOST_STACKS, overTime, stacksIn, useAnswers, useSource } from "../state/asking";
 import { show, view } from "../state/view";
-import { duration, moment, parseMoment, percent, times as several } from "../text/units";
+import { count, duration, moment, parseMoment, percent, times as several } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
 import { Typed } from "../view/FilterBar";
 import { differenceColour } from "../view/colours";
@@ -97,8 +97,9 @@ function Both() {
     const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]!);
     const perUnit = ([0, 1] as const).map((side) => `${duration(answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1))} per ${UNITS[unit][0]}`);
     const missing = answers[0].restNs + answers[1].restNs;
-    return { unit, known, perUnit, missing, rows: changes(rate(0), rate(1)), units: [units[0]!, units[1]!] as const };
-  }, [answers]);
+    const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1)) as [number, number];
+    return { unit, known, perUnit, change: changeOf(was, is), missing, rows: changes(rate(0), rate(1)), units: [units[0]!, units[1]!] as const };
+  }, [answers, wanted]);
   const sides = useMemo(() => answers && ([0, 1] as const).map((side) => ({ groups: answers[side === 0 ? 2 : 3], names: source.names(side), pieces: stacks[side]!.made.intervals })), [answers]);
   const meaning = useMemo(() => (compared && sides ? meaningOf(compared.units, UNITS[compared.unit][1], shown) : null), [compared, shown]);
   const mode = (next: { by?: string; sort?: string; stack?: string; side?: string; unit?: string; ranges?: readonly string[] }) =>
@@ -127,7 +128,7 @@ function Both() {
           Before <code>{before!.file}</code> ({duration(before!.durationNs)}), after <code>{after!.file}</code> ({duration(after!.durationNs)})
         </h2>
         <p class="lead">
-          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after. {summary(decided)}
+          Threads were blocked {compared.perUnit[0]} before and {compared.perUnit[1]} after{compared.change}. {summary(decided)}
         </p>
         <div class="sides">
           {([0, 1] as const).map((side) => (
@@ -176,6 +177,15 @@ function Both() {
       </section>
     </>
   );
+}
+
+/** `, 13,000 times less`, `, 35 % more`; nothing where one of both is zero. */
+function changeOf(before: number, after: number): string {
+  if (before <= 0 || after <= 0) return "";
+  const ratio = after / before;
+  if (ratio >= 2) return `, ${count(Math.round(ratio))} times as much`;
+  if (ratio <= 0.5) return `, ${count(Math.round(1 / ratio))} times less`;
+  return `, ${percent(Math.abs(ratio - 1))} ${ratio > 1 ? "more" : "less"}`;
 }
 
 /** How strong a colour is: a tenth of all there is per unit is much. */

@@ -51,6 +51,10 @@ function Pages() {
   const { opening } = useSource();
   const { page, recording } = view.value;
   const facts = opening.recordings[recording] ?? opening.recordings[0]!;
+  const isOpenedToCompare = opening.recordings.length === 2 && location.hash === "";
+  useEffect(() => {
+    if (isOpenedToCompare) show({ page: "compare" }, false);
+  }, []);
   // What is shown with ids of another beginning must not stay.
   const beginning = opening.live?.beginning ?? 0;
   useEffect(() => {
@@ -85,9 +89,12 @@ function Pages() {
         </button>
       </header>
       <FilterBar />
-      <Guard key={`timeline ${recording} ${beginning}`} quiet>
-        <Timeline />
-      </Guard>
+      {/* Of two recordings it would show one. */}
+      {page !== "compare" && (
+        <Guard key={`timeline ${recording} ${beginning}`} quiet>
+          <Timeline />
+        </Guard>
+      )}
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
         <Problems />
