@@ -44,7 +44,7 @@ export function keptDrawnWith(now: DrawnWith): DrawnWith {
   return JSON.parse(readFileSync(file, "utf8")) as DrawnWith;
 }
 
-/** A picture of the whole page once it stands still: two in a row are equal. */
+/** A picture of the whole page once it is at rest: two in a row are equal. */
 export async function still(page: Page): Promise<Buffer> {
   let last: Buffer = Buffer.alloc(0);
   for (let attempt = 0; attempt < 30; attempt++) {

@@ -47,7 +47,7 @@ pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
     Ok(Tally::of_page(counted.passed, counted.failed, counted.pending, content))
 }
 
-/// `./hw pictures [--renew]`: compares each page with its picture, or takes all pictures anew.
+/// `./hw pictures [--renew]`: compares each page with its picture, or takes all pictures again.
 pub fn pictures(rest: &[String]) -> Result<(), Problem> {
     let renew = match rest {
         [] => false,

@@ -130,7 +130,7 @@ describe("flame graphs", () => {
     const root = flame({ groups: cut, names: book() }, { fold: true, inverted: false });
     expect([root.total, root.children.find((child) => child.key === REST)]).toMatchObject([25, { name: "(other stacks)", total: 7, self: 7 }]);
   });
-  it("of callers have no time of their own", () => {
+  it("of callers have no self time", () => {
     const root = flame({ groups: chains, names: book() }, { fold: false, inverted: true });
     expect(root.children.map((child) => [child.name, child.total, child.self])).toEqual([["app.B.work", 10, 0], ["java.lang.Object.wait", 5, 0], ["unknown", 2, 0], ["app.A.run", 1, 0]]);
   });
@@ -147,20 +147,20 @@ describe("callers and callees", () => {
   names.learn({ ...NO_NAMES, chains: { 4: [2, 1, 2, 1], 5: [2, 2], 6: [3, 2, 3] } });
   const chains = groups([[[1], 10], [[2], 5], [[4], 3], [[5], 2], [[6], 7]]);
   const of = (method: string, fold = true) => sandwich({ groups: chains, names }, method, fold);
-  const told = (node: { name: string; total: number; self: number; children: unknown[] }, depth = 0): string[] => [
+  const drawn = (node: { name: string; total: number; self: number; children: unknown[] }, depth = 0): string[] => [
     `${"  ".repeat(depth)}${node.name} ${node.total} ${node.self}`,
-    ...(node.children as (typeof node)[]).flatMap((child) => told(child, depth + 1)),
+    ...(node.children as (typeof node)[]).flatMap((child) => drawn(child, depth + 1)),
   ];
   it("of a method are from its outermost call on, a stack counting once", () => {
     const { callers, callees } = of("app.B.work");
-    expect(told(callers)).toEqual(["app.B.work 27 15", "  app.A.run 18 0", "  (JDK) 7 0"]);
-    expect(told(callees)).toEqual(["app.B.work 27 15", "  (JDK) 12 12", "  app.A.run 3 0", "    app.B.work 3 3", "  app.B.work 2 2"]);
+    expect(drawn(callers)).toEqual(["app.B.work 27 15", "  app.A.run 18 0", "  (JDK) 7 0"]);
+    expect(drawn(callees)).toEqual(["app.B.work 27 15", "  (JDK) 12 12", "  app.A.run 3 0", "    app.B.work 3 3", "  app.B.work 2 2"]);
   });
   it("have the same total and self as the list of methods", () => {
     for (const method of flat(chains, names)) expect(of(method.name).callees).toMatchObject({ total: method.total, self: method.self });
   });
   it("of a method of the JDK are not folded into it", () => {
-    expect(told(of("java.lang.Object.wait").callers)).toEqual(["java.lang.Object.wait 12 12", "  app.B.work 5 0", "    app.A.run 5 0"]);
+    expect(drawn(of("java.lang.Object.wait").callers)).toEqual(["java.lang.Object.wait 12 12", "  app.B.work 5 0", "    app.A.run 5 0"]);
   });
   it("of what is on no stack are nothing", () => {
     expect(of("app.C.none").callees.total).toBe(0);

@@ -108,23 +108,23 @@ export function toAddress(view: View): string {
 /** Whatever cannot be understood is left at its default, and said in `problems`. */
 export function fromAddress(hash: string, problems: string[] = []): View {
   const [page = "", rest = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const told = new URLSearchParams(rest);
+  const stated = new URLSearchParams(rest);
   const view: View = { ...DEFAULT };
   const wrong = (what: string, text: string) => problems.push(`${what} “${text.slice(0, 80)}”`);
   if ((PAGES as readonly string[]).includes(page)) view.page = page as PageName;
   else if (page !== "") wrong("there is no page", page);
   /** The value of a part of the address, as `read` understands it. */
   const part = <T>(name: string, what: string, read: (text: string) => T | null): T | null => {
-    const text = told.get(name);
+    const text = stated.get(name);
     const value = text === null ? null : read(text);
     if (text !== null && value === null) wrong(what, text);
     return value;
   };
   view.range = part("range", "no time range is", rangeOf);
-  for (const name of TEXTS) view[name] = told.get(name) ?? "";
-  for (const name of LISTS) view[name] = [...new Set(told.getAll(name).filter(Boolean))];
+  for (const name of TEXTS) view[name] = stated.get(name) ?? "";
+  for (const name of LISTS) view[name] = [...new Set(stated.getAll(name).filter(Boolean))];
   view.kind = part("kind", "there is no kind of lock", (text) => (text === "monitor" || text === "juc" || text === "all" ? text : null)) ?? "all";
-  view.services = told.get("services") === "yes";
+  view.services = stated.get("services") === "yes";
   const by = part("by", "no sequence of aspects is", (text) => (text.split(",").every(isAspect) ? text.split(",").filter(isAspect) : null));
   if (by) view.by = [...new Set(by)];
   view.open = part("open", "no rows are", (text) => (text.split("~").every((path) => stepsOf(path).length > 0) ? text.split("~") : null)) ?? [];

@@ -52,7 +52,7 @@ describe("the colours of differences", () => {
   const fromRgb = (text: string) => text.match(/\d+/g)!.map((part) => linear(Number(part) / 255)) as Colour;
   const [less, same, more] = [-1, 0, 1].map((change) => fromRgb(differenceColour(change)));
   const found = named("found")[0]!;
-  it.each(Object.keys(VISION))("can be told apart with %s vision, and from what was searched for", (vision) => {
+  it.each(Object.keys(VISION))("differ with %s vision, and from what was searched for", (vision) => {
     const far = (a: Colour, b: Colour) => distance(seen(a, vision), seen(b, vision));
     for (const [a, b] of [[less, same], [same, more], [less, more]] as const) expect(far(a!, b!)).toBeGreaterThan(15);
     for (const one of [less, same, more]) expect(far(one!, found)).toBeGreaterThan(20);
@@ -66,7 +66,7 @@ describe("the colours of differences", () => {
 describe.each([["light", 0], ["dark", 1]] as const)("the colours of frames on a %s page", (_, grey) => {
   const types = Object.entries(shades(grey));
   const pairs = types.flatMap(([a, ones], at) => types.slice(at + 1).map(([b, others]) => [`${a} and ${b}`, ones, others] as const));
-  it.each(Object.keys(VISION))("can be told apart with %s vision, and from what was searched for", (vision) => {
+  it.each(Object.keys(VISION))("differ with %s vision, and from what was searched for", (vision) => {
     const least = (ones: readonly Colour[], others: readonly Colour[]) => Math.min(...ones.flatMap((one) => others.map((other) => distance(seen(one, vision), seen(other, vision)))));
     // A difference of 2.3 is just noticeable side by side.
     for (const [name, ones, others] of pairs) expect([name, least(ones, others)]).toEqual([name, expect.toSatisfy((far: number) => far > 10)]);

@@ -43,7 +43,7 @@ export type FrameType = "app" | "jdk" | "native" | "kernel";
 /**
  * Hue, saturation and lightness of the application's, native and the kernel's frames, each from
  * and to: a method has the same shade everywhere. The JDK's are grey. `colours.test.ts` checks that
- * people with any kind of colour vision can tell them apart, and from the yellow of what was searched for.
+ * they differ for people with any kind of colour vision, and from the yellow of what was searched for.
  */
 export const FRAME_SHADES: Record<Exclude<FrameType, "jdk">, [from: number, to: number][]> = {
   app: [[8, 18], [66, 80], [66, 72]],
