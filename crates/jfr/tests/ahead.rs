@@ -91,9 +91,10 @@ fn it_is_known_how_far_the_file_was_read() {
         let mut places = Vec::new();
         reader.read_ahead(|_| places.push(progress.read()));
         assert!(places.is_sorted() && progress.read() == length, "{name}: {} of {length}", progress.read());
-        // The reader is a few batches ahead at most.
-        let behind = |place: &&u64| **place < length / 2;
-        let (first, all) = (places.iter().filter(behind).count(), places.len());
-        assert!((all / 4..all * 3 / 4).contains(&first), "{name}: {first} of {all}");
+        // The reader is some batches ahead, and of packed chunks one piece, but not behind.
+        let (first, all) = (places.iter().filter(|place| **place < length / 2).count(), places.len());
+        assert!(first < all * 3 / 4, "{name}: {first} of {all}");
+        places.dedup();
+        assert!(places.len() > 3, "{name}: {places:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A recording that answers queries.
 
-use crate::beginning::{Beginning, First, Grown};
+use crate::beginning::{Beginning, First};
 use crate::contract::{Answer, Aspect, Facts, Query, Scope, Whole};
 use crate::gather::Gather;
 use crate::names::Names;
@@ -45,7 +45,7 @@ impl Recording {
     }
 
     /// [`Recording::read_as`] for a file that was opened already; hands out what its beginning says,
-    /// while it reads on, if `first` is given and there is much more.
+    /// while it reads on, if there is a `first`.
     pub fn read_opened(file: String, reader: Reader, rows: usize, first: Option<First>) -> Recording {
         Recording::gather(Gather::new(rows), file, reader, first)
     }
@@ -63,16 +63,14 @@ impl Recording {
     }
 
     fn gather(mut gather: Gather, file: String, reader: Reader, first: Option<First>) -> Recording {
-        let progress = reader.progress();
         let mut problems = Vec::new();
         std::thread::scope(|scope| {
             let mut beginning = first.map(Beginning::new);
             reader.read_ahead(|item| match item {
                 Ok(event) => {
                     gather.feed(event);
-                    let grown = beginning.as_mut().map_or(Grown::GoesOn, |beginning| beginning.feed(event, &progress));
-                    let ended = if grown == Grown::GoesOn { None } else { beginning.take() };
-                    if let Some(complete) = ended.filter(|_| grown == Grown::Complete) {
+                    let is_complete = beginning.as_mut().is_some_and(|beginning| beginning.feed(event));
+                    if let Some(complete) = beginning.take_if(|_| is_complete) {
                         let facts = Facts { file: file.clone(), problems: problems.clone(), ..Facts::default() };
                         // Where there can be no other thread, the whole recording is all there is.
                         let name = "headway first results".to_owned();

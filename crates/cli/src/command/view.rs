@@ -52,7 +52,8 @@ const ROWS: usize = 1_500_000;
 /// Recordings that have no more bytes are read before the address is printed: in less time than it
 /// takes to open it.
 const AT_ONCE: u64 = 8 << 20;
-/// First results of larger ones are what so many events say, and have so many rows.
+/// One that has more bytes than this has first results: what so many events say, in so many rows.
+const FIRST_FROM: u64 = 64 << 20;
 const FIRST_EVENTS: u64 = 1_000_000;
 const FIRST_ROWS: usize = 200_000;
 
@@ -113,15 +114,15 @@ impl View {
         })
     }
 
-    /// Reads the recordings. Of one alone its beginning is shown first.
+    /// Reads the recordings. Of a large one, if it is alone, its beginning is shown first.
     fn read(&self, opened: Vec<Opened>, arriving: &Arc<Arriving>) {
-        let is_alone = opened.len() == 1;
+        let has_first = matches!(opened.as_slice(), [one] if one.progress().len() > FIRST_FROM);
         let first = || {
             let (arriving, source_path) = (arriving.clone(), self.source_path.clone());
             let take = move |recording| arriving.show(vec![report_html::with_sources(recording, &source_path)], false);
             First { events: FIRST_EVENTS, rows: FIRST_ROWS.min(self.rows), take: Box::new(take) }
         };
-        let read = |one: Opened| one.read(self.rows, &self.source_path, is_alone.then(first));
+        let read = |one: Opened| one.read(self.rows, &self.source_path, has_first.then(first));
         let recordings: Vec<Recording> = opened.into_iter().map(read).collect();
         self.note_damage(&recordings);
         arriving.show(recordings, true);

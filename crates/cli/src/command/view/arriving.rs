@@ -134,16 +134,16 @@ mod tests {
 
     #[test]
     fn what_the_beginning_says_comes_first_and_then_all() {
-        let found = shown(20_000);
+        let found = shown(2_000);
         let [(beginning, Some(reading)), (whole, None)] = found.as_slice() else { panic!("{found:?}") };
-        assert!((400..=500).contains(beginning) && *whole >= 20_000, "{found:?}");
-        assert!(0 < reading.bytes && reading.bytes <= reading.of, "{reading:?}");
+        assert!((400..=500).contains(beginning) && *whole >= 2_000, "{found:?}");
+        assert!(reading.bytes <= reading.of && reading.of > 0, "{reading:?}");
     }
 
     #[test]
-    fn where_the_beginning_would_be_much_of_it_there_is_only_all() {
-        let found = shown(1_000);
-        assert!(matches!(found.as_slice(), [(1_000.., None)]), "{found:?}");
+    fn where_the_beginning_is_all_there_is_only_all() {
+        let found = shown(300);
+        assert!(matches!(found.as_slice(), [(300.., None)]), "{found:?}");
     }
 
     #[test]
