@@ -10,7 +10,7 @@ import pandas as pd
 
 import figures
 from cells import CHECK, TOGGLE
-from figures import Interval
+from intervals import Interval
 from report import Report, percent
 from workloads import WORKLOADS
 

@@ -16,7 +16,7 @@ from scipy import stats
 import contents
 import published
 from cells import FRESH, TOGGLE
-from figures import Interval
+from intervals import Interval
 from findings import (
     ALONE, CPU_BOUND, LOCK_PEERS, NOT_HERE, TOGETHER, WORST, Cells, Findings, Question, on, peers_of, shown,
 )  # fmt: skip

@@ -9,7 +9,8 @@ import unittest
 from pathlib import Path
 
 from cells import TOGGLE, Cell, Measured, Stretch
-from figures import geometric_mean, interval
+from figures import geometric_mean
+from intervals import interval
 from report import Report
 
 

@@ -13,7 +13,7 @@ import published
 import results
 from agreement import Agreement
 from cells import CHECK, FRESH, TOGGLE, Cell, Measured, Stretch
-from figures import Interval
+from intervals import Interval
 from profilers import ProfilerError
 from recordings import Contents
 from report import Report
