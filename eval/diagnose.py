@@ -5,7 +5,8 @@ regular expressions that a finding must match to name it; some have none, and th
 kind may be said. Each is recorded by `headway run` from its start and by `headway record` while it
 runs. A case counts if the first finding names the cause; a finding that matches what must never be
 said of the program counts as a false statement. Where other processes had most of the CPU time, a
-finding that says so may come first: it is true, and the judge counts such cases.
+finding that says so may come first: it is true, and the judge counts such cases. Beside that stand what the
+fix gains, and what other profilers print about the same program, judged by the same rule.
 """
 
 from __future__ import annotations
@@ -14,54 +15,30 @@ import argparse
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+
+from gains import Gains, shown
+from judging import Program, Verdict, judge
+from outcome import Outcome
+from peers import JFR_VIEW_SINCE, PeerRuns, said
+from profilers import ProfilerError
 
 ROOT = Path(__file__).resolve().parent.parent
 JAR = ROOT / "java/diagnose/target/headway-diagnose.jar"
+JMC = ROOT / "java/jmc-check/target/headway-jmc-check.jar"
 # Every part of it is in ./hw test: programs that need nothing but the JDK and differ in kind.
 SUBSET = (
     "sleep-under-monitor", "reentrant-lock", "write-lock-reload", "executor-too-small", "queue-full",
     "semaphore", "wait-notify-pool", "future-of-one-thread", "healthy", "cpu-bound",
 )
 WAYS = ("run", "attach")
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program, as `--list` of the jar describes it."""
-
-    name: str
-    library: str
-    cause: tuple[str, ...]
-    never: tuple[str, ...]
-
-
-@dataclass
-class Verdict:
-    """What one recording's report says about a program."""
-
-    program: Program
-    way: str
-    release: str
-    # Place of the first finding that names the cause, from 1; 0 if none does.
-    place: int = 0
-    # True if a finding comes first that other processes had the CPUs: places are those of the others.
-    is_short_of_cpus: bool = False
-    false: list[str] = field(default_factory=list)
-    first: str = ""
-
-    @property
-    def is_right(self) -> bool:
-        """The cause stands first, or there is none to name; nothing false is said."""
-        return not self.false and (not self.program.cause or self.place == 1)
 
 
 def programs(java: str) -> list[Program]:
@@ -77,31 +54,6 @@ def programs(java: str) -> list[Program]:
 def words(text: str) -> tuple[str, ...]:
     """Regular expressions with `;;` between."""
     return tuple(part for part in text.split(";;") if part)
-
-
-def judge(program: Program, way: str, release: str, findings: list[dict[str, object]]) -> Verdict:
-    """Compares findings with what is known about the program."""
-    verdict = Verdict(program, way, release)
-    if findings and had_by_others(findings[0]):
-        verdict.is_short_of_cpus = True
-        findings = findings[1:]
-    verdict.first = str(findings[0]["text"]) if findings else ""
-    for place, finding in enumerate(findings, start=1):
-        details = finding.get("details", [])
-        text = "\n".join([str(finding["text"]), *(str(one) for one in details if isinstance(details, list))])
-        if program.cause and not verdict.place and all(re.search(one, text) for one in program.cause):
-            verdict.place = place
-        # "Nothing stands out" says of what there is little.
-        if finding.get("kind") != "nothing":
-            verdict.false += [str(finding["text"]) for one in program.never if re.search(one, str(finding["text"]))]
-    return verdict
-
-
-def had_by_others(finding: dict[str, object]) -> bool:
-    """Whether a finding says that threads had no CPU because other processes had most of them."""
-    evidence = finding.get("evidence", [])
-    assert isinstance(evidence, list)
-    return any(one["what"] == "cpu-of-other-processes" for one in evidence)
 
 
 def operations(output: str) -> float:
@@ -123,13 +75,9 @@ class Trials:
         command = [self.java, "-Xmx512m", "-jar", str(JAR), program.name, "--seconds", str(self.seconds + longer)]
         return [*command, "--fixed"] if fixed else command
 
-    def gain(self, program: Program, pairs: int) -> tuple[float, float, float]:
-        """Throughput with the fix over that without: median and range of pairs, alternately."""
-        ratios = []
-        for _ in range(pairs):
-            rates = [operations(run_quietly(self.command(program, fixed))) for fixed in (False, True)]
-            ratios.append(rates[1] / max(rates[0], 1e-9))
-        return statistics.median(ratios), min(ratios), max(ratios)
+    def rate(self, program: Program, is_fixed: bool) -> float:
+        """Operations per second with the fix or without, not recorded."""
+        return operations(run_quietly(self.command(program, is_fixed)))
 
     def record(self, program: Program, way: str, into: Path) -> None:
         """Records a program."""
@@ -176,7 +124,7 @@ def wait_until_ready(running: subprocess.Popen[str]) -> None:
     threading.Thread(target=read_on, daemon=True).start()
 
 
-def run_quietly(command: list[str]) -> str:
+def run_quietly(command: Sequence[str]) -> str:
     """Runs a command to its end; its standard output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode not in (0, 143):
@@ -193,51 +141,39 @@ def jdks(wanted: list[str]) -> Iterator[tuple[str, str]]:
         yield release, str(Path(home) / "bin/java")
 
 
-def table(verdicts: list[Verdict], gains: dict[tuple[str, str], tuple[float, float, float]]) -> str:
-    """The verdicts in Markdown."""
-    lines = ["| program | library | JDK, way | cause named | fix gains | false statements |", "|---|---|---|---|---|---|"]
-    for verdict in verdicts:
-        program = verdict.program
-        place = "none to name" if not program.cause else {0: "**no**", 1: "first"}.get(verdict.place, f"**#{verdict.place}**")
-        place += ", after the lack of CPUs" if verdict.is_short_of_cpus and program.cause else ""
-        gain = gains.get((program.name, verdict.release))
-        gained = f"{gain[0]:.1f} x [{gain[1]:.1f} {gain[2]:.1f}]" if gain and program.cause else ""
-        said = "none" if not verdict.false else f"**{len(verdict.false)}**"
-        lines.append(f"| {program.name} | {program.library} | {verdict.release}, {verdict.way} | {place} | {gained} | {said} |")
-    return "\n".join(lines) + "\n"
-
-
-def summary(verdicts: list[Verdict]) -> str:
-    """One sentence."""
-    with_cause = [verdict for verdict in verdicts if verdict.program.cause]
-    first = sum(verdict.place == 1 for verdict in with_cause)
-    three = sum(1 <= verdict.place <= 3 for verdict in with_cause)
-    false = sum(bool(verdict.false) for verdict in verdicts)
-    short = sum(verdict.is_short_of_cpus for verdict in with_cause)
-    behind = f" ({short} behind a finding that other processes had the CPUs)" if short else ""
-    return (
-        f"{first} of {len(with_cause)} causes named first{behind}, {three} within the first three; "
-        f"false statements in {false} of {len(verdicts)} reports"
-    )
-
-
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="./hw diagnose", description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--programs", help="names with commas between; default: all")
     parser.add_argument("--subset", action="store_true", help=f"the {len(SUBSET)} programs that ./hw test records")
     parser.add_argument("--jdks", default="17,25", help="releases; default: 17,25")
-    parser.add_argument("--ways", default=",".join(WAYS), help="run, attach, or both; default: both")
+    parser.add_argument("--ways", type=ways, default=WAYS, help="run, attach, both with a comma, or none; default: run,attach")
     parser.add_argument("--seconds", type=int, default=8, help="how long a program runs; default: 8")
     parser.add_argument("--pairs", type=int, default=3, help="pairs with and without the fix, 0 for none; default: 3")
+    parser.add_argument("--peers", metavar="JDK", help="what JFR, Mission Control and async-profiler print on this one of --jdks")
     parser.add_argument("--table", type=Path, help="write the table to this file, too")
     kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--keep", type=Path, metavar="DIR", help="keep recordings in this directory")
-    kept.add_argument("--again", type=Path, metavar="DIR", help="judge the recordings kept in this directory, run nothing")
+    kept.add_argument(
+        "--keep", type=Path, metavar="DIR",
+        help="keep everything in this directory; pairs and outputs of peers that are there already are not made again",
+    )  # fmt: skip
+    kept.add_argument("--again", type=Path, metavar="DIR", help="judge what is kept in this directory, run nothing")
     options = parser.parse_args(arguments)
+    if options.peers and options.peers not in options.jdks.split(","):
+        parser.error(f"--peers {options.peers}: it is not one of --jdks {options.jdks}")
+    if options.peers and int(options.peers) < JFR_VIEW_SINCE:
+        parser.error(f"--peers {options.peers}: `jfr view` comes with JDK {JFR_VIEW_SINCE} and later")
     if options.again:
         options.pairs = 0
     return options
+
+
+def ways(text: str) -> tuple[str, ...]:
+    """How programs are recorded."""
+    named = () if text == "none" else tuple(text.split(","))
+    if not set(named) <= set(WAYS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {', '.join(WAYS)}, both with a comma, or none")
+    return named
 
 
 class Unknown(Exception):
@@ -268,39 +204,84 @@ def judged(trials: Trials, program: Program, way: str, recording: Path, is_kept:
     return verdict
 
 
+class Diagnosis:
+    """Runs and judges programs, and keeps what came of it."""
+
+    def __init__(self, options: argparse.Namespace, directory: Path, headway: str) -> None:
+        self.options, self.directory, self.headway = options, directory, headway
+        self.outcome = Outcome()
+        self.gains = Gains(directory / "gains.json")
+
+    def of_jdk(self, release: str, java: str) -> None:
+        """All that is asked for on one JDK."""
+        trials = Trials(self.headway, java, release, self.options.seconds)
+        peers = PeerRuns(Path(java), release, JMC, async_profiler, self.directory) if self.options.peers == release else None
+        for program in chosen(self.options, java):
+            self.outcome.programs[program.name] = program
+            for way in self.options.ways:
+                self.attempt(f"{program.name} {release} {way}", partial(self.judge, trials, program, way))
+            if program.cause:
+                self.attempt(f"{program.name} {release} gain", partial(self.gain, trials, program))
+            if peers:
+                self.attempt(f"{program.name} {release} peers", partial(self.ask, peers, trials, program))
+
+    def attempt(self, what: str, work: Callable[[], None]) -> None:
+        """Does something; that it fails is said and counted, and the next thing is done."""
+        try:
+            work()
+        except (RuntimeError, ProfilerError, subprocess.TimeoutExpired) as problem:
+            self.outcome.failed += 1
+            print(f"FAILED {what}: {problem}", flush=True)
+
+    def judge(self, trials: Trials, program: Program, way: str) -> None:
+        """One recording."""
+        recording = self.directory / f"{program.name}-{trials.release}-{way}.jfr"
+        verdict = judged(trials, program, way, recording, self.options.again is not None)
+        self.outcome.verdicts[program.name, trials.release, way] = verdict
+
+    def gain(self, trials: Trials, program: Program) -> None:
+        """What the fix gains, from the pairs measured now and before."""
+        self.gains.measure(program.name, trials.release, self.options.pairs, partial(trials.rate, program))
+        gain = self.gains.interval(program.name, trials.release)
+        if gain:
+            self.outcome.gains[program.name, trials.release] = gain
+            print(f"gain  {program.name} {trials.release}: {shown(gain)}", flush=True)
+
+    def ask(self, peers: PeerRuns, trials: Trials, program: Program) -> None:
+        """What the peers say."""
+        if not self.options.again:
+            peers.record(program.name, trials.command(program), run_quietly)
+        for peer, output in peers.outputs(program.name).items():
+            cell = said(program, peer, output)
+            self.outcome.peers[program.name, peer] = cell
+            print(f"peer  {program.name} {trials.release} {peer.name}: {cell}", flush=True)
+
+
+def async_profiler() -> Path:
+    """The jar with its library."""
+    jars = sorted((ROOT / "java/diagnose/target/lib").glob("async-profiler-*.jar"))
+    if not jars:
+        raise ProfilerError("async-profiler's jar is not there; ./hw diagnose --peers fetches it")
+    return jars[-1]
+
+
 def main() -> int:
     """See the head of the file."""
     options = parsed()
-    headway = os.environ["HEADWAY_BIN"]
-    verdicts: list[Verdict] = []
-    gains: dict[tuple[str, str], tuple[float, float, float]] = {}
-    failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.again or options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
-        for release, java in jdks(options.jdks.split(",")):
-            trials = Trials(headway, java, release, options.seconds)
-            try:
-                wanted = chosen(options, java)
-            except Unknown as problem:
-                print(f"diagnose: {problem}", file=sys.stderr)
-                return 2
-            for program in wanted:
-                for way in options.ways.split(","):
-                    recording = directory / f"{program.name}-{release}-{way}.jfr"
-                    try:
-                        verdicts.append(judged(trials, program, way, recording, options.again is not None))
-                    except (RuntimeError, subprocess.TimeoutExpired) as problem:
-                        failed += 1
-                        print(f"FAILED {program.name} {release} {way}: {problem}", flush=True)
-                if options.pairs > 0 and program.cause:
-                    gains[program.name, release] = trials.gain(program, options.pairs)
+        diagnosis = Diagnosis(options, directory, os.environ["HEADWAY_BIN"])
+        try:
+            for release, java in jdks(options.jdks.split(",")):
+                diagnosis.of_jdk(release, java)
+        except Unknown as problem:
+            print(f"diagnose: {problem}", file=sys.stderr)
+            return 2
     if options.table:
-        options.table.write_text(table(verdicts, gains), encoding="utf-8")
-    right = sum(verdict.is_right for verdict in verdicts)
-    print(summary(verdicts))
-    print(f"{right} passed, {len(verdicts) - right + failed} failed")
-    return 0 if right == len(verdicts) and failed == 0 else 1
+        options.table.write_text(diagnosis.outcome.table(), encoding="utf-8")
+    print(*diagnosis.outcome.sentences(), sep="\n")
+    return 0 if diagnosis.outcome.is_right() else 1
 
 
 if __name__ == "__main__":

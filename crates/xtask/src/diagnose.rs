@@ -1,31 +1,36 @@
 //! `./hw diagnose`: does the report name the real bottleneck, on programs whose
 //! bottleneck is known? They are in `java/diagnose`, the judging in `eval/diagnose.py`.
 
-use crate::eval::run_quietly;
+use crate::eval::{python, run_quietly};
 use crate::jdks::Jdks;
-use crate::process::{program, run, run_and_read};
+use crate::process::{run, run_and_read};
 use crate::tally::Tally;
 use crate::{java, products, Problem};
 use std::process::Command;
 
+const PROGRAMS: &str = "diagnose";
+/// With Mission Control's rules, which `--peers` runs.
+const PROGRAMS_AND_RULES: &str = "diagnose,jmc-check";
+
 /// See the file's head.
 pub fn diagnose(rest: &[String]) -> Result<(), Problem> {
     let jdks = Jdks::for_tests();
-    if !rest.iter().any(|word| word == "-h" || word == "--help") {
+    let asks = |option: &str| rest.iter().any(|word| word.split('=').next() == Some(option));
+    if !asks("-h") && !asks("--help") {
         products::rust(&["headway-cli", "headway-agent"])?;
-        build(&jdks)?;
+        build(&jdks, if asks("--peers") { PROGRAMS_AND_RULES } else { PROGRAMS })?;
     }
-    run_quietly(judge(&jdks).args(rest))
+    run_quietly(judge(&jdks)?.args(rest))
 }
 
 /// What of it is in `./hw test`: ten programs, started under Headway on one JDK and
 /// attached to on another, without measuring what the fixes gain. Each that is wrong
 /// prints a line that says which.
 pub fn subset(jdks: &Jdks) -> Result<Tally, Problem> {
-    build(jdks)?;
+    build(jdks, PROGRAMS)?;
     let mut total = Tally::default();
     for (release, way) in [("17", "run"), ("25", "attach")] {
-        let mut judge = judge(jdks);
+        let mut judge = judge(jdks)?;
         judge.args(["--subset", "--pairs", "0", "--seconds", "6", "--jdks", release, "--ways", way]);
         let (output, content) = run_and_read(&mut judge)?;
         total = total + Tally::of_diagnose(&output, content);
@@ -33,14 +38,14 @@ pub fn subset(jdks: &Jdks) -> Result<Tally, Problem> {
     Ok(total)
 }
 
-fn build(jdks: &Jdks) -> Result<(), Problem> {
-    let package = ["-Peval", "-pl", "diagnose", "-am", "-DskipTests", "package"];
+fn build(jdks: &Jdks, modules: &str) -> Result<(), Problem> {
+    let package = ["-Peval", "-pl", modules, "-am", "-DskipTests", "package"];
     run(&mut java::maven(jdks.with_compiler(), &package))
 }
 
-fn judge(jdks: &Jdks) -> Command {
-    let mut judge = program("python3");
+fn judge(jdks: &Jdks) -> Result<Command, Problem> {
+    let mut judge = python()?;
     judge.args(["-B", "eval/diagnose.py"]).env("HEADWAY_BIN", products::headway());
     jdks.tell(&mut judge);
-    judge
+    Ok(judge)
 }

@@ -16,19 +16,25 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** Programs that no lock and no wait slows down. Nothing of the kind may be said of them. */
 final class Harmless {
-    private static final String NO_LOCK = "of their time blocked on|[Dd]eadlock|convoy";
+    /**
+     * A statement about a lock or a wait, by its kind: what the judge compares begins with the kind of a finding, or
+     * the name of a rule of Mission Control.
+     */
+    private static final String LOCK_OR_WAIT =
+            "^(deadlock|stuck|hot-lock|shared-lock|hand-off|phase|wait-chain|straggler|waiting|JavaBlocking) ";
 
     private Harmless() {}
 
     static List<Program> programs() {
         return List.of(
-                Program.harmless("healthy", 4, Healthy::new, NO_LOCK),
-                Program.harmless("idle-server", 1, Idle::new, NO_LOCK, "own-worker", "listener"),
-                Program.harmless("cpu-bound", 2, Busy::new, NO_LOCK),
-                Program.harmless("gc-bound", 2, Allocating::new, NO_LOCK),
-                Program.harmless("io-bound", 4, Reading::new, NO_LOCK),
-                Program.harmless("starved", 16, Busy::new, NO_LOCK),
-                Program.harmless("busy-but-harmless-lock", 2, Housekeeping::new, "[Dd]eadlock", "request-\\* .* blocked"));
+                Program.harmless("healthy", 4, Healthy::new, LOCK_OR_WAIT),
+                Program.harmless("idle-server", 1, Idle::new, LOCK_OR_WAIT, "own-worker", "listener"),
+                Program.harmless("cpu-bound", 2, Busy::new, LOCK_OR_WAIT),
+                Program.harmless("gc-bound", 2, Allocating::new, LOCK_OR_WAIT),
+                Program.harmless("io-bound", 4, Reading::new, LOCK_OR_WAIT),
+                Program.harmless("starved", 16, Busy::new, LOCK_OR_WAIT),
+                Program.harmless("busy-but-harmless-lock", 2, Housekeeping::new, "[Dd]eadlock",
+                        LOCK_OR_WAIT + ".*request-"));
     }
 
     /** Requests that share nothing. */

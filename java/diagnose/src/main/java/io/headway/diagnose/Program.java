@@ -10,7 +10,7 @@ import java.util.List;
  * @param workers request threads
  * @param cause regular expressions that the first finding and its details must all match; none if
  *     the program has no bottleneck that a finding may name as a lock or a wait
- * @param never regular expressions that no finding may match
+ * @param never regular expressions that no finding may match: its kind, a space, its text
  * @param factory makes the service, with the bottleneck removed if wanted
  */
 public record Program(

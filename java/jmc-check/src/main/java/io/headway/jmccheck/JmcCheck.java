@@ -19,6 +19,7 @@ import org.openjdk.jmc.flightrecorder.rules.IResult;
 import org.openjdk.jmc.flightrecorder.rules.IRule;
 import org.openjdk.jmc.flightrecorder.rules.ResultToolkit;
 import org.openjdk.jmc.flightrecorder.rules.RuleRegistry;
+import org.openjdk.jmc.flightrecorder.rules.TypedResult;
 import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
 
 /**
@@ -27,9 +28,9 @@ import org.openjdk.jmc.flightrecorder.rules.util.RulesToolkit;
  * <p>{@code JmcCheck FILE} prints a line {@code TYPE COUNT} for each event type that has events.
  * {@code JmcCheck FILE TYPE} prints for each event of that type a line per field, {@code NAME = VALUE}, in the
  * order of the names; quantities with their units, stack traces as methods joined by {@code <}, leaf first.
- * {@code JmcCheck FILE --rules} evaluates every rule and prints for each a line {@code RULE SEVERITY SUMMARY
- * EXPLANATION}; the severity is {@code NA} where a rule is not applicable. Ends with exit code 0, or with 1 and the
- * reason if the parser refuses the file.
+ * {@code JmcCheck FILE --rules} evaluates every rule and prints for each a line {@code RULE SEVERITY SCORE SUMMARY
+ * EXPLANATION}; the severity is {@code NA} where a rule is not applicable, the score {@code -} where there is none.
+ * Ends with exit code 0, or with 1 and the reason if the parser refuses the file.
  */
 public final class JmcCheck {
     private JmcCheck() {
@@ -71,9 +72,15 @@ public final class JmcCheck {
         for (Map.Entry<IRule, Future<IResult>> entry : futures.entrySet()) {
             IResult result = entry.getValue().get();
             String text = message(result, result.getSummary()) + " " + message(result, result.getExplanation());
-            results.put(entry.getKey().getId(), result.getSeverity() + " " + text.strip());
+            results.put(entry.getKey().getId(), result.getSeverity() + " " + score(result) + " " + text.strip());
         }
         results.forEach((rule, result) -> System.out.println(rule + " " + result));
+    }
+
+    /** From 0 to 100, by which Mission Control orders results; a dash if a rule gives none. */
+    private static String score(IResult result) {
+        IQuantity score = result.getResult(TypedResult.SCORE);
+        return score == null ? "-" : String.valueOf(score.doubleValue());
     }
 
     /** A text of a result in one line; empty if there is none. */
