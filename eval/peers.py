@@ -10,7 +10,8 @@ A row is what the tool prints for it, with its whole stack.
 - Mission Control's rules read the same recording. Their one ranking are the results from INFO on, by score. A
   rule that other processes had the CPUs may come first, as a finding of Headway's may.
 - async-profiler runs twice, since a text output has one event: contended locks (threshold 1 ns, by total time), and
-  the wall clock of all threads, without the VM's own threads. Stacks with the same frames are one row.
+  the wall clock of all threads, without those of the VM and of `java.lang.ref`, which only wait. Stacks with the
+  same frames are one row.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ VIEWS = (
 # As much as a view can show: a recorded stack has at most 64 frames.
 VIEW_SIZE = ("--width", "300", "--cell-height", "64")
 LOCK_OPTIONS = "event=lock,lock=1,collapsed,total"
-WALL_OPTIONS = "event=wall,collapsed,include=java/lang/Thread.run"
+# Only threads that run Java code, and of these not those of the JDK that wait for references.
+WALL_OPTIONS = "event=wall,collapsed,include=*.run,exclude=java/lang/ref/*"
 # The rule that other processes had the CPUs.
 OTHERS_HAD_CPUS = "CompareCpu"
 # RULE SEVERITY SCORE TEXT, of the results that Mission Control shows as something to look at.

@@ -18,11 +18,11 @@ final class Caches {
 
     static List<Program> programs() {
         return List.of(
-                Program.of("guava-loader", "guava", Guava::new, "load"),
+                Program.of("guava-loader", "guava", Guava::new, "Caches\\.load"),
                 Program.of("guava-striped", "guava", Stripes::new, "Stripes", "save"),
-                Program.of("caffeine-loader", "caffeine", CaffeineCache::new, "load"),
-                Program.of("cache2k-loader", "cache2k", Cache2k::new, "load"),
-                Program.of("compute-if-absent", "jdk", Computing::new, "Computing", "load"));
+                Program.of("caffeine-loader", "caffeine", CaffeineCache::new, "Caches\\.load"),
+                Program.of("cache2k-loader", "cache2k", Cache2k::new, "Caches\\.load"),
+                Program.of("compute-if-absent", "jdk", Computing::new, "Computing", "Caches\\.load"));
     }
 
     private static String load(Integer key) {

@@ -33,7 +33,7 @@ final class Harmless {
                 Program.harmless("gc-bound", 2, Allocating::new, LOCK_OR_WAIT),
                 Program.harmless("io-bound", 4, Reading::new, LOCK_OR_WAIT),
                 Program.harmless("starved", 16, Busy::new, LOCK_OR_WAIT),
-                Program.harmless("busy-but-harmless-lock", 2, Housekeeping::new, "[Dd]eadlock",
+                Program.harmless("busy-but-harmless-lock", 2, Housekeeping::new, "^deadlock ",
                         LOCK_OR_WAIT + ".*request-"));
     }
 

@@ -48,7 +48,7 @@ final class Pools {
                 Program.of("commons-pool", "commons-pool2", Parsers::new, "Parsers", "parse"),
                 Program.of("http-connections", "httpclient5", Weather::new, "Weather|http", "ask|execute|answer"),
                 Program.of("bulkhead", "resilience4j", Partner::new, "Partner", "call"),
-                Program.of("rate-limiter", "resilience4j", Throttled::new, "Throttled|[Rr]ate", "send|[Rr]ate"));
+                Program.of("rate-limiter", "resilience4j", Throttled::new, "Throttled", "send"));
     }
 
     private static int size(boolean isFixed) {

@@ -30,7 +30,7 @@ public record Program(
 
     /** A program with a bottleneck, eight request threads. */
     static Program of(String name, String library, Factory factory, String... cause) {
-        return new Program(name, library, 8, List.of(cause), List.of("[Dd]eadlock"), factory);
+        return new Program(name, library, 8, List.of(cause), List.of("^deadlock "), factory);
     }
 
     /** A program with nothing that could be won back at a lock or a wait. */

@@ -29,8 +29,8 @@ final class Reactive {
     static List<Program> programs() {
         return List.of(
                 Program.of("netty-event-loop", "netty", Loop::new, "Loop", "handle"),
-                Program.of("reactor-single", "reactor-core", ReactorService::new, "handle"),
-                Program.of("rxjava-single", "rxjava", RxService::new, "handle"),
+                Program.of("reactor-single", "reactor-core", ReactorService::new, "Reactive\\.handle"),
+                Program.of("rxjava-single", "rxjava", RxService::new, "Reactive\\.handle"),
                 Program.of("disruptor-consumer", "disruptor", Ring::new, "Ring|RingBuffer|Sequencer", "consume|next"),
                 Program.of("quartz-threads", "quartz", Jobs::new, "execute|WorkerThread|Jobs"));
     }
