@@ -10,6 +10,7 @@
 //! three hundred.
 
 use crate::experiment::{Experiment, Target};
+use headway_model::interval::{students_97_5, NORMAL_97_5};
 use headway_model::random::Random;
 use std::collections::BTreeMap;
 
@@ -17,8 +18,6 @@ use std::collections::BTreeMap;
 const RESAMPLES: usize = 2_000;
 /// Fewer pairs than this give no interval at all.
 pub const FEWEST_PAIRS: usize = 3;
-/// The normal distribution's 97.5 % quantile.
-const NORMAL_97_5: f64 = 1.96;
 /// Part of the targets called significant that may be so by chance.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
@@ -320,19 +319,6 @@ fn widening(groups: &[&[Pair]]) -> Option<f64> {
 /// them, so that one window without delays lies between them.
 fn in_a_row(numbers: &[u64]) -> f64 {
     numbers.windows(2).filter(|two| matches!(two, [a, b] if a + 2 == *b)).count() as f64
-}
-
-/// The 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5).
-fn students_97_5(freedom: f64) -> f64 {
-    let z = NORMAL_97_5;
-    let [z3, z5, z7, z9] = [3, 5, 7, 9].map(|power| z.powi(power));
-    let terms = [
-        (z3 + z) / 4.0,
-        (5.0 * z5 + 16.0 * z3 + 3.0 * z) / 96.0,
-        (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / 384.0,
-        (79.0 * z9 + 776.0 * z7 + 1482.0 * z5 - 1920.0 * z3 - 945.0 * z) / 92_160.0,
-    ];
-    z + terms.iter().zip(1..).map(|(term, power)| term / freedom.powi(power)).sum::<f64>()
 }
 
 /// The spread of what resampling gave.

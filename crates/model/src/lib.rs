@@ -14,6 +14,7 @@
 //! * [`dictionary`]: definitions (threads, methods, chains, locks) by id.
 //! * [`near`]: maps in which neighbouring ids are neighbours in memory.
 //! * [`quantity`]: how numbers, shares and durations look.
+//! * [`interval`]: how far an estimate may be off.
 //! * [`schedule`]: the random instants of a recording that samples.
 //! * [`random`]: numbers that look random.
 //! * [`loss`]: why something is missing. Loss is data.
@@ -25,6 +26,7 @@ pub mod class_name;
 pub mod dictionary;
 pub mod event;
 pub mod id;
+pub mod interval;
 pub mod loss;
 pub mod near;
 pub mod printable;

@@ -28,6 +28,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// An estimated fraction with its interval of 95 % and the random instants that it rests on:
+/// `62 % (58 to 66 %, 412 instants)`.
+pub fn estimated(share: f64, interval: (f64, f64), instants: u64) -> String {
+    format!("{} ({})", percent(share), between(interval, instants))
+}
+
+/// The interval of an estimated fraction: `58 to 66 %, 412 instants`.
+pub fn between((low, high): (f64, f64), instants: u64) -> String {
+    let low = percent(low);
+    let low = low.strip_suffix(" %").unwrap_or(&low);
+    format!("{low} to {}, {}", percent(high), counted(instants, "instant", "instants"))
+}
+
 /// A change as a percentage, always with its sign: `+45 %`, `-3.8 %`. Unlike a share it
 /// does not end at 100 %, so that just below is `+100 %`, not `> 99 %`.
 pub fn change(fraction: f64) -> String {
@@ -122,6 +135,13 @@ mod tests {
     fn changes_have_a_sign() {
         assert_eq!([0.12, -0.034, 0.0, 0.0001].map(change), ["+12 %", "-3.4 %", "0 %", "< 0.1 %"]);
         assert_eq!([0.994, 0.998, -0.998, 1.004].map(change), ["+99 %", "+100 %", "-100 %", "+100 %"]);
+    }
+
+    #[test]
+    fn estimates_have_an_interval_and_a_number_of_instants() {
+        assert_eq!(estimated(0.62, (0.58, 0.66), 412), "62 % (58 to 66 %, 412 instants)");
+        assert_eq!(between((0.0004, 0.012), 1), "< 0.1 to 1.2 %, 1 instant");
+        assert_eq!(between((0.0, 1.0), 2_000), "0 to 100 %, 2,000 instants");
     }
 
     #[test]

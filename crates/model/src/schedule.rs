@@ -114,9 +114,9 @@ impl Schedule {
         self.number(time).map_or(self.from, |number| self.begin(number.saturating_add(1)))
     }
 
-    /// Number of the window that contains a moment.
+    /// Number of the window that contains a moment, counted from 0; `None` if none does.
     #[inline]
-    fn number(&self, time: TimeNs) -> Option<u64> {
+    pub fn number(&self, time: TimeNs) -> Option<u64> {
         time.0.checked_sub(self.from.0)?.checked_div(self.window.0)
     }
 
