@@ -522,7 +522,7 @@ impl Analysis {
         self.take_park_waits(also);
         self.share_out(end, also);
         for sum in self.sampled.rest() {
-            self.add_sum(&sum, also);
+            self.add_sum(&sum, None, also);
         }
         self.follow_holders();
         self.unmounted.look(end, self.range, &mut self.names, &mut self.meanwhile);
@@ -688,6 +688,9 @@ impl StretchSink for Collector<'_> {
         if counts {
             let (ns, paused) = self.aggregate.add(stretch, self.range, self.names);
             self.accounts.blocked(stretch.thread, ns, paused);
+            if let Some(schedule) = self.sampled.owners_drawn_by(stretch) {
+                self.aggregate.add_owners_drawn(stretch, schedule, self.range);
+            }
         }
         let (aggregate, range) = (&*self.aggregate, self.range);
         self.steal.stretch(stretch, |slice| aggregate.path_of(stretch, slice, range).filter(|_| counts));

@@ -133,6 +133,9 @@ pub struct Row {
     pub max_ns: u64,
     /// Part of the report's `blocked_ns`.
     pub share: f64,
+    /// How far `total_ns` may be off, if it is an estimate by random instants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// Part of `total_ns` in which the VM was paused.
     #[serde(skip_serializing_if = "is_zero")]
     pub pause_ns: u64,
@@ -148,6 +151,26 @@ pub struct Row {
     pub others: u64,
     /// The next level.
     pub children: Vec<Row>,
+}
+
+/// How far an estimate by random instants may be off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// Lower end of the interval of 95 %.
+    pub low_ns: u64,
+    /// Its upper end.
+    pub high_ns: u64,
+    /// Random instants at which this was seen; an instant counts once for each lock.
+    pub instants: u64,
+}
+
+impl Interval {
+    /// Its ends as parts of a whole: 0 to 1.
+    pub fn of(&self, whole_ns: u64) -> (f64, f64) {
+        let part = |ns: u64| crate::aggregate::share(ns, whole_ns).min(1.0);
+        (part(self.low_ns), part(self.high_ns))
+    }
 }
 
 /// Locks that are not listed.
@@ -328,13 +351,17 @@ pub struct Evidence {
     /// For which part of the time anything is known of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
+    /// How far `ns` may be off, if it is an estimate by random instants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
 }
 
 impl Evidence {
     /// What events say.
     pub fn exact(what: &str, ns: u64, share: Option<f64>) -> Evidence {
         let what = what.to_owned();
-        Evidence { what, ns, share, quality: Quality::Exact, least_ns: None, most_ns: None, coverage: None }
+        let (least_ns, most_ns, coverage, interval) = (None, None, None, None);
+        Evidence { what, ns, share, quality: Quality::Exact, least_ns, most_ns, coverage, interval }
     }
 
     /// An entry of the ledger.

@@ -6,6 +6,7 @@
 //! apart: the sides with the same values of the contender's aspects share a
 //! *tuple*, likewise the holders, and a pair of tuples has one path of nodes.
 
+mod drawn;
 mod ledger;
 mod sums;
 mod tree;
@@ -19,11 +20,12 @@ use crate::monitor::{Basis, HolderId, Holders, Kind, Shared, Slice, Stretch};
 use crate::names::Names;
 use crate::options::Options;
 use crate::report::{BlockedTime, Row};
+use crate::sampled::Draws;
 use headway_model::{ChainId, DurationNs, LockId, ThreadId, TimeNs};
 use ledger::Ledger;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree};
+use tree::{contender_value, is_owner_aspect, owner_value, NodeValue, Tree, Whole};
 
 /// The contender's side of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +168,8 @@ pub(crate) struct Aggregate {
     bound: usize,
     /// Of all locks, what service threads were blocked.
     service: LockTotals,
+    /// What rests on random instants.
+    draws: Draws,
     pub blocked_ns: u64,
     pub blocked: BlockedTime,
     pub folded: u64,
@@ -196,6 +200,7 @@ impl Aggregate {
             parts: Vec::new(),
             bound: options.bounds.leaves.min(u32::MAX as usize / 2),
             service: LockTotals::default(),
+            draws: Draws::new(options.bounds.leaves.saturating_mul(4)),
             blocked_ns: 0,
             blocked: BlockedTime::default(),
             folded: 0,
@@ -639,7 +644,9 @@ impl Aggregate {
     /// The breakdown that was asked for.
     pub fn rows(&self, names: &Names, groups: &LockGroups) -> Vec<Row> {
         let interval = self.interval.unwrap_or(DurationNs(1));
-        self.tree.rows(names, groups, self.blocked_ns, interval)
+        let strata = self.strata(names);
+        let whole = Whole { ns: self.blocked_ns, interval, strata: strata.as_ref() };
+        self.tree.rows(names, groups, whole)
     }
 
     /// The aspects of that breakdown.

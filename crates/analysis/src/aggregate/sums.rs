@@ -5,13 +5,21 @@ use super::{Aggregate, Part, PathKey, Range, Side};
 use crate::aspect::Aspect;
 use crate::monitor::{Kind, OwnersById, Slice, Sum, SumPart};
 use crate::names::Names;
+use crate::sampled::Drawn;
 use headway_model::{DurationNs, TimeNs};
 use smallvec::{smallvec, SmallVec};
 
 impl Aggregate {
     /// Adds the part of a sum that lies in the range. Nobody is blamed for it but the owner that was
-    /// estimated. Gives the time that was added.
-    pub fn add_sum(&mut self, sum: &Sum, owners: &OwnersById, range: Range, names: &mut Names) -> u64 {
+    /// estimated, by the instants of `drawn`. Gives the time that was added.
+    pub fn add_sum(
+        &mut self,
+        sum: &Sum,
+        drawn: Option<&Drawn>,
+        owners: &OwnersById,
+        range: Range,
+        names: &mut Names,
+    ) -> u64 {
         let Some((from, to)) = range.clip(sum.start, sum.end()) else { return 0 };
         let part = part_of(sum, from, to);
         let Sum { kind, lock, thread, chain, .. } = *sum;
@@ -22,6 +30,9 @@ impl Aggregate {
         for (interval, from, to) in self.pieces(from, to, range) {
             let piece = part_of(sum, from, to);
             let path = self.path(PathKey { contender, owner, interval }, kind) as usize;
+            if let Some(drawn) = drawn {
+                self.add_share_drawn(path, side, drawn, piece.ns as f64);
+            }
             for (level, node) in self.paths[path..path + self.tree.by().len()].iter().enumerate() {
                 // Above the level of time a contention that goes on in the next interval counts once.
                 let again = if level < by_time && from > sum.start.max(range.from) { piece.going } else { 0 };
@@ -43,6 +54,9 @@ impl Aggregate {
         }
         if sum.basis.is_known() {
             self.locks[lock as usize].shared_owned += part.ns;
+        }
+        if let Some(drawn) = drawn {
+            self.add_owner_drawn(lock, &slice, &drawn.owner, part.ns as f64);
         }
         self.account(&slice, lock, Part::running(part.ns), part.count);
         part.ns

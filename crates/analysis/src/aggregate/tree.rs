@@ -5,6 +5,7 @@ use crate::lock_groups::LockGroups;
 use crate::monitor::{Holder, HolderId, Kind};
 use crate::names::{NameId, Names, PathId, TextId};
 use crate::report::{self, Row, FOLDED, MOST_TOLD, PAUSED, UNKNOWN};
+use crate::sampled::{PartOf, Strata};
 use headway_model::{DurationNs, LockId, ThreadId};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -189,8 +190,8 @@ impl Tree {
     }
 
     /// The rows, sorted by total (intervals of time by time).
-    pub fn rows(&self, names: &Names, groups: &LockGroups, root_ns: u64, interval: DurationNs) -> Vec<Row> {
-        let rendering = Rendering { tree: self, names, groups, root_ns, interval, most: MOST_TOLD };
+    pub fn rows(&self, names: &Names, groups: &LockGroups, whole: Whole<'_>) -> Vec<Row> {
+        let rendering = Rendering { tree: self, names, groups, whole, most: MOST_TOLD };
         rendering.rows(&self.siblings(self.last_root))
     }
 }
@@ -223,13 +224,23 @@ impl Part {
     }
 }
 
+/// What the rows are parts of.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole<'a> {
+    /// All blocked time.
+    pub ns: u64,
+    /// Length of the intervals of [`Aspect::Time`].
+    pub interval: DurationNs,
+    /// What intervals of estimated rows are computed from.
+    pub strata: Option<&'a Strata<'a>>,
+}
+
 #[derive(Clone, Copy)]
 struct Rendering<'a> {
     tree: &'a Tree,
     names: &'a Names,
     groups: &'a LockGroups,
-    root_ns: u64,
-    interval: DurationNs,
+    whole: Whole<'a>,
     /// Rows of one level below one row.
     most: usize,
 }
@@ -269,7 +280,7 @@ impl Rendering<'_> {
             .map(|(merged, value)| {
                 let last_child = |id: &u32| self.tree.nodes[*id as usize].last_child;
                 let children: Vec<u32> = merged.ids.iter().flat_map(|id| self.tree.siblings(last_child(id))).collect();
-                Row { children: self.merged_rows(&children), ..self.row_of(&merged.node, value) }
+                Row { children: self.merged_rows(&children), ..self.row_of(&merged.node, &merged.ids, value) }
             })
             .collect();
         if !rest.is_empty() {
@@ -315,7 +326,8 @@ impl Rendering<'_> {
             total_ns,
             count: sum(|node| node.count),
             max_ns: nodes().map(|node| node.max).max().unwrap_or(0),
-            share: share(total_ns, self.root_ns),
+            share: share(total_ns, self.whole.ns),
+            interval: None,
             pause_ns: sum(|node| node.paused),
             approximate_ns: sum(|node| node.approximate),
             owner_no_cpu_ns: sum(|node| node.off_cpu.round() as u64).min(total_ns),
@@ -327,24 +339,26 @@ impl Rendering<'_> {
     fn told(&self, ids: &[u32]) -> Vec<Row> {
         let nodes: Vec<&Node> = ids.iter().map(|id| &self.tree.nodes[*id as usize]).collect();
         let texts = self.texts(&nodes);
-        let mut keyed: Vec<(&Node, report::Value)> = nodes.into_iter().zip(texts).collect();
-        keyed.sort_by(|(a, a_text), (b, b_text)| rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)));
-        keyed.into_iter().map(|(node, value)| self.row(node, value)).collect()
+        let mut keyed: Vec<((u32, &Node), report::Value)> = ids.iter().copied().zip(nodes).zip(texts).collect();
+        keyed.sort_by(|((_, a), a_text), ((_, b), b_text)| rank(a).cmp(&rank(b)).then_with(|| a_text.cmp(b_text)));
+        keyed.into_iter().map(|((id, node), value)| self.row(id, node, value)).collect()
     }
 
-    fn row(&self, node: &Node, value: report::Value) -> Row {
-        Row { children: self.rows(&self.tree.siblings(node.last_child)), ..self.row_of(node, value) }
+    fn row(&self, id: u32, node: &Node, value: report::Value) -> Row {
+        Row { children: self.rows(&self.tree.siblings(node.last_child)), ..self.row_of(node, &[id], value) }
     }
 
-    /// A node's row, without children.
-    fn row_of(&self, node: &Node, value: report::Value) -> Row {
+    /// The row of what these nodes come to, without children.
+    fn row_of(&self, node: &Node, ids: &[u32], value: report::Value) -> Row {
+        let parts = ids.iter().map(|id| PartOf::Node(*id));
         Row {
             aspect: self.tree.by[node.level as usize],
             value,
             total_ns: node.total,
             count: node.count,
             max_ns: node.max,
-            share: share(node.total, self.root_ns),
+            share: share(node.total, self.whole.ns),
+            interval: self.whole.strata.and_then(|strata| strata.interval(parts, node.total)),
             pause_ns: node.paused,
             approximate_ns: node.approximate,
             // A slice counts whole in the interval in which it began.
@@ -376,7 +390,7 @@ impl Rendering<'_> {
             NodeValue::Lock(id) => self.names.lock_text(id),
             NodeValue::Group(place) => self.groups.text(place, self.names),
             NodeValue::Method(id) => self.names.method_name(id).map_or_else(String::new, |name| name.full.clone()),
-            NodeValue::Time(number) => interval_text(number, self.interval),
+            NodeValue::Time(number) => interval_text(number, self.whole.interval),
             NodeValue::Folded => FOLDED.to_owned(),
             NodeValue::Paused => PAUSED.to_owned(),
             NodeValue::Unknown | NodeValue::Path(_) => UNKNOWN.to_owned(),
@@ -449,8 +463,8 @@ mod tests {
         }
         let names = Names::default();
         let groups = LockGroups::default();
-        let all =
-            Rendering { tree: &tree, names: &names, groups: &groups, root_ns: 150, interval: DurationNs(1), most: 9 };
+        let whole = Whole { ns: 150, interval: DurationNs(1), strata: None };
+        let all = Rendering { tree: &tree, names: &names, groups: &groups, whole, most: 9 };
         let few = Rendering { most: 2, ..all };
         let (all, few) = (all.rows(&tree.siblings(tree.last_root)), few.rows(&tree.siblings(tree.last_root)));
         assert_eq!((all.len(), few.len()), (5, 3));

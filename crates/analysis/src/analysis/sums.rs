@@ -4,7 +4,7 @@
 use super::Analysis;
 use crate::monitor::{Kind, StretchSink, Sum};
 use crate::park::{ParkWait, Synchronizer};
-use crate::sampled::Share;
+use crate::sampled::{Drawn, Share};
 use crate::waits::Context;
 use headway_model::event::{ShortParks, Spent};
 use headway_model::{DurationNs, Event, TimeNs};
@@ -36,17 +36,17 @@ impl Analysis {
     /// Where a recording samples, a sum waits for what says where its time was spent.
     fn add_or_keep(&mut self, sum: Sum, also: &mut dyn StretchSink) {
         if let Some(sum) = self.sampled.keep(sum) {
-            self.add_sum(&sum, also);
+            self.add_sum(&sum, None, also);
         }
     }
 
     /// Adds what is known by now of contentions and waits that were only added up.
     pub(super) fn share_out(&mut self, watermark: TimeNs, also: &mut dyn StretchSink) {
         let names = &self.names;
-        for Share { sum, wait } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
+        for Share { sum, wait, drawn } in self.sampled.share_out(watermark, |lock| names.lock_class_text(lock).into()) {
             // Sleep, input and output are no waits for anybody.
             if wait.is_none_or(|wait| wait.synchronizer.is_conditional()) {
-                self.add_sum(&sum, also);
+                self.add_sum(&sum, Some(&drawn), also);
             }
             if let Some(wait) = wait {
                 self.add_waits_like(&wait, &sum, also);
@@ -77,8 +77,8 @@ impl Analysis {
     }
 
     /// Contentions that were summed up where they were recorded. How long each was is
-    /// not known: a minimum leaves them all out.
-    pub(super) fn add_sum(&mut self, sum: &Sum, also: &mut dyn StretchSink) {
+    /// not known: a minimum leaves them all out. A share of a sum has the instants of what it is like.
+    pub(super) fn add_sum(&mut self, sum: &Sum, drawn: Option<&Drawn>, also: &mut dyn StretchSink) {
         also.summed(sum, self.replay.owners_by_id());
         if !self.accepts(sum.thread) {
             return;
@@ -93,7 +93,7 @@ impl Analysis {
             false => Some(&mut self.aggregate),
         };
         if let Some(aggregate) = aggregate {
-            let ns = aggregate.add_sum(sum, self.replay.owners_by_id(), self.range, &mut self.names);
+            let ns = aggregate.add_sum(sum, drawn, self.replay.owners_by_id(), self.range, &mut self.names);
             if !is_waiting {
                 self.accounts.blocked(sum.thread, ns, 0);
             }

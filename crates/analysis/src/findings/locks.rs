@@ -5,12 +5,13 @@ use super::words::{code, count, percent};
 use super::{evidence, Gist, Grounds, MOST};
 use crate::aggregate::{share, LockTotals, Range, Side};
 use crate::analysis::Analysis;
-use crate::ledger::LockSplit;
+use crate::ledger::{EntryKind, LockSplit, Quality};
 use crate::lock_groups::LockGroup;
-use crate::monitor::Holder;
+use crate::monitor::{Holder, HolderId};
 use crate::names::{NameId, Names, PathId, BIN};
-use crate::report::{Finding, FindingKind, FindingStack};
-use headway_model::{DurationNs, ThreadId};
+use crate::report::{Evidence, Finding, FindingKind, FindingStack, Interval};
+use crate::sampled::{PartOf, Strata};
+use headway_model::{quantity, DurationNs, ThreadId};
 use rustc_hash::FxHashMap;
 use std::hash::Hash;
 
@@ -49,21 +50,38 @@ struct Group {
     in_virtual: u64,
     is_juc: bool,
     split: LockSplit,
+    /// Its hand-offs and how far they may be off, where they are estimated.
+    hand_off: Estimated,
     /// Counted at the root of a chain of waiting.
     moved: u64,
     owner_methods: FxHashMap<NameId, Owner>,
     /// Owners whose chain is not known.
-    owner_threads: FxHashMap<ThreadId, u64>,
+    owner_threads: FxHashMap<ThreadId, Owner>,
     owners: FxHashMap<ThreadId, u64>,
     contenders: FxHashMap<ThreadId, u64>,
     waiters_life: u64,
     contender_paths: FxHashMap<PathId, u64>,
 }
 
-/// What held the lock in one method.
+/// Parts of the blocked time that random instants say something of.
+#[derive(Debug, Default)]
+struct Estimated {
+    parts: Vec<PartOf>,
+    /// How far they may be off together.
+    interval: Option<Interval>,
+}
+
+impl Estimated {
+    fn estimate(&mut self, strata: &Strata<'_>, total_ns: u64) {
+        self.interval = strata.interval(self.parts.iter().copied(), total_ns);
+    }
+}
+
+/// What held the lock in one method, or as one thread.
 #[derive(Debug, Default)]
 struct Owner {
     total: u64,
+    estimated: Estimated,
     paths: FxHashMap<PathId, u64>,
     threads: FxHashMap<ThreadId, u64>,
 }
@@ -77,7 +95,7 @@ pub(super) fn find(
 ) -> (Vec<Finding>, Vec<usize>) {
     let blocked = analysis.aggregate.blocked_ns;
     let mut groups: Vec<Group> = (0..grounds.groups.len()).map(|_| Group::default()).collect();
-    for totals in analysis.aggregate.locks() {
+    for (at, totals) in analysis.aggregate.locks().iter().enumerate() {
         let Some(place) = grounds.groups.place(totals.lock) else { continue };
         if let (Some(group), Some(kind)) = (groups.get_mut(place), grounds.groups.get(place)) {
             if group.count == 0 {
@@ -85,6 +103,7 @@ pub(super) fn find(
                 group.moved = moved.get(&place).copied().unwrap_or(0);
             }
             group.add(totals, grounds.splits.get(&totals.lock));
+            group.hand_off.parts.push(PartOf::HandOff(at as u32));
         }
     }
     let matter: Vec<bool> = groups.iter().map(|group| group.matters(blocked, active_ns)).collect();
@@ -101,7 +120,7 @@ pub(super) fn find(
             continue;
         }
         if let Some(group) = place(holder.lock).and_then(|place| groups.get_mut(place)) {
-            group.add_owner(holder, ns, names);
+            group.add_owner((id, holder), ns, names);
         }
     }
     let matter = groups.into_iter().zip(matter).enumerate();
@@ -109,7 +128,11 @@ pub(super) fn find(
         matter.filter_map(|(place, (group, matters))| matters.then_some((place, group))).collect();
     groups.sort_by(|(_, a), (_, b)| b.cost().cmp(&a.cost()).then_with(|| a.kind.name.cmp(&b.kind.name)));
     groups.truncate(MOST);
+    let strata = analysis.aggregate.strata(names);
     for (_, group) in &mut groups {
+        if let Some(strata) = &strata {
+            group.estimate(strata);
+        }
         group.waiters_life = group.contenders.keys().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
     }
     groups.iter().map(|(place, group)| (group.finding(active_ns, names, (seen, *place)), *place)).unzip()
@@ -148,18 +171,61 @@ impl Group {
         *self.contender_paths.entry(path).or_default() += ns;
     }
 
-    fn add_owner(&mut self, holder: &Holder, ns: u64, names: &mut Names) {
+    fn add_owner(&mut self, (id, holder): (HolderId, &Holder), ns: u64, names: &mut Names) {
+        let part = PartOf::Owner(id.index() as u32);
         *self.owners.entry(holder.thread).or_default() += ns;
         let path = names.holder_path(holder.chain, holder.frame);
         let method = path.and_then(|path| names.acting_method(path));
         let (Some(path), Some(method)) = (path, method) else {
-            *self.owner_threads.entry(holder.thread).or_default() += ns;
+            let owner = self.owner_threads.entry(holder.thread).or_default();
+            owner.total += ns;
+            owner.estimated.parts.push(part);
             return;
         };
         let owner = self.owner_methods.entry(method).or_default();
         owner.total += ns;
+        owner.estimated.parts.push(part);
         *owner.paths.entry(path).or_default() += ns;
         *owner.threads.entry(holder.thread).or_default() += ns;
+    }
+
+    /// Finds how far what is said of owners may be off.
+    fn estimate(&mut self, strata: &Strata<'_>) {
+        self.hand_off.estimate(strata, self.split.hand_off);
+        for owner in self.owner_methods.values_mut().chain(self.owner_threads.values_mut()) {
+            owner.estimated.estimate(strata, owner.total);
+        }
+    }
+
+    /// `62 %` of the blocked time; with its interval if it is an estimate.
+    fn part(&self, ns: u64, estimated: &Estimated) -> String {
+        match &estimated.interval {
+            Some(it) => quantity::estimated(share(ns, self.total), it.of(self.total), it.instants),
+            None => percent(share(ns, self.total)),
+        }
+    }
+
+    /// The numbers behind the sentence.
+    fn evidence(&self) -> Vec<Evidence> {
+        let mut evidence = evidence::of_split(&self.split);
+        let name = EntryKind::LockHandOff.name();
+        // What waits for a carrier is an entry apart.
+        let is_whole = self.split.for_carrier == 0;
+        if let Some(hand_off) = evidence.iter_mut().find(|part| part.what == name && is_whole) {
+            hand_off.interval = self.hand_off.interval;
+        }
+        let methods = ranked(&self.owner_methods, |owner| owner.total);
+        let threads = ranked(&self.owner_threads, |owner| owner.total);
+        let first = methods.first().map(|(_, owner)| ("owner-method", *owner));
+        let first = first.or_else(|| threads.first().map(|(_, owner)| ("owner-thread", *owner)));
+        // Of an exact recording the sentence has it.
+        let first = first.filter(|(_, owner)| owner.estimated.interval.is_some());
+        evidence.extend(first.map(|(what, owner)| Evidence {
+            quality: Quality::Estimated,
+            interval: owner.estimated.interval,
+            ..Evidence::exact(what, owner.total, Some(share(owner.total, self.total)))
+        }));
+        evidence
     }
 
     fn finding(&self, active_ns: u64, names: &Names, (seen, place): (&OfLocks, usize)) -> Finding {
@@ -173,7 +239,7 @@ impl Group {
         if let Some(cause) = did.or_else(|| evidence::cause(&self.split)) {
             text = format!("{text} {cause}");
         }
-        let mut evidence = evidence::of_split(&self.split);
+        let mut evidence = self.evidence();
         evidence.extend(seen.and_then(Doings::evidence));
         let subject = self.subject(names);
         let (details, stacks) = (self.details(names), self.stacks(kind, names));
@@ -268,17 +334,17 @@ impl Group {
         // Of a pause nobody is guilty.
         let owned = self.total - self.split.paused.min(self.total);
         let methods = ranked(&self.owner_methods, |owner| owner.total);
-        let threads = ranked(&self.owner_threads, |ns| *ns);
+        let threads = ranked(&self.owner_threads, |owner| owner.total);
         match (methods.first(), threads.first()) {
             (Some((method, owner)), _) if share(owner.total, owned) >= DOMINATES => {
                 (FindingKind::HotLock, self.dominant_text(**method, owner, names))
             }
-            (_, Some((thread, ns))) if share(**ns, owned) >= DOMINATES => {
+            (_, Some((thread, owner))) if share(owner.total, owned) >= DOMINATES => {
                 let text = format!(
                     "thread {} owned {} for {} of that (what it did is not recorded).",
                     code(&names.thread_text(**thread)),
                     self.it(),
-                    percent(share(**ns, self.total)),
+                    self.part(owner.total, &owner.estimated),
                 );
                 (FindingKind::HotLock, text)
             }
@@ -296,7 +362,7 @@ impl Group {
             Some(caller) => format!("called from {} in {by}", code(&caller)),
             None => format!("in {by}"),
         };
-        let part = percent(share(owner.total, self.total));
+        let part = self.part(owner.total, &owner.estimated);
         format!("{} owned {} for {part} of that ({called}).", code(&short(method, names)), self.it())
     }
 
@@ -306,9 +372,10 @@ impl Group {
         let owners = count(self.owners.len() as u64, "thread");
         let it = self.it();
         let Some((first, rest)) = methods.split_first() else { return format!("{owners} owned {it} in turn.") };
-        let mut named = vec![format!("{} for {} of that", code(&short(*first.0, names)), percent(part(first.1)))];
+        let text = |owner: &Owner| self.part(owner.total, &owner.estimated);
+        let mut named = vec![format!("{} for {} of that", code(&short(*first.0, names)), text(first.1))];
         let rest = rest.iter().take(2).filter(|(_, owner)| part(owner) >= LEAST_NAMED);
-        named.extend(rest.map(|(method, owner)| format!("{} {}", code(&short(**method, names)), percent(part(owner)))));
+        named.extend(rest.map(|(method, owner)| format!("{} {}", code(&short(**method, names)), text(owner))));
         format!("{owners} owned {it} in turn ({}).", named.join(", "))
     }
 
@@ -320,7 +387,7 @@ impl Group {
     /// The lock was free for most of the time. A convoy is one lock that is passed
     /// on again and again, no lock that is contended a few times.
     fn hand_over_text(&self) -> String {
-        let part = percent(share(self.split.hand_off, self.total));
+        let part = self.part(self.split.hand_off, &self.hand_off);
         let mean = DurationNs(self.split.hand_off / self.hand_overs.max(1));
         let carrier = match share(self.split.for_carrier, self.split.hand_off) {
             part if part >= DOMINATES => format!("; {} of it waiting for a carrier", percent(part)),

@@ -10,16 +10,20 @@
 //!
 //! Sums are shared out once a second, among what was seen of the same lock; where nothing
 //! was, among what was seen of locks of the same class; and where nothing was either,
-//! later. What is left at the end has no call stack and no owner.
+//! later. What is left at the end has no call stack and no owner. How far shares may be
+//! off is in [`draws`].
 
+mod draws;
 mod schedules;
 mod share_out;
 
+pub(crate) use draws::{Draw, Drawn, Draws, PartOf, Strata, Within};
 pub(crate) use schedules::Schedules;
 
 use crate::monitor::{Basis, Contention, HolderId, Kind, Sum};
 use crate::park::ParkWait;
 use headway_model::event::Sampling;
+use headway_model::schedule::Schedule;
 use headway_model::{ChainId, LockId, ThreadId, TimeNs};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -68,6 +72,7 @@ pub(crate) struct Seen {
     weight: f64,
     /// The wait, if it was one.
     wait: Option<ParkWait>,
+    drawn: Drawn,
 }
 
 /// A share of a sum, and the wait that it is like if it was one.
@@ -77,6 +82,8 @@ pub(crate) struct Share {
     pub sum: Sum,
     /// A wait like those of which the sum is.
     pub wait: Option<ParkWait>,
+    /// The instants at which that was seen.
+    pub drawn: Drawn,
 }
 
 /// What locks are distinguished by: parks and monitors are added up by themselves.
@@ -146,7 +153,7 @@ impl Sampled {
             // Recorded in any case.
             return;
         }
-        let Some(more) = self.stands_for(contention.start, end) else { return };
+        let Some((more, schedule, itself)) = self.stands_for(contention.start, end) else { return };
         let key = Key { is_monitor: contention.kind == Kind::Monitor, lock: contention.lock };
         for slice in contention.slices {
             let seen = Seen {
@@ -157,6 +164,7 @@ impl Sampled {
                 basis: slice.basis,
                 weight: more * slice.duration.0 as f64,
                 wait: None,
+                drawn: Drawn { itself, owner: Draw::last(&schedule, slice.start + slice.duration), any_thread: false },
             };
             self.see(key, seen);
         }
@@ -164,7 +172,8 @@ impl Sampled {
 
     /// Takes note of a wait that is over.
     pub fn wait(&mut self, wait: &ParkWait) {
-        let Some(more) = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some()) else { return };
+        let stands_for = self.stands_for(wait.start, wait.end).filter(|_| wait.outcome.is_some());
+        let Some((more, _, itself)) = stands_for else { return };
         let key = Key { is_monitor: false, lock: wait.blocker };
         let seen = Seen {
             kind: Kind::Conditional,
@@ -174,6 +183,7 @@ impl Sampled {
             basis: Basis::NoMark,
             weight: more * wait.end.since(wait.start).0 as f64,
             wait: Some(*wait),
+            drawn: Drawn { itself, owner: itself, any_thread: false },
         };
         self.see(key, seen);
     }
@@ -186,17 +196,25 @@ impl Sampled {
         }
     }
 
-    /// How many more of the same, in time, something recorded by chance stands for;
-    /// `None` if it would have been recorded in any case.
-    fn stands_for(&mut self, start: TimeNs, end: TimeNs) -> Option<f64> {
-        let schedule = self.schedules.chose(start, end)?;
+    /// How many more of the same, in time, something recorded by chance stands for, and
+    /// when it was seen; `None` if it would have been recorded in any case.
+    fn stands_for(&mut self, start: TimeNs, end: TimeNs) -> Option<(f64, Schedule, Draw)> {
+        let schedule = *self.schedules.chose(start, end)?;
         let chance = schedule.chance(start, end);
         self.report.recorded += 1;
         for instant in schedule.within(start.max(self.latest_instant), end) {
             self.report.instants += 1;
             self.latest_instant = instant;
         }
-        Some(1.0 / chance.max(f64::MIN_POSITIVE) - 1.0)
+        let more = 1.0 / chance.max(f64::MIN_POSITIVE) - 1.0;
+        Some((more, schedule, Draw::by_chance(&schedule, end, chance)))
+    }
+
+    /// The schedule at whose instants it is known who had the lock during a contention.
+    pub fn owners_drawn_by(&self, contention: &Contention<'_>) -> Option<&Schedule> {
+        let is_whole = contention.kind == Kind::Monitor && contention.after_wait;
+        let end = contention.start + contention.duration;
+        self.schedules.sampling(contention.start, end).filter(|_| !is_whole)
     }
 
     /// Shares out what can be of what ended up to `watermark`. `class` says of which class a lock is.

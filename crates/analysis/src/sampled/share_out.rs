@@ -1,6 +1,6 @@
 //! Shares sums out among what was seen.
 
-use super::{Seen, Share};
+use super::{Drawn, Seen, Share};
 use crate::monitor::Sum;
 use headway_model::ThreadId;
 
@@ -53,7 +53,9 @@ fn in_proportion(count: u64, part: u64, whole: u64) -> u64 {
 }
 
 fn share(sum: &Sum, seen: &Seen, total_ns: u64, count: u64) -> Share {
-    let Seen { kind, chain, owner, basis, wait, .. } = *seen;
-    let thread = if sum.thread == ThreadId::SOME_VIRTUAL { seen.thread } else { sum.thread };
-    Share { sum: Sum { thread, kind, chain, owner, basis, total_ns, count, is_estimated: true, ..*sum }, wait }
+    let Seen { kind, chain, owner, basis, wait, drawn, .. } = *seen;
+    let any_thread = sum.thread == ThreadId::SOME_VIRTUAL;
+    let thread = if any_thread { seen.thread } else { sum.thread };
+    let sum = Sum { thread, kind, chain, owner, basis, total_ns, count, is_estimated: true, ..*sum };
+    Share { sum, wait, drawn: Drawn { any_thread, ..drawn } }
 }
