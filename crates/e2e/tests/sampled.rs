@@ -71,6 +71,12 @@ fn wrong(jdk: &Jdk, tools: &Tools, arguments: &[&str]) -> Vec<(&'static str, Str
     let covered = number(&report["blocked_ns"]) as f64 / truth.blocked_ns as f64;
     judge("covered", (0.75..1.15).contains(&covered), format!("{covered:.3} of the blocked time is reported"));
     let owners = true_shares(&truth);
+    let is_owner = |row: &&Value| row["value"].as_str().is_some_and(|name| owners.contains_key(name));
+    for row in report["rows"].as_array().unwrap().iter().filter(is_owner) {
+        let (interval, total) = (&row["interval"], number(&row["total_ns"]));
+        let is_inside = || number(&interval["low_ns"]) <= total && total <= number(&interval["high_ns"]);
+        assert!(interval.is_object() && is_inside() && number(&interval["instants"]) > 0, "{row}");
+    }
     for (method, reported) in reported_shares(&report, &owners) {
         let off = (reported - owners[&method]).abs();
         let sentence = format!("{method} has {reported:.3} instead of {:.3}", owners[&method]);

@@ -32,7 +32,7 @@ pub fn write(report: &Report, top: usize, screen: &Screen, out: &mut String) {
     let columns = Columns::for_report(report, screen);
     let header = columns.line(["share", "", "total", "count", "longest"]);
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
-    let mut tree = Tree { columns, top, screen, out, approximate: false, no_cpu: false };
+    let mut tree = Tree { columns, top, blocked_ns: report.blocked_ns, screen, out, approximate: false, no_cpu: false };
     tree.rows(&report.rows, 0);
     let legends = [
         (
@@ -76,6 +76,8 @@ impl Columns {
 struct Tree<'a> {
     columns: Columns,
     top: usize,
+    /// What shares are parts of.
+    blocked_ns: u64,
     screen: &'a Screen,
     out: &'a mut String,
     /// True once a row was marked so.
@@ -110,13 +112,25 @@ impl Tree<'_> {
         };
         let nobody = nobody(row);
         let role = if nobody.is_some() { "" } else { role(row.aspect) };
-        let marks = self.marks(row);
         let taken = self.columns.width() + 2 * depth + role.len();
+        let mut marks = self.marks(row);
+        let mut below = None;
+        if let Some(interval) = &row.interval {
+            let between = numbers::between(interval.of(self.blocked_ns), interval.instants);
+            let name = nobody.unwrap_or(row.value.headline()).width();
+            match taken + name + marks.width() + between.width() + " ()".len() <= self.screen.width {
+                true => marks = format!("{marks} ({between})"),
+                false => below = Some(between),
+            }
+        }
         let room = self.screen.width.saturating_sub(taken + marks.width()).max(LEAST_ROOM);
         let name = prose::fitted(nobody.unwrap_or(row.value.headline()), room, self.screen);
         let name = if depth == 0 { self.screen.strong(&name) } else { name };
         let (role, marks) = (self.screen.faint(role), self.screen.faint(&marks));
         let _ = writeln!(self.out, "{figures}{:indent$}{role}{name}{marks}", "", indent = 2 * depth);
+        if let Some(between) = below {
+            let _ = writeln!(self.out, "{}", self.screen.faint(&format!("  {:>7} ({between})", "")));
+        }
         if let Value::Chain(frames) = &row.value {
             chain::behind_leaf(frames, FRAMES, taken, Fold::Synchronizers, self.screen, self.out);
         }
@@ -178,5 +192,43 @@ fn role(aspect: Aspect) -> &'static str {
         Aspect::ContenderMethod | Aspect::ContenderChain => "blocked in ",
         Aspect::ContenderThread | Aspect::ContenderGroup => "blocked ",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headway_analysis::report::Interval;
+
+    fn row(value: &str, interval: Option<Interval>) -> Row {
+        Row {
+            aspect: Aspect::OwnerMethod,
+            value: Value::Text(value.to_owned()),
+            total_ns: 620,
+            count: 9,
+            max_ns: 90,
+            share: 0.62,
+            interval,
+            pause_ns: 0,
+            approximate_ns: 0,
+            owner_no_cpu_ns: 0,
+            others: 0,
+            children: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn estimates_show_their_interval_behind_the_name_or_below_it() {
+        let interval = Some(Interval { low_ns: 580, high_ns: 660, instants: 412 });
+        let long = "com.example.shop.Inventory.reserveEverythingThatIsThere";
+        let rows = vec![row("Shop.sell", interval), row(long, interval), row("Shop.buy", None)];
+        let report =
+            Report { blocked_ns: 1_000, contentions: 9, rows, by: vec![Aspect::OwnerMethod], ..Report::default() };
+        let mut out = String::new();
+        write(&report, 5, &Screen { width: 120, colour: false, cut: true }, &mut out);
+        let lines: Vec<&str> = out.lines().skip(3).collect();
+        assert!(lines[0].ends_with("owned by Shop.sell (58 to 66 %, 412 instants)"), "{out}");
+        assert!(lines[1].ends_with(long) && lines[2].trim() == "(58 to 66 %, 412 instants)", "{out}");
+        assert!(lines[3].ends_with("owned by Shop.buy"), "{out}");
     }
 }
