@@ -25,7 +25,7 @@ use crate::recompile::Recompilation;
 use crate::removal;
 use crate::steal;
 use crate::thread_events::blocked_throughout;
-use govern::Governor;
+use govern::{Bounds, Governor};
 use headway_analysis::park::statistics::ParkStatisticsReport;
 use headway_jfr::{IfTaken, RecordingWriter};
 use headway_model::event::{RecordingInfo, Sampling, SelfCost};
@@ -194,8 +194,8 @@ pub struct Drain {
     /// Begins that got their numbers when they were reported: what has smaller ones comes with the
     /// next flush.
     late: Vec<Event>,
-    /// What had been spent when the governor was asked last, and when that was.
-    governed: (Spent, TimeNs),
+    /// What had been spent and written when the governor was asked last, and when that was.
+    governed: (Spent, u64, TimeNs),
     /// What is sampled, if anything was.
     sampling: Option<Sampling>,
     max_size: Option<u64>,
@@ -245,8 +245,8 @@ impl Drain {
             steal: steal::Drained::new(agent, options),
             recompilation: None,
             late: Vec::new(),
-            governor: Governor::new(options.budget, options.sampling_window_ns),
-            governed: (Spent::so_far(agent), start),
+            governor: Governor::new(Bounds::of(options), options.sampling_window_ns),
+            governed: (Spent::so_far(agent), 0, start),
             sampling: None,
             max_size: options.size_limit(),
             max_age: options.max_age_ns.map(DurationNs),
@@ -340,6 +340,7 @@ impl Drain {
         self.parks.collect();
         self.parks.settle(&self.dictionary);
         self.write_out(watermark);
+        self.note_sampling();
         self.tell_cut();
         self.flushes += 1;
         if self.reads_until.load(Ordering::Relaxed) != NOT_YET {

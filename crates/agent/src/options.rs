@@ -147,6 +147,9 @@ pub struct Options {
     /// How much of the process's CPU time the recording may cost, 0 to 1; beyond it
     /// contentions and parks are sampled. None: everything is recorded.
     pub budget: Option<f64>,
+    /// Bytes by which the recording may grow in a second, on average of ten; beyond it
+    /// contentions and parks are sampled.
+    pub max_rate: Option<u64>,
     /// Length of the windows with which sampling begins, in ns.
     pub sampling_window_ns: Option<u64>,
     /// Time between samples of stolen time in ns.
@@ -288,6 +291,7 @@ impl Options {
             "park_floor" => self.park_floor_ns = Some(number("park_floor", value)?),
             "min_duration" => self.min_duration_ns = Some(number("min_duration", value)?),
             "budget" => self.budget = Some(fraction("budget", value)?),
+            "max_rate" => self.max_rate = Some(positive("max_rate", value)?),
             "sampling_window" => self.sampling_window_ns = Some(window(value)?),
             "steal_interval" => self.steal_interval_ns = Some(steal_interval(value)?),
             "max_size" => self.max_size = Some(number("max_size", value)?),
@@ -327,7 +331,7 @@ impl Options {
 
     /// True if contentions and parks may be sampled.
     pub fn may_sample(&self) -> bool {
-        self.budget.is_some() || self.sampling_window_ns.is_some()
+        self.budget.is_some() || self.max_rate.is_some() || self.sampling_window_ns.is_some()
     }
 
     /// How large the recording may become.
@@ -395,6 +399,11 @@ fn pressure_interval(value: String) -> Result<u64, OptionError> {
 fn fraction(key: &'static str, value: String) -> Result<f64, OptionError> {
     let number = value.parse().ok().filter(|fraction| *fraction > 0.0 && *fraction <= 1.0);
     number.ok_or(OptionError::BadValue { key, value, expected: "a fraction above 0, up to 1" })
+}
+
+fn positive(key: &'static str, value: String) -> Result<u64, OptionError> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.ok_or(OptionError::BadValue { key, value, expected: "a number above 0" })
 }
 
 fn window(value: String) -> Result<u64, OptionError> {

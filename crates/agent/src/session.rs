@@ -384,6 +384,7 @@ fn recording_info(agent: &Agent, options: &Options, plan: Option<Plan>) -> Recor
         ("park_floor".to_owned(), options.park_floor_ns.unwrap_or(0).to_string()),
         ("min_duration".to_owned(), options.min_duration_ns.unwrap_or(0).to_string()),
         ("budget".to_owned(), options.budget.map_or("none".to_owned(), |budget| format!("{} %", budget * 100.0))),
+        ("max_rate".to_owned(), options.max_rate.map_or("none".to_owned(), |rate| format!("{rate} bytes/s"))),
         ("safe".to_owned(), options.safe.to_string()),
         ("redact".to_owned(), options.redact.to_string()),
         ("pressure_interval".to_owned(), options.pressure_interval_ns.unwrap_or(1_000_000_000).to_string()),

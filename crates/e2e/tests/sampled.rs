@@ -110,3 +110,27 @@ fn owners_of_sampled_locks_whose_waiters_park_have_their_shares() {
         most_runs_are_right(jdk, &["fair", "--hold-us", "300", "--threads", "6"]);
     }
 }
+
+/// Far less than a recording of everything would have.
+const RATE: &str = "10k/s";
+
+#[test]
+fn a_recording_that_grows_too_fast_is_sampled_and_says_why() {
+    let tools = Tools::find().unwrap();
+    let jdk = Jdk::all().pop().unwrap();
+    let workload =
+        Workload { arguments: &["chains", "--hold-us", "300", "--threads", "6"], jvm_options: &[], attach: true };
+    let (_recorded, recording) = Recorded::attached_by(&tools, &jdk, &workload, |program, recording| {
+        tools::run(&tools.headway, ["start", "--max-rate", RATE, "--force", "-o", recording, &program.pid()])?;
+        Ok(recording.to_owned())
+    })
+    .unwrap();
+    let report = tools::run(&tools.headway, ["report", "--json", &recording]).unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let windows = report["sampling"]["windows"].as_array().unwrap();
+    assert!(windows.iter().all(|window| window["bound"] == "max-rate"), "{windows:?}");
+    assert!(windows.iter().any(|window| window["window_ns"].as_u64() > Some(0)), "{windows:?}");
+    let text = tools::run(&tools.headway, ["report", "--full", &recording]).unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("sampled (--max-rate from "), "{text}");
+}

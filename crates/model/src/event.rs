@@ -8,7 +8,7 @@
 
 use crate::id::{ChainId, LockId, MethodId, Seq, ThreadId};
 use crate::loss::Loss;
-pub use crate::schedule::Sampling;
+pub use crate::schedule::{Sampling, SamplingBound};
 use crate::stack::{ChainDef, Method};
 use crate::time::{DurationNs, TimeNs};
 use std::sync::Arc;

@@ -21,6 +21,38 @@ pub struct Sampling {
     pub window: DurationNs,
     /// What the instants are drawn from.
     pub seed: u64,
+    /// Why windows are that long.
+    pub bound: SamplingBound,
+}
+
+/// What decided how long the windows of a recording that samples are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SamplingBound {
+    /// Somebody asked for this length.
+    #[default]
+    Window,
+    /// What the recording may cost in CPU time.
+    Cpu,
+    /// By how much its file may grow.
+    FileRate,
+}
+
+impl SamplingBound {
+    const ALL: [(&'static str, SamplingBound); 3] = [
+        ("sampling-window", SamplingBound::Window),
+        ("budget", SamplingBound::Cpu),
+        ("max-rate", SamplingBound::FileRate),
+    ];
+
+    /// The option that sets it, which is its name in recordings.
+    pub const fn name(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+
+    /// What a recording says; one that says nothing was made before there were others.
+    pub fn named(name: &str) -> SamplingBound {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, bound)| *bound).unwrap_or_default()
+    }
 }
 
 /// Windows of one length from a moment on, each with its instant.
@@ -30,7 +62,8 @@ pub struct Sampling {
 /// use headway_model::schedule::Schedule;
 /// use headway_model::{DurationNs, TimeNs};
 ///
-/// let schedule = Schedule::new(Sampling { time: TimeNs(5_000), window: DurationNs(1_000), seed: 7 });
+/// let sampling = Sampling { time: TimeNs(5_000), window: DurationNs(1_000), seed: 7, ..Sampling::default() };
+/// let schedule = Schedule::new(sampling);
 /// assert!(schedule.hits(TimeNs(5_100), TimeNs(7_100)), "two windows contain an instant");
 /// assert_eq!(schedule.chance(TimeNs(5_000), TimeNs(5_250)), 0.25);
 /// ```
@@ -39,12 +72,18 @@ pub struct Schedule {
     from: TimeNs,
     window: DurationNs,
     seed: u64,
+    bound: SamplingBound,
 }
 
 impl Schedule {
     /// What the event says.
     pub const fn new(sampling: Sampling) -> Schedule {
-        Schedule { from: sampling.time, window: sampling.window, seed: sampling.seed }
+        Schedule { from: sampling.time, window: sampling.window, seed: sampling.seed, bound: sampling.bound }
+    }
+
+    /// Why windows are that long.
+    pub const fn bound(&self) -> SamplingBound {
+        self.bound
     }
 
     /// When it begins.
@@ -140,7 +179,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn of(time: u64, seed: u64) -> Schedule {
-        Schedule::new(Sampling { time: TimeNs(time), window: DurationNs(MS), seed })
+        Schedule::new(Sampling { time: TimeNs(time), window: DurationNs(MS), seed, ..Sampling::default() })
     }
 
     fn schedule() -> Schedule {
@@ -204,6 +243,14 @@ mod tests {
             let deviation = (expected * (1.0 - chance)).sqrt();
             assert!((f64::from(hits) - expected).abs() <= 4.0 * deviation + 1.0, "{hits} instead of {expected}");
         }
+    }
+
+    #[test]
+    fn bounds_have_their_options_names() {
+        for (at, (name, bound)) in SamplingBound::ALL.into_iter().enumerate() {
+            assert_eq!((bound as usize, bound.name(), SamplingBound::named(name)), (at, name, bound));
+        }
+        assert_eq!(SamplingBound::named(""), SamplingBound::Window);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! words of locks are written by whoever has an event of the lock, without order: of two at
 //! the same instant both may record it.
 
-use headway_model::event::Sampling as Change;
+use headway_model::event::{Sampling as Change, SamplingBound};
 use headway_model::schedule::Schedule;
 use headway_model::{DurationNs, LockId, TimeNs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -39,6 +39,8 @@ impl Place {
             time: TimeNs(self.from.load(Ordering::Relaxed)),
             window: DurationNs(self.window.load(Ordering::Relaxed)),
             seed: self.seed.load(Ordering::Relaxed),
+            // Threads need not know why.
+            bound: SamplingBound::default(),
         })
     }
 }
@@ -188,7 +190,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn change(time: u64, window: u64) -> Change {
-        Change { time: TimeNs(time), window: DurationNs(window), seed: time }
+        Change { time: TimeNs(time), window: DurationNs(window), seed: time, bound: SamplingBound::Cpu }
     }
 
     fn sampling() -> Sampling {

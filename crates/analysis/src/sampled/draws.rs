@@ -294,7 +294,7 @@ mod tests {
     const WINDOW: u64 = 1_000_000;
 
     fn schedule() -> Schedule {
-        Schedule::new(Sampling { time: TimeNs(7_000), window: DurationNs(WINDOW), seed: 3 })
+        Schedule::new(Sampling { time: TimeNs(7_000), window: DurationNs(WINDOW), seed: 3, ..Sampling::default() })
     }
 
     /// The instant of a window.

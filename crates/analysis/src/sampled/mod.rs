@@ -58,6 +58,8 @@ pub struct SamplingWindow {
     pub from_ns: u64,
     /// Length of a window; 0 if everything was recorded.
     pub window_ns: u64,
+    /// The option that decided it: `budget`, `max-rate` or `sampling-window`.
+    pub bound: &'static str,
 }
 
 /// What was recorded by chance: a part of a contention with one owner, or a wait.
@@ -278,11 +280,12 @@ impl Sampled {
 
     /// What there is to say of it; `None` if everything was recorded. Times are since `start`.
     pub fn report(&self, start: TimeNs) -> Option<SamplingReport> {
-        let windows = self
-            .schedules
-            .all()
-            .iter()
-            .map(|schedule| SamplingWindow { from_ns: schedule.from().since(start).0, window_ns: schedule.window().0 });
+        let window = |schedule: &Schedule| SamplingWindow {
+            from_ns: schedule.from().since(start).0,
+            window_ns: schedule.window().0,
+            bound: schedule.bound().name(),
+        };
+        let windows = self.schedules.all().iter().map(window);
         self.is_used().then(|| SamplingReport { windows: windows.collect(), ..self.report.clone() })
     }
 }

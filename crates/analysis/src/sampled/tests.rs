@@ -5,7 +5,7 @@ use headway_model::DurationNs;
 
 fn sampling() -> Sampled {
     let mut sampled = Sampled::new(1_000);
-    sampled.changes(Sampling { time: TimeNs(0), window: DurationNs(1_000), seed: 3 });
+    sampled.changes(Sampling { time: TimeNs(0), window: DurationNs(1_000), seed: 3, ..Sampling::default() });
     sampled
 }
 
@@ -107,8 +107,8 @@ fn what_would_have_been_recorded_in_any_case_stands_for_nothing_else() {
     let mut sampled = sampling();
     assert!(sampled.stands_for(TimeNs(100), TimeNs(600)).is_some_and(|(more, ..)| (more - 1.0).abs() < 1e-9));
     assert!(sampled.stands_for(TimeNs(100), TimeNs(2_100)).is_none(), "two windows");
-    sampled.changes(Sampling { time: TimeNs(5_000), window: DurationNs(100), seed: 3 });
+    sampled.changes(Sampling { time: TimeNs(5_000), window: DurationNs(100), seed: 3, ..Sampling::default() });
     assert!(sampled.stands_for(TimeNs(4_990), TimeNs(5_010)).is_none(), "began under another schedule");
-    sampled.changes(Sampling { time: TimeNs(8_000), window: DurationNs(0), seed: 3 });
+    sampled.changes(Sampling { time: TimeNs(8_000), window: DurationNs(0), seed: 3, ..Sampling::default() });
     assert!(sampled.stands_for(TimeNs(8_100), TimeNs(8_101)).is_none(), "everything is recorded");
 }

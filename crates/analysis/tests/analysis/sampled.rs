@@ -22,7 +22,7 @@ struct Sampler {
 
 impl Sampler {
     fn new(window: DurationNs, seed: u64) -> Sampler {
-        let sampling = Sampling { time: TimeNs(0), window, seed };
+        let sampling = Sampling { time: TimeNs(0), window, seed, ..Sampling::default() };
         Sampler {
             schedule: Schedule::new(sampling),
             settled: HashMap::new(),

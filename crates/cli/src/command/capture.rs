@@ -88,7 +88,12 @@ pub struct Capture {
     #[arg(long, value_name = "PERCENT", value_parser = pressure::percent, conflicts_with_all = ["min_duration", "park_floor"])]
     pub budget: Option<f64>,
 
-    /// Sample always, not only if recording costs more than --budget: in each interval of this
+    /// Let the recording grow by at most SIZE (k, m, g) a second, on average of 10 s. If
+    /// recording everything would need more, contentions and parks are sampled as with --budget
+    #[arg(long, value_name = "SIZE/s", value_parser = rate, conflicts_with_all = ["min_duration", "park_floor"])]
+    pub max_rate: Option<u64>,
+
+    /// Sample always, not only beyond --budget or --max-rate: in each interval of this
     /// length (us, ms), record the contentions and parks that are in progress at a random instant
     #[arg(long, value_name = "TIME", value_parser = sampling_window, hide_short_help = true, conflicts_with_all = ["min_duration", "park_floor"])]
     pub sampling_window: Option<Span>,
@@ -327,6 +332,7 @@ impl Capture {
             .with_some("min_duration", self.min_duration.map(|span| span.ns))
             .with_some("park_floor", self.park_floor.map(|span| span.ns))
             .with_some("budget", self.budget)
+            .with_some("max_rate", self.max_rate)
             .with_some("sampling_window", self.sampling_window.map(|span| span.ns))
             .with_some("threads", self.threads.as_ref())
             .with_some("max_size", self.max_size)
@@ -373,6 +379,11 @@ impl Capture {
     }
 }
 
+/// `1m` or `1MB/s`: bytes in a second.
+fn rate(text: &str) -> Result<u64, String> {
+    quantity::bytes(text.strip_suffix("/s").unwrap_or(text))
+}
+
 /// A length of the windows of sampling, as the agent takes them.
 fn sampling_window(text: &str) -> Result<Span, String> {
     match quantity::nanoseconds(text)? {
@@ -396,6 +407,12 @@ mod tests {
     fn a_recording_may_be_without_a_limit() {
         assert_eq!((size_limit("none"), size_limit("0"), size_limit("2k")), (Ok(0), Ok(0), Ok(2048)));
         assert!(size_limit("much").is_err());
+    }
+
+    #[test]
+    fn a_rate_may_name_the_second() {
+        assert_eq!((rate("2k"), rate("1MB/s"), rate("300/s")), (Ok(2_048), Ok(1 << 20), Ok(300)));
+        assert!(rate("0/s").is_err() && rate("1m/h").is_err());
     }
 
     #[test]

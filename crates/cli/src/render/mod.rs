@@ -27,9 +27,13 @@ pub use prose::print_folded;
 use crate::recording::analysed::Analysed;
 use crate::terminal::Screen;
 use headway_analysis::report::Report;
+use headway_analysis::sampled::SamplingWindow;
 use headway_model::printable;
 use std::fmt::Write;
 use std::path::Path;
+
+/// Spans of time in which one bound decided that are listed.
+const SPANS: usize = 3;
 
 /// The report that fits a screen.
 pub fn brief(analysed: &Analysed, screen: &Screen) -> String {
@@ -159,14 +163,41 @@ fn sampled(report: &Report) -> Option<String> {
     let sampling = report.sampling.as_ref().filter(|sampling| sampling.recorded + sampling.added_up > 0)?;
     let all = sampling.recorded + sampling.added_up;
     Some(format!(
-        "sampled: {} contentions and parks were too short to be recorded in any case. Of these {} were \
+        "sampled ({}): {} contentions and parks were too short to be recorded in any case. Of these {} were \
          recorded, those in progress at {}; the others ({} in all) are in the totals, and where they were spent is \
          estimated",
+        bounds(&sampling.windows),
         numbers::grouped(all),
         numbers::grouped(sampling.recorded),
         numbers::counted(sampling.instants, "random instant", "random instants"),
         numbers::time(sampling.added_up_ns),
     ))
+}
+
+/// Which bound decided the windows, and when: `--budget from 2.00 s to 14.0 s, --max-rate from 14.0 s on`.
+fn bounds(windows: &[SamplingWindow]) -> String {
+    let mut spans: Vec<(&str, u64, Option<u64>)> = Vec::new();
+    for window in windows {
+        let open = spans.last_mut().filter(|(.., to)| to.is_none());
+        let goes_on = open.as_ref().is_some_and(|(bound, ..)| window.window_ns > 0 && *bound == window.bound);
+        if goes_on {
+            continue;
+        }
+        if let Some((.., to)) = open {
+            *to = Some(window.from_ns);
+        }
+        if window.window_ns > 0 {
+            spans.push((window.bound, window.from_ns, None));
+        }
+    }
+    let until = |to: Option<u64>| to.map_or("on".to_owned(), |to| format!("to {}", numbers::time(to)));
+    let text = |(bound, from, to): &(&str, u64, Option<u64>)| {
+        format!("--{bound} from {} {}", numbers::time(*from), until(*to))
+    };
+    let mut texts: Vec<String> = spans.iter().take(SPANS).map(text).collect();
+    let more = spans.len().saturating_sub(SPANS);
+    texts.extend((more > 0).then(|| format!("and {more} times more")));
+    texts.join(", ")
 }
 
 /// A name that fits `width` columns, without its middle if need be.
@@ -178,4 +209,29 @@ pub fn prose_fitted(name: &str, width: usize) -> String {
 fn title(text: &str, note: &str, screen: &Screen, out: &mut String) {
     let note = if note.is_empty() { String::new() } else { format!("  {}", screen.faint(note)) };
     let _ = writeln!(out, "\n{}{note}", screen.strong(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_listed_with_the_time_for_which_they_decided() {
+        let window = |from_ns, window_ns, bound| SamplingWindow { from_ns, window_ns, bound };
+        let second = 1_000_000_000;
+        let mut windows = vec![
+            window(2 * second, 5_000_000, "budget"),
+            window(4 * second, 10_000_000, "budget"),
+            window(14 * second, 20_000_000, "max-rate"),
+        ];
+        assert_eq!(bounds(&windows), "--budget from 2.00 s to 14.0 s, --max-rate from 14.0 s on");
+        windows.extend(
+            (0..3).flat_map(|n| [window((20 + n) * second, 0, "budget"), window((20 + n) * second, 9, "budget")]),
+        );
+        let text = bounds(&windows);
+        assert!(
+            text.ends_with("--max-rate from 14.0 s to 20.0 s, --budget from 20.0 s to 21.0 s, and 2 times more"),
+            "{text}"
+        );
+    }
 }

@@ -9,8 +9,8 @@ use crate::schema::values::monitor_frame;
 use headway_model::event::{
     CpuLoad, Degraded, LockDef, MonitorEnter, MonitorEntered, MonitorExit, MonitorNotify, MonitorReentered,
     MonitorWait, MonitorWaited, OwnerSample, Park, ParkBegin, ParkLimit, ParkStatistics, PressurePhase, PressureWindow,
-    Sample, SampleState, Sampling, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint, Unpark,
-    VirtualMount, VirtualPinned, WaitOutcome,
+    Sample, SampleState, Sampling, SamplingBound, SelfCost, ShortParks, Spent, SpentOn, StopTheWorld, ThreadPoint,
+    Unpark, VirtualMount, VirtualPinned, WaitOutcome,
 };
 use headway_model::{ChainId, DurationNs, Event, LockId, Loss, Seq, ThreadId, TimeNs};
 
@@ -190,6 +190,7 @@ impl Chunk {
                 time: start,
                 window: DurationNs(number(slot!("window"))),
                 seed: number(slot!("seed")),
+                bound: SamplingBound::named(&self.values.text(slot!("bound"))),
             }),
             kinds::PRESSURE_WINDOW => Event::PressureWindow(PressureWindow {
                 start,

@@ -195,6 +195,7 @@ event_types! {
             "startTime" Inline LONG [Label("Start Time"), TICKS, Description("When the first window began")];
             "window" Inline LONG [NANO_SPAN, Label("Window"), Description("Length of a window, which has one random instant; 0 if everything is recorded")];
             "seed" Inline LONG [Label("Seed"), Description("What the instants are drawn from")];
+            "bound" Inline STRING [Label("Bound"), Description("Option that decided the length of the window: budget, max-rate or sampling-window")];
         },
         &[LOCKS, Label("Sampling"), Description("From when on only those contentions and parks are recorded in which a random instant lies; others are added up")];
     PRESSURE_WINDOW = 96, "headway.PressureWindow", fields! {

@@ -350,6 +350,7 @@ impl Context<'_> {
             self.head(id::SAMPLING, e.time, o);
             o.varint(e.window.0);
             o.varint(e.seed);
+            o.string(e.bound.name());
         });
     }
 

@@ -216,7 +216,12 @@ pub fn events() -> Vec<Event> {
             count: 2_000,
             total: DurationNs(5 * MS),
         }),
-        Event::Sampling(Sampling { time: at(70), window: DurationNs(MS), seed: u64::MAX - 5 }),
+        Event::Sampling(Sampling {
+            time: at(70),
+            window: DurationNs(MS),
+            seed: u64::MAX - 5,
+            bound: SamplingBound::FileRate,
+        }),
         Event::PressureWindow(PressureWindow {
             start: at(60),
             duration: DurationNs(10 * MS),
