@@ -249,8 +249,11 @@ impl Drain {
     pub(super) fn note_sampling(&mut self) {
         let sampling = self.sampling.filter(|sampling| sampling.window > DurationNs::ZERO && self.writer.is_some());
         self.recorded.notes.extend(sampling.map(|Sampling { time, window, bound, .. }| {
-            let since = clock::now().since(time);
-            format!("Contentions and parks have been sampled in windows of {window} for {since} (--{}).", bound.name())
+            let since = match clock::now().since(time) {
+                DurationNs::ZERO => "from now on".to_owned(),
+                since => format!("for {since}"),
+            };
+            format!("Contentions and parks are sampled in windows of {window} (--{}), {since}.", bound.name())
         }));
     }
 

@@ -213,6 +213,7 @@ impl Group {
         let is_whole = self.split.for_carrier == 0;
         if let Some(hand_off) = evidence.iter_mut().find(|part| part.what == name && is_whole) {
             hand_off.interval = self.hand_off.interval;
+            hand_off.quality = hand_off.interval.map_or(hand_off.quality, |_| Quality::Estimated);
         }
         let methods = ranked(&self.owner_methods, |owner| owner.total);
         let threads = ranked(&self.owner_threads, |owner| owner.total);
