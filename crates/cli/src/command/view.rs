@@ -8,6 +8,7 @@ use crate::jvm::{find, Jvm};
 use crate::recording::input;
 use crate::terminal;
 use clap::Args;
+use headway_loopback::{Door, Server};
 use headway_page::contract::{Facts, Opening};
 use headway_page::{html, First, Recording};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -21,12 +22,10 @@ use std::thread;
 
 mod arriving;
 mod live;
-mod server;
 mod site;
 mod watched;
 
 use arriving::Arriving;
-use server::Server;
 use site::{Content, Site};
 use watched::Watched;
 
@@ -193,10 +192,10 @@ impl View {
         // Bound before anybody is told the address.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(self.cannot_listen())?;
         let port = listener.local_addr().map_err(self.cannot_listen())?.port();
-        let site = Site::new(content, port).map_err(Failure::doing("cannot make a secret"))?;
-        let address = format!("http://127.0.0.1:{port}/{}/\n", site.token());
-        let server = Server::start(listener, site).map_err(self.cannot_listen())?;
-        terminal::print(&address).map_err(Failure::doing("cannot write to standard output"))?;
+        let door = Door::new(port).map_err(Failure::doing("cannot make a secret"))?;
+        let server = Server::start(listener, door, Site::new(content)).map_err(self.cannot_listen())?;
+        terminal::print(&format!("{}\n", server.address()))
+            .map_err(Failure::doing("cannot write to standard output"))?;
         terminal::note("open this address in a browser of this machine; Ctrl-C ends");
         Ok(server)
     }

@@ -262,9 +262,10 @@ fn now(shown: &Shown, recordings: Vec<Facts>) -> Now {
 
 #[cfg(test)]
 mod tests {
-    use super::super::site::{Asked, Content, Site};
+    use super::super::site::Content;
     use super::*;
     use headway_jfr::{RecordingWriter, WriterConfig};
+    use headway_loopback::Asked;
     use headway_model::event::{LockDef, MonitorEnter, MonitorEntered, MonitorExit, RecordingInfo, ThreadDef};
     use headway_model::{Dictionary, Event, LockId, Seq, ThreadId, TimeNs};
     use headway_page::contract::{Answer, Aspect, Filter, Groups, Kind, Lanes, Query, Scope};
@@ -414,14 +415,13 @@ mod tests {
         let mut writing = Writing::begin(&path, Some(DurationNs(8 * SECOND)));
         (0..30).for_each(|_| writing.second());
         let live = Arc::new(live(&path, Duration::ZERO));
-        let site = Site::new(Content::Live(live.clone()), 4711).expect("random numbers");
+        let content = Content::Live(live.clone());
         let ask = |parameters: &str| {
-            let path = format!("/{}/query{parameters}", site.token());
-            let body = r#"{"ask":"whole","recording":0}"#;
-            site.reply(&Asked { get: false, path: &path, host: "127.0.0.1:4711", origin: None, body }).status
+            let body = r#"{"ask":"whole","recording":0}"#.to_owned();
+            content.reply(&Asked { get: false, path: "query".into(), parameters: parameters.into(), body }).status
         };
         let before = starts(&live.recording());
-        assert_eq!(ask("?beginning=1"), 200);
+        assert_eq!(ask("beginning=1"), 200);
         (0..4).for_each(|_| writing.second());
         let mut now = next(&live, 1);
         while now.beginning == 1 {
@@ -436,7 +436,7 @@ mod tests {
             assert_eq!(before[thread].saturating_sub(now.removed_ns), after[thread], "{thread}");
         }
         assert!(after.values().any(|start| *start > SECOND), "{after:?}");
-        assert_eq!(["?beginning=1", "?beginning=2", "", "?beginning=two"].map(ask), [409, 200, 400, 400]);
+        assert_eq!(["beginning=1", "beginning=2", "", "beginning=two"].map(ask), [409, 200, 400, 400]);
     }
 
     /// When each thread was blocked, by its name; each was once.

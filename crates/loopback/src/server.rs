@@ -2,7 +2,8 @@
 //!
 //! One thread waits for all connections at once. A browser opens some ahead of
 //! need and leaves them silent; those cost a descriptor each and hold nobody up.
-//! Questions are answered by other threads, as each takes a while.
+//! A site answers questions on other threads, as each takes a while. If a client goes
+//! away, the answer on its way is dropped.
 //!
 //! Everything a client can make us keep is bounded: connections, the size of a
 //! request's head and body, and the time until both are complete. The next head
@@ -11,7 +12,8 @@
 //! a question the longest ends for the next: who connects and stays silent, or
 //! sends a byte now and then, locks nobody out.
 
-use super::site::{refusal, Asked, Reply, Site};
+use crate::door::{Door, Knock};
+use crate::{Reply, Site};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -35,10 +37,10 @@ use std::{io, net};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::{spawn_blocking, JoinHandle};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// Questions that are answered at the same time.
+/// Threads for what a site does beside the waiting (`tokio::task::spawn_blocking`).
 const WORKERS: usize = 4;
 /// For one more another ends. Each has one question under way at most.
 const MOST_CONNECTIONS: usize = 256;
@@ -49,7 +51,7 @@ const LONGEST_QUERY: usize = 1 << 20;
 const LONGEST_HEAD: usize = 1 << 16;
 /// In which a head must have come, and as long again a body.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is under way when the command is told to end may take so much longer.
+/// What is under way when the command has to end may take so much longer.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// Until the next attempt, where no descriptor was free for a connection.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -68,16 +70,25 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 /// Answers until it is stopped.
 #[derive(Debug)]
 pub struct Server {
+    address: String,
     stop: oneshot::Sender<()>,
     thread: thread::JoinHandle<()>,
 }
 
+/// What is served, and to whom.
+struct House {
+    door: Door,
+    site: Box<dyn Site>,
+}
+
 impl Server {
-    /// Answers whoever connects to this listener.
+    /// Answers whoever connects to this listener and comes through the door.
     ///
     /// # Errors
     /// The system refuses what waiting for many connections takes.
-    pub fn start(listener: net::TcpListener, site: Site) -> io::Result<Server> {
+    pub fn start(listener: net::TcpListener, door: Door, site: impl Site) -> io::Result<Server> {
+        let address = door.address();
+        let house = Arc::new(House { door, site: Box::new(site) });
         listener.set_nonblocking(true)?;
         let runtime = runtime::Builder::new_current_thread().enable_all().max_blocking_threads(WORKERS).build()?;
         let listener = {
@@ -87,8 +98,13 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new()
             .name("headway-view".to_owned())
-            .spawn(move || run(runtime, serve(listener, Arc::new(site), stopped)))?;
-        Ok(Server { stop, thread })
+            .spawn(move || run(runtime, serve(listener, house, stopped)))?;
+        Ok(Server { address, stop, thread })
+    }
+
+    /// What to open in a browser.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Takes no more connections, and ends after the answers that are under way,
@@ -104,14 +120,14 @@ fn run(runtime: Runtime, serving: impl Future<Output = ()>) {
     runtime.shutdown_background(); // an answer that nobody waits for is not waited for
 }
 
-async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Receiver<()>) {
+async fn serve(listener: TcpListener, house: Arc<House>, mut stopped: oneshot::Receiver<()>) {
     let connections = GracefulShutdown::new();
     let mut attended = Attended::default();
     while let Some(connection) = next(&listener, &mut stopped).await {
         match connection {
             Ok(stream) => {
                 attended.make_room();
-                let visitor = Arc::new(Visitor { site: site.clone(), last_answer: AtomicU64::new(0) });
+                let visitor = Arc::new(Visitor { house: house.clone(), last_answer: AtomicU64::new(0) });
                 attended.0.push((visitor.clone(), attend(stream, visitor, &connections)));
             }
             Err(_) => sleep(PAUSE).await,
@@ -121,7 +137,7 @@ async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Rec
     let _ = timeout(LAST_ANSWERS, connections.shutdown()).await;
 }
 
-/// The next connection; none once told to stop.
+/// The next connection; none once it has to stop.
 async fn next(listener: &TcpListener, stopped: &mut oneshot::Receiver<()>) -> Option<io::Result<TcpStream>> {
     poll_fn(|context| match Pin::new(&mut *stopped).poll(context) {
         Poll::Ready(_) => Poll::Ready(None),
@@ -132,7 +148,7 @@ async fn next(listener: &TcpListener, stopped: &mut oneshot::Receiver<()>) -> Op
 
 /// One connection's other end.
 struct Visitor {
-    site: Arc<Site>,
+    house: Arc<House>,
     /// Number of its last answer, counted over all visitors; 0 before the first.
     /// Refusals do not count: who does not know the secret has no answer.
     last_answer: AtomicU64,
@@ -183,17 +199,16 @@ async fn respond(visitor: Arc<Visitor>, request: Request<Incoming>) -> Result<Re
     let reply = match read(body).await {
         Err(refused) => refused,
         Ok(body) => {
-            let site = visitor.site.clone();
-            let answered = spawn_blocking(move || {
-                site.reply(&Asked {
-                    get: head.method == Method::GET,
-                    path: &head.uri.to_string(),
-                    host: only(&head.headers, &HOST).unwrap_or_default(),
-                    origin: only(&head.headers, &ORIGIN),
-                    body: &body,
-                })
-            });
-            answered.await.unwrap_or_else(|_| refusal(500, "the answer to this question failed"))
+            let knock = Knock {
+                get: head.method == Method::GET,
+                path: &head.uri.to_string(),
+                host: only(&head.headers, &HOST).unwrap_or_default(),
+                origin: only(&head.headers, &ORIGIN),
+            };
+            match visitor.house.door.let_in(&knock, body) {
+                Err(refused) => refused,
+                Ok(asked) => visitor.house.site.reply(asked).await,
+            }
         }
     };
     if reply.status == StatusCode::OK.as_u16() {
@@ -205,13 +220,13 @@ async fn respond(visitor: Arc<Visitor>, request: Request<Incoming>) -> Result<Re
 /// The body, complete and in time.
 async fn read(body: Incoming) -> Result<String, Reply> {
     let Ok(read) = timeout(PATIENCE, Limited::new(body, LONGEST_QUERY).collect()).await else {
-        return Err(refusal(408, "the question did not come to its end"));
+        return Err(Reply::refusal(408, "the question did not come to its end"));
     };
     let read = read.map_err(|error| match error.is::<LengthLimitError>() {
-        true => refusal(413, "the question is too long"),
-        false => refusal(400, "the question did not come to its end"),
+        true => Reply::refusal(413, "the question is too long"),
+        false => Reply::refusal(400, "the question did not come to its end"),
     })?;
-    String::from_utf8(read.to_bytes().into()).map_err(|_| refusal(400, "the question is not UTF-8"))
+    String::from_utf8(read.to_bytes().into()).map_err(|_| Reply::refusal(400, "the question is not UTF-8"))
 }
 
 /// A header's value. One that is there twice, or is no text, is empty: it must
@@ -232,10 +247,43 @@ fn response(reply: Reply) -> Response<Full<Bytes>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::site::Content;
     use super::*;
+    use crate::{Asked, Replying};
+    use std::future::{pending, ready};
     use std::io::{ErrorKind, Read, Write};
     use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+    use std::sync::mpsc;
+
+    /// A page, questions that are too much for it, and one that it never answers.
+    struct Small {
+        dropped: mpsc::Sender<()>,
+    }
+
+    /// Says when it is dropped.
+    struct Drops(mpsc::Sender<()>);
+
+    impl Drop for Drops {
+        fn drop(&mut self) {
+            let _ = self.0.send(()); // not every test listens
+        }
+    }
+
+    impl Site for Small {
+        fn reply(&self, asked: Asked) -> Replying {
+            match (asked.get, asked.path.as_str()) {
+                (true, "") => Box::pin(ready(Reply::page("<page>".to_owned()))),
+                (false, "query") => Box::pin(ready(Reply::refusal(400, "this is no question"))),
+                (false, "never") => {
+                    let drops = Drops(self.dropped.clone());
+                    Box::pin(async move {
+                        let _drops = drops;
+                        pending().await
+                    })
+                }
+                _ => Box::pin(ready(Reply::nothing_here())),
+            }
+        }
+    }
 
     struct Running {
         server: Option<Server>,
@@ -251,12 +299,17 @@ mod tests {
 
     impl Running {
         fn start() -> Running {
+            Running::with(mpsc::channel().0)
+        }
+
+        /// `dropped` hears of an answer that nobody waits for any more.
+        fn with(dropped: mpsc::Sender<()>) -> Running {
             let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
             let address = listener.local_addr().expect("an address");
-            let site =
-                Site::new(Content::Whole("<page>".to_owned(), Vec::new()), address.port()).expect("random numbers");
-            let token = site.token().to_owned();
-            Running { server: Some(Server::start(listener, site).expect("a server")), address, token }
+            let door = Door::new(address.port()).expect("random numbers");
+            let server = Server::start(listener, door, Small { dropped }).expect("a server");
+            let token = server.address().rsplit('/').nth(1).expect("a token").to_owned();
+            Running { server: Some(server), address, token }
         }
 
         fn connect(&self) -> TcpStream {
@@ -285,8 +338,8 @@ mod tests {
         String::from_utf8(all).expect("text")
     }
 
-    fn starts(told: &str, status: &str) {
-        assert!(told.starts_with(&format!("HTTP/1.1 {status} ")), "not {status}: {told}");
+    fn starts(reply: &str, status: &str) {
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "not {status}: {reply}");
     }
 
     const LAST: &str = "Connection: close\r\n\r\n";
@@ -294,8 +347,8 @@ mod tests {
     #[test]
     fn the_page_comes_with_what_only_headers_can_say() {
         let running = Running::start();
-        let told = received(running.ask(&running.page(), LAST));
-        starts(&told, "200");
+        let reply = received(running.ask(&running.page(), LAST));
+        starts(&reply, "200");
         for header in [
             "content-length: 6",
             "content-type: text/html; charset=utf-8",
@@ -306,9 +359,9 @@ mod tests {
             "cross-origin-resource-policy: same-origin",
             "cross-origin-opener-policy: same-origin",
         ] {
-            assert!(told.contains(&format!("\r\n{header}\r\n")), "{header} is missing: {told}");
+            assert!(reply.contains(&format!("\r\n{header}\r\n")), "{header} is missing: {reply}");
         }
-        assert!(told.ends_with("\r\n\r\n<page>"), "{told}");
+        assert!(reply.ends_with("\r\n\r\n<page>"), "{reply}");
     }
 
     #[test]
@@ -389,6 +442,16 @@ mod tests {
         let body = |length: usize| format!("Content-Length: {length}\r\n{LAST}{}", " ".repeat(length));
         starts(&received(running.ask(&query, &body(LONGEST_QUERY))), "400"); // read, but no question
         starts(&received(running.ask(&query, &body(LONGEST_QUERY + 1))), "413");
+    }
+
+    #[test]
+    fn an_answer_is_dropped_when_the_client_goes_away() {
+        let (dropped, was_dropped) = mpsc::channel();
+        let running = Running::with(dropped);
+        let asking = running.ask(&format!("POST /{}/never", running.token), "\r\n");
+        assert_eq!(was_dropped.recv_timeout(Duration::from_millis(20)), Err(mpsc::RecvTimeoutError::Timeout));
+        drop(asking);
+        assert_eq!(was_dropped.recv_timeout(PATIENCE), Ok(()));
     }
 
     #[test]
