@@ -79,15 +79,36 @@ export function serve(recordings: string[], options: string[] = []): Promise<Ser
 }
 
 /** Serves what these words of `headway view` say. */
-export async function view(words: string[]): Promise<Served> {
-  const child: ChildProcess = spawn(named("HEADWAY_BIN"), ["view", ...words], { stdio: ["ignore", "pipe", "pipe"] });
+export function view(words: string[]): Promise<Served> {
+  return served(named("HEADWAY_BIN"), ["view", ...words]);
+}
+
+/** Serves a store. */
+export function viewStore(place: string): Promise<Served> {
+  return served(named("HEADWAY_FLEET"), ["fleet", "view", "--store", place]);
+}
+
+/** Generates a store. */
+export function generate(place: string, options: string[]): void {
+  execFileSync(named("HEADWAY_GENERATOR"), ["--store", place, ...options], { stdio: ["ignore", "ignore", "inherit"] });
+}
+
+/** The rows of a question to a store. */
+export function sql<Row>(place: string, question: string): Row[] {
+  const lines = execFileSync(named("HEADWAY_FLEET"), ["sql", question, place, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
+  return lines.split("\n").filter(Boolean).map((line) => JSON.parse(line) as Row);
+}
+
+/** Serves what a program prints the address of. */
+async function served(program: string, words: string[]): Promise<Served> {
+  const child: ChildProcess = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
   const address = await new Promise<string>((resolve, reject) => {
     let told = "";
     child.stdout!.on("data", (data: Buffer) => {
       told += data.toString();
       if (told.includes("\n")) resolve(told.trim());
     });
-    child.on("exit", (code) => reject(new Error(`headway view ended with ${code}`)));
+    child.on("exit", (code) => reject(new Error(`${program} ${words.join(" ")} ended with ${code}`)));
   });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const stop = (): Promise<void> => {

@@ -5,6 +5,7 @@ use crate::contract::Opening;
 use crate::embed::embed;
 use crate::recording::Recording;
 use flate2::read::DeflateDecoder;
+use serde::Serialize;
 use std::fmt;
 use std::io::{self, Read};
 
@@ -17,6 +18,11 @@ const DATA: &str = "<!--headway:data-->";
 /// connections; a served page may ask its server.
 const NO_CONNECTIONS: &str = "connect-src 'none'";
 const OWN_SERVER: &str = "connect-src 'self'";
+
+/// Element with what a page of recordings knows at once.
+const RECORDINGS: &str = "headway-opening";
+/// Element with what a page of a store knows at once.
+pub const FLEET: &str = "headway-fleet";
 
 /// Why there is no page.
 #[derive(Debug)]
@@ -59,8 +65,16 @@ pub fn in_one_file(recordings: &[Recording]) -> Result<String, PageError> {
 /// # Errors
 /// There is no page in this binary.
 pub fn served(opening: &Opening) -> Result<String, PageError> {
+    served_as(RECORDINGS, opening)
+}
+
+/// The page that asks the server it came from, with an opening in an element of this name: [`FLEET`].
+///
+/// # Errors
+/// There is no page in this binary.
+pub fn served_as(element: &str, opening: &impl Serialize) -> Result<String, PageError> {
     let json = serde_json::to_string(opening).map_err(|error| PageError::Pack(error.into()))?;
-    let data = format!("<script type=\"application/json\" id=\"headway-opening\">{}</script>", harmless(&json));
+    let data = format!("<script type=\"application/json\" id=\"{element}\">{}</script>", harmless(&json));
     Ok(fill(&data)?.replacen(NO_CONNECTIONS, OWN_SERVER, 1))
 }
 

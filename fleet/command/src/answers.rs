@@ -86,6 +86,7 @@ fn recording(version: &str, host: &str, minute: u64, blocked: [u64; 2]) -> Rolle
         cpu,
         sites,
         stacks: vec![waiter, owner],
+        recording: Some(format!("/{host}.jfr")),
         ..Rolled::default()
     }
 }
@@ -179,9 +180,10 @@ fn owners_and_phases_have_their_stacks() {
          1        Cart.lock  Cart.rebuild   30",
     );
     check(
-        "SELECT host, lock, ts, end_ts - ts AS length, peak, waiter_stack, owner_stack FROM phases ORDER BY ts, host LIMIT 1",
-        "host   lock       ts                    length  peak  waiter_stack          owner_stack
-         web-1  Cart.lock  2026-11-25T00:00:00Z  PT1S     0.5  [Cart.add, Main.run]",
+        "SELECT host, lock, ts, end_ts - ts AS length, peak, recording, waiter_stack, owner_stack
+         FROM phases ORDER BY ts, host LIMIT 1",
+        "host   lock       ts                    length  peak  recording  waiter_stack          owner_stack
+         web-1  Cart.lock  2026-11-25T00:00:00Z  PT1S     0.5  /web-1.jfr  [Cart.add, Main.run]",
     );
 }
 

@@ -232,6 +232,8 @@ pub enum Task {
     Compact(Place),
     /// Find locks that block threads longer in a newer version
     Regressions(Regressions),
+    /// Show the store in this machine's browser, until Ctrl-C
+    View(ViewStore),
     /// Remove days that are older
     Retain {
         /// Days to keep, today included
@@ -248,6 +250,29 @@ pub enum Task {
         place: Place,
     },
 }
+
+/// `fleet view`.
+#[derive(Debug, Args)]
+#[command(after_help = OF_VIEW)]
+pub struct ViewStore {
+    #[command(flatten)]
+    pub place: Place,
+    /// Listen on this port of 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub port: u16,
+    /// Memory that queries may take together, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    pub memory: usize,
+}
+
+const OF_VIEW: &str = "\
+Examples:
+  headway fleet view --store s3://acme/locks
+  headway fleet view --store ./rows --port 8080
+
+Prints an address with a secret, and answers only on this machine and only those who know the
+secret. If your browser is on another machine, forward the port: --port PORT, and there
+ssh -L PORT:127.0.0.1:PORT. Opening the page again reads what has been added to the store.";
 
 /// `fleet regressions`.
 #[derive(Debug, Args)]

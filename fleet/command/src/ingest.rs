@@ -31,7 +31,8 @@ pub async fn ingest(asked: &Ingest) -> Result<(), Failure> {
     let store = Store::open_or_make(&asked.store).await?;
     let mut damaged = Vec::new();
     for file in &asked.files {
-        let rolled = read(file, &source)?;
+        let mut rolled = read(file, &source)?;
+        rolled.recording = kept_at(file);
         let delivered = store.deliver(&rolled).await?;
         let name = printable(&file.display().to_string()).into_owned();
         let minutes = counted(rolled.load.len(), "minute");
@@ -51,6 +52,11 @@ pub async fn ingest(asked: &Ingest) -> Result<(), Failure> {
         Some(first) if damaged.len() == 1 => Err(Failure::Damaged(first.clone())),
         Some(first) => Err(Failure::Damaged(format!("{} recordings are damaged; {first}", damaged.len()))),
     }
+}
+
+/// Where a recording is found again: from the root on, links followed.
+fn kept_at(file: &Path) -> Option<String> {
+    Some(file.canonicalize().ok()?.to_str()?.to_owned())
 }
 
 /// `1 minute`, `2 minutes`.

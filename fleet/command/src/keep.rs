@@ -1,4 +1,4 @@
-//! `fleet`: looking after a store, and `fleet regressions`.
+//! `fleet`: looking after a store, `fleet regressions` and `fleet view`.
 
 use crate::arguments::Task;
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ pub async fn keep(task: &Task) -> Result<(), Failure> {
     match task {
         Task::Status(place) => status(&Store::open(&place.store).await?).await,
         Task::Regressions(asked) => regressions::regressions(asked).await,
+        Task::View(asked) => crate::view::view(asked).await,
         Task::Compact(place) => compact(&Store::open(&place.store).await?).await,
         Task::Retain { days, place } => {
             let store = Store::open(&place.store).await?;

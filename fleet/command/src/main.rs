@@ -16,6 +16,7 @@ mod session;
 mod ship;
 mod submit;
 mod tables;
+mod view;
 mod views;
 
 use arguments::{Arguments, Command};

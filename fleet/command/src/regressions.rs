@@ -2,11 +2,12 @@
 //! `headway-regress`; here rows are read and answers are printed.
 
 mod read;
-mod text;
+pub mod text;
 
 use crate::arguments::Regressions;
 use crate::failure::Failure;
 use crate::session::over_store;
+use datafusion::prelude::SessionContext;
 use headway_analysis::document::Document;
 use headway_regress::{compare, Compared, Design, Options, Outcome, Tested, Unusable};
 use headway_store::Store;
@@ -75,18 +76,9 @@ pub struct Lock {
 /// # Errors
 /// The store fails, or has no such service or version; with `--fail`, a lock became worse.
 pub async fn regressions(asked: &Regressions) -> Result<(), Failure> {
-    let options = options(asked);
     let store = Store::open(&asked.place.store).await?;
     let session = over_store(&store, asked.memory).await?;
-    let reader = Reader { session: &session, environment: asked.environment.as_deref() };
-    let Chosen { pairs, single_version } = reader.choose(asked).await?;
-    let mut rows = Vec::new();
-    for pair in &pairs {
-        rows.push(reader.rows(pair).await?);
-    }
-    let outcome = compare(&rows, &options);
-    drop(rows);
-    let regressed = named(&reader, &pairs, outcome, &options, single_version).await?;
+    let regressed = find(&session, asked, &|_| {}).await?;
     match asked.json {
         true => print_json(&regressed)?,
         false => crate::output::text(&text::of(&regressed))?,
@@ -95,6 +87,49 @@ pub async fn regressions(asked: &Regressions) -> Result<(), Failure> {
         (true, 1..) => Err(Failure::Found(text::verdict(&regressed))),
         _ => Ok(()),
     }
+}
+
+/// What a search does at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Reads rows of a service.
+    Reading {
+        /// The service.
+        service: &'a str,
+        /// Its number, from 1 on.
+        number: usize,
+        /// Number of services.
+        of: usize,
+    },
+    /// Compares versions.
+    Comparing,
+    /// Reads names and stacks.
+    Naming,
+}
+
+/// Searches, and says what it does.
+///
+/// # Errors
+/// The store fails, or has no such service or version.
+pub async fn find(
+    session: &SessionContext,
+    asked: &Regressions,
+    at: &(dyn Fn(Step<'_>) + Sync),
+) -> Result<Regressed, Failure> {
+    let options = options(asked);
+    let reader = Reader { session, environment: asked.environment.as_deref() };
+    let Chosen { pairs, single_version } = reader.choose(asked).await?;
+    let mut rows = Vec::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        at(Step::Reading { service: pair.service(), number: place + 1, of: pairs.len() });
+        rows.push(reader.rows(pair).await?);
+    }
+    at(Step::Comparing);
+    // Seconds of arithmetic: other tasks of this thread go on elsewhere.
+    let outcome = tokio::task::block_in_place(|| compare(&rows, &options));
+    drop(rows);
+    at(Step::Naming);
+    named(&reader, &pairs, outcome, &options, single_version).await
 }
 
 fn options(asked: &Regressions) -> Options {

@@ -18,11 +18,14 @@ use datafusion::datasource::MemTable;
 use datafusion::error::{DataFusionError, Result as Answer};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::object_store::ObjectStoreRegistry;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::in_subquery;
+use datafusion::prelude::{col, lit, Expr, SQLOptions, SessionConfig, SessionContext};
+use datafusion::scalar::ScalarValue;
 use headway_rollup::Rolled;
 use headway_store::{batches, empty, Store, Table};
 use object_store::ObjectStore;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use url::Url;
@@ -45,30 +48,36 @@ impl ObjectStoreRegistry for OnlyTheStore {
     }
 }
 
+/// The tables of a store or of recordings, from which sessions are made. All its sessions together keep one bound of
+/// memory.
+pub struct Database {
+    runtime: Arc<RuntimeEnv>,
+    providers: Vec<(Table, Arc<dyn TableProvider>)>,
+}
+
+/// The rows that a session has: all, unless something is named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct Only {
+    /// Of this service.
+    pub service: Option<String>,
+    /// Of this version.
+    pub version: Option<String>,
+    /// Of JVMs on this host.
+    pub host: Option<String>,
+    /// From this moment on, in microseconds since the Unix epoch.
+    pub from_us: Option<i64>,
+    /// Before this moment.
+    pub to_us: Option<i64>,
+}
+
 /// A session over a store.
 ///
 /// # Errors
 /// The store fails.
 pub async fn over_store(store: &Store, memory: usize) -> Result<SessionContext, Failure> {
-    let context = context(Some(store.objects()), memory)?;
-    let mut files = files(store, &Days::default()).await?;
-    for table in Table::ALL {
-        let provider: Arc<dyn TableProvider> = match files.remove(&table) {
-            None => Arc::new(MemTable::try_new(table.schema(), vec![vec![empty(table)]])?),
-            Some(paths) => {
-                let urls: Result<_, _> =
-                    paths.iter().map(|path| ListingTableUrl::parse(format!("{PLACE}{path}"))).collect();
-                let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
-                let config = ListingTableConfig::new_with_multi_paths(urls?)
-                    .with_listing_options(options)
-                    .with_schema(table.schema());
-                Arc::new(ListingTable::try_new(config)?)
-            }
-        };
-        context.register_table(part_name(table), provider)?;
-    }
-    add_views(&context).await?;
-    Ok(context)
+    Database::of_store(store, memory).await?.session(&Only::default()).await
 }
 
 /// A session over what recordings come to.
@@ -76,20 +85,98 @@ pub async fn over_store(store: &Store, memory: usize) -> Result<SessionContext, 
 /// # Errors
 /// Only an error in Headway.
 pub async fn over_recordings(recordings: &[Rolled], memory: usize) -> Result<SessionContext, Failure> {
-    let context = context(None, memory)?;
-    let mut rows: BTreeMap<Table, Vec<RecordBatch>> = BTreeMap::new();
-    for rolled in recordings {
-        for (table, batch) in batches(rolled, None)? {
-            rows.entry(table).or_default().push(batch);
+    Database::of_recordings(recordings, memory)?.session(&Only::default()).await
+}
+
+impl Database {
+    /// Those of a store, with the files that it has now.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn of_store(store: &Store, memory: usize) -> Result<Database, Failure> {
+        let mut files = files(store, &Days::default()).await?;
+        let mut providers = Vec::new();
+        for table in Table::ALL {
+            providers.push((table, provider(table, files.remove(&table))?));
         }
+        Ok(Database { runtime: runtime(Some(store.objects()), memory)?, providers })
     }
-    for table in Table::ALL {
-        let of_table = rows.remove(&table).unwrap_or_else(|| vec![empty(table)]);
-        let provider = MemTable::try_new(table.schema(), vec![of_table])?;
-        context.register_table(part_name(table), Arc::new(provider))?;
+
+    fn of_recordings(recordings: &[Rolled], memory: usize) -> Result<Database, Failure> {
+        let mut rows: BTreeMap<Table, Vec<RecordBatch>> = BTreeMap::new();
+        for rolled in recordings {
+            for (table, batch) in batches(rolled, None)? {
+                rows.entry(table).or_default().push(batch);
+            }
+        }
+        let mut providers: Vec<(Table, Arc<dyn TableProvider>)> = Vec::new();
+        for table in Table::ALL {
+            let of_table = rows.remove(&table).unwrap_or_else(|| vec![empty(table)]);
+            providers.push((table, Arc::new(MemTable::try_new(table.schema(), vec![of_table])?)));
+        }
+        Ok(Database { runtime: runtime(None, memory)?, providers })
     }
-    add_views(&context).await?;
-    Ok(context)
+
+    /// A session in which tables have only these rows, and so have all views.
+    ///
+    /// # Errors
+    /// Only an error in Headway.
+    pub async fn session(&self, only: &Only) -> Result<SessionContext, Failure> {
+        let config = SessionConfig::new().with_information_schema(true);
+        let context = SessionContext::new_with_config_rt(config, self.runtime.clone());
+        for (table, provider) in &self.providers {
+            let provider = match self.condition(&context, *table, only)? {
+                None => provider.clone(),
+                Some(condition) => context.read_table(provider.clone())?.filter(condition)?.into_view(),
+            };
+            context.register_table(part_name(*table), provider)?;
+        }
+        add_views(&context).await?;
+        Ok(context)
+    }
+
+    /// Which rows of a table count; `None` if all do.
+    fn condition(&self, context: &SessionContext, table: Table, only: &Only) -> Result<Option<Expr>, Failure> {
+        let is = |column: &str, value: &Option<String>| value.as_ref().map(|value| col(column).eq(lit(value.clone())));
+        let mut conditions = vec![is("service", &only.service)];
+        match table {
+            Table::Site | Table::Stack => {}
+            Table::Jvm => conditions.extend([is("version", &only.version), is("host", &only.host)]),
+            _ => {
+                conditions.push(is("version", &only.version));
+                conditions.push(only.from_us.map(|us| col("ts").gt_eq(moment(us))));
+                conditions.push(only.to_us.map(|us| col("ts").lt(moment(us))));
+                if let Some(host) = is("host", &only.host) {
+                    let jvms = context.read_table(self.provider(Table::Jvm)?)?.filter(host)?;
+                    let jvms = jvms.select(vec![col("jvm_id")])?.into_unoptimized_plan();
+                    conditions.push(Some(in_subquery(col("jvm_id"), Arc::new(jvms))));
+                }
+            }
+        }
+        Ok(conditions.into_iter().flatten().reduce(Expr::and))
+    }
+
+    fn provider(&self, wanted: Table) -> Result<Arc<dyn TableProvider>, Failure> {
+        let found = self.providers.iter().find(|(table, _)| *table == wanted);
+        let missing = || Failure::Failed(format!("there is no table {}", wanted.name()));
+        found.map(|(_, provider)| provider.clone()).ok_or_else(missing)
+    }
+}
+
+fn moment(us: i64) -> Expr {
+    lit(ScalarValue::TimestampMicrosecond(Some(us), Some("UTC".into())))
+}
+
+/// A table of these files of the store.
+fn provider(table: Table, paths: Option<Vec<String>>) -> Result<Arc<dyn TableProvider>, Failure> {
+    let Some(paths) = paths else {
+        return Ok(Arc::new(MemTable::try_new(table.schema(), vec![vec![empty(table)]])?));
+    };
+    let urls: Result<_, _> = paths.iter().map(|path| ListingTableUrl::parse(format!("{PLACE}{path}"))).collect();
+    let options = ListingOptions::new(Arc::new(ParquetFormat::default())).with_file_extension(".parquet");
+    let config =
+        ListingTableConfig::new_with_multi_paths(urls?).with_listing_options(options).with_schema(table.schema());
+    Ok(Arc::new(ListingTable::try_new(config)?))
 }
 
 /// What a query may be.
@@ -97,15 +184,14 @@ pub fn only_queries() -> SQLOptions {
     SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false)
 }
 
-fn context(objects: Option<Arc<dyn ObjectStore>>, memory: usize) -> Result<SessionContext, Failure> {
+fn runtime(objects: Option<Arc<dyn ObjectStore>>, memory: usize) -> Result<Arc<RuntimeEnv>, Failure> {
     let no_disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
     let runtime = RuntimeEnvBuilder::new()
         .with_object_store_registry(Arc::new(OnlyTheStore(objects)))
         .with_disk_manager_builder(no_disk)
         .with_memory_limit(memory.max(16) * 1024 * 1024, 1.0)
         .build_arc()?;
-    let config = SessionConfig::new().with_information_schema(true);
-    Ok(SessionContext::new_with_config_rt(config, runtime))
+    Ok(runtime)
 }
 
 async fn add_views(context: &SessionContext) -> Result<(), Failure> {

@@ -40,6 +40,33 @@ FROM (SELECT service, version, site_id, count(DISTINCT jvm_id) AS jvms, sum(cont
 JOIN site s ON s.site_id = l.site_id
 JOIN service_load v ON v.service = l.service AND v.version = l.version;
 
+-- What a service and version come to.
+CREATE VIEW services AS
+SELECT v.service, v.version, v.jvms, h.hosts, v.first_ts, v.last_ts, v.covered_ns, v.running_ns, v.cpu_ns,
+       v.steal_ns, v.operations, v.dropped, coalesce(b.locks, CAST(0 AS BIGINT)) AS locks,
+       coalesce(b.contentions, CAST(0 AS BIGINT)) AS contentions,
+       coalesce(b.blocked_ns, CAST(0 AS BIGINT)) AS blocked_ns,
+       CASE WHEN v.running_ns > 0 THEN CAST(coalesce(b.blocked_ns, CAST(0 AS BIGINT)) AS DOUBLE) / v.running_ns END
+         AS blocked_share
+FROM service_load v
+LEFT JOIN (SELECT service, version, count(DISTINCT site_id) AS locks, sum(contentions) AS contentions,
+                  sum(blocked_ns) AS blocked_ns
+           FROM lock_minute GROUP BY service, version) b ON b.service = v.service AND b.version = v.version
+LEFT JOIN (SELECT service, version, count(DISTINCT host) AS hosts
+           FROM jvm GROUP BY service, version) h ON h.service = v.service AND h.version = v.version;
+
+-- A lock's contentions by the stacks of both sides.
+CREATE VIEW lock_stacks AS
+SELECT l.service, l.version, l.site_id, s.lock, l.contentions, l.blocked_ns, w.frames AS waiter_stack,
+       o.frames AS owner_stack
+FROM (SELECT service, version, site_id, waiter_stack, owner_stack, sum(contentions) AS contentions,
+             sum(blocked_ns) AS blocked_ns
+      FROM lock_minute
+      GROUP BY service, version, site_id, waiter_stack, owner_stack) l
+JOIN site s ON s.site_id = l.site_id
+LEFT JOIN stack w ON w.stack_id = l.waiter_stack
+LEFT JOIN stack o ON o.stack_id = l.owner_stack;
+
 CREATE VIEW owners AS
 SELECT l.service, l.version, s.lock, {nth}(k.frames, 1) AS owner_method, l.blocked_ns, l.contentions, k.frames AS owner_stack
 FROM (SELECT service, version, site_id, owner_stack, sum(blocked_ns) AS blocked_ns, sum(contentions) AS contentions
@@ -51,7 +78,7 @@ JOIN stack k ON k.stack_id = l.owner_stack;
 
 CREATE VIEW phases AS
 SELECT p.service, p.version, j.host, p.ts, p.end_ts, s.lock, p.mean, p.peak, p.acquiring_ns,
-       w.frames AS waiter_stack, o.frames AS owner_stack
+       w.frames AS waiter_stack, o.frames AS owner_stack, p.recording
 FROM phase p
 JOIN site s ON s.site_id = p.site_id
 LEFT JOIN (SELECT jvm_id, max(host) AS host FROM jvm GROUP BY jvm_id) j ON j.jvm_id = p.jvm_id

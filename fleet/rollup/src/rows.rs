@@ -26,6 +26,8 @@ pub struct Rolled {
     pub cpu: Vec<CpuMinute>,
     /// Where the wall clock was set while the recording was made.
     pub clock_jumps: Vec<ClockJump>,
+    /// Where the recording is kept: a path on the host; `None` if it is not kept.
+    pub recording: Option<String>,
     /// How often a bound was reached: totals are right, stacks or locks are missing.
     pub folded: u64,
     /// What of the recording could not be read, one sentence each.

@@ -213,6 +213,10 @@ fn batch(table: Table, rolled: &Rolled, day: Option<Day>) -> Result<RecordBatch,
                 .number(|row| row.acquiring_ns)
                 .maybe(|row| row.waiter_stack)
                 .maybe(|row| row.owner_stack)
+                .add(|rows| {
+                    let of_all = rows.iter().map(|_| rolled.recording.as_deref());
+                    Arc::new(of_all.collect::<StringArray>())
+                })
                 .finish(table)
         }
         Table::CpuMinute => {

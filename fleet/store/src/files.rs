@@ -5,8 +5,9 @@ use crate::layout::{data_path, Day};
 use crate::manifest::{Commit, DataFile, Snapshot};
 use crate::place::Store;
 use crate::table::Table;
-use arrow::array::RecordBatch;
+use arrow::array::{new_null_array, RecordBatch};
 use arrow::compute::{concat_batches, lexsort_to_indices, take_record_batch, SortColumn, SortOptions};
+use arrow::datatypes::FieldRef;
 use bytes::Bytes;
 use object_store::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -114,11 +115,23 @@ impl Store {
             let bad = |why: String| StoreError::Parquet(file.path.clone(), why);
             let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| bad(e.to_string()))?;
             for batch in builder.build().map_err(|e| bad(e.to_string()))? {
-                batches.push(batch?.with_schema(table.schema())?);
+                batches.push(completed(table, &batch?)?);
             }
         }
         Ok(concat_batches(&table.schema(), &batches)?)
     }
+}
+
+/// Rows with all columns of their table: one that a file does not have yet is empty.
+fn completed(table: Table, rows: &RecordBatch) -> Result<RecordBatch, StoreError> {
+    let schema = table.schema();
+    let column = |field: &FieldRef| match rows.column_by_name(field.name()) {
+        Some(column) => column.clone(),
+        None => new_null_array(field.data_type(), rows.num_rows()),
+    };
+    let columns = schema.fields().iter().map(column).collect();
+    // Without a column that may not be empty, this is refused.
+    Ok(RecordBatch::try_new(schema, columns)?)
 }
 
 fn to_parquet(table: Table, rows: &RecordBatch) -> Result<Vec<u8>, parquet::errors::ParquetError> {
@@ -139,4 +152,24 @@ fn to_parquet(table: Table, rows: &RecordBatch) -> Result<Vec<u8>, parquet::erro
     writer.write(rows)?;
     writer.close()?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::columns::empty;
+
+    #[test]
+    fn files_from_before_a_column_was_added_are_read_and_others_are_not() {
+        let all = empty(Table::Phase);
+        let earlier: Vec<usize> = (0..all.num_columns() - 1).collect();
+        let earlier = all.project(&earlier).expect("columns");
+        assert_eq!(completed(Table::Phase, &earlier).expect("an empty column"), all);
+        let rows = RecordBatch::try_new_with_options(
+            std::sync::Arc::new(arrow::datatypes::Schema::empty()),
+            Vec::new(),
+            &arrow::array::RecordBatchOptions::new().with_row_count(Some(1)),
+        );
+        assert!(completed(Table::Phase, &rows.expect("a row")).is_err());
+    }
 }

@@ -154,6 +154,7 @@ impl Table {
                 must("acquiring_ns", Int64),
                 may("waiter_stack", Int64),
                 may("owner_stack", Int64),
+                may("recording", Utf8),
             ],
             Table::CpuMinute => {
                 vec![may("stack", Int64), must("state", Utf8), must("samples", Int64), must("cpu_ns", Int64)]

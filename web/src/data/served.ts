@@ -6,8 +6,8 @@ import { recordingOf, shiftedQuery, type AnswerTo, type Source } from "./source"
 
 /** There is nobody to ask any more. */
 export class Ended extends Error {
-  constructor() {
-    super("The command that serves this page has ended: run `headway view FILE` again and open the address that it prints.");
+  constructor(command = "headway view FILE") {
+    super(`The command that serves this page has ended: run \`${command}\` again and open the address that it prints.`);
   }
 }
 
@@ -95,7 +95,7 @@ function reply(path: string, body: string): Promise<Response> {
   });
 }
 
-async function good(reply: Response): Promise<Response> {
+export async function good(reply: Response): Promise<Response> {
   if (!reply.ok) throw new Error(`the command that serves this page answered ${reply.status}: ${await reply.text()}`);
   return reply;
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { parseUtc, tick, utc } from "./clock";
 import { csv } from "./download";
 import { parts, split, withoutPackage } from "./frames";
 import { pieces } from "./sentence";
+import { shellWord } from "./shell";
 import { axisEnd, count, duration, interval, moment, parseMoment, percent } from "./units";
 
 describe("numbers", () => {
@@ -61,6 +63,22 @@ describe("names", () => {
       { frames: [2], folded: false },
       { frames: [22], folded: false },
     ]);
+  });
+});
+
+describe("wall-clock times", () => {
+  it("are minutes in UTC", () => {
+    expect(utc(1_767_225_600_000_000)).toBe("2026-01-01 00:00");
+    expect(["2026-01-01 00:00", "2026-01-01T00:01", " 2026-01-01 ", "2026-02-30", "2026-01-01 25:00", "soon"].map(parseUtc)).toEqual([1_767_225_600e6, 1_767_225_660e6, 1_767_225_600e6, null, null, null]);
+  });
+  it("mark an axis by times, and midnight by the date", () => {
+    expect([tick(1_767_225_600, 3600), tick(1_767_229_200, 3600), tick(1_767_312_000, 86_400)]).toEqual(["01-01", "01:00", "01-02"]);
+  });
+});
+
+describe("words of a command", () => {
+  it("are quoted where a shell would take them apart", () => {
+    expect(["/var/app-1.jfr", "it's $HOME", ""].map(shellWord)).toEqual(["/var/app-1.jfr", "'it'\\''s $HOME'", "''"]);
   });
 });
 

@@ -1,11 +1,11 @@
-import { Component, type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ALL_STACKS, PAGES, type PageName } from "../state/address";
-import { Ended } from "../data/served";
 import { useSource } from "../state/asking";
-import { choose, theme } from "../state/theme";
 import { address, problems, show, view } from "../state/view";
 import { FilterBar } from "./FilterBar";
+import { Guard } from "./Guard";
+import { Header, Problems } from "./Header";
 import { Arriving, First, Live, Over } from "./Live";
 import { Timeline } from "./Timeline";
 import { Compare } from "../page/Compare";
@@ -63,31 +63,10 @@ function Pages() {
   }, [facts.file, page]);
   return (
     <>
-      <header>
-        <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
-          Skip to content
-        </a>
-        <strong class="brand">Headway</strong>
-        <nav aria-label="Pages">
-          {PAGES.map((name) => (
-            <a
-              key={name}
-              href={address({ ...ALL_STACKS, page: name, contention: null, mode: "", sort: "" })}
-              aria-current={name === page ? "page" : undefined}
-            >
-              {TITLES[name]}
-            </a>
-          ))}
-        </nav>
+      <Header pages={PAGES} titles={TITLES} current={page} hrefOf={(name) => address({ ...ALL_STACKS, page: name, contention: null, mode: "", sort: "" })} file={facts.file}>
         <Recordings />
         <Live />
-        <span class="file" title={facts.file}>
-          {facts.file}
-        </span>
-        <button type="button" onClick={() => choose(theme.value === "dark" ? "light" : "dark")}>
-          {theme.value === "dark" ? "Light" : "Dark"}
-        </button>
-      </header>
+      </Header>
       <FilterBar />
       {/* Of two recordings it would show one. */}
       {page !== "compare" && (
@@ -97,23 +76,12 @@ function Pages() {
       )}
       <main id="content" tabIndex={-1}>
         <h1 class="away">{TITLES[page]}</h1>
-        <Problems />
+        <Problems of={problems} />
         <First />
         <Over />
         <Guard key={`${page} ${recording} ${beginning}`}>{BODIES[page]()}</Guard>
       </main>
     </>
-  );
-}
-
-/** What of the address cannot be shown. */
-function Problems() {
-  if (problems.value.length === 0) return null;
-  return (
-    <p class="card problem" role="alert">
-      This address cannot be followed in full: {problems.value.join("; ")}.{" "}
-      <button type="button" class="small" onClick={() => (problems.value = [])}>close</button>
-    </p>
   );
 }
 
@@ -130,18 +98,4 @@ function Recordings() {
       <option value={1}>after</option>
     </select>
   );
-}
-
-/** Keeps a broken part from taking the page with it. */
-class Guard extends Component<{ children: ComponentChildren; quiet?: boolean }, { problem: string | null }> {
-  override state = { problem: null };
-
-  static override getDerivedStateFromError(problem: unknown) {
-    return { problem: problem instanceof Ended ? problem.message : `This part cannot be shown: ${String(problem)}` };
-  }
-
-  override render() {
-    if (this.state.problem && this.props.quiet) return null;
-    return this.state.problem ? <p class="problem" role="alert">{this.state.problem}</p> : this.props.children;
-  }
 }

@@ -52,15 +52,24 @@ function Folded({ frames }: { frames: number[] }) {
 function Frame({ frame }: { frame: number }) {
   const names = useNames(view.value.recording);
   const { method, line, file, jdk, source } = names.frame(frame);
-  const [before, after] = split(names.text(method));
   return (
     <li class={jdk ? "jdk" : ""} title={`${names.frameText(frame)}${file ? ` (${file})` : ""}`}>
-      <span class="package">{before}</span>
-      <wbr />
-      <a class="method quiet" title="Show what called the method and what it called" href={address({ ...ALL_STACKS, page: "profile", mode: "", sort: "", sandwich: names.text(method) })}>{after}</a>
+      <Method name={names.text(method)} href={address({ ...ALL_STACKS, page: "profile", mode: "", sort: "", sandwich: names.text(method) })} />
       {line > 0 && <span class="lineno">:{line}</span>}
       {source && <code class="source">{source}</code>}
     </li>
+  );
+}
+
+/** A method, its package apart; `href` leads to its callers and callees. */
+export function Method({ name, href }: { name: string; href?: string }) {
+  const [before, after] = split(name);
+  return (
+    <>
+      <span class="package">{before}</span>
+      <wbr />
+      {href ? <a class="method quiet" title="Show what called the method and what it called" href={href}>{after}</a> : <span class="method">{after}</span>}
+    </>
   );
 }
 

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import type { View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
+import { tick } from "../text/clock";
 import { axisEnd } from "../text/units";
 
 export interface Series {
@@ -31,6 +32,8 @@ interface Props {
   onBrush?: (range: View["range"]) => void;
   format: (value: number) => string;
   shades?: Shade[];
+  /** True where times count from the Unix epoch: the axis then has dates, in UTC. */
+  clock?: boolean;
 }
 
 const SECOND = 1e9;
@@ -90,7 +93,7 @@ function distinct(labels: string[]): string[] {
 }
 
 function make(place: HTMLElement, width: number, latest: { current: Props }): uPlot {
-  const { times, series, stacked, whole, height, format, shades } = latest.current;
+  const { times, series, stacked, whole, height, format, shades, clock } = latest.current;
   const ink = getComputedStyle(place).getPropertyValue("--dim");
   const grid = getComputedStyle(place).getPropertyValue("--line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui, sans-serif" };
@@ -105,9 +108,12 @@ function make(place: HTMLElement, width: number, latest: { current: Props }): uP
     height,
     legend: { show: false },
     cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
-    scales: { x: { time: false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, axisEnd(max, whole ?? false)] } },
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    scales: { x: { time: clock ?? false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, axisEnd(max, whole ?? false)] } },
     axes: [
-      { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
+      clock
+        ? { ...axis, size: 26, space: 90, values: (_, splits, _axis, _space, step) => splits.map((at) => tick(at, step)) }
+        : { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
       { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => distinct(splits.map(format)) },
     ],
     series: [

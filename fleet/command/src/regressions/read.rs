@@ -231,6 +231,11 @@ impl Versions {
         Versions { service, old: old.clone(), new: new.clone(), from_us, to_us }
     }
 
+    /// Whose they are.
+    pub fn service(&self) -> &str {
+        &self.service
+    }
+
     /// Which rows are read.
     fn condition(&self) -> String {
         format!(

@@ -39,16 +39,15 @@ fn line(text: &mut String, indent: usize, content: &str) {
 }
 
 fn of_service(text: &mut String, service: &Service) {
-    let Service { service: name, old_version, new_version, design, not_compared, locks, .. } = service;
+    let Service { service: name, old_version, new_version, design, locks, .. } = service;
     line(text, 0, &format!("{name}: version {new_version} compared with {old_version}"));
-    if let Some(reason) = not_compared {
-        line(text, 2, &format!("not compared: {reason}"));
+    for sentence in circumstances(service) {
+        line(text, 2, &sentence);
     }
-    let Some(design) = design else { return };
-    line(text, 2, &compared(design));
-    if design.timing == Timing::InTurn {
-        line(text, 2, "One version after the other: load that changed with the version looks like the version.");
+    if design.is_none() {
+        return;
     }
+    let unit = design.as_ref().map_or(Unit::RunningSecond, |design| design.unit);
     let of = |verdict: Change| locks.iter().filter(move |lock| lock.tested.verdict == verdict);
     for (verdict, title) in [(Change::Regression, "REGRESSIONS"), (Change::Improvement, "IMPROVEMENTS")] {
         for (index, lock) in of(verdict).enumerate() {
@@ -56,14 +55,38 @@ fn of_service(text: &mut String, service: &Service) {
                 text.push('\n');
                 line(text, 2, title);
             }
-            of_lock(text, lock, design.unit);
+            of_lock(text, lock, unit);
         }
     }
     text.push('\n');
-    line(text, 2, &unchanged(service));
-    if let Some(sentence) = detectable(locks) {
+    for sentence in results(service) {
         line(text, 2, &sentence);
     }
+}
+
+/// All that is said about two versions, except for single locks.
+pub fn sentences(service: &Service) -> Vec<String> {
+    let mut sentences = circumstances(service);
+    if service.design.is_some() {
+        sentences.extend(results(service));
+    }
+    sentences
+}
+
+/// What was compared with what, or why it was not.
+fn circumstances(service: &Service) -> Vec<String> {
+    let refused = service.not_compared.map(|reason| format!("not compared: {reason}"));
+    let mut sentences: Vec<String> = refused.into_iter().chain(service.design.as_ref().map(compared)).collect();
+    if service.design.as_ref().is_some_and(|design| design.timing == Timing::InTurn) {
+        sentences
+            .push("One version after the other: load that changed with the version looks like the version.".into());
+    }
+    sentences
+}
+
+/// What did not change, and what could have been found.
+fn results(service: &Service) -> Vec<String> {
+    [unchanged(service)].into_iter().chain(detectable(&service.locks)).collect()
 }
 
 fn compared(design: &Design) -> String {

@@ -1,0 +1,54 @@
+// Call stacks of both sides of a lock.
+import { duration, percent, times } from "../text/units";
+import { Copy, Method } from "../view/Chain";
+import type { Rows, StackRow } from "./contract";
+import { show, view } from "./view";
+
+/** A call stack, leaf first. */
+export function Stack({ frames, title, why, unknown }: { frames: string[]; title: string; why: string; unknown: string }) {
+  return (
+    <section class="chain">
+      <h3 title={why}>
+        {title}
+        {frames.length > 0 && <Copy text={() => frames.join("\n")} />}
+      </h3>
+      {frames.length === 0 && <p class="empty">{unknown}</p>}
+      <ol>
+        {frames.map((method, at) => (
+          <li key={at} title={method}>
+            <Method name={method} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Stacks of waiters and owner beside each other. */
+export function Both({ waiter_stack, owner_stack }: { waiter_stack: string[]; owner_stack: string[] }) {
+  return (
+    <div class="pair">
+      <Stack frames={waiter_stack} title="Who waited" why="Call stack of the blocked threads, innermost method first" unknown="The call stack was not recorded." />
+      <Stack frames={owner_stack} title="Who held the lock" why="Call stack of the owner meanwhile, from the frame that owned the lock on" unknown="Unknown: a hand-off, or the owner's exit was not recorded." />
+    </div>
+  );
+}
+
+/** The pairs of stacks with most blocked time, one at a time. */
+export function Pairs({ answer: { rows, more } }: { answer: Rows<StackRow> }) {
+  const at = Math.min(view.value.pair, Math.max(0, rows.length - 1));
+  const pair = rows[at];
+  if (!pair) return <p class="empty">No blocked time with this filter.</p>;
+  const all = rows.reduce((sum, { blocked_ns }) => sum + blocked_ns, 0);
+  const go = (pair: number) => show({ pair }, false);
+  return (
+    <>
+      <p class="foot" title="Pairs of call stacks, most blocked time first">
+        <button type="button" class="small" disabled={at === 0} aria-label="previous pair" onClick={() => go(at - 1)}>◂</button>
+        pair {at + 1} of {rows.length}{more && " and more"}: {duration(pair.blocked_ns)} ({percent(pair.blocked_ns / Math.max(1, all))} of these), {times(pair.contentions, "contention")}
+        <button type="button" class="small" disabled={at >= rows.length - 1} aria-label="next pair" onClick={() => go(at + 1)}>▸</button>
+      </p>
+      <Both {...pair} />
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT, fromAddress, toAddress, type FleetView } from "./address";
+
+describe("the address of a store's page", () => {
+  it("leads back to what was shown", () => {
+    const view: FleetView = {
+      page: "locks",
+      only: { service: "shop & co", version: "1.2#3", host: "web-7?", from_us: Date.UTC(2026, 10, 25, 10, 7) * 1000, to_us: Date.UTC(2026, 10, 25, 11) * 1000 },
+      sort: "-max_ns",
+      pick: ["shop & co", "", "-8123456789012345678"],
+      mode: "share",
+      pair: 3,
+    };
+    const problems: string[] = [];
+    expect(fromAddress(toAddress(view), problems)).toEqual(view);
+    expect(problems).toEqual([]);
+  });
+  it("is short for the default", () => {
+    expect(toAddress(DEFAULT)).toBe("#/services");
+    expect(fromAddress("")).toEqual(DEFAULT);
+  });
+  it("an empty name is a name", () => {
+    const view: FleetView = { ...DEFAULT, only: { ...DEFAULT.only, version: "" } };
+    expect(fromAddress(toAddress(view))).toEqual(view);
+  });
+  it("what makes no sense is left at its default, and said", () => {
+    const problems: string[] = [];
+    expect(fromAddress("#/evil?from=2026-02-30&to=now&pair=-1", problems)).toEqual(DEFAULT);
+    expect(problems).toEqual(["there is no page “evil”", "no time is “2026-02-30”", "no time is “now”", "there is no pair of stacks “-1”"]);
+  });
+});

@@ -1,0 +1,65 @@
+// What is shown of a store stands in the address behind `#`, so that it can be shared, reloaded and gone back to.
+import { parseUtc, utc } from "../text/clock";
+import type { Only } from "./contract";
+
+export const PAGES = ["services", "locks", "versions", "hosts", "phases"] as const;
+export type PageName = (typeof PAGES)[number];
+
+export interface FleetView {
+  page: PageName;
+  /** The rows that count. */
+  only: Only;
+  /** Order of the page's table: a column, `-` in front for largest first; empty for the page's own. */
+  sort: string;
+  /** The selected row: what it is known by. */
+  pick: string[];
+  /** The page's own choice. */
+  mode: string;
+  /** Which pair of stacks of the selected lock, from 0 on. */
+  pair: number;
+}
+
+export const ALL: Only = { service: null, version: null, host: null, from_us: null, to_us: null };
+
+export const DEFAULT: FleetView = { page: "services", only: ALL, sort: "", pick: [], mode: "", pair: 0 };
+
+const NAMES = ["service", "version", "host"] as const;
+const TEXTS = ["sort", "mode"] as const;
+
+export function toAddress({ page, only, pair, pick, ...rest }: FleetView): string {
+  const parameters = new URLSearchParams();
+  for (const name of NAMES) if (only[name] !== null) parameters.set(name, only[name]);
+  if (only.from_us !== null) parameters.set("from", utc(only.from_us).replace(" ", "T"));
+  if (only.to_us !== null) parameters.set("to", utc(only.to_us).replace(" ", "T"));
+  for (const name of TEXTS) if (rest[name]) parameters.set(name, rest[name]);
+  for (const part of pick) parameters.append("pick", part);
+  if (pair > 0) parameters.set("pair", String(pair + 1));
+  const text = parameters.toString();
+  return `#/${page}${text ? `?${text}` : ""}`;
+}
+
+/** Whatever cannot be understood is left at its default, and said in `problems`. */
+export function fromAddress(hash: string, problems: string[] = []): FleetView {
+  const path = hash.replace(/^#\/?/, "");
+  const at = path.indexOf("?");
+  const [page, rest] = at < 0 ? [path, ""] : [path.slice(0, at), path.slice(at + 1)];
+  const read = new URLSearchParams(rest);
+  const view: FleetView = { ...DEFAULT, only: { ...ALL }, pick: read.getAll("pick") };
+  const wrong = (what: string, text: string) => problems.push(`${what} “${text.slice(0, 80)}”`);
+  if ((PAGES as readonly string[]).includes(page)) view.page = page as PageName;
+  else if (page !== "") wrong("there is no page", page);
+  for (const name of NAMES) view.only[name] = read.get(name);
+  for (const name of TEXTS) view[name] = read.get(name) ?? "";
+  const time = (name: string): number | null => {
+    const text = read.get(name);
+    const us = text === null ? null : parseUtc(text);
+    if (text !== null && us === null) wrong("no time is", text);
+    return us;
+  };
+  view.only.from_us = time("from");
+  view.only.to_us = time("to");
+  const pair = read.get("pair");
+  if (pair !== null && /^[1-9]\d{0,3}$/.test(pair)) view.pair = Number(pair) - 1;
+  else if (pair !== null) wrong("there is no pair of stacks", pair);
+  return view;
+}
