@@ -46,7 +46,7 @@ pub fn demo(rest: &[String]) -> Result<(), Problem> {
 }
 
 /// A path as one can type it in the project's root.
-fn from_root(path: &Path) -> String {
+pub fn from_root(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
@@ -57,7 +57,7 @@ fn jdk_of(release: u32) -> Result<PathBuf, Problem> {
 }
 
 /// The JDK asked for, else that of `JAVA_HOME`, else the one on the path.
-fn java_program(jdk: Option<PathBuf>) -> PathBuf {
+pub fn java_program(jdk: Option<PathBuf>) -> PathBuf {
     let home = jdk.or_else(|| std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()).map(PathBuf::from));
     home.map_or_else(|| "java".into(), |home| home.join("bin/java"))
 }

@@ -156,6 +156,7 @@ fn make() -> Result<Release, Problem> {
 fn make_fleet() -> Result<Release, Problem> {
     let release = Release::of_checkout()?;
     let tools = Tools::ready_for_fleet()?;
+    page::build()?;
     let fleet = binaries::fleet(&tools, &release)?;
     fs::create_dir_all(place())?;
     add_fleet(&release, &tools, &fleet)?;

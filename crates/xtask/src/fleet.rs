@@ -4,7 +4,7 @@ use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read};
 use crate::python::packages_of_sources;
 use crate::tally::Tally;
-use crate::{pairs, takes_nothing, Misuse, Problem};
+use crate::{page, pairs, takes_nothing, Misuse, Problem};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -47,6 +47,19 @@ pub fn enter(command: &mut Command) {
 /// Is it a variable that cargo sets for the package that it runs?
 fn is_about_a_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
+}
+
+/// `headway-fleet`, built as for its tests: fast enough for a small store, and ready much sooner than a release.
+pub fn built() -> Result<PathBuf, Problem> {
+    page::build()?;
+    run(in_fleet().args(["build", "--locked", "--quiet", "--package", "headway-fleet"]))?;
+    Ok(for_tests("headway-fleet"))
+}
+
+/// Where a program of the fleet's workspace is that was built for its tests.
+pub fn for_tests(name: &str) -> PathBuf {
+    let place = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("fleet/target"), PathBuf::from);
+    place.join("debug").join(name)
 }
 
 /// Is it formatted?

@@ -2,7 +2,7 @@
 //!
 //! `./hw` itself only sees to it that a compiler, a JDK and Maven are at hand;
 //! everything else is here, where it can be tested. Commands: `build`, `demo`,
-//! `test`, `fleet-test`, `fleet-eval`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
+//! `test`, `fleet-demo`, `fleet-test`, `fleet-eval`, `stress`, `soak`, `bench`, `eval`, `diagnose`, `fuzz`, `miri`, `dist`,
 //! `guard`, `tidy`, `licences`, `pictures`.
 
 mod bench;
@@ -11,6 +11,7 @@ mod diagnose;
 mod dist;
 mod eval;
 mod fleet;
+mod fleet_demo;
 mod guard;
 mod java;
 mod jdks;
@@ -45,7 +46,8 @@ fn main() -> ExitCode {
         "build" => products::build(rest),
         "demo" => demo::demo(rest),
         "test" => test::test(rest),
-        "fleet-test" => fleet::on_s3(rest),
+        "fleet-demo" => fleet_demo::demo(rest),
+        "fleet-test" => fleet::on_s3(rest).and_then(|()| fleet_demo::demo(&[])),
         "fleet-eval" => fleet::evaluate(rest),
         "stress" => stress::stress(rest),
         "soak" => stress::soak(rest),

@@ -6,7 +6,7 @@
 use crate::jdks::Jdks;
 use crate::process::{build_directory, cargo, is_on_path, program, root, run, run_and_read, target_directory};
 use crate::tally::Tally;
-use crate::{packages, Problem};
+use crate::{fleet, packages, Problem};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,15 +32,34 @@ pub fn build() -> Result<(), Problem> {
 /// The page's own tests: of its logic, and of the page in a browser, which shows a JVM of `jdks` too.
 pub fn tests(browser_tests: bool, jdks: &Jdks) -> Result<Tally, Problem> {
     build()?;
+    if !browser_tests {
+        return counted("page.json", |_| Ok(()));
+    }
+    counted("page-browser.json", |vitest| {
+        in_browser(vitest)?.envs(jdks.variables());
+        Ok(())
+    })
+}
+
+/// The page of a store in a browser. The fleet's own tests have built the programs that it needs.
+pub fn fleet_tests() -> Result<Tally, Problem> {
+    counted("page-fleet.json", |vitest| {
+        vitest.args(["--config", "e2e/fleet.config.ts"]).env(BROWSER, the_browser()?);
+        vitest.env("HEADWAY_FLEET", fleet::for_tests("headway-fleet"));
+        vitest.env("HEADWAY_GENERATOR", fleet::for_tests("headway-generator"));
+        Ok(())
+    })
+}
+
+/// Runs vitest as `prepare` says, and counts.
+fn counted(report: &str, prepare: impl FnOnce(&mut Command) -> Result<(), Problem>) -> Result<Tally, Problem> {
     let mut vitest = vitest();
     vitest.args(["--reporter=default", "--reporter=json"]);
-    let report = build_directory().join(if browser_tests { "page-browser.json" } else { "page.json" });
+    let report = build_directory().join(report);
     fs::create_dir_all(build_directory())?;
     let _ = fs::remove_file(&report); // an older one must not be counted
     vitest.arg(format!("--outputFile={}", report.display()));
-    if browser_tests {
-        in_browser(&mut vitest)?.envs(jdks.variables());
-    }
+    prepare(&mut vitest)?;
     let (_, content) = run_and_read(&mut vitest)?;
     let counted = fs::read_to_string(&report).ok().and_then(|text| serde_json::from_str::<Counted>(&text).ok());
     let counted = counted.unwrap_or_default();
@@ -66,9 +85,12 @@ fn vitest() -> Command {
 
 /// Has vitest run what needs a browser, the command and recordings.
 fn in_browser(vitest: &mut Command) -> Result<&mut Command, Problem> {
-    vitest.args(["--config", "e2e/vitest.config.ts"]);
-    vitest.env(BROWSER, browser().ok_or("no browser (package chromium); HEADWAY_CHROMIUM says where one is")?);
+    vitest.args(["--config", "e2e/vitest.config.ts"]).env(BROWSER, the_browser()?);
     Ok(vitest.env("HEADWAY_BIN", crate::products::headway()).env("HEADWAY_RECORDINGS", recordings()?))
+}
+
+fn the_browser() -> Result<PathBuf, Problem> {
+    browser().ok_or_else(|| "no browser (package chromium); HEADWAY_CHROMIUM says where one is".into())
 }
 
 /// True if the tests can find a browser, installing one where that is possible.

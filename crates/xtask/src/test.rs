@@ -63,6 +63,7 @@ pub fn test(rest: &[String]) -> Result<(), Problem> {
     fleet_ahead.wait();
     session.check("fleet: lints", |_| fleet::lints(&ALLOWED_IN_TESTS));
     session.suite("fleet", |_| fleet::tests());
+    session.store_in_a_browser();
     session.suite("fleet on Spark", fleet::on_spark);
     session.suite("guard", |_| guard::compare());
     session.suite("python", python_tests);
@@ -89,6 +90,13 @@ impl Session {
     fn page_in_a_browser(&mut self) {
         if !self.without_browser {
             self.suite("page in a browser", |jdks| page::tests(true, jdks));
+        }
+    }
+
+    /// After the fleet's own tests, which build what is served.
+    fn store_in_a_browser(&mut self) {
+        if !self.without_browser {
+            self.suite("store in a browser", |_| page::fleet_tests());
         }
     }
 

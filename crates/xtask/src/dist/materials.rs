@@ -111,6 +111,7 @@ impl Materials {
         let mut packages = FLEET.crates()?;
         packages.extend(standard_library(tools)?);
         packages.extend(of_linker(tools).into_iter().filter(|package| package.name == "libunwind"));
+        packages.extend(of_page()?);
         Ok(Materials::of("headway-fleet", release, packages))
     }
 
