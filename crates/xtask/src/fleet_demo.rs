@@ -1,7 +1,7 @@
 //! `./hw fleet-demo [--minutes N]`: many JVMs in one question, on this machine.
 //!
 //! Three services run in two versions at the same time, three JVMs of each under
-//! `headway run`. In the second version of one of them a lock is held three times as
+//! `headway run`. In the second version of one of them a lock is held five times as
 //! long. Their recordings go into a store, and `headway fleet regressions` has to name
 //! that lock, and nothing else.
 //!
@@ -30,7 +30,7 @@ struct Service {
 }
 
 const SERVICES: [Service; 3] = [
-    Service { name: "checkout", words: &["pressure", "forkjoin", "--threads", "5"], hold_ms: ["1", "3"] },
+    Service { name: "checkout", words: &["pressure", "forkjoin", "--threads", "5"], hold_ms: ["2", "10"] },
     Service {
         name: "search",
         words: &["pressure", "forkjoin", "--threads", "5", "--queued", "true"],
@@ -179,7 +179,7 @@ fn answer(command: &Path, store: &Path) -> Result<(), Problem> {
     run(&mut regressions())?;
     let found = worse(&output_of(regressions().arg("--json"))?)?;
     let (service, lock) = PLANTED;
-    println!("\nplanted:      {lock} of {service} is held 3 times as long in version {}", VERSIONS[1]);
+    println!("\nplanted:      {lock} of {service} is held 5 times as long in version {}", VERSIONS[1]);
     println!("in a browser: {} fleet view --store {}", from_root(command), from_root(store));
     match found.iter().map(|(service, lock)| (service.as_str(), lock.as_str())).collect::<Vec<_>>()[..] {
         [one] if one == PLANTED => Ok(()),
