@@ -116,6 +116,25 @@ fn sql(place: &str, question: &str) -> Vec<Value> {
     text.lines().map(|line| known(&serde_json::from_str(line).expect("JSON"))).collect()
 }
 
+/// The same rows; fractions went through text once more on one side, which may change their last digit.
+fn assert_same(found: &[Value], expected: &[Value], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (found, expected) in found.iter().zip(expected) {
+        let (fields, others) = (found.as_object().expect("a row"), expected.as_object().expect("a row"));
+        assert_eq!(fields.keys().collect::<Vec<_>>(), others.keys().collect::<Vec<_>>(), "{what}");
+        for (name, value) in fields {
+            assert!(is_same(value, &others[name]), "{what}, {name}: {found}, not {expected}");
+        }
+    }
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(a), Some(b)) if !one.is_u64() && !one.is_i64() => (a - b).abs() <= 1e-12 * a.abs().max(b.abs()),
+        _ => one == other,
+    }
+}
+
 fn sum(values: &Value) -> u64 {
     values.as_array().expect("a list").iter().map(|value| value.as_u64().expect("a number")).sum()
 }
@@ -164,7 +183,7 @@ fn the_page_and_the_command_have_the_same_numbers() {
     for (ask, query) in VIEWS {
         let expected = sql(&place, query);
         assert!(!expected.is_empty(), "{ask} has no rows");
-        assert_eq!(viewed.rows(&json!({"ask": ask, "only": all()})), expected, "{ask}");
+        assert_same(&viewed.rows(&json!({"ask": ask, "only": all()})), &expected, ask);
     }
     filters_choose_the_rows_that_count(&viewed, &place);
     lines_over_time_add_up(&viewed, &place);

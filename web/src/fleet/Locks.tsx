@@ -90,10 +90,16 @@ function Chart({ rows }: { rows: LockRow[] }) {
         ))}
       </div>
       <Answered question={{ ask: "over-time" as const, only: view.value.only, locks: locks.map(({ service, site }) => ({ service, site })) }}>
-        {(answer) => <Lines over={answer} names={locks.map(({ lock }) => withoutPackage(lock))} share={mode === "share"} />}
+        {(answer) => <Lines over={answer} names={namesOf(locks)} share={mode === "share"} />}
       </Answered>
     </section>
   );
+}
+
+/** With the service, unless all are of one. */
+function namesOf(locks: { service: string; lock: string }[]): string[] {
+  const several = new Set(locks.map(({ service }) => service)).size > 1;
+  return locks.map(({ service, lock }) => `${withoutPackage(lock)}${several ? ` (${service})` : ""}`);
 }
 
 const BUCKETS: Record<number, string> = { 60_000_000: "minute", 3_600_000_000: "hour", 86_400_000_000: "day" };

@@ -11,7 +11,7 @@ import { number, Table, text } from "./Table";
 import { view } from "./view";
 
 const COLUMNS: Column<PhaseRow>[] = [
-  text("from_us", "from", "When it began, in UTC", (row) => utc(row.from_us), "124px"),
+  text("from_us", "from", "When it began, in UTC", (row) => utc(row.from_us), "138px"),
   number("length", "length", "How long it was", (row) => (row.to_us - row.from_us) * 1000, duration, "76px"),
   text("lock", "lock", "The lock with high pressure", (row) => withoutPackage(row.lock), "minmax(120px, 1.6fr)"),
   text("service", "service", "Of which service", (row) => row.service),

@@ -28,14 +28,24 @@ export function Table<Row extends object>({ one, label, from, answer: { rows, mo
   const download = () => csv([columns.map(({ id }) => id), ...rows.map((row) => columns.map(({ value }) => value(row)))]);
   return (
     <>
-      <TreeTable label={label} rows={rows} columns={columns} idOf={idOf} selected={pick.length > 0 ? JSON.stringify(pick) : null}
-        onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={chosen} onSort={(sort) => show({ sort }, false)} height={height} />
+      <div class="sideways">
+        <div style={{ minWidth: `${leastWidth(columns)}px` }}>
+          <TreeTable label={label} rows={rows} columns={columns} idOf={idOf} selected={pick.length > 0 ? JSON.stringify(pick) : null}
+            onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={chosen} onSort={(sort) => show({ sort }, false)} height={height} />
+        </div>
+      </div>
       <p class="foot">
         {more ? `the first ${count(rows.length)} ${one}s; a filter shows others` : times(rows.length, one)}, view <code>{from}</code>
         <button type="button" class="small push" title="Download as CSV" onClick={() => save(`${from}.csv`, "text/csv", download())}>CSV</button>
       </p>
     </>
   );
+}
+
+/** Pixels without which columns would be cut: the first number of each width. */
+function leastWidth<Row>(columns: Column<Row>[]): number {
+  const padding = 20;
+  return columns.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0), padding);
 }
 
 /** A column of numbers. */

@@ -17,6 +17,9 @@ export function parseUtc(text: string): number | null {
   return Number.isNaN(ms) || !utc(ms * 1000).startsWith(match[1]!) ? null : ms * 1000;
 }
 
+/** Seconds between the marks of an axis: minutes, hours, days. */
+export const STEPS = [60, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200, ...[1, 2, 5, 10, 30, 100, 365].map((days) => days * DAY_S)];
+
 /** A mark of an axis that has one every so many seconds: a time, or at midnight and of days a date. */
 export function tick(seconds: number, step: number): string {
   const [day = "", time = ""] = utc(seconds * 1e6).split(" ");

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import type { View } from "../state/address";
 import { cursor } from "../state/cursor";
 import { theme } from "../state/theme";
-import { tick } from "../text/clock";
+import { STEPS, tick } from "../text/clock";
 import { axisEnd } from "../text/units";
 
 export interface Series {
@@ -112,7 +112,7 @@ function make(place: HTMLElement, width: number, latest: { current: Props }): uP
     scales: { x: { time: clock ?? false, range: [x[0] ?? 0, x.at(-1) ?? 1] }, y: { range: (_, __, max) => [0, axisEnd(max, whole ?? false)] } },
     axes: [
       clock
-        ? { ...axis, size: 26, space: 90, values: (_, splits, _axis, _space, step) => splits.map((at) => tick(at, step)) }
+        ? { ...axis, size: 26, space: 90, incrs: STEPS, values: (_, splits, _axis, _space, step) => splits.map((at) => tick(at, step)) }
         : { ...axis, size: 26, values: (_, splits) => splits.map((at) => `${Number(at.toPrecision(6))} s`) },
       { ...axis, size: 52, splits: (_u, _i, min, max) => [min, max / 2, max], values: (_, splits) => distinct(splits.map(format)) },
     ],
