@@ -13,7 +13,7 @@ export function Stack({ frames, title, why, unknown }: { frames: string[]; title
         {frames.length > 0 && <Copy text={() => frames.join("\n")} />}
       </h3>
       {frames.length === 0 && <p class="empty">{unknown}</p>}
-      <ol>
+      <ol tabIndex={0} aria-label={title}>
         {frames.map((method, at) => (
           <li key={at} title={method}>
             <Method name={method} />

@@ -31,7 +31,7 @@ export function Table<Row extends object>({ one, label, from, answer: { rows, mo
       <div class="sideways">
         <div style={{ minWidth: `${leastWidth(columns)}px` }}>
           <TreeTable label={label} rows={rows} columns={columns} idOf={idOf} selected={pick.length > 0 ? JSON.stringify(pick) : null}
-            onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={chosen} onSort={(sort) => show({ sort }, false)} height={height} />
+            onSelect={(row) => show({ pick: partsOf(row), pair: 0 }, false)} sort={chosen} onSort={(sort) => show({ sort }, false)} height={height} flat />
         </div>
       </div>
       <p class="foot">

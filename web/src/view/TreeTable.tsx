@@ -37,6 +37,8 @@ interface Props<Row> {
   sort: string;
   onSort: (sort: string) => void;
   height: number;
+  /** True where rows hold nothing that can have the focus: then what scrolls has it. */
+  flat?: boolean;
 }
 
 const ROW = 26;
@@ -93,7 +95,7 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
           );
         })}
       </div>
-      <div class="tablebody" ref={scroll} role="rowgroup" style={{ maxHeight: `${props.height}px` }}>
+      <div class="tablebody" ref={scroll} role="rowgroup" {...(props.flat ? { tabIndex: 0 } : {})} style={{ maxHeight: `${props.height}px` }}>
         <div role="presentation" style={{ height: `${virtual.getTotalSize()}px`, position: "relative" }}>
           {drawn.map((item) => {
             const row = shown[item.index]!;
