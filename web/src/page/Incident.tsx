@@ -13,10 +13,9 @@ import { address, show, view } from "../state/view";
 import { split } from "../text/frames";
 import { interval, duration, mean, moment, percent, times } from "../text/units";
 import { KIND_WORDS } from "../text/words";
-import { NoBlockedTime } from "../view/NoBlockedTime";
 import { useDuration } from "../view/FilterBar";
 import { coverageOf, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
-import { Bar, HAND_OFF } from "./Overview";
+import { Bar, HAND_OFF, NoBlockedTime } from "./Overview";
 
 const MOST_PHASES = 8;
 const MOST_ROWS = 5;

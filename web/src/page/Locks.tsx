@@ -6,7 +6,6 @@ import { show, view } from "../state/view";
 import { csv, save } from "../text/download";
 import { count, duration, percent, times } from "../text/units";
 import { ASPECT_WORDS } from "../text/words";
-import { NoBlockedTime } from "../view/NoBlockedTime";
 import { Chain, Copy } from "../view/Chain";
 import { useDuration } from "../view/FilterBar";
 import { byType } from "../view/Flame";
@@ -16,7 +15,7 @@ import { keyOf } from "../data/keys";
 import { Longest } from "../view/Longest";
 import { TreeTable, type Column } from "../view/TreeTable";
 import { Inside, INSIDE_EMPTY, INSIDE_WHY } from "./Inside";
-import { Bar } from "./Overview";
+import { Bar, NoBlockedTime } from "./Overview";
 import { keepOpen, useTree, type Tree, type TreeRow } from "./tree";
 
 const COLUMNS: Column<TreeRow>[] = [

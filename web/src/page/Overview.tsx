@@ -236,10 +236,26 @@ function drill(lockName: string): Pick<View, "pick" | "open"> {
   return { pick, open: [pathOf(pick)] };
 }
 
+/** True if the recording has blocked time at all, whatever range and filter are. */
+function useHasBlockedTime(): boolean {
+  const whole = useSource().opening.recordings[view.value.recording]?.stretches ?? [];
+  return (whole[0] ?? 0) + (whole[1] ?? 0) > 0;
+}
+
+/** Why there is no blocked time to show: nothing of it was recorded, or the filter leaves it out. */
+export function NoBlockedTime() {
+  const any = useHasBlockedTime();
+  if (!any) return <>The recording has no blocked time. Record with -e lock while the program is slow.</>;
+  return (
+    <>
+      No blocked time in this range and filter; “Show all” removes both.
+      {view.value.method !== "" && " A method that an owner executed while it had the lock is in Locks, under “Inside the owner”: here it counts only if a thread was blocked in it, or released the lock in it."}
+    </>
+  );
+}
+
 function NothingBlocked() {
-  const { opening } = useSource();
-  const whole = opening.recordings[view.value.recording]?.stretches ?? [];
-  const any = (whole[0] ?? 0) + (whole[1] ?? 0) > 0;
+  const any = useHasBlockedTime();
   return (
     <section class="card">
       <h2>No thread was blocked {any ? "here" : "on a lock"}</h2>

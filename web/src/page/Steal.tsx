@@ -1,6 +1,6 @@
 // What the environment took: time in which threads were ready and did not run.
 import { useMemo } from "preact/hooks";
-import { KINDS, type Kind, type Scope, type Steal as Told } from "../data/contract";
+import { KINDS, type Kind, type Scope, type Steal as Taken } from "../data/contract";
 import { average } from "../data/intervals";
 import { linesOver, LOST, MEASURED, spentOf, type SpentRow } from "../data/spent";
 import { grouping, overTime, scopeOf, useAnswers, useNames } from "../state/asking";
@@ -48,8 +48,8 @@ export function Steal() {
   );
 }
 
-/** The machine, the quota, and how to read the figures. */
-function Facts({ steal }: { steal: Told }) {
+/** The machine, the quota, and how to read the values. */
+function Facts({ steal }: { steal: Taken }) {
   const { machine, process, quota } = steal;
   const share = machine.stolen / Math.max(1, machine.busy + machine.stolen);
   const accounting: Record<string, string> = {
@@ -180,7 +180,7 @@ function time(id: "ran" | "stolen" | "throttled" | "queued", title: string, why:
 }
 
 /** Locks that looked contended because their holders did not run. */
-function Holders({ steal }: { steal: Told }) {
+function Holders({ steal }: { steal: Taken }) {
   if (steal.locks.length === 0) return null;
   return (
     <section class="card">

@@ -10,7 +10,7 @@ import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
 import { duration, percent, times } from "../text/units";
 import { split } from "../text/frames";
-import { NoBlockedTime } from "../view/NoBlockedTime";
+import { NoBlockedTime } from "./Overview";
 import { useDuration } from "../view/FilterBar";
 import { valueText } from "./tree";
 

@@ -39,16 +39,16 @@ impl Aggregate {
         self.add_draw((lock, Within::Owned), part, draw, ns);
     }
 
-    /// A stretch was added of which it is known at random instants who had the lock.
-    pub fn add_owners_drawn(&mut self, stretch: &Stretch<'_>, schedule: &Schedule, range: Range) {
-        let Some(lock) = self.lock_ids.get(&stretch.lock).copied() else { return };
+    /// A contention was added of which it is known at random instants who had the lock.
+    pub fn add_owners_drawn(&mut self, contention: &Stretch<'_>, schedule: &Schedule, range: Range) {
+        let Some(lock) = self.lock_ids.get(&contention.lock).copied() else { return };
         let exact = self.exact_levels(false);
-        for slice in stretch.slices {
+        for slice in contention.slices {
             let Some(part) = clip(slice, range) else { continue };
             let end = slice.start + slice.duration;
             let instants = || schedule.some_within(slice.start, end, MOST_INSTANTS);
             let ns = (part.duration - part.paused) as f64 / instants().count().max(1) as f64;
-            let path = self.path_of(stretch, slice, range);
+            let path = self.path_of(contention, slice, range);
             for instant in instants() {
                 let draw = Draw::certain(schedule, instant);
                 self.add_owner_drawn(lock, slice, &draw, ns);

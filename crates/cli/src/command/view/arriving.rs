@@ -78,9 +78,10 @@ impl Arriving {
 
 #[cfg(test)]
 mod tests {
-    use super::super::site::{Asked, Content, Site};
+    use super::super::site::Content;
     use super::*;
     use headway_jfr::{Reader, RecordingWriter, WriterConfig};
+    use headway_loopback::Asked;
     use headway_model::event::{RecordingInfo, Sample};
     use headway_model::{Dictionary, DurationNs, Event, ThreadId, TimeNs};
     use headway_page::First;
@@ -152,10 +153,10 @@ mod tests {
         let path = directory.path().join("a.jfr");
         write(&path, 10);
         let arriving = Arc::new(Arriving::new(Vec::new()));
-        let site = Site::new(Content::Arriving(arriving.clone()), 4711).expect("random numbers");
+        let content = Content::Arriving(arriving.clone());
         let ask = |path: &str, body: &str| {
-            let path = format!("/{}/{path}", site.token());
-            site.reply(&Asked { get: false, path: &path, host: "127.0.0.1:4711", origin: None, body })
+            let (path, parameters) = path.split_once('?').unwrap_or((path, ""));
+            content.reply(&Asked { get: false, path: path.into(), parameters: parameters.into(), body: body.into() })
         };
         let statuses = || {
             let paths = ["query", "query?beginning=0", "query?beginning=1", "query?beginning=2"];
