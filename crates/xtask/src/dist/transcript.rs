@@ -140,7 +140,13 @@ mod tests {
         let report = fs::read_to_string(root().join(report)).unwrap();
         let document = fs::read_to_string(path()).unwrap();
         let shown = block(&document).unwrap();
-        assert_eq!(verdict(shown), verdict(&report));
+        // What the owner did is known where it was sampled.
+        let said = |text: &str| {
+            verdict(text)
+                .map(|words| words.split(", mostly").next().unwrap_or_default().trim_end_matches('.').to_owned())
+        };
+        assert!(said(shown).is_some());
+        assert_eq!(said(shown), said(&report));
         let begin = |text: &str| {
             first_finding(text).map(|finding| finding.split(" (called").next().unwrap_or_default().to_owned())
         };
