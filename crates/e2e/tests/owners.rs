@@ -111,7 +111,7 @@ fn what_unmounted_virtual_threads_do_with_a_lock_or_a_permit_is_seen() {
                 SECONDS.iter().map(|s| recorded_with(&tools, &jdk, (pattern, &["--virtual", "true"]), &[], s));
             let report = reports.find(|report| waited_ns(report) > 2_000_000_000).expect("threads wait");
             // On a busy machine the lack of CPUs may come first.
-            let did = "was in `Socket$SocketInputStream.read`, called from `Queues$Remote.ask`";
+            let did = "in `Socket$SocketInputStream.read`, called from `Queues$Remote.ask`";
             let says = |finding: &&Value| finding["text"].as_str().is_some_and(|text| text.contains(did));
             let finding = report["findings"].as_array().unwrap().iter().find(says);
             assert!(finding.is_some(), "{what}: {}", report["findings"]);
