@@ -41,7 +41,7 @@ const PAGES = ["overview", "incident", "locks", "waitfor", "profile", "threads",
 
 describe.each([["in one file", () => file], ["served", () => served.address]])("the page %s", (_, address) => {
   it("answers on its first picture which lock, which waiters, which owner, and when", async () => {
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     const worst = page.locator(".answers tbody tr").first();
     await worst.waitFor();
     const text = await worst.innerText();
@@ -51,9 +51,20 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await context.close();
   });
 
+  it("opens two recordings with their comparison", async () => {
+    const { page, context, complaints } = await visit(address());
+    await page.getByRole("heading", { name: /^Before .*shop\.jfr.*, after .*shop-after\.jfr/ }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/compare");
+    const perCpuSecond = page.getByRole("button", { name: "CPU second" });
+    await perCpuSecond.click();
+    await expect.poll(() => perCpuSecond.getAttribute("aria-pressed")).toBe("true");
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
   it("begins with the verdict and the ledger of the report, and its names can be followed", async () => {
     const { verdict: sentence, ledger } = summary<{ verdict: string; ledger: { entries: { entry: string; total_ns: number }[] } }>("shop.jfr");
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     const verdict = page.getByLabel("Verdict");
     expect(await verdict.locator(".sentence").innerText()).toBe(sentence.replaceAll("`", ""));
     const active = ledger.entries.filter(({ entry }) => entry !== "wait-work");
@@ -65,7 +76,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
     await verdict.getByRole("link", { name: "Stock.lock" }).click();
     await row(page, "Stock.lock").waitFor();
     expect(page.url()).toContain("lock=Stock.lock");
-    await page.goto(address());
+    await page.goto(`${address()}#/overview`);
     await page.locator(".findings").getByRole("link", { name: "Orders.place" }).click();
     await page.waitForFunction(() => location.hash.includes("method=Orders.place"));
     expect(complaints).toEqual([]);
@@ -143,7 +154,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   });
 
   it("brushes a range that every panel follows", async () => {
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     const all = await page.locator(".lead").first().innerText();
     const chart = (await page.locator(".timeline .u-over").boundingBox())!;
     // A part in the middle.
@@ -165,7 +176,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   });
 
   it("shows on a heat map when how many threads were blocked on which lock, and a cell chooses both", async () => {
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     const card = page.getByLabel("Locks over time", { exact: true });
     const cells = card.getByRole("application");
     await cells.waitFor();
@@ -215,7 +226,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 
   it("draws the heat map in the colours of its scale, light and dark, on narrow screens and in print", async () => {
     for (const [scheme, strong] of [["light", "rgb(90, 30, 0)"], ["dark", "rgb(255, 241, 227)"]] as const) {
-      const { page, context, complaints } = await visit(address(), scheme);
+      const { page, context, complaints } = await visit(`${address()}#/overview`, scheme);
       await page.setViewportSize({ width: 800, height: 900 });
       const canvas = page.locator(".lockmap canvas");
       await canvas.waitFor();
@@ -294,7 +305,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   });
 
   it("names the recording and the page in the tab, and refuses what is no time in words", async () => {
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     await page.locator(".answers tbody tr").first().waitFor();
     expect(await page.title()).toBe("shop.jfr: Overview - Headway");
     const from = page.getByLabel("from", { exact: false }).first();
@@ -477,7 +488,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
   });
 
   it("is printed with the whole timeline", async () => {
-    const { page, context, complaints } = await visit(address());
+    const { page, context, complaints } = await visit(`${address()}#/overview`);
     await page.locator(".timeline canvas").waitFor();
     await page.setViewportSize({ width: 1800, height: 900 });
     await page.waitForFunction(() => document.querySelector(".timeline canvas")!.getBoundingClientRect().width > 1500);
@@ -522,7 +533,7 @@ describe.each([["in one file", () => file], ["served", () => served.address]])("
 
   it("is usable by everybody: no violation on any page, light and dark", async () => {
     for (const scheme of ["light", "dark"] as const) {
-      const { page, context, complaints } = await visit(address(), scheme);
+      const { page, context, complaints } = await visit(`${address()}#/overview`, scheme);
       const violations: string[] = [];
       for (const name of [...PAGES, "locks?pick=lock-name:Stock.lock", "threads?contention=monitor@2025000000@request-1%2321", "overview?range=2000000000-4000000000", "incident?lock=%3Dcom.acme.shop.Orders", "profile?mode=blocked.flame.all&sandwich=com.acme.shop.Requests.serve&drop=com.acme.shop.Orders.place", "profile?mode=cpu.flat", "compare?sandwich=com.acme.shop.Stock.reserve", "nowhere"]) {
         await page.evaluate((hash) => (location.hash = hash), `#/${name}`);
