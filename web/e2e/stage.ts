@@ -73,9 +73,17 @@ export interface Served {
 /** How long a busy machine may take for anything: less than a test has (vitest.config.ts). */
 const PATIENCE_MS = 100_000;
 
-/** Serves recordings. */
-export function serve(recordings: string[], options: string[] = []): Promise<Served> {
-  return view([...options, ...recordings.map(recording)]);
+/** Serves recordings, when all of them were read: a large one has its address before. */
+export async function serve(recordings: string[], options: string[] = []): Promise<Served> {
+  const served = await view([...options, ...recordings.map(recording)]);
+  while (await isReading(served.address)) await new Promise((resolve) => setTimeout(resolve, 50));
+  return served;
+}
+
+/** What is read says how far; what was read at once, that it is over. */
+async function isReading(address: string): Promise<boolean> {
+  const reply = await fetch(`${address}now`, { method: "POST", body: "0" });
+  return reply.status === 200 && ((await reply.json()) as { reading: unknown }).reading !== null;
 }
 
 /** Serves what these words of `headway view` say. */
