@@ -194,7 +194,7 @@ impl Table {
         self.bound = self.bound.max(self.len() / 3 * 4);
     }
 
-    /// Adds up the short stretches among the rows from `first` on, of which the sums begin with
+    /// Adds up the short contentions among the rows from `first` on, of which the sums begin with
     /// `first_sum`. Sums lie in the order of their rows.
     fn sum_up(&mut self, (first, first_sum): (usize, usize), stand_ins: &mut dyn StandIns) {
         let (mut at, mut kept, mut kept_sums) = (first, first, first_sum);

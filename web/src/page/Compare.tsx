@@ -95,9 +95,9 @@ function Both() {
     const unit = known[wanted] ? wanted : "second";
     const units = ([0, 1] as const).map((side) => unitsOf(unit, times[side]!.made, unit === "cpu" ? answers[side === 0 ? 4 : 5] : answers[side === 0 ? 6 : 7]));
     const rate = (side: 0 | 1) => rates(answers[side], (value) => valueText(source.names(side), by, value).text, units[side]!);
-    const perUnit = ([0, 1] as const).map((side) => `${duration(answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1))} per ${UNITS[unit][0]}`);
+    const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / (sumOf(units[side]!) || 1)) as [number, number];
+    const perUnit = [was, is].map((ns) => `${duration(ns)} per ${UNITS[unit][0]}`);
     const missing = answers[0].restNs + answers[1].restNs;
-    const [was, is] = ([0, 1] as const).map((side) => answers[side].totalNs / (units[side]!.reduce((sum, one) => sum + one, 0) || 1)) as [number, number];
     return { unit, known, perUnit, change: changeOf(was, is), missing, rows: changes(rate(0), rate(1)), units: [units[0]!, units[1]!] as const };
   }, [answers, wanted]);
   const sides = useMemo(() => answers && ([0, 1] as const).map((side) => ({ groups: answers[side === 0 ? 2 : 3], names: source.names(side), pieces: stacks[side]!.made.intervals })), [answers]);

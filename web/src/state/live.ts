@@ -57,8 +57,8 @@ function watchPointer(): void {
   for (const over of ["pointerup", "pointercancel", "contextmenu", "blur"]) addEventListener(over, () => (pressed = false), true);
 }
 
-function over({ ended }: Now): string {
-  return ended && `${ended} The page keeps what was recorded until then.`;
+function over({ ended, reading }: Now): string {
+  return ended && `${ended} The page keeps what was ${reading ? "read" : "recorded"} until then.`;
 }
 
 async function released(): Promise<void> {

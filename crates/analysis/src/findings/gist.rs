@@ -2,13 +2,13 @@
 
 use super::words::code;
 
-/// The shortest that can be said of a loss: whose time it was, and on what it went, and what those
+/// The shortest that can be said of a loss: whose time it was, on what it went, and what those
 /// did meanwhile that were waited for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gist {
     /// Who was blocked or waited, where that is one thread or one group: `` `request-*` threads ``.
     pub(super) who: String,
-    /// For what: "a database connection".
+    /// On what it went: what was waited for ("a database connection"), the root of a chain, who paused.
     pub(super) awaited: String,
     /// The method of the application that had to wait, in backticks.
     pub(super) place: String,

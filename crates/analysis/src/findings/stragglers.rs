@@ -2,6 +2,7 @@
 //! threads that wait for the last of others.
 
 use super::locks::{full, ranked, short};
+use super::waits::{seen_in, Whose};
 use super::words::{code, count, percent};
 use super::{Gist, Grounds, MOST};
 use crate::aggregate::{share, Range};
@@ -40,14 +41,15 @@ pub(super) fn find(analysis: &mut Analysis, range: Range, grounds: &Grounds<'_>)
         .filter_map(|((method, synchronizer), rounds)| {
             let life: u64 = rounds.waiters.iter().map(|thread| analysis.threads.life_ns(*thread, range)).sum();
             let mut finding = finding(*method, *synchronizer, rounds, life, &analysis.names)?;
-            let (did, gist, stacks) = super::waits::seen_in(analysis, *method, *synchronizer);
+            let is_meeting = is_meeting(*synchronizer, rounds);
+            let whose = if is_meeting { Whose::Last } else { Whose::WaitedFor };
+            let (did, gist, stacks) = seen_in(analysis, *method, *synchronizer, whose);
             if let Some(did) = did {
                 finding.text = format!("{} {did}", finding.text);
             }
-            finding.gist = Gist {
-                meanwhile: came_last(*synchronizer, rounds, &analysis.names) + &whoever_was_last(&gist.meanwhile),
-                ..gist
-            };
+            let last = came_last(rounds, &analysis.names).filter(|_| is_meeting).unwrap_or_default();
+            let meanwhile = format!("{last} {}", gist.meanwhile).trim().to_owned();
+            finding.gist = Gist { meanwhile, ..gist };
             finding.stacks = stacks;
             Some((finding, *method))
         })
@@ -106,17 +108,16 @@ fn last_by_habit(rounds: &Rounds) -> Option<(ThreadId, u64)> {
     (share(*ns, rounds.late_ns) >= OF_WAITING && *times >= ROUNDS).then_some((*thread, *times))
 }
 
-/// What those did who were waited for; of those who meet, they came last.
-fn whoever_was_last(meanwhile: &str) -> String {
-    meanwhile.replacen("The threads they waited for were", "Whoever came last was", 1)
+/// True if the last to come is one of those who wait.
+fn is_meeting(synchronizer: Synchronizer, rounds: &Rounds) -> bool {
+    !is_single(synchronizer) && matches!(Meeting::of(synchronizer, rounds), Meeting::OfAll)
 }
 
-/// `Thread `part-3` came last in 98 % of the rounds. `, for the verdict.
-fn came_last(synchronizer: Synchronizer, rounds: &Rounds, names: &Names) -> String {
-    let is_meeting = !is_single(synchronizer) && matches!(Meeting::of(synchronizer, rounds), Meeting::OfAll);
-    let Some((thread, times)) = last_by_habit(rounds).filter(|_| is_meeting) else { return String::new() };
+/// `Thread `part-3` came last in 98 % of the rounds.`, for the verdict.
+fn came_last(rounds: &Rounds, names: &Names) -> Option<String> {
+    let (thread, times) = last_by_habit(rounds)?;
     let part = percent(share(times, rounds.count));
-    format!("Thread {} came last in {part} of the rounds. ", code(&names.thread_text(thread)))
+    Some(format!("Thread {} came last in {part} of the rounds.", code(&names.thread_text(thread))))
 }
 
 /// Of many results one took longest by far.

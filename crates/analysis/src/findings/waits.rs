@@ -23,10 +23,6 @@ use std::collections::BTreeMap;
 
 /// Waiting counts if it takes at least this part of the waiters' life.
 const OF_LIFE: f64 = 0.02;
-/// Which of the waiters' own threads had what others waited for, surely or perhaps: in a
-/// finding, and in the verdict.
-const WAITED_FOR: [&str; 2] = ["that they waited for", "they waited for"];
-const PERHAPS: [&str; 2] = ["that may have had one", "that may have had one"];
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
 
@@ -49,6 +45,39 @@ struct Group {
     /// Waited time by who ended it.
     wakers: FxHashMap<(TextId, Option<PathId>), u64>,
     paths: FxHashMap<PathId, u64>,
+}
+
+/// Which of the waiters' own threads had what others waited for.
+#[derive(Clone, Copy)]
+pub(super) enum Whose {
+    /// Those that returned or finished it.
+    WaitedFor,
+    /// Those that hand it to a helper: when, nobody says.
+    Perhaps,
+    /// Those that came last where all meet.
+    Last,
+}
+
+impl Whose {
+    /// Which threads, in a finding.
+    fn threads(self) -> &'static str {
+        match self {
+            Whose::WaitedFor | Whose::Last => "the threads that they waited for",
+            Whose::Perhaps => "the threads that may have had one",
+        }
+    }
+
+    /// The same with the verb, where a sentence of the verdict begins.
+    fn were(self, awaited: &str) -> String {
+        match self {
+            Whose::WaitedFor => "The threads they waited for were".to_owned(),
+            Whose::Perhaps => {
+                let one = if awaited.starts_with("a ") { awaited } else { "one" };
+                format!("The threads that may have had {one} were")
+            }
+            Whose::Last => "Whoever came last was".to_owned(),
+        }
+    }
 }
 
 /// When threads lived, within the report's range.
@@ -89,11 +118,12 @@ pub(super) fn find(analysis: &Analysis, range: Range, grounds: &Grounds<'_>, tol
 }
 
 /// What those did who were waited for in a method, in a sentence and for the verdict; and the
-/// stacks of both.
+/// stacks of both. `whose` it was if threads of one group wait for each other.
 pub(super) fn seen_in(
     analysis: &Analysis,
     method: NameId,
     synchronizer: Synchronizer,
+    whose: Whose,
 ) -> (Option<String>, Gist, Vec<FindingStack>) {
     let mut group = Group::default();
     let sites = analysis.waits.sites().iter();
@@ -102,7 +132,7 @@ pub(super) fn seen_in(
         group.add_seen(analysis, site);
     }
     let names = &analysis.names;
-    let others = group.seen(names, &group.enders(), WAITED_FOR);
+    let others = group.seen(names, &group.enders(), whose);
     let did = others.as_ref().and_then(Others::text);
     (did, group.gist(method, others.as_ref(), names), group.stacks(names))
 }
@@ -112,8 +142,8 @@ struct Others {
     doings: Doings,
     /// A thread or a group, in backticks.
     who: String,
-    /// Which of the waiters' own threads: [`WAITED_FOR`] or [`PERHAPS`].
-    own: Option<[&'static str; 2]>,
+    /// Which threads of the waiters' own group; `None` if it is another one.
+    own: Option<Whose>,
 }
 
 impl Others {
@@ -121,7 +151,7 @@ impl Others {
     fn text(&self) -> Option<String> {
         match self.own {
             None => self.doings.text(&self.who),
-            Some([which, _]) => self.doings.text_of(&format!("the threads {which} ({})", self.who)),
+            Some(whose) => self.doings.text_of(&format!("{} ({})", whose.threads(), self.who)),
         }
     }
 
@@ -130,10 +160,7 @@ impl Others {
         let did = self.doings.mostly(&self.who)?;
         Some(match self.own {
             None => format!("Meanwhile, {} was mostly {did}.", self.who),
-            Some([_, several]) => {
-                let one = if awaited.starts_with("a ") { awaited } else { "one" };
-                format!("The threads {} were mostly {did}.", several.replacen("one", one, 1))
-            }
+            Some(whose) => format!("{} mostly {did}.", whose.were(awaited)),
         })
     }
 }
@@ -199,7 +226,7 @@ impl Group {
         let from = from.filter(|from| from != "Thread.run");
         let from = from.map_or_else(String::new, |from| format!(", called from {},", code(&from)));
         let said = |others: Others| others.text().map(|did| (others, did));
-        let direct = self.seen(names, &self.enders(), WAITED_FOR).and_then(said);
+        let direct = self.seen(names, &self.enders(), Whose::WaitedFor).and_then(said);
         // What those did that had it says more than who woke a helper.
         let woken = if direct.is_none() { helper() } else { None };
         let by_helper = || self.seen_by_helper(names, woken.as_ref()?).and_then(said);
@@ -426,13 +453,13 @@ impl Group {
         if for_results {
             return None;
         }
-        self.seen(names, &helper.wakers, PERHAPS)
+        self.seen(names, &helper.wakers, Whose::Perhaps)
     }
 
     /// What threads did that had what is waited for, or made it: of those that end
     /// such waits (`enders`), where their stacks say that it was that. `which` of the waiters'
     /// own threads it was.
-    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], which: [&'static str; 2]) -> Option<Others> {
+    fn seen(&self, names: &Names, enders: &[(TextId, PathId)], whose: Whose) -> Option<Others> {
         let waits = names.frames(self.path()?);
         let own = self.own_groups(names);
         let mut doings: FxHashMap<TextId, Doings> = FxHashMap::default();
@@ -457,7 +484,7 @@ impl Group {
             }
         }
         let (group, doings) = doings.into_iter().max_by_key(|(group, doings)| (doings.ns(), *group))?;
-        let own = own.contains(names.text(group)).then_some(which);
+        let own = own.contains(names.text(group)).then_some(whose);
         let who = if own.is_some() { names.text(group).to_owned() } else { names.group_or_thread(group) };
         Some(Others { doings, who: code(&who), own })
     }

@@ -360,6 +360,7 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     assert!(said[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{said:?}");
     assert!(said[0].contains(", on average 60.0 ms after all others."), "{said:?}");
     assert!(said[0].contains("at a barrier in `Grid.step`"), "{said:?}");
+    assert!(report.verdict.ends_with("Thread `worker-4` came last in 100 % of the rounds."), "{}", report.verdict);
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];
     assert_eq!((site.synchronizer, site.count, site.idle), (Synchronizer::CyclicBarrier, 18, false));
@@ -383,6 +384,7 @@ fn who_waits_at_a_latch_is_not_waited_for_by_those_who_count_it_down() {
         let report = at_latches(|round| 21 + round % parts, |round| 6 + round % 2);
         let finding = report.findings.into_iter().find(|finding| finding.kind == FindingKind::Straggler).unwrap();
         assert_eq!(finding.cost_ns, 960 * MS);
+        assert!(!report.verdict.contains("came last"), "{}", report.verdict);
         assert!(!finding.details.concat().contains("others had come"), "{:?}", finding.details);
         finding.text
     };

@@ -16,6 +16,7 @@ use signal_hook::iterator::Signals;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Deref;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -108,7 +109,12 @@ impl View {
         let content = Content::Arriving(arriving.clone());
         view.serve_until_signal(content, || {
             let thread = thread::Builder::new().name("headway reading".to_owned());
-            let read = move || reader.read(opened, &arriving);
+            let read = move || {
+                let all = panic::catch_unwind(AssertUnwindSafe(|| reader.read(opened, &arriving)));
+                if all.is_err() {
+                    arriving.fail();
+                }
+            };
             thread.spawn(read).map(drop).map_err(Failure::doing("cannot read in a thread beside the server"))
         })
     }

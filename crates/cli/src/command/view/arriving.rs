@@ -12,6 +12,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// When a page asks again how far it is.
 const AGAIN_MS: u32 = 500;
 
+/// Why no more is read.
+const FAILED: &str = "The recording could not be read to its end: this is an error in Headway. Please report it with \
+     what the command printed.";
+
 /// See the module.
 #[derive(Debug)]
 pub struct Arriving {
@@ -24,6 +28,7 @@ struct Shown {
     recordings: Vec<Arc<Recording>>,
     generation: u64,
     is_complete: bool,
+    has_failed: bool,
 }
 
 impl Arriving {
@@ -36,7 +41,12 @@ impl Arriving {
     pub fn show(&self, recordings: Vec<Recording>, is_complete: bool) {
         let mut shown = self.shown.write().unwrap_or_else(PoisonError::into_inner);
         let recordings = recordings.into_iter().map(Arc::new).collect();
-        *shown = Shown { recordings, generation: shown.generation + 1, is_complete };
+        *shown = Shown { recordings, generation: shown.generation + 1, is_complete, has_failed: false };
+    }
+
+    /// Nothing is read any more, though not all was: pages are to say so, and keep what they have.
+    pub fn fail(&self) {
+        self.shown.write().unwrap_or_else(PoisonError::into_inner).has_failed = true;
     }
 
     /// With what a page begins: nothing is known before first results.
@@ -66,6 +76,7 @@ impl Arriving {
             beginning: shown.generation,
             recordings: if shown.generation == known { Vec::new() } else { facts(shown.recordings.clone()) },
             again_ms: AGAIN_MS,
+            ended: if shown.has_failed { FAILED.to_owned() } else { String::new() },
             reading: (!shown.is_complete).then(|| Reading { bytes: sum(Progress::read), of: sum(Progress::len) }),
             ..Now::default()
         }
@@ -145,6 +156,15 @@ mod tests {
     fn where_the_beginning_is_all_there_is_only_all() {
         let found = shown(300);
         assert!(matches!(found.as_slice(), [(300.., None)]), "{found:?}");
+    }
+
+    #[test]
+    fn a_page_hears_that_reading_failed() {
+        let arriving = Arriving::new(Vec::new());
+        assert_eq!(arriving.now(0).ended, "");
+        arriving.fail();
+        let opened = arriving.opening().live.expect("not complete");
+        assert!(opened.ended.contains("could not be read to its end") && opened.reading.is_some(), "{opened:?}");
     }
 
     #[test]
