@@ -3,7 +3,7 @@
 
 use crate::jdks::Jdks;
 use crate::process::{cargo, program, run, target_directory};
-use crate::{products, Problem};
+use crate::{products, Misuse, Problem};
 use std::process::Command;
 
 /// See the file's head; the options are those of `headway-stress`.
@@ -21,7 +21,7 @@ pub fn stress(rest: &[String]) -> Result<(), Problem> {
 pub fn soak(rest: &[String]) -> Result<(), Problem> {
     let alone = ["--metrics", "--accuracy"].into_iter().find(|alone| rest.iter().any(|option| option == alone));
     if let Some(alone) = alone.filter(|_| rest.len() > 1) {
-        return Err(format!("soak {alone} takes no other option").into());
+        return Err(Misuse(format!("{alone} takes no other option")).into());
     }
     products::rust(&["headway-cli", "headway-agent", "headway-e2e"])?;
     let jdks = Jdks::for_tests();
