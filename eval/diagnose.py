@@ -164,6 +164,8 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     if options.peers and int(options.peers) < JFR_VIEW_SINCE:
         parser.error(f"--peers {options.peers}: `jfr view` comes with JDK {JFR_VIEW_SINCE} and later")
     if options.again:
+        if not options.again.is_dir():
+            parser.error(f"--again {options.again}: there is no such directory")
         options.pairs = 0
     return options
 
