@@ -91,10 +91,12 @@ class Judging(unittest.TestCase):
             running.kill()
 
     def test_kept_recordings_are_judged_again_and_no_program_runs(self) -> None:
-        self.assertEqual(diagnose.parsed(["--again", "kept"]).pairs, 0)
-        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
-            diagnose.parsed(["--again", "kept", "--keep", "kept"])
         with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(diagnose.parsed(["--again", directory]).pairs, 0)
+            missing = str(Path(directory) / "missing")
+            for wrong in (["--again", missing], ["--again", directory, "--keep", directory]):
+                with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                    diagnose.parsed(wrong)
             headway = Path(directory) / "headway"
             headway.write_text(
                 "#!/bin/sh\n[ $1 = report ] && echo '{\"findings\": [{\"text\": \"Orders: audit\", \"details\": []}]}'\n",

@@ -21,17 +21,18 @@ pub fn fold(name: &str) -> String {
             folded.push_str(&rest[..separator]);
             rest = &rest[separator..];
         } else {
-            folded.push_str(&fold_word(&rest[..word]));
+            fold_word(&rest[..word], &mut folded);
             rest = &rest[word..];
         }
     }
     folded
 }
 
-fn fold_word(word: &str) -> String {
+fn fold_word(word: &str, folded: &mut String) {
     let is_number = word.bytes().all(|b| b.is_ascii_digit());
     if is_number || is_hexadecimal_id(word) {
-        return "*".to_owned();
+        folded.push('*');
+        return;
     }
     let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
     // Shorter stems and ones with digits of their own are names: h2, log4j2.
@@ -40,9 +41,10 @@ fn fold_word(word: &str) -> String {
         && stem.chars().all(char::is_alphabetic)
         && !stem.eq_ignore_ascii_case("http");
     if counts {
-        format!("{stem}*")
+        folded.push_str(stem);
+        folded.push('*');
     } else {
-        word.to_owned()
+        folded.push_str(word);
     }
 }
 

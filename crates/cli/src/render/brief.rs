@@ -160,13 +160,15 @@ fn findings(report: &Report, screen: &Screen, out: &mut String) {
     }
 }
 
-/// The parts between commas that fit into a line: half a part says nothing.
+/// The parts between commas and semicolons that fit into a line: half a part says nothing.
 fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
     if detail.chars().count() <= width {
         return detail.into();
     }
     let room = width.saturating_sub(3);
-    let ends = detail.match_indices(", ").map(|(at, _)| at).filter(|at| detail[..*at].chars().count() <= room);
+    let is_outside = |at: usize| detail[..at].matches('(').count() == detail[..at].matches(')').count();
+    let ends = detail.match_indices([',', ';']).map(|(at, _)| at).filter(|at| detail[*at + 1..].starts_with(' '));
+    let ends = ends.filter(|at| is_outside(*at) && detail[..*at].chars().count() <= room);
     match ends.last() {
         Some(end) => format!("{}, …", &detail[..end]).into(),
         None => detail.into(),
@@ -311,6 +313,19 @@ mod tests {
         let text = shown(&report);
         assert!(text.contains("THREAD TIME  not known") && text.contains("jdk.ThreadStart"), "{text}");
         assert!(!text.contains('%'), "{text}");
+    }
+
+    #[test]
+    fn a_detail_ends_with_a_whole_part() {
+        let detail =
+            "all of it in the run queue (no steal, no throttling); there were too few CPUs during 16.4 s of 16.5 s";
+        assert_eq!(whole_parts(detail, 120), detail);
+        assert_eq!(whole_parts(detail, 90), "all of it in the run queue (no steal, no throttling), …");
+        assert_eq!(whole_parts("2 threads, mean 3 ms, longest 1 s", 28), "2 threads, mean 3 ms, …");
+        assert_eq!(
+            whole_parts("all of it in the run queue (no steal, none)", 35),
+            "all of it in the run queue (no steal, none)"
+        );
     }
 
     #[test]
