@@ -1,8 +1,8 @@
 //! Feature `monitor`: contended enter, entered and exit, wait and waited, and
 //! the contended re-acquisition after a wait.
 //!
-//! Time under a lock is sacred. [`on_contended_entered`] and the begin of
-//! [`on_exit`] run while the lock is held: they take number and time and
+//! Time under a lock is sacred. [`on_contended_entered`] and
+//! [`before_exit`] run while the lock is held: they take number and time and
 //! append a few words. Chains are walked before blocking or after releasing.
 
 use crate::agent::{Agent, Observer};

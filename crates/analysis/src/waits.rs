@@ -38,6 +38,7 @@ pub(crate) struct Site {
     pub timed_out: u64,
     pub interrupted: u64,
     pub in_flight: u64,
+    pub in_flight_ns: u64,
     pub threads: FxHashMap<ThreadId, u64>,
     pub notifiers: FxHashMap<TextId, u64>,
     /// Waits ended, and how long they had lasted, by group and chain of who
@@ -307,7 +308,7 @@ impl Waits {
             Some((WaitOutcome::Notified, _)) => site.notified += 1,
             Some((WaitOutcome::TimedOut, _)) => site.timed_out += 1,
             Some((WaitOutcome::Interrupted, _)) => site.interrupted += 1,
-            None => site.in_flight += 1,
+            None => site.count_in_flight(ns),
         }
         if let Some(notifier) = notifier {
             *site.notifiers.entry(notifier).or_default() += 1;
@@ -333,7 +334,7 @@ impl Waits {
             Some(ParkOutcome::Interrupted) => site.interrupted += 1,
             Some(ParkOutcome::Unparked | ParkOutcome::Spurious) => site.notified += 1,
             Some(ParkOutcome::Unknown) => {}
-            None => site.in_flight += 1,
+            None => site.count_in_flight(ns),
         }
         if let Some(waker) = waker {
             *site.notifiers.entry(waker.0).or_default() += 1;
@@ -408,6 +409,11 @@ impl Site {
         }
     }
 
+    fn count_in_flight(&mut self, ns: u64) {
+        self.in_flight += 1;
+        self.in_flight_ns += ns;
+    }
+
     fn count_wait(&mut self, thread: ThreadId, lock: LockId, ns: u64, bound: usize) {
         self.count_waits(thread, lock, (ns, 1), bound);
         self.max_ns = self.max_ns.max(ns);
@@ -448,6 +454,7 @@ fn new_site(
         timed_out: 0,
         interrupted: 0,
         in_flight: 0,
+        in_flight_ns: 0,
         threads: FxHashMap::default(),
         notifiers: FxHashMap::default(),
         wakers: FxHashMap::default(),

@@ -73,9 +73,7 @@ fn finding(method: NameId, synchronizer: Synchronizer, rounds: &Rounds, life: u6
         }
         (false, Meeting::OfAll) => {
             let text = last_to_come(method, synchronizer, rounds, life, names)?;
-            let late = DurationNs(rounds.late_ns);
-            let all = format!("{waits}, {waited} waited in all, {late} of that while only the last thread was missing");
-            (text, rounds.late_ns, all)
+            (text, rounds.late_ns, waits)
         }
         (false, Meeting::GivenOn) => return None,
         (false, Meeting::OfOthers) => {
@@ -233,11 +231,13 @@ fn last_to_come(
         ),
     };
     Some(format!(
-        "{} waited for each other {} of their lifetime at {} in {}: {who}.",
+        "{} waited {} ({} of their lifetime) for each other at {} in {}, {} of that only for the last thread: {who}.",
         waiters(rounds, names),
+        DurationNs(rounds.waited_ns),
         percent(share(rounds.waited_ns, life)),
         synchronizer.words(),
         code(&short(method, names)),
+        DurationNs(rounds.late_ns),
     ))
 }
 

@@ -25,6 +25,8 @@ use std::collections::BTreeMap;
 const OF_LIFE: f64 = 0.02;
 /// One method wakes a helper if it does so for this part of its waits.
 const MOST_OF: f64 = 0.5;
+/// Unfinished waits are mentioned from this part of the waiting on.
+const IN_FLIGHT: f64 = 0.05;
 
 /// Waits in one method on one class of object, whatever led there.
 #[derive(Debug, Default)]
@@ -36,6 +38,8 @@ struct Group {
     max: u64,
     notified: u64,
     timed_out: u64,
+    /// Time of waits that had not ended when the recording did.
+    in_flight_ns: u64,
     /// Threads wait on several objects.
     many_locks: bool,
     threads: FxHashMap<ThreadId, u64>,
@@ -194,6 +198,7 @@ impl Group {
         self.max = self.max.max(site.max_ns);
         self.notified += site.notified;
         self.timed_out += site.timed_out;
+        self.in_flight_ns += site.in_flight_ns;
         self.many_locks |= site.many_locks;
         for (thread, ns) in &site.threads {
             *self.threads.entry(*thread).or_default() += ns;
@@ -399,6 +404,10 @@ impl Group {
             text += "; each ended at its planned time, none by a wake-up";
         } else if self.timed_out > 0 {
             text += &format!("; {} ended at their planned time", percent(share(self.timed_out, self.count)));
+        }
+        let in_flight = share(self.in_flight_ns, self.total);
+        if in_flight >= IN_FLIGHT {
+            text += &format!("; {} belongs to waits that had not ended when the recording ended", percent(in_flight));
         }
         text
     }

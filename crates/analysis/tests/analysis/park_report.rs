@@ -359,7 +359,11 @@ fn the_last_to_come_to_a_barrier_is_a_straggler() {
     let said = findings(&report, FindingKind::Straggler);
     assert!(said[0].contains("in 100 % of 6 rounds thread `worker-4` came last"), "{said:?}");
     assert!(said[0].contains(", on average 60.0 ms after all others."), "{said:?}");
-    assert!(said[0].contains("at a barrier in `Grid.step`"), "{said:?}");
+    assert!(
+        said[0].contains("waited 1.17 s (65 % of their lifetime) for each other at a barrier in `Grid.step`"),
+        "{said:?}"
+    );
+    assert!(said[0].contains("`Grid.step`, 1.08 s of that only for the last thread: in 100 %"), "{said:?}");
     assert!(report.verdict.ends_with("Thread `worker-4` came last in 100 % of the rounds."), "{}", report.verdict);
     assert_eq!(report.contentions, 0);
     let site = &report.waits[0];

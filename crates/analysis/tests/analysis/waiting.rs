@@ -145,6 +145,25 @@ fn who_gave_it_back_is_named_and_not_the_plumbing() {
     assert_eq!((evidence.what.as_str(), evidence.ns / MS), ("wait-permit", 3_600));
 }
 
+#[test]
+fn what_of_the_waiting_time_had_not_ended_is_said() {
+    let mut waiting = exhausted();
+    let begin = ParkBegin {
+        time: at(200),
+        thread: ThreadId(8),
+        seq: waiting.next(),
+        chain: ChainId(1),
+        blocker: LockId(1),
+        ..ParkBegin::default()
+    };
+    waiting.events.push(Event::ParkBegin(begin));
+    let report = waiting.report();
+    assert_eq!(only(&report).in_flight, 1);
+    let text = &report.findings[0].text;
+    assert!(text.contains("; 82 % of the waiting time ended when `Db.handleRequest`"), "{text}");
+    assert!(text.contains("; 18 % belongs to waits that had not ended when the recording ended."), "{text}");
+}
+
 /// A pool made with `wait` and `notify`: nobody walks the notifier's stack at the
 /// notify, but it is walked as the notifier leaves the monitor.
 #[test]
