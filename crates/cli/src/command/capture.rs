@@ -74,7 +74,8 @@ pub struct Capture {
     pub max_age: Option<Span>,
 
     /// Record contentions and parks that are shorter than this (ns, us, ms) as sums, without
-    /// owners. They stay in the totals; `report --min-duration` leaves them out
+    /// owners. The totals include them; `report --min-duration` leaves short
+    /// ones out of the totals as well
     #[arg(long, value_name = "TIME", value_parser = quantity::nanoseconds)]
     pub min_duration: Option<Span>,
 

@@ -32,8 +32,9 @@ pub struct Diff {
     #[command(flatten)]
     weighing: Weighing,
 
-    /// Leave out of the line "hot-edge coverage" the calls that took less than this fraction (0.1:
-    /// 10 %) of the time of the most expensive call
+    /// Of the calls of each recording, compare only the hot ones: those that took at least this
+    /// fraction (0.1: 10 %) of the time of the most expensive call. The line "hot-edge coverage"
+    /// says which part of them is hot in both
     #[arg(long, value_name = "FRACTION", default_value_t = HOT_EDGE_THRESHOLD, value_parser = fraction)]
     threshold: f64,
 

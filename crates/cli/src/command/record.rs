@@ -33,7 +33,7 @@ Examples:
 
 Ctrl-C stops early; the recording is kept and its report shown. Then the changed
 functions, methods, class and VM flag are restored and the agent's threads end;
-the library, at most two small classes and some KB of memory stay, unused, until
+the library, at most two small classes and up to 72 KB of code pages stay until
 the JVM ends. If the agent had been loaded before, it stays ready for the next
 recording, and the JVM keeps reporting starts and ends of threads to it.";
 
@@ -140,7 +140,7 @@ impl Record {
         if jvm.agent_path.is_none() {
             terminal::note(
                 "libheadway.so is loaded into the process. It stays there afterwards, idle, with at most two small classes \
-                 and some KB of memory.",
+                 and up to 72 KB of code pages.",
             );
         }
     }
