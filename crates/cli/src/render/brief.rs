@@ -168,8 +168,8 @@ fn whole_parts(detail: &str, width: usize) -> Cow<'_, str> {
     let room = width.saturating_sub(3);
     let is_outside = |at: usize| detail[..at].matches('(').count() == detail[..at].matches(')').count();
     let ends = detail.match_indices([',', ';']).map(|(at, _)| at).filter(|at| detail[*at + 1..].starts_with(' '));
-    let ends = ends.filter(|at| is_outside(*at) && detail[..*at].chars().count() <= room);
-    match ends.last() {
+    let mut ends = ends.filter(|at| is_outside(*at) && detail[..*at].chars().count() <= room);
+    match ends.next_back() {
         Some(end) => format!("{}, …", &detail[..end]).into(),
         None => detail.into(),
     }
