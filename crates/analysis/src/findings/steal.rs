@@ -112,7 +112,10 @@ fn less_in_bar(part: f64, report: &Report) -> Option<String> {
         [EntryKind::RunQueue, EntryKind::Throttled, EntryKind::Steal].map(|kind| report.ledger.ns(kind)).iter().sum();
     let shown = share(ready, report.ledger.active_ns());
     (shown < SHOWN * part).then(|| {
-        format!("the bar shows {}: it counts a thread that waits or is blocked as such, CPU or not", percent(shown))
+        format!(
+            "the bar shows {}: a thread that was woken and has no CPU yet counts as waiting or blocked there",
+            percent(shown)
+        )
     })
 }
 

@@ -55,7 +55,7 @@ fn waits(sites: &[WaitSite], top: usize, screen: &Screen, out: &mut String) {
     if sites.is_empty() {
         return;
     }
-    title("WAITING", "not blocked time; the JVM's own threads wait here, too", screen, out);
+    title("WAITING", "not blocked time; waits of the JVM's own threads are included", screen, out);
     let header = figures("total", "count", "longest");
     let _ = writeln!(out, "{}", screen.faint(header.trim_end()));
     for (site, caller) in sites.iter().zip(callers_apart(sites)).take(top) {
