@@ -47,7 +47,7 @@ await page.goto("about:blank");
 const begin = performance.now();
 const source = how === "report" ? report() : await serve();
 await page.goto(source.address);
-await page.locator(".answers tbody tr, main .empty").first().waitFor({ timeout: 120_000 });
+await page.locator(".answers tbody tr, main .empty, main .card").first().waitFor({ timeout: 120_000 });
 await page.locator(".timeline canvas").waitFor();
 const drawn = performance.now();
 // A served page begins with first results.
@@ -56,8 +56,23 @@ const complete = performance.now();
 console.log(`${file} (${Math.round(statSync(file).size / MB)} MB), ${how}`);
 console.log(`  first picture after ${round(drawn - begin)}, all of it after ${round(complete - begin)}`);
 
-/** Changes the view; tells when nothing was left to be asked and drawn. */
+const devtools = await page.context().newCDPSession(page);
+await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+
+/** CPU time of the page's main thread so far. */
+async function cpu() {
+  const { metrics } = await devtools.send("Performance.getMetrics");
+  return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+}
+
+/** Changes the view; says when nothing was left to be asked and drawn, and what that took the main thread. */
 async function change(hash) {
+  const before = await cpu();
+  const until = await settled(hash);
+  return `${round(until)}, ${round((await cpu()) - before)} of CPU time of the main thread`;
+}
+
+async function settled(hash) {
   return page.evaluate(async (wanted) => {
     const start = performance.now();
     let last = start;
@@ -81,13 +96,17 @@ const CHANGES = [
   ["locks by chains", "#/locks?by=owner-chain,contender-chain"],
   ["wait-for", "#/waitfor?mode=threads"],
   ["blocked flame graph", "#/profile?mode=blocked.flame"],
+  ["CPU flame graph", "#/profile?mode=cpu.flame"],
+  ["CPU flame graph, JDK not folded", "#/profile?mode=cpu.flame.all"],
+  ["CPU callers", "#/profile?mode=cpu.callers.all"],
+  ["CPU flame graph again", "#/profile?mode=cpu.flame"],
   ["threads", "#/threads"],
   ["threads of a range", "#/threads?range=1000000000-3000000000"],
   ["parks", "#/parks"],
   ["stolen time", "#/steal"],
 ];
 console.log(`  ${seconds} recorded; until nothing moves any more:`);
-for (const [what, hash] of CHANGES) console.log(`    ${what}: ${round(await change(hash))}`);
+for (const [what, hash] of CHANGES) console.log(`    ${what}: ${await change(hash)}`);
 const chromiumMb = Math.round(memory(server.process().pid));
 const own = source.pid ? `, headway view ${Math.round(memory(source.pid))} MB` : `, the file ${(source.bytes / MB).toFixed(1)} MB`;
 console.log(`  memory: Chromium ${chromiumMb} MB${own}`);

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { changes, frameChange, PIECES, rates, unitsOf, withoutStartUp } from "./compare";
 import { cut } from "./intervals";
 import { KINDS, type Groups } from "./contract";
-import { flame, flat, follow, JDK, REST, sandwich } from "./flame";
+import { flame, flat, follow, JDK, REST, sandwich, type FlameNode } from "./flame";
+import { layout, MOST_FRAMES } from "./flamelayout";
 import { countsOf, NO_NAMES } from "./group";
 import { NameBook } from "./names";
 import { edgesOf as pressureEdges, linesOf, phasesOf } from "./pressure";
@@ -139,6 +140,51 @@ describe("flame graphs", () => {
     other.learn({ ...NO_NAMES, texts: { 8: "app.A.run" }, frames: { 9: { method: 8, line: 0, jdk: false, file: "", source: "" } }, chains: { 5: [9] } });
     const root = flame({ groups: chains, names: book() }, { fold: true, inverted: false }, { groups: groups([[[5], 40]]), names: other });
     expect([root.before, root.children[0]!.name, root.children[0]!.before]).toEqual([40, "app.A.run", 40]);
+  });
+});
+
+describe("a tree of 5000 stacks", () => {
+  /** Counts how often a frame or call chain is looked up. */
+  class Counting extends NameBook {
+    looked = 0;
+    override frame(id: number) { this.looked++; return super.frame(id); }
+    override chain(id: number) { this.looked++; return super.chain(id); }
+  }
+  const names = new Counting();
+  const DEPTH = 50;
+  const METHODS = 500;
+  for (let id = 1; id <= METHODS; id++) {
+    names.texts.set(id, `app.C${id}.run`);
+    names.frames.set(id, { method: id, line: 1, jdk: id % 5 === 0, file: "", source: "" });
+  }
+  // Leaf first: two stacks differ in the frames next to their leaf.
+  for (let chain = 1; chain <= 5000; chain++) names.chains.set(chain, Array.from({ length: DEPTH }, (_, depth) => 1 + (Math.floor(chain / 3 ** depth) + depth) % METHODS));
+  const stacks = { groups: groups(Array.from({ length: 5000 }, (_, at) => [[at + 1], 7])), names };
+  it("looks up each call chain and frame once, whatever is chosen of it", () => {
+    names.looked = 0;
+    const root = flame(stacks, { fold: true, inverted: false });
+    expect([root.total, names.looked]).toEqual([35_000, 5000 + METHODS]);
+    const inverted = flame(stacks, { fold: false, inverted: true });
+    const { callers } = sandwich(stacks, "app.C7.run", true);
+    expect([inverted.total, callers.total > 0, names.looked]).toEqual([35_000, true, 5000 + METHODS]);
+  });
+  it("makes objects only of the frames that are drawn, and of those beside them", () => {
+    const root = flame(stacks, { fold: false, inverted: false });
+    let asked = 0;
+    const kind = Object.getPrototypeOf(Object.getPrototypeOf(root)) as FlameNode;
+    const { get } = Object.getOwnPropertyDescriptor(kind, "children")!;
+    const spy = vi.spyOn(kind, "children", "get").mockImplementation(function (this: FlameNode) { asked++; return get!.call(this) as FlameNode[]; });
+    const { boxes } = layout(root, { width: 1000 });
+    spy.mockRestore();
+    expect(boxes.length).toBeGreaterThan(DEPTH);
+    // Each attempt of the layout asks each frame for its children once.
+    expect(asked).toBeLessThanOrEqual(MOST_FRAMES * 12);
+  });
+  it("finds the time of what was searched for without any of them", () => {
+    const root = flame(stacks, { fold: false, inverted: false });
+    const has = (chain: number) => names.chain(chain).some((frame) => names.text(frame).includes("C7."));
+    expect(root.matched("c7.")).toBe(7 * Array.from({ length: 5000 }, (_, at) => at + 1).filter(has).length);
+    expect([root.matched("all"), root.matched("nothing")]).toEqual([35_000, 0]);
   });
 });
 

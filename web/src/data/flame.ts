@@ -1,9 +1,13 @@
 // Trees of methods from call stacks, with times added up.
+import { CallTree, JDK, Methods, REST } from "./calltree";
 import type { Groups } from "./contract";
-import { hash } from "./keys";
 import type { NameBook } from "./names";
 
+export { JDK, REST };
+
 export interface FlameNode {
+  /** Its number in the tree. */
+  id: number;
   /** What distinguishes it from its siblings: a hash of its name; JDK for folded frames, REST for stacks beyond the limit. */
   key: number;
   name: string;
@@ -15,19 +19,19 @@ export interface FlameNode {
   before: number;
   /** Totals by piece of each recording; none where nothing is compared. */
   pieces: Pieces | null;
+  /** Those with most time first. */
   children: FlameNode[];
+}
+
+/** The root of a tree. */
+export interface FlameRoot extends FlameNode {
+  /** Time of everything below or in a method whose name contains this (lower case), each counted once. */
+  matched(wanted: string): number;
 }
 
 export interface Pieces {
   before: Float64Array;
   total: Float64Array;
-}
-
-export const JDK = -1;
-export const REST = -2;
-
-interface Growing extends FlameNode {
-  byKey: Map<number, Growing>;
 }
 
 export interface FlameOptions {
@@ -47,27 +51,25 @@ export interface Stacks {
 type Side = "total" | "before";
 
 /** The tree of all stacks, and the same of a recording compared with. */
-export function flame(stacks: Stacks, options: FlameOptions, before?: Stacks): FlameNode {
-  const root = grow(0, "all", false, stacks.pieces);
-  const keys = new Map<string, number>();
-  const add = (from: Stacks, side: Side) => {
+export function flame(stacks: Stacks, options: FlameOptions, before?: Stacks): FlameRoot {
+  const methods = methodsOf(stacks.names);
+  const tree = new CallTree(methods, stacks.pieces ?? 0);
+  for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {
-      const found = steps(stack.chain, from.names, options.fold, null);
-      if (options.inverted) found.reverse();
-      insert(root, found, keys, side, stack, side === "total" && !options.inverted);
+      const path = methods.ofChain(stack.chain, from.names);
+      const [first, end] = options.inverted ? [path.length - 1, -1] : [0, path.length];
+      insert(tree, { path, first, end, fold: options.fold, whole: -1 }, side, stack, side === "total" && !options.inverted);
     }
-    addRest(root, from, side);
-  };
-  add(stacks, "total");
-  if (before) add(before, "before");
-  return finish(root);
+    addRest(tree, from, side);
+  }
+  return new Root(tree, "all", false, 0);
 }
 
 /** A method with what called it and what it called. */
 export interface Sandwich {
   /** Below the method what called it, below that what called the caller. */
-  callers: FlameNode;
-  callees: FlameNode;
+  callers: FlameRoot;
+  callees: FlameRoot;
 }
 
 /**
@@ -75,27 +77,38 @@ export interface Sandwich {
  * above its outermost call are callers, what is below are callees, further calls of itself included.
  */
 export function sandwich(stacks: Stacks, method: string, fold: boolean, before?: Stacks): Sandwich {
-  const roots = { callers: grow(0, method, false, stacks.pieces), callees: grow(0, method, false, stacks.pieces) };
-  const keys = new Map<string, number>();
-  const add = (from: Stacks, side: Side) => {
+  const methods = methodsOf(stacks.names);
+  const [callers, callees] = [new CallTree(methods, stacks.pieces ?? 0), new CallTree(methods, stacks.pieces ?? 0)];
+  let own = 0;
+  for (const [from, side] of sides(stacks, before)) {
     for (const stack of stacksOf(from)) {
-      const found = steps(stack.chain, from.names, fold, method);
-      const at = found.findIndex((step) => step.name === method);
+      const path = methods.ofChain(stack.chain, from.names);
+      const whole = methods.find(method);
+      const at = path.indexOf(whole);
       if (at < 0) continue;
-      const own = found.at(-1)!.name === method;
-      for (const root of [roots.callers, roots.callees]) {
-        root.jdk = found[at]!.jdk;
-        if (own && side === "total") root.self += stack.total;
-      }
-      insert(roots.callers, found.slice(0, at).reverse(), keys, side, stack, false);
-      insert(roots.callees, found.slice(at + 1), keys, side, stack, side === "total" && at < found.length - 1);
+      if (path.at(-1) === whole && side === "total") own += stack.total;
+      insert(callers, { path, first: at - 1, end: -1, fold, whole }, side, stack, false);
+      insert(callees, { path, first: at + 1, end: path.length, fold, whole }, side, stack, side === "total" && at + 1 < path.length);
     }
-    addRest(roots.callers, from, side);
-    addRest(roots.callees, from, side);
-  };
-  add(stacks, "total");
-  if (before) add(before, "before");
-  return { callers: finish(roots.callers), callees: finish(roots.callees) };
+    addRest(callers, from, side);
+    addRest(callees, from, side);
+  }
+  const isJdk = methods.jdk[methods.find(method)] ?? false;
+  const root = (tree: CallTree) => new Root(tree, method, isJdk, own);
+  return { callers: root(callers), callees: root(callees) };
+}
+
+function sides(stacks: Stacks, before: Stacks | undefined): [Stacks, Side][] {
+  return before ? [[stacks, "total"], [before, "before"]] : [[stacks, "total"]];
+}
+
+/** Methods of a recording, and of what it is compared with: found once, whatever is chosen of its stacks. */
+const known = new WeakMap<NameBook, Methods>();
+
+function methodsOf(names: NameBook): Methods {
+  let methods = known.get(names);
+  if (!methods) known.set(names, (methods = new Methods()));
+  return methods;
 }
 
 interface Stack {
@@ -112,7 +125,7 @@ function stacksOf({ groups, pieces }: Stacks): Stack[] {
     if (parent < 0) {
       const stack = { chain: value, total: groups.total[at]!, pieces: pieces === undefined ? null : new Float64Array(pieces) };
       found.push(stack);
-      places.set(at, stack);
+      if (pieces !== undefined) places.set(at, stack);
       return;
     }
     const into = places.get(parent)?.pieces;
@@ -121,68 +134,111 @@ function stacksOf({ groups, pieces }: Stacks): Stack[] {
   return found;
 }
 
-function grow(key: number, name: string, jdk: boolean, pieces: number | undefined): Growing {
-  const made = pieces === undefined ? null : { before: new Float64Array(pieces), total: new Float64Array(pieces) };
-  return { key, name, jdk, total: 0, self: 0, before: 0, pieces: made, children: [], byKey: new Map() };
+/** A way through methods: from the first one to before the end, in whichever direction that is. */
+interface Way {
+  path: Int32Array;
+  first: number;
+  end: number;
+  fold: boolean;
+  /** The method that is never folded. */
+  whole: number;
 }
 
-function count(node: FlameNode, side: Side, stack: Stack): void {
-  node[side] += stack.total;
-  const into = node.pieces?.[side];
-  if (into && stack.pieces) stack.pieces.forEach((time, piece) => (into[piece] = into[piece]! + time));
-}
-
-/** Adds a stack along a path; its end has the time itself if `own`. */
-function insert(root: Growing, path: Step[], keys: Map<string, number>, side: Side, stack: Stack, own: boolean): void {
-  count(root, side, stack);
-  let node = root;
-  for (const step of path) {
-    // Recordings have different ids; names say what is the same, in addresses too.
-    let key = keys.get(step.name);
-    if (key === undefined) keys.set(step.name, (key = step.key === JDK ? JDK : hash(step.name)[0]));
-    let child = node.byKey.get(key);
-    if (!child) node.byKey.set(key, (child = grow(key, step.name, step.jdk, stack.pieces?.length)));
-    count(child, side, stack);
-    node = child;
+/** Adds a stack along a way; its last node has the time itself if `own`. */
+function insert(tree: CallTree, { path, first, end, fold, whole }: Way, side: Side, stack: Stack, own: boolean): void {
+  const { methods } = tree;
+  const step = first < end ? 1 : -1;
+  let node = 0;
+  count(tree, node, side, stack);
+  let before = -1;
+  for (let at = first; at !== end; at += step) {
+    let method = path[at]!;
+    if (fold && method !== whole && methods.jdk[method]) {
+      if (before === methods.folded) continue;
+      method = methods.folded;
+    }
+    node = tree.child(node, method);
+    count(tree, node, side, stack);
+    before = method;
   }
-  if (own) node.self += stack.total;
+  if (own) tree.self[node]! += stack.total;
+}
+
+function count(tree: CallTree, node: number, side: Side, stack: Stack): void {
+  tree[side][node]! += stack.total;
+  if (!stack.pieces) return;
+  const into = side === "total" ? tree.totalPieces : tree.beforePieces;
+  const from = node * tree.pieces;
+  for (let piece = 0; piece < tree.pieces; piece++) into[from + piece]! += stack.pieces[piece] ?? 0;
 }
 
 /** Time of stacks that are not among the groups, so that the whole is the whole. */
-function addRest(root: Growing, { groups }: Stacks, side: Side): void {
+function addRest(tree: CallTree, { groups }: Stacks, side: Side): void {
   const rest = groups.totalNs - groups.total.reduce((sum, total, at) => sum + (groups.parent[at]! < 0 ? total : 0), 0);
   if (rest <= 0) return;
-  const name = groups.leftOut > 0 ? "(other stacks)" : "(stack not known)";
-  insert(root, [{ key: REST, name, jdk: true }], new Map([[name, REST]]), side, { chain: 0, total: rest, pieces: null }, side === "total");
+  const { otherStacks, unknownStacks } = tree.methods;
+  const path = Int32Array.of(groups.leftOut > 0 ? otherStacks : unknownStacks);
+  insert(tree, { path, first: 0, end: 1, fold: false, whole: -1 }, side, { chain: 0, total: rest, pieces: null }, side === "total");
 }
 
-interface Step {
-  key: number;
-  name: string;
-  jdk: boolean;
-}
+/** A node as others see it, made when it is looked at. */
+class Node implements FlameNode {
+  readonly key: number;
+  readonly total: number;
+  readonly self: number;
+  readonly before: number;
+  #children: FlameNode[] | null = null;
 
-/** Root first; frames of the method `whole` are never folded. */
-function steps(chain: number, names: NameBook, fold: boolean, whole: string | null): Step[] {
-  const frames = names.chain(chain);
-  if (frames.length === 0) return [{ key: 0, name: "unknown", jdk: false }];
-  const found: Step[] = [];
-  for (const id of [...frames].reverse()) {
-    const frame = names.frame(id);
-    const name = names.text(frame.method);
-    if (fold && frame.jdk && name !== whole) {
-      if (found.at(-1)?.key !== JDK) found.push({ key: JDK, name: "(JDK)", jdk: true });
-    } else {
-      found.push({ key: frame.method, name, jdk: frame.jdk });
-    }
+  constructor(
+    protected readonly tree: CallTree,
+    readonly id: number,
+    readonly name: string,
+    readonly jdk: boolean,
+  ) {
+    this.key = id === 0 ? 0 : tree.methods.key(tree.method[id]!);
+    this.total = tree.total[id]!;
+    this.self = tree.self[id]!;
+    this.before = tree.before[id]!;
   }
-  return found;
+
+  get pieces(): Pieces | null {
+    const { pieces, beforePieces, totalPieces } = this.tree;
+    if (pieces === 0) return null;
+    const of = (all: Float64Array) => all.subarray(this.id * pieces, (this.id + 1) * pieces);
+    return { before: of(beforePieces), total: of(totalPieces) };
+  }
+
+  get children(): FlameNode[] {
+    return (this.#children ??= this.#made());
+  }
+
+  #made(): FlameNode[] {
+    const { first, next, method, methods } = this.tree;
+    const made: FlameNode[] = [];
+    for (let id = first[this.id]!; id !== 0; id = next[id]!) made.push(new Node(this.tree, id, methods.names[method[id]!]!, methods.jdk[method[id]!]!));
+    return made.sort((a, b) => Math.max(b.total, b.before) - Math.max(a.total, a.before) || (a.name < b.name ? -1 : 1));
+  }
 }
 
-function finish(node: Growing): FlameNode {
-  node.children = [...node.byKey.values()].sort((a, b) => Math.max(b.total, b.before) - Math.max(a.total, a.before) || a.name.localeCompare(b.name));
-  for (const child of node.byKey.values()) finish(child);
-  return node;
+class Root extends Node implements FlameRoot {
+  constructor(tree: CallTree, name: string, jdk: boolean, own: number) {
+    tree.self[0]! += own;
+    super(tree, 0, name, jdk);
+  }
+
+  matched(wanted: string): number {
+    const { length, parent, method, total, methods } = this.tree;
+    if (this.name.toLowerCase().includes(wanted)) return this.total;
+    const matches = methods.names.map((name) => name.toLowerCase().includes(wanted));
+    const covered = new Uint8Array(length);
+    let sum = 0;
+    for (let node = 1; node < length; node++) {
+      const isCovered = covered[parent[node]!]! === 1;
+      if (!isCovered && matches[method[node]!]) sum += total[node]!;
+      covered[node] = isCovered || matches[method[node]!] ? 1 : 0;
+    }
+    return sum;
+  }
 }
 
 /** The node at the end of a path of keys, and how far the path leads. */
@@ -204,29 +260,23 @@ export interface MethodTotal {
 
 /** Per method: time in itself, and time in which it was anywhere on the stack. */
 export function flat(groups: Groups, names: NameBook): MethodTotal[] {
-  const found = new Map<number, MethodTotal>();
-  const of = (frame: number) => {
-    const method = names.frame(frame).method;
-    let total = found.get(method);
-    if (!total) found.set(method, (total = { name: names.text(method), self: 0, total: 0 }));
-    return total;
-  };
-  groups.value.forEach((chain, at) => {
-    if (groups.parent[at]! >= 0) return;
-    const frames = names.chain(chain);
-    const seen = new Set<MethodTotal>();
-    frames.forEach((frame, depth) => {
-      const method = of(frame);
-      if (depth === 0) method.self += groups.total[at]!;
-      if (!seen.has(method)) method.total += groups.total[at]!;
-      seen.add(method);
-    });
+  const methods = methodsOf(names);
+  const found: MethodTotal[] = [];
+  const totals: MethodTotal[] = [];
+  /** The stack on which a method was counted last. */
+  const counted: number[] = [];
+  stacksOf({ groups, names }).forEach(({ chain, total }, stack) => {
+    // A stack that is not known is of no method.
+    if (names.chain(chain).length === 0) return;
+    const path = methods.ofChain(chain, names);
+    for (const method of path) {
+      if (counted[method] === stack) continue;
+      counted[method] = stack;
+      const of = (totals[method] ??= { name: methods.names[method]!, self: 0, total: 0 });
+      if (of.total === 0) found.push(of);
+      of.total += total;
+    }
+    totals[path.at(-1)!]!.self += total;
   });
-  return [...found.values()].sort((a, b) => b.self - a.self || b.total - a.total);
-}
-
-/** Time of everything below or in a method that matches, each counted once. */
-export function matchedTotal(node: FlameNode, wanted: string): number {
-  if (node.name.toLowerCase().includes(wanted)) return node.total;
-  return node.children.reduce((sum, child) => sum + matchedTotal(child, wanted), 0);
+  return found.sort((a, b) => b.self - a.self || b.total - a.total);
 }

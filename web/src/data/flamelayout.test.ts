@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { FlameNode } from "./flame";
-import { layout, layoutSandwich, MOST_FRAMES, MOST_ROWS, neighbour, type Box } from "./flamelayout";
+import { layout, layoutSandwich, MOST_FRAMES, MOST_ROWS, neighbour, pathTo, type Box } from "./flamelayout";
 
 let visited = 0;
 
 /** A node whose children are made when somebody asks for them. */
 function node(name: string, total: number, children: () => FlameNode[] = () => []): FlameNode {
-  return { key: name.length, name, jdk: false, total, self: 0, before: 0, pieces: null, get children() { visited++; return children(); } };
+  return { id: 0, key: name.length, name, jdk: false, total, self: 0, before: 0, pieces: null, get children() { visited++; return children(); } };
 }
 
 /** Each node has so many children of the same size, down to a depth: wide ** deep leaves. */
@@ -21,6 +21,7 @@ describe("the layout of a flame graph", () => {
     const made = layout(node("all", 100, () => [node("a", 60), node("b", 39.5), node("c", 0.25), node("d", 0.25)]), { width: 100 });
     expect(text(made)).toEqual(["all 0 0-100", "a 1 0-60", "b 1 60-99.5"]);
     expect(made.strips).toEqual([{ row: 1, x0: 99.5, x1: 100 }]);
+    expect(made.boxes.map(pathTo)).toEqual([[], [1], [1]]);
   });
   it("has as many frames and touches as many nodes for a million stacks as for some thousands", () => {
     for (const [wide, deep] of [[10, 6], [300, 2], [2, 20], [100_000, 1], [1, 1_000_000]] as const) {

@@ -4,8 +4,6 @@ import type { FlameNode } from "./flame";
 export interface Box {
   node: FlameNode;
   parent: Box | null;
-  /** Keys from the tree's root to it. */
-  path: number[];
   /** Negative above the frame that the layout begins with. */
   row: number;
   x0: number;
@@ -36,19 +34,18 @@ interface Options {
   /** What the widths are. */
   side?: "total" | "before";
   most?: number;
-  path?: number[];
 }
 
 /** Lays out a tree; narrow frames become strips until few enough are left. */
-export function layout(top: FlameNode, { width, way = 1, side = "total", most = MOST_FRAMES, path = [] }: Options): Layout {
+export function layout(top: FlameNode, { width, way = 1, side = "total", most = MOST_FRAMES }: Options): Layout {
   for (let least = LEAST_WIDTH; ; least *= 2) {
-    const made = attempt(top, width, way, side, least, most, path);
+    const made = attempt(top, width, way, side, least, most);
     if (made) return made;
   }
 }
 
-function attempt(top: FlameNode, width: number, way: 1 | -1, side: "total" | "before", least: number, most: number, path: number[]): Layout | null {
-  const boxes: Box[] = [{ node: top, parent: null, path, row: 0, x0: 0, x1: width }];
+function attempt(top: FlameNode, width: number, way: 1 | -1, side: "total" | "before", least: number, most: number): Layout | null {
+  const boxes: Box[] = [{ node: top, parent: null, row: 0, x0: 0, x1: width }];
   const strips: Strip[] = [];
   const scale = width / (top[side] || 1);
   for (let at = 0; at < boxes.length; at++) {
@@ -63,12 +60,19 @@ function attempt(top: FlameNode, width: number, way: 1 | -1, side: "total" | "be
         continue;
       }
       if (boxes.length >= most) return null;
-      boxes.push({ node, parent: box, path: [...box.path, node.key], row, x0: x, x1: x + wide });
+      boxes.push({ node, parent: box, row, x0: x, x1: x + wide });
       x += wide;
     }
     if (narrow > 0) strips.push({ row, x0: x, x1: x + narrow });
   }
   return { boxes, strips };
+}
+
+/** Keys from the layout's first frame, which has none in it, to another one. */
+export function pathTo(box: Box): number[] {
+  const keys: number[] = [];
+  for (let at = box; at.parent; at = at.parent) keys.push(at.node.key);
+  return keys.reverse();
 }
 
 /** The callers above a method and the callees below it as one layout; the method itself is its first box. */

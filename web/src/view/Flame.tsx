@@ -2,8 +2,8 @@
 import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { follow, JDK, matchedTotal, type FlameNode, type Sandwich } from "../data/flame";
-import { layout, layoutSandwich, type Box, type Layout } from "../data/flamelayout";
+import { follow, JDK, type FlameNode, type FlameRoot, type Sandwich } from "../data/flame";
+import { layout, layoutSandwich, pathTo, type Box, type Layout } from "../data/flamelayout";
 import { ALL_STACKS } from "../state/address";
 import { show, view } from "../state/view";
 import { save, svgText } from "../text/download";
@@ -50,16 +50,16 @@ interface Props {
 }
 
 /** A flame graph that can be zoomed into. */
-export function Flame({ root, ...props }: Props & { root: FlameNode }) {
+export function Flame({ root, ...props }: Props & { root: FlameRoot }) {
   const zoom = view.value.zoom.split(".").filter(Boolean).map(Number);
   const way = follow(root, zoom);
   const top = way.at(-1)!;
   const path = zoom.slice(0, way.length - 1);
   const onZoom = (path: number[]) => show({ zoom: path.join(".") });
-  const make = (width: number) => layout(top, { width, path, side: props.meaning.side });
+  const make = (width: number) => layout(top, { width, side: props.meaning.side });
   return (
     <Graph {...props} hasMiddle={false} whole={root} shown={top} make={make} above={way.slice(0, -1)} matching={search(root, props.search)}
-      onPick={(box) => onZoom(box.path)} onPickAbove={(depth) => onZoom(zoom.slice(0, depth))}>
+      onPick={(box) => onZoom([...path, ...pathTo(box)])} onPickAbove={(depth) => onZoom(zoom.slice(0, depth))}>
       {zoom.length > 0 && <button type="button" class="small" onClick={() => onZoom([])}>whole graph</button>}
     </Graph>
   );
@@ -76,8 +76,8 @@ export function SandwichGraph({ pair, ...props }: Props & { pair: Sandwich }) {
   );
 }
 
-function search(root: FlameNode, text: string): number | null {
-  return text === "" ? null : matchedTotal(root, text.toLowerCase()) / root.total;
+function search(root: FlameRoot, text: string): number | null {
+  return text === "" ? null : root.matched(text.toLowerCase()) / root.total;
 }
 
 interface GraphProps extends Props {

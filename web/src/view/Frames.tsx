@@ -60,7 +60,7 @@ export function Frames({ label, layout, above, width, colour, describe, search, 
     takesFocus = false;
   }, [layout]);
   const drawn = useMemo(
-    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.path.join(".")}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} middle={hasMiddle && at === 0} />),
+    () => boxes.map((box, at) => <Frame key={`${box.row < 0 ? "^" : ""}${box.node.id}`} at={at} box={box} y={y(box.row)} colour={colour(box.node)} text={describe(box.node)} found={search !== "" && box.node.name.toLowerCase().includes(search)} reached={at === reached} middle={hasMiddle && at === 0} />),
     [layout, above.length, colour, search, reached],
   );
   return (

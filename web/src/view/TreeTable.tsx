@@ -52,12 +52,14 @@ export function TreeTable<Row extends object>(props: Props<Row>) {
     [columns],
   );
   const expanded = Object.fromEntries(open.map((id) => [id, true]));
+  // The table makes a row of whatever it gets, seen or not: what is below a closed row is not for it.
+  const data = useMemo(() => [...rows], [rows, open.join("~")]);
   const table = useTable({
     features,
     columns: definitions,
-    data: rows,
+    data,
     getRowId: (row) => idOf(row),
-    getSubRows: (row) => childrenOf?.(row),
+    getSubRows: (row) => (idOf(row) in expanded ? childrenOf?.(row) : undefined),
     getRowCanExpand: (row) => canOpen?.(row.original) ?? false,
     state: { expanded, sorting: [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }] },
   });

@@ -1,9 +1,9 @@
 //! Writes the recordings on which the page is tested: a shop whose stock is
 //! locked by an indexer, the same after a change, one with hostile names, one of
-//! many contentions, an empty one, one of each kind in `kinds.rs`; a large one (`--mb N`), or one of many threads and ten times as
-//! many locks (`--threads N`).
+//! many contentions, an empty one, one of each kind in `kinds.rs`; a large one (`--mb N`), one of many threads and ten times as
+//! many locks (`--threads N`), or one of many call stacks (`--stacks N`).
 //!
-//! `page_recordings DIRECTORY [--mb N | --threads N]`
+//! `page_recordings DIRECTORY [--mb N | --threads N | --stacks N]`
 
 use headway_jfr::{RecordingWriter, WriterConfig};
 use headway_model::event::{
@@ -21,6 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 mod kinds;
+mod large;
 
 const MS: u64 = 1_000_000;
 const START: u64 = 5_000_000 * MS;
@@ -470,48 +471,14 @@ fn random() -> impl FnMut(usize) -> usize {
     }
 }
 
-/// About so many megabytes of contention among 64 threads and 50 locks.
-fn large(path: &Path, megabytes: u64) -> Result<(), Box<dyn Error>> {
-    let mut scene = Scene::new(path, &[])?;
-    let threads: Vec<ThreadId> = (0..64).map(|n| scene.thread(100 + n, &format!("http-nio-8080-exec-{n}"))).collect();
-    let locks: Vec<LockId> =
-        (0..50).map(|n| scene.lock(1 + n, "com.acme.store.Shard", &format!("Store.shard{n}"))).collect();
-    let chains: Vec<ChainId> = (0..400)
-        .map(|n| {
-            let frames: Vec<String> = (0..20)
-                .map(|depth| format!("com.acme.p{}.C{}.m{}:{}", n % 7, n % 50, depth * 31 % 40 + n % 9, depth + 1))
-                .collect();
-            scene.chain(&frames.iter().map(String::as_str).collect::<Vec<_>>())
-        })
-        .collect();
-    let mut next = random();
-    let mut time = MS;
-    let mut round = 0_u64;
-    while std::fs::metadata(path).map_or(0, |data| data.len()) < megabytes << 20 {
-        let place = next(8) * next(7);
-        let (lock, blocked, owner) = (locks[place], threads[next(64)], threads[next(64)]);
-        // A lock is taken in a few places only.
-        let (waiting, holding) = (chains[place * 8 + next(8)], chains[place * 8 + next(2) * next(4)]);
-        let hold = 20_000 + next(1000) as u64 * 1000;
-        scene.enter(time, blocked, lock, waiting, owner);
-        scene.exit(time + hold, owner, lock, holding);
-        scene.entered(time + hold + 20_000, time, blocked, lock, waiting);
-        time += 40_000 + next(20_000) as u64;
-        round += 1;
-        if round % 20_000 == 0 {
-            scene.writer.flush(&scene.dictionary, at(time))?;
-        }
-    }
-    scene.end(time + 2 * MS)
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let directory = Path::new(arguments.first().ok_or("where to?")?);
     std::fs::create_dir_all(directory)?;
     if let [_, option, number] = arguments.as_slice() {
         return match option.as_str() {
-            "--mb" => large(&directory.join(format!("large-{number}.jfr")), number.parse()?),
+            "--mb" => large::large(&directory.join(format!("large-{number}.jfr")), number.parse()?),
+            "--stacks" => large::stacks(&directory.join(format!("stacks-{number}.jfr")), number.parse()?),
             "--threads" => {
                 let mut scene = Scene::new(&directory.join(format!("many-{number}.jfr")), &[])?;
                 let threads = number.parse()?;
